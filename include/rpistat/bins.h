@@ -1,0 +1,43 @@
+/*
+ * Binning: a run's metrics brought to the width of a picture while its periods stream by.
+ *
+ * A bin's value is a ratio of sums (the metric over the bin's tally), its band goes from the smallest
+ * to the largest value of the rotations inside it, so that a spike of one period stays visible. The
+ * cost of what follows depends on the number of bins, not on the length of the run.
+ */
+#ifndef RPISTAT_BINS_H
+#define RPISTAT_BINS_H
+
+#include <stddef.h>
+
+#include "rpistat/plan.h"
+#include "rpistat/series.h"
+#include "rpistat/tally.h"
+
+enum rps_axis {
+    RPS_AXIS_TIME,  /* seconds since the start of the run */
+    RPS_AXIS_CYCLE, /* the cycle timestamp */
+};
+
+struct rps_bins;
+
+/*
+ * Bins over [from, to) of the axis (s or clock ticks), all metrics of the plan (kept by reference).
+ * bin_count >= 1. A run with fewer rotations than bins gets one bin a rotation.
+ */
+int rps_bins_new(struct rps_bins **ret, const struct rps_plan *plan, enum rps_axis axis,
+                 double from, double to, size_t bin_count, struct rps_error *err);
+void rps_bins_free(struct rps_bins *bins);
+
+/* Add the next period; of one CPU, in their order. */
+void rps_bins_add(struct rps_bins *bins, const struct rps_period *period);
+
+/*
+ * End the adding, and give the series of metric m (index into plan->metric) to the caller: one point
+ * a bin that holds a rotation, position in the middle of what it holds; bins in which nothing was
+ * recorded (gaps) give one point with NaN. Free with rps_series_free.
+ */
+int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
+                    struct rps_error *err);
+
+#endif

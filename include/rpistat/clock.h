@@ -1,0 +1,20 @@
+/* Clocks, in nanoseconds. */
+#ifndef RPISTAT_CLOCK_H
+#define RPISTAT_CLOCK_H
+
+#include <stdint.h>
+
+#define RPS_NS_PER_S  INT64_C(1000000000)
+#define RPS_NS_PER_MS INT64_C(1000000)
+#define RPS_NS_PER_US INT64_C(1000)
+
+/* CLOCK_MONOTONIC in ns. Cannot fail. */
+int64_t rps_clock_monotonic_ns(void);
+
+/* CLOCK_REALTIME, ns since 1970-01-01 UTC. Cannot fail. */
+int64_t rps_clock_realtime_ns(void);
+
+/* CPU time (user and system) of this process and all its threads so far, ns. Cannot fail. */
+int64_t rps_clock_process_cpu_ns(void);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Strict parsing of what people type: the whole text must be the value, nothing is guessed, nothing
+ * overflows silently, and the C locale is assumed whatever the environment says.
+ *
+ * Every function returns 0, or RPS_USAGE with a sentence in err that quotes the text and says what
+ * would be right; *ret is untouched then. `what` names the value in that sentence ("--period").
+ */
+#ifndef RPISTAT_PARSE_H
+#define RPISTAT_PARSE_H
+
+#include <stdint.h>
+
+#include "rpistat/error.h"
+
+/* A decimal or 0x-hexadecimal unsigned number, min <= value <= max. */
+int rps_parse_uint64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
+                     struct rps_error *err);
+
+/* A finite decimal number. */
+int rps_parse_double(const char *what, const char *text, double *ret, struct rps_error *err);
+
+/*
+ * A duration: numbers each followed by ns, us, ms, s, m (or min), h, d, as in `100ms`, `1.5s`,
+ * `1h30m`; or one bare number of seconds. Result in ns, min_ns <= value <= max_ns. Negative
+ * durations are refused.
+ */
+int rps_parse_duration_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
+                          int64_t *ret_ns, struct rps_error *err);
+
+/* A size in bytes: a number, optionally followed by K, M, G or T (powers of 1024, "iB" or "B"
+ * allowed behind). */
+int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, struct rps_error *err);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * A run: what one recording was, where and with what. The third noun, shared by both sides of the
+ * store: the recorder fills it, the store keeps it as one row of `run`, the reports show it.
+ */
+#ifndef RPISTAT_RUN_H
+#define RPISTAT_RUN_H
+
+#include <stdint.h>
+
+#define RPS_RUN_TEXT_SIZE 256
+
+enum rps_run_state {
+    RPS_RUN_RECORDING,   /* its recorder is (or seems) at work */
+    RPS_RUN_COMPLETE,    /* ended as it should */
+    RPS_RUN_INTERRUPTED, /* its recorder died or gave up; the periods it holds are good */
+};
+
+struct rps_tag {
+    char *key, *value;
+};
+
+/* Text members are never NULL after rps_run_init; "" and negative numbers mean "not known". */
+struct rps_run {
+    int64_t run_id;      /* given by the store */
+    char uuid[40];
+    char label[RPS_RUN_TEXT_SIZE];
+    int tag_count;
+    struct rps_tag *tag; /* owned */
+    int argc;
+    char **argv;         /* owned; the command, argv[argc] is NULL */
+    char *folder;        /* owned; working folder of the workload */
+
+    char host[RPS_RUN_TEXT_SIZE];
+    char boot_id[40];
+    char cpu_model[RPS_RUN_TEXT_SIZE];
+    int cpu_count;       /* online when the run started */
+    char kernel[RPS_RUN_TEXT_SIZE];
+    char architecture[64];
+    char version[32];    /* of the recorder */
+    int64_t recorder_pid;
+    int64_t recorder_start_ticks; /* field 22 of /proc/PID/stat, to know a dead recorder */
+
+    char pmu[64];        /* backend: "hardware", "software", "sim" */
+    int counter_count;   /* usable programmable counters beside the clock event; -1 not known */
+    char fitting[1024];  /* what was merged, split or left out, and why: lines of text */
+    char clock_label[64];/* "Cycles", "TSC cycles", "Task clock" */
+    int paranoid;        /* kernel.perf_event_paranoid; -100 not known */
+    int nmi_watchdog;    /* 1, 0, -1 not known */
+    char governor[64];   /* CPU frequency governor */
+
+    int64_t period_ns;   /* nominal measurement period */
+    int64_t start_realtime_ns;  /* wall clock (UTC) at exec */
+    int64_t start_monotonic_ns; /* CLOCK_MONOTONIC at exec: the zero of start_ns */
+    int64_t elapsed_ns;  /* end of the last period since the start; -1 while recording */
+    enum rps_run_state state;
+    char end_reason[RPS_RUN_TEXT_SIZE]; /* why recording ended, when not by the workload's end */
+    int exit_status;     /* of the workload, -1 not known or ended by a signal */
+    int exit_signal;     /* that ended the workload, 0 none */
+    int64_t recorder_cpu_ns; /* the recorder's own CPU time */
+};
+
+/* All text empty, numbers "not known", state RPS_RUN_RECORDING. Cannot fail. */
+void rps_run_init(struct rps_run *run);
+
+/* Copy argv (deep) into run, replacing what was there. Returns 0, or RPS_FAILED without memory. */
+int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
+
+/* Add a tag (copied); an equal key is replaced. Returns 0, or RPS_FAILED without memory. */
+int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
+
+/* Release what the run owns and initialise it again. */
+void rps_run_free(struct rps_run *run);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * The store: one SQLite file with any number of runs. Its tables are the contract of `schema/`.
+ *
+ * Writing: the measurement loop hands periods to a writer, which never makes it wait; a thread of
+ * the writer owns the database. Reading: cursors over a read-only connection, also while a recording
+ * goes on.
+ */
+#ifndef RPISTAT_STORE_H
+#define RPISTAT_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+
+#define RPS_STORE_DEFAULT_PATH "rpistat.data"
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+struct rps_writer;
+
+struct rps_writer_options {
+    int64_t commit_ns;      /* at least this long between commits; 0: one transaction a period */
+    int durability_full;    /* 1: sync at every commit (synchronous=FULL) */
+    size_t queue_periods;   /* room of the queue; 0: an hour of 100 ms periods */
+    void (*notice)(void *context, const char *sentence); /* something the user should know; called
+                               from the writer thread; may be NULL */
+    void *notice_context;
+};
+
+struct rps_writer_status {
+    uint64_t committed;     /* periods in the store */
+    uint64_t queued;        /* periods waiting */
+    uint64_t dropped;       /* periods lost for want of room; in `gap` rows */
+    uint64_t size_bytes;    /* of the store's files */
+    int failing;            /* 1 while writes are being retried */
+};
+
+/*
+ * Open the store at path for writing, create it when it is absent or empty, bring its schema up to
+ * date, and prove by a real write that it can be written. Runs whose recorder is gone are marked
+ * interrupted. No run is added yet. Errors (RPS_FAILED, one sentence): a folder, not SQLite, another
+ * program's SQLite file (application_id), a newer version, read-only, no space, a missing folder.
+ * An existing file that is refused is not changed.
+ */
+int rps_writer_open(struct rps_writer **ret, const char *path,
+                    const struct rps_writer_options *options, struct rps_error *err);
+
+/*
+ * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
+ * run->uuid. The plan is copied into the store; neither is kept.
+ */
+int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
+                     struct rps_error *err);
+
+/*
+ * Queue a period. Never waits for the disk, never fails: without room in the queue the period is
+ * dropped, and a gap row will say so. Only from one thread.
+ */
+void rps_writer_period(struct rps_writer *writer, const struct rps_period *period);
+
+/* Queue an annotation at a time of the run. Text is copied and cut to 1 KiB. */
+void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *text);
+
+/* Queue a stretch that was not recorded. */
+void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                    const char *reason);
+
+/* What the writer has done so far. Any thread. */
+void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret);
+
+/*
+ * Write what is queued and end the run: state, end_reason, elapsed_ns, exit status or signal,
+ * recorder_cpu_ns and fitting are taken from run; then stop the thread. Returns RPS_FAILED when something could
+ * not be written; what was committed stays.
+ */
+int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
+
+/* Close the store. A run that was begun and not ended stays in state `recording`, to be marked
+ * interrupted by the next opening. NULL is harmless. */
+void rps_writer_close(struct rps_writer *writer);
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct rps_reader;
+struct rps_cursor;
+
+/*
+ * Open the store at path read-only (nothing is created, migrated or marked). Errors (RPS_FAILED, one
+ * sentence): not there, a folder, not SQLite, another program's, a newer major version, damaged.
+ */
+int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
+void rps_reader_close(struct rps_reader *reader);
+
+/* What `runs` shows of a run beside its metadata. */
+struct rps_run_summary {
+    uint64_t periods;
+    int64_t elapsed_ns;     /* end of the last period */
+    int gap_count;
+    char plan[RPS_NAME_SIZE];
+};
+
+/*
+ * The run meant by what the user typed: a number, a label (the newest run with it), `last`,
+ * `last-N`; NULL means `last`. RPS_FAILED names what there is when none is meant.
+ */
+int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
+                    struct rps_error *err);
+
+/* All run_ids in ascending order, in a new array (free()); *ret_count may be 0. */
+int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
+                    struct rps_error *err);
+
+/* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is gone is
+ * returned as interrupted. elapsed_ns is that of the last period when the run has not ended. */
+int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
+                   struct rps_error *err);
+
+int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
+                       struct rps_error *err);
+
+/* What the run counted; free with rps_plan_free. */
+int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
+                    struct rps_error *err);
+
+/*
+ * The periods of a run that lie in [from_ns, to_ns) by their middle, ordered by cpu, cycle, period.
+ * One cursor sees one state of the store, even while a recording goes on.
+ */
+int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t run_id,
+                    int64_t from_ns, int64_t to_ns, struct rps_error *err);
+
+/* Next period: 1 and *ret, 0 at the end, negative on error. */
+int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err);
+void rps_cursor_close(struct rps_cursor *cursor);
+
+/* Marks and gaps of a run in order of time. */
+struct rps_note {
+    int64_t start_ns;
+    int64_t length_ns;      /* 0 for a mark */
+    char *text;             /* owned: a mark's text, a gap's reason */
+};
+
+struct rps_notes {
+    size_t count;
+    struct rps_note *note;  /* owned */
+};
+
+int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
+                     struct rps_error *err);
+int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
+                    struct rps_error *err);
+void rps_notes_free(struct rps_notes *notes);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Tallies: what a stretch of a run adds up to, and the one place where estimates are made.
+ *
+ * A stretch may be the whole run, a rotation, a bin of a plot or a phase. Raw counts, times and
+ * periods are summed per event set; the scaled estimate of an event is
+ *
+ *     raw count x (enabled time of the stretch) / (running time of the event's set in the stretch)
+ *
+ * which is what counting it all the time would have seen, and which for periods of equal length is
+ * the rule of 2013: raw x total periods / periods of the set.
+ */
+#ifndef RPISTAT_TALLY_H
+#define RPISTAT_TALLY_H
+
+#include <stdint.h>
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+
+struct rps_set_tally {
+    uint64_t periods;           /* in which the set was on */
+    uint64_t enabled_ns;        /* of those periods */
+    uint64_t running_ns;
+    uint64_t count[RPS_SLOT_MAX];
+    uint64_t counted[RPS_SLOT_MAX]; /* periods in which the slot was counted */
+};
+
+struct rps_tally {
+    uint64_t periods;
+    uint64_t clock;             /* ticks of the clock event */
+    uint64_t enabled_ns;
+    int64_t length_ns;
+    int64_t start_ns, end_ns;   /* of the first and the last period added */
+    uint64_t missed;
+    int64_t switch_ns;
+    int set_count;
+    struct rps_set_tally *set;  /* owned */
+};
+
+/* A tally over the plan's sets, all zero. Returns RPS_FAILED without memory. */
+int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err);
+void rps_tally_free(struct rps_tally *tally);
+void rps_tally_reset(struct rps_tally *tally);
+
+/* Add one period; periods of an unknown set are counted in the totals only. */
+void rps_tally_add(struct rps_tally *tally, const struct rps_period *period);
+
+/* Add all of other, a tally of the same plan. */
+void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other);
+
+/*
+ * The scaled estimate of a slot: NaN when it was never counted; 0 when the workload did not run
+ * (enabled time 0) and it was counted.
+ */
+double rps_tally_estimate(const struct rps_tally *tally, int set, int slot);
+
+/*
+ * The same rounded down to a whole number in exact 128-bit arithmetic. Returns 1 and *ret, or 0
+ * when there is no estimate.
+ */
+int rps_tally_estimate_u64(const struct rps_tally *tally, int set, int slot, uint64_t *ret);
+
+/* Share of the stretch's enabled time during which the set was counted, 0 ... 1; NaN for an idle
+ * stretch. */
+double rps_tally_duty(const struct rps_tally *tally, int set);
+
+/* Share of its own periods' enabled time during which the set was on counters: below 1 by the
+ * switch cost, well below 1 when the PMU was shared. NaN for an idle stretch. */
+double rps_tally_coverage(const struct rps_tally *tally, int set);
+
+/* Fill the operands of the plan's formulas; `operand` has rps_plan_operand_count(plan) places. */
+void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,
+                        double *operand);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Text for people and for machines: escaping, and the few number formats used everywhere.
+ * All functions write at most `size` bytes, always terminate, and return their buffer.
+ */
+#ifndef RPISTAT_TEXT_H
+#define RPISTAT_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Room enough for every rps_text_duration and rps_text_clock result. */
+#define RPS_TEXT_NUMBER_SIZE 48
+
+/*
+ * Copy text so that a terminal cannot be hurt by it: control bytes, DEL, C1 control characters and
+ * bytes that are not UTF-8 become \xHH, newlines and tabs \n and \t. What does not fit is cut at a
+ * whole character.
+ */
+char *rps_text_printable(char *ret, size_t size, const char *text);
+
+/* The same, written to a stream without a limit of length. */
+void rps_text_print(FILE *out, const char *text);
+
+/*
+ * A command line as a shell user would type it: arguments quoted with '...' where needed, joined by
+ * blanks, made printable as above.
+ */
+char *rps_text_command(char *ret, size_t size, int argc, char *const argv[]);
+
+/* A duration for people: "0.100 s", "16.9 s", "2 min 05 s", "3 h 07 min", "2 d 04 h". */
+char *rps_text_duration(char *ret, size_t size, int64_t ns);
+
+/* A position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */
+char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals);
+
+/* A size for people: "512 B", "1.4 MiB". */
+char *rps_text_size(char *ret, size_t size, uint64_t bytes);
+
+/* UTC wall-clock time in ISO 8601: "2013-06-26T15:12:33.000Z". */
+char *rps_text_utc(char *ret, size_t size, int64_t realtime_ns);
+
+#endif
