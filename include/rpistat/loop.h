@@ -1,0 +1,89 @@
+/*
+ * The measurement loop: at each expiry of an absolute timer it reads the current event set, switches
+ * to the next, and hands the period to a sink. It allocates nothing and waits for nothing but time.
+ */
+#ifndef RPISTAT_LOOP_H
+#define RPISTAT_LOOP_H
+
+#include <stdint.h>
+
+#include "rpistat/error.h"
+#include "rpistat/mux.h"
+#include "rpistat/period.h"
+#include "rpistat/pmu.h"
+
+#define RPS_PERIOD_MIN_NS     INT64_C(1000000)        /* 1 ms */
+#define RPS_PERIOD_MAX_NS     INT64_C(3600000000000)  /* 1 h */
+#define RPS_PERIOD_DEFAULT_NS INT64_C(100000000)      /* 100 ms */
+
+/* --- the world: time and what happens in it ---------------------------------------------------- */
+
+enum rps_wake {
+    RPS_WAKE_DEADLINE, /* the time was reached */
+    RPS_WAKE_ENDED,    /* the workload has ended */
+    RPS_WAKE_STOP,     /* the recording shall end now */
+};
+
+/* Time and the workload's end, as a table of functions, so that a simulation can bring its own. */
+struct rps_world {
+    void *self;
+    /* Now, on a monotonic clock, ns. */
+    int64_t (*now_ns)(void *self);
+    /* Wait until deadline_ns, the end of the workload or a request to stop, whichever is first. */
+    int (*wait)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
+};
+
+struct rps_real_world;
+
+/*
+ * Real time: an absolute timer on CLOCK_MONOTONIC, a pidfd (or -1), and a descriptor of the caller's
+ * (or -1): when it is readable `on_ready` is called; its return value 1 asks to stop.
+ */
+int rps_real_world_open(struct rps_real_world **ret, int pidfd, int ready_fd,
+                        int (*on_ready)(void *context), void *context, struct rps_error *err);
+const struct rps_world *rps_real_world_table(const struct rps_real_world *world);
+void rps_real_world_close(struct rps_real_world *world);
+
+/* --- the loop ------------------------------------------------------------------------------------- */
+
+/* Where periods go. Called on the measurement loop: must not wait. */
+struct rps_sink {
+    void *context;
+    void (*period)(void *context, const struct rps_period *period);
+    /* An annotation by the recorder itself: "measurement period stretched to 200 ms: ..." */
+    void (*mark)(void *context, int64_t time_ns, const char *text);
+};
+
+struct rps_loop_options {
+    const struct rps_pmu *pmu;   /* attached backend */
+    void *pmu_self;
+    const struct rps_plan *plan; /* as fitted */
+    const struct rps_world *world;
+    const struct rps_sink *sink;
+    int64_t start_ns;            /* the world's time at exec: zero of all times */
+    int64_t period_ns;           /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
+    int64_t duration_ns;         /* end the recording after this; 0: with the workload */
+};
+
+/* How the recording ended. */
+enum rps_loop_end {
+    RPS_LOOP_WORKLOAD, /* the workload ended */
+    RPS_LOOP_DURATION, /* the time was over */
+    RPS_LOOP_STOPPED,  /* the world asked for it */
+};
+
+/*
+ * Run until the end. The timer stands on the grid start + k * period: a late wake-up makes a longer
+ * period whose missed expiries are counted, the next one ends on the grid again, nothing drifts. The
+ * last, shorter period ends with the workload. Where a counter could wrap twice within a period it
+ * is read in between.
+ *
+ * The period is stretched (by a whole factor, never back) when the switch takes more than 1 % of it
+ * on average, and more than RPS_LOOP_SWITCH_FREE_NS: a mark says so.
+ */
+#define RPS_LOOP_SWITCH_FREE_NS INT64_C(50000)
+
+int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_end,
+                 int64_t *ret_elapsed_ns, struct rps_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The multiplexer: which event set is on, and 64-bit virtual counters over counters of any width.
+ * Pure arithmetic: no clock, no counters, no files.
+ */
+#ifndef RPISTAT_MUX_H
+#define RPISTAT_MUX_H
+
+#include <stdint.h>
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/pmu.h"
+
+struct rps_mux_set {
+    unsigned width[RPS_SLOT_MAX]; /* bits of the counter behind each slot */
+    uint32_t measured;            /* bit s: slot s is an event that can be counted */
+    uint32_t stale;               /* bit s: the last reading of slot s failed */
+    uint64_t last[RPS_SLOT_MAX];  /* value when last read */
+    uint64_t total[RPS_SLOT_MAX]; /* virtual counters: the run's total while the set was on */
+    uint64_t last_running_ns;
+};
+
+struct rps_mux {
+    int set_count;
+    int current;              /* set that is on */
+    unsigned clock_width;
+    uint64_t last_clock;
+    uint64_t last_enabled_ns;
+    uint64_t cycle;           /* virtual clock counter: the cycle timestamp */
+    int64_t boundary_ns;      /* end of the last period, since the start of the run */
+    struct rps_period open;   /* the period being measured: what was folded into it so far */
+    struct rps_mux_set *set;  /* owned */
+};
+
+/*
+ * A multiplexer for the plan's sets on an attached backend whose counters begin at 0; set 0 is
+ * current.
+ * RPS_FAILED without memory.
+ */
+int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
+                 void *self, struct rps_error *err);
+void rps_mux_free(struct rps_mux *mux);
+
+/*
+ * Add a reading of the current set to the open period without ending it. Differences are taken
+ * modulo each counter's width, so a counter that wrapped once since the last reading is right.
+ */
+void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading);
+
+/*
+ * End the period at end_ns (since the start of the run) with a last reading of the current set, and
+ * make the next set current (round robin). Honest values: the workload did not run (enabled time 0)
+ * gives true zeros; a set that was enabled but never on a counter has no bit in `counted`, nor has a
+ * slot that could not be read, in that period and until it was read again.
+ */
+void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
+                        struct rps_period *ret);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * The PMU seam: counter backends as rows of a const table, a file each.
+ *
+ * A backend knows which events exist, which of them can be counted at the same time, and how to
+ * switch an event set on, off and read it. Nothing above it names a perf_event_attr. The order of
+ * calls: open; try_event for the clock and every event and fits while the plan is fitted
+ * (rps_pmu_prepare does that); attach once; then enable, disable and read; close.
+ *
+ * Counters are cumulative from attach to close and never reset; a counter of `width` bits wraps, and
+ * whoever reads it takes differences modulo 2^width (see mux.h).
+ */
+#ifndef RPISTAT_PMU_H
+#define RPISTAT_PMU_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+
+/* What one read of the clock event and one event set gives; all cumulative since attach. */
+struct rps_reading {
+    uint64_t clock;          /* clock event, modulo 2^(its width) */
+    uint64_t enabled_ns;     /* time the clock event was enabled, summed over threads */
+    uint64_t running_ns;     /* time the set was counting, summed over threads */
+    uint64_t value[RPS_SLOT_MAX]; /* modulo 2^(the slot's width) */
+    uint32_t valid;          /* bit s: value[s] could be read */
+};
+
+struct rps_world;
+
+struct rps_pmu {
+    const char *name;         /* "hardware": what --pmu takes */
+    const char *summary;      /* one line for people */
+    const char *default_plan; /* document recorded when the user names none */
+
+    /* Begin. `argument` is what stood behind "NAME:", or NULL. RPS_FAILED with the likely cause when
+     * this machine has nothing of the kind (that is how `auto` finds the best backend). */
+    int (*open)(void **ret, const char *argument, struct rps_error *err);
+
+    /* The clock event of this backend: fills *clock. */
+    int (*choose_clock)(void *self, struct rps_event *clock, struct rps_error *err);
+
+    /* Resolve the event and try to open it: fills its encoding, modifiers, state and reason.
+     * RPS_USAGE when no event has such a name. */
+    int (*try_event)(void *self, struct rps_event *event, struct rps_error *err);
+
+    /* 1 when the clock event and these events can all count at the same time, else 0. */
+    int (*fits)(void *self, const struct rps_event *const *event, int count);
+
+    /* Open every counter of the plan on a process that waits before its exec; the clock event and
+     * set 0 begin to count at that exec. The plan must outlive the backend. */
+    int (*attach)(void *self, const struct rps_plan *plan, pid_t pid, struct rps_error *err);
+
+    /* Width in bits of the counter behind a slot; slot -1 is the clock event. */
+    unsigned (*width)(void *self, int set, int slot);
+
+    /* Longest time between two reads in which no counter can wrap twice, ns; INT64_MAX: any. */
+    int64_t (*read_within_ns)(void *self);
+
+    int (*enable)(void *self, int set, struct rps_error *err);
+    int (*disable)(void *self, int set, struct rps_error *err);
+    int (*read)(void *self, int set, struct rps_reading *ret, struct rps_error *err);
+
+    /* The world the backend brings along (simulated time and workload), or NULL for the real one;
+     * NULL may also stand for the function. Lives as long as the backend. */
+    const struct rps_world *(*world)(void *self);
+
+    /* How the simulated workload ended, as rps_workload_wait; NULL together with `world`. */
+    void (*outcome)(void *self, int *ret_status, int *ret_signal);
+
+    void (*close)(void *self); /* NULL is harmless */
+};
+
+/* The table, best first; the last row has a NULL name. Rows whose name is "sim" are never chosen by
+ * `auto`. */
+extern const struct rps_pmu *const rps_pmus[];
+
+extern const struct rps_pmu rps_pmu_hardware;
+extern const struct rps_pmu rps_pmu_software;
+extern const struct rps_pmu rps_pmu_sim;
+
+/*
+ * Open the backend that `choice` names ("hardware", "software", "sim:SCRIPT", or "auto": the first
+ * that this machine has). *ret_pmu is the row, *ret_self the backend, for (*ret_pmu)->close.
+ * RPS_USAGE for an unknown name; RPS_FAILED with one sentence when it cannot be used here, or, for
+ * auto, when nothing can be counted at all. `note` (size bytes) receives why auto passed over better
+ * backends, "" if it did not.
+ */
+int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_self, char *note,
+                 size_t size, struct rps_error *err);
+
+/* What fitting a plan to this machine's counters came to. */
+struct rps_fitting {
+    int counter_count;  /* programmable counters beside the clock event; -1: not limited */
+    char text[1024];    /* lines for people: what was merged, split, left out, and why; "" nothing */
+};
+
+/*
+ * Choose the clock event, try every event, drop what cannot be counted (it keeps its place with a
+ * state and a reason), and fit the sets to the counters: with `merge` sets are joined in order as
+ * long as they can be counted together; a set that is too large is split either way. Formulas are
+ * compiled again. RPS_FAILED when no event of the plan can be counted; its message gives the first
+ * reason.
+ */
+int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan, int merge,
+                    struct rps_fitting *ret, struct rps_error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * The workload: launching a command that waits, to be released once its counters are open.
+ *
+ * The command gets what it would have without rpistat: streams, environment, working folder, process
+ * group, terminal, signal mask and dispositions, limits, and no descriptor of ours.
+ */
+#ifndef RPISTAT_WORKLOAD_H
+#define RPISTAT_WORKLOAD_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "rpistat/error.h"
+
+struct rps_workload {
+    pid_t pid;
+    int pidfd;      /* readable when the workload has ended */
+    int release_fd; /* closed or written to let the child go on; -1 when released */
+    int status_fd;  /* end of file: exec happened; else the errno of exec */
+    const char *command; /* argv[0], borrowed, for messages */
+};
+
+/*
+ * Can the command be executed? Searches `search_path` (the value of PATH, or NULL) as execvp does.
+ * *ret_path (may be NULL) is the file that would be executed, for free(). Returns 0, RPS_CANNOT_FIND
+ * or RPS_CANNOT_EXEC with a sentence. Cheap; made before anything is opened, so that a mistyped
+ * command leaves no trace.
+ */
+int rps_workload_check(const char *command, const char *search_path, char **ret_path,
+                       struct rps_error *err);
+
+/*
+ * 1 when executing the file gives the process rights of another user or group, or when the file may
+ * be executed but not read: Linux then closes all its counters without a word.
+ */
+int rps_workload_drops_counters(const char *path);
+
+/*
+ * Fork a child that waits to be released and will then execute argv with signal mask `mask`.
+ * Must be called while the process has one thread.
+ */
+int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset_t *mask,
+                      struct rps_error *err);
+
+/*
+ * Let the child execute its command, and wait until it has. *ret_start_ns is CLOCK_MONOTONIC at exec
+ * (as seen by the recorder). RPS_CANNOT_FIND or RPS_CANNOT_EXEC when exec failed.
+ */
+int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
+                         struct rps_error *err);
+
+/* Wait for the end and fetch the exit status: *ret_status >= 0, or *ret_signal > 0. */
+int rps_workload_wait(struct rps_workload *workload, int *ret_status, int *ret_signal,
+                      struct rps_error *err);
+
+/* 1 when the workload's process ignores the signal (SigIgn of /proc/PID/status). */
+int rps_workload_ignores(const struct rps_workload *workload, int signal);
+
+/* Close descriptors. A child that was never released is told to leave, and reaped. */
+void rps_workload_close(struct rps_workload *workload);
+
+#endif

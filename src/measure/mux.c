@@ -1,0 +1,110 @@
+/*
+ * The multiplexer. Everything here is arithmetic on readings, so that tests can be exact: the same
+ * code runs over perf's 64-bit counts and over the simulated ARM1176's 32-bit registers.
+ */
+#include "rpistat/mux.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Difference of two readings of a counter that wraps at 2^width. */
+static uint64_t counter_delta(uint64_t now, uint64_t before, unsigned width)
+{
+    uint64_t delta = now - before;
+
+    return width >= 64 ? delta : delta & ((UINT64_C(1) << width) - 1);
+}
+
+static void open_period(struct rps_mux *mux, uint64_t number)
+{
+    memset(&mux->open, 0, sizeof(mux->open));
+    mux->open.cpu = RPS_CPU_ALL;
+    mux->open.set_no = (uint32_t)mux->current;
+    mux->open.period = number;
+    mux->open.start_ns = mux->boundary_ns;
+    mux->open.counted = mux->set[mux->current].measured;
+}
+
+int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
+                 void *self, struct rps_error *err)
+{
+    memset(mux, 0, sizeof(*mux));
+    mux->set = calloc((size_t)plan->set_count, sizeof(*mux->set));
+    if (!mux->set)
+        return rps_error_memory(err);
+    mux->set_count = plan->set_count;
+    mux->clock_width = pmu->width(self, 0, -1);
+    for (int n = 0; n < plan->set_count; n++) {
+        const struct rps_event_set *set = &plan->set[n];
+
+        for (int s = 0; s < set->event_count; s++) {
+            mux->set[n].width[s] = pmu->width(self, n, s);
+            if (set->event[s].state == RPS_EVENT_MEASURED)
+                mux->set[n].measured |= UINT32_C(1) << s;
+        }
+    }
+    open_period(mux, 0);
+    return 0;
+}
+
+void rps_mux_free(struct rps_mux *mux)
+{
+    free(mux->set);
+    memset(mux, 0, sizeof(*mux));
+}
+
+void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
+{
+    struct rps_mux_set *set = &mux->set[mux->current];
+    struct rps_period *open = &mux->open;
+    uint64_t ticks = counter_delta(reading->clock, mux->last_clock, mux->clock_width);
+
+    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+        uint32_t bit = UINT32_C(1) << s;
+        uint64_t delta;
+
+        if (!(set->measured & bit))
+            continue;
+        if (!(reading->valid & bit)) {
+            open->counted &= ~bit;
+            set->stale |= bit;
+            continue;
+        }
+        if (set->stale & bit) { /* what it counted belongs to more than this period */
+            open->counted &= ~bit;
+            set->stale &= ~bit;
+            set->last[s] = reading->value[s];
+            continue;
+        }
+        delta = counter_delta(reading->value[s], set->last[s], set->width[s]);
+        open->count[s] += delta;
+        set->total[s] += delta;
+        set->last[s] = reading->value[s];
+    }
+    open->cycles += ticks;
+    mux->cycle += ticks;
+    mux->last_clock = reading->clock;
+    open->enabled_ns += reading->enabled_ns - mux->last_enabled_ns;
+    mux->last_enabled_ns = reading->enabled_ns;
+    open->running_ns += reading->running_ns - set->last_running_ns;
+    set->last_running_ns = reading->running_ns;
+}
+
+void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
+                        struct rps_period *ret)
+{
+    uint64_t number = mux->open.period;
+
+    rps_mux_fold(mux, reading);
+    mux->open.cycle = mux->cycle;
+    mux->open.length_ns = end_ns - mux->open.start_ns;
+    if (mux->open.enabled_ns > 0 && mux->open.running_ns == 0)
+        mux->open.counted = 0;
+    for (int s = 0; s < RPS_SLOT_MAX; s++)
+        if (!(mux->open.counted & (UINT32_C(1) << s)))
+            mux->open.count[s] = 0;
+    *ret = mux->open;
+    mux->boundary_ns = end_ns;
+    mux->current = (mux->current + 1) % mux->set_count;
+    open_period(mux, number + 1);
+}

@@ -1,0 +1,299 @@
+/*
+ * The table of backends, choosing one, and fitting a plan to what it can count.
+ */
+#include "rpistat/pmu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, &rps_pmu_sim, NULL};
+
+/* Counters are asked for up to here. */
+#define COUNTER_MAX 16
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static int open_best(const struct rps_pmu **ret_pmu, void **ret_self, char *note, size_t size,
+                     struct rps_error *err)
+{
+    int rc = RPS_FAILED;
+
+    if (size > 0)
+        note[0] = '\0';
+    for (int i = 0; rps_pmus[i]; i++) {
+        size_t used = strlen(note);
+
+        if (strcmp(rps_pmus[i]->name, "sim") == 0)
+            continue;
+        rc = rps_pmus[i]->open(ret_self, NULL, err);
+        if (rc == 0) {
+            *ret_pmu = rps_pmus[i];
+            return 0;
+        }
+        if (err)
+            snprintf(note + used, size - used, "%s%s", used ? "\n" : "", err->message);
+    }
+    return rc;
+}
+
+int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_self, char *note,
+                 size_t size, struct rps_error *err)
+{
+    const char *colon = strchr(choice, ':');
+    size_t length = colon ? (size_t)(colon - choice) : strlen(choice);
+
+    if (strcmp(choice, "auto") == 0)
+        return open_best(ret_pmu, ret_self, note, size, err);
+    if (size > 0)
+        note[0] = '\0';
+    for (int i = 0; rps_pmus[i]; i++) {
+        if (strlen(rps_pmus[i]->name) != length || strncmp(rps_pmus[i]->name, choice, length) != 0)
+            continue;
+        int rc = rps_pmus[i]->open(ret_self, colon ? colon + 1 : NULL, err);
+        if (rc == 0)
+            *ret_pmu = rps_pmus[i];
+        return rc;
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "--pmu %s: no such counters; known are auto, hardware, software and "
+                         "sim:SCRIPT",
+                         choice);
+}
+
+/* --- fitting ---------------------------------------------------------------------------------- */
+
+struct fit {
+    const struct rps_pmu *pmu;
+    void *self;
+    struct rps_fitting *fitting;
+};
+
+static void __attribute__((format(printf, 2, 3))) say(struct fit *fit, const char *format, ...)
+{
+    char *text = fit->fitting->text;
+    size_t used = strlen(text), size = sizeof(fit->fitting->text);
+    va_list args;
+
+    if (used + 2 >= size)
+        return;
+    if (used > 0)
+        text[used++] = '\n';
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+static int set_fits(struct fit *fit, const struct rps_event_set *set)
+{
+    const struct rps_event *event[RPS_SLOT_MAX];
+    int count = 0;
+
+    for (int s = 0; s < set->event_count; s++)
+        if (set->event[s].state == RPS_EVENT_MEASURED)
+            event[count++] = &set->event[s];
+    return count == 0 || fit->pmu->fits(fit->self, event, count);
+}
+
+/* Programmable counters beside the clock event, asked for with copies of one event that needs one:
+ * branches where the plan has them, since some processors count instructions on a counter of their
+ * own. */
+static int count_counters(struct fit *fit, const struct rps_plan *plan)
+{
+    const struct rps_event *probe = rps_plan_role(plan, "branches", NULL, NULL);
+    const struct rps_event *event[COUNTER_MAX + 1];
+    int count = 0;
+
+    for (int n = 0; n < plan->set_count && (!probe || probe->state != RPS_EVENT_MEASURED); n++)
+        for (int s = 0; s < plan->set[n].event_count; s++)
+            if (plan->set[n].event[s].state == RPS_EVENT_MEASURED)
+                probe = &plan->set[n].event[s];
+    if (!probe || probe->state != RPS_EVENT_MEASURED)
+        return -1;
+    for (count = 0; count <= COUNTER_MAX; count++) {
+        event[count] = probe;
+        if (!fit->pmu->fits(fit->self, event, count + 1))
+            return count;
+    }
+    return -1;
+}
+
+/* Try every event; events that cannot be counted are named in the fitting text. */
+static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
+                      struct rps_error *err)
+{
+    struct rps_error first = {""};
+    int measured = 0;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            struct rps_event *event = &plan->set[n].event[s];
+            int rc = fit->pmu->try_event(fit->self, event, err);
+
+            if (rc < 0)
+                return rc;
+            if (event->state == RPS_EVENT_MEASURED) {
+                measured++;
+                continue;
+            }
+            say(fit, "%s is not counted: %s", event->label, event->reason);
+            if (!first.message[0])
+                rps_error_set(&first, RPS_FAILED, "nothing can be counted: %s: %s", event->spec,
+                              event->reason);
+        }
+    }
+    *ret_measured = measured;
+    if (measured == 0) {
+        if (err)
+            *err = first;
+        return RPS_FAILED;
+    }
+    return 0;
+}
+
+static void append_name(struct rps_event_set *set, const char *name)
+{
+    size_t used = strlen(set->name);
+
+    snprintf(set->name + used, sizeof(set->name) - used, "%s%s", used ? "+" : "", name);
+}
+
+static void append_explain(struct rps_event_set *set, const char *explain)
+{
+    size_t used = strlen(set->explain);
+
+    snprintf(set->explain + used, sizeof(set->explain) - used, "%s%s", used && *explain ? " " : "",
+             explain);
+}
+
+/* Events that are not measured take no counter: with merge they may fill any set that has a slot.
+ */
+static int joins(struct fit *fit, const struct rps_event_set *into, const struct rps_event_set *set)
+{
+    struct rps_event_set joined = *into;
+
+    if (into->event_count + set->event_count > RPS_SLOT_MAX)
+        return 0;
+    memcpy(&joined.event[into->event_count], set->event,
+           (size_t)set->event_count * sizeof(set->event[0]));
+    joined.event_count += set->event_count;
+    return set_fits(fit, &joined);
+}
+
+/* Add set to the fitted plan, splitting it where it cannot be counted together. */
+static int add_split(struct fit *fit, struct rps_plan *fitted, const struct rps_event_set *set,
+                     struct rps_error *err)
+{
+    struct rps_event_set part = {.event_count = 0};
+    int parts = 0;
+
+    for (int s = 0; s <= set->event_count; s++) {
+        struct rps_event_set one = {.event_count = 1, .event = {set->event[s % set->event_count]}};
+
+        if (part.event_count > 0 && (s == set->event_count || !joins(fit, &part, &one))) {
+            struct rps_event_set *added = rps_plan_add_set(fitted);
+
+            if (!added)
+                return rps_error_memory(err);
+            *added = part;
+            snprintf(added->explain, sizeof(added->explain), "%s", set->explain);
+            snprintf(added->name, sizeof(added->name), "%.*s.%c", RPS_NAME_SIZE - 3, set->name,
+                     'a' + parts++);
+            part.event_count = 0;
+        }
+        if (s < set->event_count) {
+            part.event[part.event_count] = set->event[s];
+            part.event_count++;
+        }
+    }
+    say(fit, "event set %s was split into %d: its events need more counters than there are",
+        set->name, parts);
+    return 0;
+}
+
+/* Rebuild the plan's sets: joined in order while they fit, split where they do not. */
+static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struct rps_error *err)
+{
+    struct rps_plan *fitted = rps_plan_new();
+    int before = plan->set_count, rc = 0;
+
+    if (!fitted)
+        return rps_error_memory(err);
+    for (int n = 0; rc == 0 && n < plan->set_count; n++) {
+        const struct rps_event_set *set = &plan->set[n];
+        struct rps_event_set *last = fitted->set_count ? &fitted->set[fitted->set_count - 1] : NULL;
+
+        if (merge && last && joins(fit, last, set)) {
+            memcpy(&last->event[last->event_count], set->event,
+                   (size_t)set->event_count * sizeof(set->event[0]));
+            last->event_count += set->event_count;
+            append_name(last, set->name);
+            append_explain(last, set->explain);
+        } else if (set_fits(fit, set)) {
+            last = rps_plan_add_set(fitted);
+            if (last)
+                *last = *set;
+            else
+                rc = rps_error_memory(err);
+        } else {
+            rc = add_split(fit, fitted, set, err);
+        }
+    }
+    if (rc == 0) {
+        struct rps_event_set *old = plan->set;
+
+        plan->set = fitted->set;
+        plan->set_count = fitted->set_count;
+        fitted->set = old;
+        fitted->set_count = before;
+        if (plan->set_count < before)
+            say(fit, "%d event sets were merged into %d: there are counters enough", before,
+                plan->set_count);
+    }
+    rps_plan_free(fitted);
+    return rc;
+}
+
+/* A set none of whose events can be counted would only waste periods: its events move to the end of
+ * a set that has room, or stay when there is none. */
+static void drop_idle_sets(struct rps_plan *plan)
+{
+    for (int n = plan->set_count - 1; n >= 0; n--) {
+        struct rps_event_set *set = &plan->set[n];
+        int measured = 0, target = -1;
+
+        for (int s = 0; s < set->event_count; s++)
+            measured += set->event[s].state == RPS_EVENT_MEASURED;
+        if (measured > 0)
+            continue;
+        for (int m = 0; m < plan->set_count && target < 0; m++)
+            if (m != n && plan->set[m].event_count + set->event_count <= RPS_SLOT_MAX)
+                target = m;
+        if (target < 0)
+            continue;
+        memcpy(&plan->set[target].event[plan->set[target].event_count], set->event,
+               (size_t)set->event_count * sizeof(set->event[0]));
+        plan->set[target].event_count += set->event_count;
+        memmove(set, set + 1, (size_t)(plan->set_count - n - 1) * sizeof(*set));
+        plan->set_count--;
+    }
+}
+
+int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan, int merge,
+                    struct rps_fitting *ret, struct rps_error *err)
+{
+    struct rps_fitting fitting = {.counter_count = -1};
+    struct fit fit = {pmu, self, &fitting};
+    int measured = 0, rc;
+
+    if ((rc = pmu->choose_clock(self, &plan->clock, err)) < 0 ||
+        (rc = try_events(&fit, plan, &measured, err)) < 0)
+        return rc;
+    fitting.counter_count = count_counters(&fit, plan);
+    drop_idle_sets(plan);
+    if ((rc = arrange_sets(&fit, plan, merge, err)) < 0 || (rc = rps_plan_compile(plan, err)) < 0)
+        return rc;
+    *ret = fitting;
+    return 0;
+}

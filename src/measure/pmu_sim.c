@@ -1,0 +1,448 @@
+/*
+ * The simulated ARM1176: two programmable counters and a cycle counter of 32 bits that wrap, a
+ * workload and a clock, all driven by a script. It is a real backend: what it counts is exactly
+ * what the script implies, whenever it is read, so every test of the recorder above it can be
+ * exact.
+ *
+ * Time advances in segments with constant rates. The total of an event at a time is what it was at
+ * the start of the segment plus the whole part of rate x time, in 64-bit integers; so it does not
+ * depend on how often it is read. With noise, a segment is at most 100 ms long and its rates come
+ * from a hash of seed, event and segment.
+ */
+#include "rpistat/loop.h"
+#include "rpistat/pmu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "sim_script.h"
+
+#define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
+
+/* One set's counters, as registers of `width` bits. */
+struct sim_set {
+    uint64_t value[RPS_SLOT_MAX];
+    uint64_t running_ns;
+};
+
+struct sim {
+    struct sim_script *script;
+    struct rps_world world;
+    const struct rps_plan *plan;
+    struct sim_set *set;
+    int enabled_set; /* -1: none */
+    int64_t now_ns;
+    uint64_t clock; /* cycles, all of them */
+    uint64_t enabled_ns;
+
+    size_t order; /* phase that is on, as place in the order */
+    int64_t phase_end_ns;
+    int64_t start_ns; /* of the segment */
+    int64_t end_ns;
+    uint32_t rate[SIM_EVENT_COUNT]; /* in the segment */
+    uint64_t cycle_rate;
+    uint64_t steal; /* next item of script->steal that is not over */
+    uint64_t late;  /* next item of script->late */
+};
+
+/* --- time ----------------------------------------------------------------------------------------
+ */
+
+static uint64_t mix(uint64_t x) /* splitmix64, Steele, Lea and Flood 2014 */
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* The rate of an event in the segment that starts at start_ns. */
+static uint32_t noisy(const struct sim *sim, uint32_t rate, int code)
+{
+    int64_t ppm = sim->script->noise_ppm;
+    uint64_t quantum = (uint64_t)(sim->start_ns / NOISE_QUANTUM_NS);
+    uint64_t random = mix(mix(sim->script->seed ^ quantum) + (uint64_t)code);
+    int64_t shift;
+
+    if (ppm == 0 || rate == 0)
+        return rate;
+    shift = (int64_t)(random % (uint64_t)(2 * ppm + 1)) - ppm;
+    return (uint32_t)((int64_t)rate + (int64_t)rate / 1000000 * shift +
+                      (int64_t)rate % 1000000 * shift / 1000000);
+}
+
+static const struct sim_phase *phase_on(const struct sim *sim)
+{
+    return &sim->script->phase[sim->script->order[sim->order]];
+}
+
+/* Set up the segment that starts at start_ns, inside the phase that is on. */
+static void begin_segment(struct sim *sim, int64_t start_ns)
+{
+    const struct sim_phase *phase = phase_on(sim);
+
+    sim->start_ns = start_ns;
+    sim->end_ns = sim->phase_end_ns;
+    if (sim->script->noise_ppm > 0) {
+        int64_t quantum_end = (start_ns / NOISE_QUANTUM_NS + 1) * NOISE_QUANTUM_NS;
+
+        if (quantum_end < sim->end_ns)
+            sim->end_ns = quantum_end;
+    }
+    for (int code = 0; code < SIM_EVENT_COUNT; code++)
+        sim->rate[code] = noisy(sim, phase->rate[code], code);
+    sim->cycle_rate = phase->sleeping ? 0 : sim->script->clock_hz;
+}
+
+static int is_over(const struct sim *sim)
+{
+    return sim->order >= sim->script->order_count;
+}
+
+static void next_segment(struct sim *sim)
+{
+    int64_t start_ns = sim->end_ns;
+
+    while (!is_over(sim) && start_ns >= sim->phase_end_ns) {
+        sim->order++;
+        if (!is_over(sim))
+            sim->phase_end_ns += phase_on(sim)->length_ns;
+    }
+    if (!is_over(sim))
+        begin_segment(sim, start_ns);
+}
+
+/* Events of a rate up to a time of the segment. */
+static uint64_t events_at(const struct sim *sim, uint64_t rate, int64_t time_ns)
+{
+    uint64_t passed_ns = (uint64_t)(time_ns - sim->start_ns);
+
+    return rate * (passed_ns / RPS_NS_PER_S) + rate * (passed_ns % RPS_NS_PER_S) / RPS_NS_PER_S;
+}
+
+static uint64_t events_between(const struct sim *sim, uint64_t rate, int64_t from_ns, int64_t to_ns)
+{
+    return events_at(sim, rate, to_ns) - events_at(sim, rate, from_ns);
+}
+
+/* Is the PMU taken away now? *limit_ns is lowered to where that changes. */
+static int is_stolen(struct sim *sim, int64_t *limit_ns)
+{
+    const struct sim_stretches *steal = &sim->script->steal;
+
+    while (sim->steal < steal->count &&
+           steal->item[sim->steal].at_ns + steal->item[sim->steal].length_ns <= sim->now_ns)
+        sim->steal++;
+    if (sim->steal == steal->count)
+        return 0;
+    const struct sim_stretch *item = &steal->item[sim->steal];
+    int stolen = item->at_ns <= sim->now_ns;
+    int64_t change_ns = stolen ? item->at_ns + item->length_ns : item->at_ns;
+
+    if (change_ns < *limit_ns)
+        *limit_ns = change_ns;
+    return stolen;
+}
+
+static uint64_t wrapped(const struct sim *sim, uint64_t value)
+{
+    unsigned width = sim->script->width;
+
+    return width >= 64 ? value : value & ((UINT64_C(1) << width) - 1);
+}
+
+/* Count from now to limit_ns, which lies in the segment. */
+static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
+{
+    uint64_t passed_ns = (uint64_t)(limit_ns - sim->now_ns);
+
+    if (!phase_on(sim)->sleeping) {
+        sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
+        sim->enabled_ns += passed_ns;
+        if (sim->enabled_set >= 0 && !stolen) {
+            const struct rps_event_set *events = &sim->plan->set[sim->enabled_set];
+            struct sim_set *set = &sim->set[sim->enabled_set];
+
+            set->running_ns += passed_ns;
+            for (int s = 0; s < events->event_count; s++)
+                set->value[s] +=
+                    events_between(sim, sim->rate[events->event[s].config], sim->now_ns, limit_ns);
+        }
+    }
+    sim->now_ns = limit_ns;
+}
+
+static void advance(struct sim *sim, int64_t until_ns)
+{
+    while (sim->now_ns < until_ns) {
+        int64_t limit_ns = until_ns;
+        int stolen = is_stolen(sim, &limit_ns);
+
+        if (is_over(sim)) { /* the workload has gone: time passes, nothing counts */
+            sim->now_ns = until_ns;
+            return;
+        }
+        if (sim->end_ns < limit_ns)
+            limit_ns = sim->end_ns;
+        count_until(sim, limit_ns, stolen);
+        if (sim->now_ns == sim->end_ns)
+            next_segment(sim);
+    }
+}
+
+/* --- the world
+ * ------------------------------------------------------------------------------------ */
+
+static int64_t sim_now_ns(void *self)
+{
+    const struct sim *sim = self;
+
+    return sim->now_ns;
+}
+
+static int sim_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err)
+{
+    struct sim *sim = self;
+    const struct sim_stretches *late = &sim->script->late;
+
+    (void)err;
+    if (deadline_ns < sim->now_ns)
+        deadline_ns = sim->now_ns;
+    if (sim->late < late->count && late->item[sim->late].at_ns <= deadline_ns)
+        deadline_ns += late->item[sim->late++].length_ns;
+    while (sim->now_ns < deadline_ns && !is_over(sim))
+        advance(sim, sim->end_ns < deadline_ns ? sim->end_ns : deadline_ns);
+    *ret = is_over(sim) ? RPS_WAKE_ENDED : RPS_WAKE_DEADLINE;
+    return 0;
+}
+
+static const struct rps_world *sim_world(void *self)
+{
+    struct sim *sim = self;
+
+    return &sim->world;
+}
+
+static void sim_outcome(void *self, int *ret_status, int *ret_signal)
+{
+    const struct sim *sim = self;
+
+    *ret_signal = sim->script->exit_signal;
+    *ret_status = *ret_signal ? -1 : sim->script->exit_status;
+}
+
+/* --- counters
+ * --------------------------------------------------------------------------------------- */
+
+static int sim_choose_clock(void *self, struct rps_event *clock, struct rps_error *err)
+{
+    (void)self;
+    (void)err;
+    memset(clock, 0, sizeof(*clock));
+    strcpy(clock->name, "clock");
+    strcpy(clock->spec, "cycles");
+    strcpy(clock->label, "Cycles");
+    strcpy(clock->role, "cycles");
+    strcpy(clock->unit, "cycles");
+    strcpy(clock->explain, "The cycle counter of the simulated ARM1176.");
+    clock->type = RPS_EVENT_RAW;
+    clock->config = 0xff;
+    return 0;
+}
+
+/* The number of the event on the ARM1176, as its Linux driver maps the generic names; -1 none. */
+static int event_code(const struct rps_event *event)
+{
+    static const struct {
+        const char *spec;
+        int code;
+    } generic[] = {
+        {"instructions", 0x07},
+        {"branches", 0x05},
+        {"branch-instructions", 0x05},
+        {"branch-misses", 0x06},
+        {"stalled-cycles-frontend", 0x01},
+        {"L1-dcache-loads", 0x09},
+        {"L1-dcache-load-misses", 0x0b},
+        {"dTLB-load-misses", 0x0f},
+    };
+
+    for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
+        if (strcmp(generic[i].spec, event->spec) == 0)
+            return generic[i].code;
+    return rps_sim_event(event->spec);
+}
+
+static int sim_try_event(void *self, struct rps_event *event, struct rps_error *err)
+{
+    const struct sim *sim = self;
+    int code = event_code(event);
+    int rc;
+
+    if (code < 0) {
+        if ((rc = rps_event_resolve(event, "/sys", err)) < 0)
+            return rc;
+        event->state = RPS_EVENT_UNSUPPORTED;
+        snprintf(event->reason, sizeof(event->reason), "the ARM1176 does not have it");
+        return 0;
+    }
+    event->type = RPS_EVENT_RAW;
+    event->config = (uint64_t)code;
+    event->state = sim->script->state[code];
+    if (event->state != RPS_EVENT_MEASURED)
+        snprintf(event->reason, sizeof(event->reason), "the script says %s",
+                 event->state == RPS_EVENT_UNSUPPORTED ? "unsupported" : "denied");
+    return 0;
+}
+
+static int sim_fits(void *self, const struct rps_event *const *event, int count)
+{
+    const struct sim *sim = self;
+
+    (void)event;
+    return count <= sim->script->counters;
+}
+
+static int sim_attach(void *self, const struct rps_plan *plan, pid_t pid, struct rps_error *err)
+{
+    struct sim *sim = self;
+
+    (void)pid;
+    sim->set = calloc((size_t)plan->set_count, sizeof(*sim->set));
+    if (!sim->set)
+        return rps_error_memory(err);
+    sim->plan = plan;
+    sim->enabled_set = 0;
+    return 0;
+}
+
+static unsigned sim_width(void *self, int set, int slot)
+{
+    const struct sim *sim = self;
+
+    (void)set;
+    (void)slot;
+    return sim->script->width;
+}
+
+/* Three quarters of the shortest time in which a counter wraps: lateness has room. */
+static int64_t sim_read_within_ns(void *self)
+{
+    const struct sim *sim = self;
+    uint64_t fastest = sim->script->clock_hz;
+    double seconds;
+
+    if (sim->script->width >= 62)
+        return INT64_MAX;
+    for (size_t i = 0; i < sim->script->phase_count; i++)
+        for (int code = 0; code < SIM_EVENT_COUNT; code++)
+            if (sim->script->phase[i].rate[code] > fastest)
+                fastest = sim->script->phase[i].rate[code];
+    if (fastest == 0)
+        return INT64_MAX;
+    seconds = 0.75 * (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
+    return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
+}
+
+static int sim_enable(void *self, int set, struct rps_error *err)
+{
+    struct sim *sim = self;
+
+    (void)err;
+    advance(sim, sim->now_ns + sim->script->switch_ns);
+    sim->enabled_set = set;
+    return 0;
+}
+
+static int sim_disable(void *self, int set, struct rps_error *err)
+{
+    struct sim *sim = self;
+
+    (void)set;
+    (void)err;
+    sim->enabled_set = -1;
+    return 0;
+}
+
+static int read_fails(const struct sim *sim)
+{
+    const struct sim_stretches *fail = &sim->script->fail_read;
+
+    for (size_t i = 0; i < fail->count; i++)
+        if (sim->now_ns >= fail->item[i].at_ns &&
+            sim->now_ns < fail->item[i].at_ns + fail->item[i].length_ns)
+            return 1;
+    return 0;
+}
+
+static int sim_read(void *self, int set, struct rps_reading *ret, struct rps_error *err)
+{
+    const struct sim *sim = self;
+
+    (void)err;
+    memset(ret, 0, sizeof(*ret));
+    ret->clock = wrapped(sim, sim->clock);
+    ret->enabled_ns = sim->enabled_ns;
+    ret->running_ns = sim->set[set].running_ns;
+    for (int s = 0; s < sim->plan->set[set].event_count; s++)
+        ret->value[s] = wrapped(sim, sim->set[set].value[s]);
+    ret->valid = read_fails(sim) ? 0 : ~UINT32_C(0);
+    return 0;
+}
+
+static void sim_close(void *self)
+{
+    struct sim *sim = self;
+
+    if (!sim)
+        return;
+    rps_sim_script_free(sim->script);
+    free(sim->set);
+    free(sim);
+}
+
+static int sim_open(void **ret, const char *argument, struct rps_error *err)
+{
+    struct sim *sim;
+    int rc;
+
+    if (!argument || !*argument)
+        return rps_error_set(err, RPS_USAGE,
+                             "--pmu sim: needs a script, as in --pmu sim:workload.sim");
+    sim = calloc(1, sizeof(*sim));
+    if (!sim)
+        return rps_error_memory(err);
+    if ((rc = rps_sim_script_load(argument, &sim->script, err)) < 0) {
+        free(sim);
+        return rc;
+    }
+    sim->world = (struct rps_world){sim, sim_now_ns, sim_wait};
+    sim->enabled_set = -1;
+    sim->phase_end_ns = phase_on(sim)->length_ns;
+    begin_segment(sim, 0);
+    if (sim->end_ns == 0)
+        next_segment(sim);
+    *ret = sim;
+    return 0;
+}
+
+const struct rps_pmu rps_pmu_sim = {
+    .name = "sim",
+    .summary = "a simulated ARM1176, driven by the script after the colon: sim:SCRIPT",
+    .default_plan = "arm1176",
+    .open = sim_open,
+    .choose_clock = sim_choose_clock,
+    .try_event = sim_try_event,
+    .fits = sim_fits,
+    .attach = sim_attach,
+    .width = sim_width,
+    .read_within_ns = sim_read_within_ns,
+    .enable = sim_enable,
+    .disable = sim_disable,
+    .read = sim_read,
+    .world = sim_world,
+    .outcome = sim_outcome,
+    .close = sim_close,
+};

@@ -1,0 +1,461 @@
+/*
+ * Parsing the simulated ARM1176's script: one statement a line, words separated by blanks.
+ */
+#include "sim_script.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/parse.h"
+
+#define WORD_MAX   64
+#define NEST_MAX   8
+#define ORDER_MAX  4000000u
+#define LENGTH_MAX (INT64_C(366) * 86400 * 1000000000)
+
+struct nest {
+    size_t begin; /* place in the order where the block starts */
+    uint64_t times;
+    int line;
+};
+
+struct parser {
+    struct sim_script *script;
+    const char *path;
+    int line;
+    uint32_t rate[SIM_EVENT_COUNT]; /* of `default` */
+    struct nest nest[NEST_MAX];
+    int depth;
+    struct rps_error *err;
+};
+
+static const struct {
+    const char *name;
+    int code;
+} event_names[] = {
+    {"icache_miss", 0x00},
+    {"ibuf_stall", 0x01},
+    {"data_stall", 0x02},
+    {"imicro_tlb_miss", 0x03},
+    {"micro_tlb_miss", 0x04},
+    {"branches", 0x05},
+    {"branch_miss", 0x06},
+    {"instructions", 0x07},
+    {"dc_access", 0x09},
+    {"dc_access_all", 0x0a},
+    {"dc_miss", 0x0b},
+    {"dc_writeback", 0x0c},
+    {"pc_change", 0x0d},
+    {"main_tlb_miss", 0x0f},
+    {"external_access", 0x10},
+    {"lsu_stall", 0x11},
+    {"write_buffer_drain", 0x12},
+    {"etm0", 0x20},
+    {"etm1", 0x21},
+    {"etm0_etm1", 0x22},
+    {"call", 0x23},
+    {"return", 0x24},
+    {"return_predicted", 0x25},
+    {"return_mispredicted", 0x26},
+};
+
+int rps_sim_event(const char *name)
+{
+    size_t count = sizeof(event_names) / sizeof(event_names[0]);
+    char *end;
+    unsigned long code;
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(event_names[i].name, name) == 0)
+            return event_names[i].code;
+    if (name[0] != 'r' || !isxdigit((unsigned char)name[1]))
+        return -1;
+    code = strtoul(name + 1, &end, 16);
+    for (size_t i = 0; i < count && !*end; i++)
+        if ((unsigned long)event_names[i].code == code)
+            return (int)code;
+    return -1;
+}
+
+static int __attribute__((format(printf, 2, 3))) wrong(struct parser *p, const char *format, ...)
+{
+    struct rps_error detail;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(detail.message, sizeof(detail.message), format, args);
+    va_end(args);
+    return rps_error_set(p->err, RPS_USAGE, "%s:%d: %s", p->path, p->line, detail.message);
+}
+
+/* Put FILE:LINE in front of what a strict parser said. */
+static int placed(struct parser *p, int rc)
+{
+    return rc < 0 ? rps_error_prefix(p->err, rc, "%s:%d", p->path, p->line) : 0;
+}
+
+static int parse_number(struct parser *p, const char *what, const char *text, uint64_t max,
+                        uint64_t *ret)
+{
+    return placed(p, rps_parse_uint64(what, text, 0, max, ret, p->err));
+}
+
+static int parse_time(struct parser *p, const char *what, const char *text, int64_t *ret_ns)
+{
+    return placed(p, rps_parse_duration_ns(what, text, 0, LENGTH_MAX, ret_ns, p->err));
+}
+
+/* A rate: a number with an optional k, M or G; whole events per second. */
+static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
+{
+    char number[WORD_MAX];
+    size_t length = strlen(text);
+    double scale = 1, value;
+    int rc;
+
+    if (length == 0 || length >= sizeof(number))
+        return wrong(p, "'%.40s' is no rate", text);
+    strcpy(number, text);
+    switch (number[length - 1]) {
+    case 'k':
+        scale = 1e3;
+        break;
+    case 'M':
+        scale = 1e6;
+        break;
+    case 'G':
+        scale = 1e9;
+        break;
+    }
+    if (scale > 1)
+        number[length - 1] = '\0';
+    if ((rc = placed(p, rps_parse_double("rate", number, &value, p->err))) < 0)
+        return rc;
+    value *= scale;
+    if (value < 0 || value > (double)SIM_RATE_MAX)
+        return wrong(p, "rate %s: must lie between 0 and 4G events per second", text);
+    *ret = (uint32_t)(value + 0.5);
+    return 0;
+}
+
+/* EVENT=RATE words into rate[]. */
+static int parse_rates(struct parser *p, int count, char **word, uint32_t *rate)
+{
+    for (int i = 0; i < count; i++) {
+        char *equals = strchr(word[i], '=');
+        int code, rc;
+
+        if (!equals)
+            return wrong(p, "'%s': expected EVENT=RATE", word[i]);
+        *equals = '\0';
+        code = rps_sim_event(word[i]);
+        if (code < 0)
+            return wrong(p, "'%s' is no event of the ARM1176", word[i]);
+        if ((rc = parse_rate(p, equals + 1, &rate[code])) < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int add_order(struct parser *p, uint32_t phase)
+{
+    struct sim_script *s = p->script;
+
+    if (s->order_count >= ORDER_MAX)
+        return wrong(p, "more than %u phases when repeats are written out", ORDER_MAX);
+    if ((s->order_count & (s->order_count + 1)) == 0) {
+        size_t room = (s->order_count + 1) * 2;
+        uint32_t *order = realloc(s->order, room * sizeof(*order));
+
+        if (!order)
+            return rps_error_memory(p->err);
+        s->order = order;
+    }
+    s->order[s->order_count++] = phase;
+    return 0;
+}
+
+static int add_phase(struct parser *p, const char *name, const char *length, int sleeping,
+                     int count, char **word)
+{
+    struct sim_script *s = p->script;
+    struct sim_phase *phase = realloc(s->phase, (s->phase_count + 1) * sizeof(*phase));
+    int rc;
+
+    if (!phase)
+        return rps_error_memory(p->err);
+    s->phase = phase;
+    phase += s->phase_count;
+    memset(phase, 0, sizeof(*phase));
+    snprintf(phase->name, sizeof(phase->name), "%.31s", name);
+    phase->sleeping = sleeping;
+    if (!sleeping)
+        memcpy(phase->rate, p->rate, sizeof(phase->rate));
+    if ((rc = parse_time(p, "length", length, &phase->length_ns)) < 0 ||
+        (rc = parse_rates(p, count, word, phase->rate)) < 0)
+        return rc;
+    return add_order(p, (uint32_t)s->phase_count++);
+}
+
+static int end_repeat(struct parser *p)
+{
+    struct nest *nest;
+    size_t end = p->script->order_count;
+
+    if (p->depth == 0)
+        return wrong(p, "'end' without a 'repeat'");
+    nest = &p->nest[--p->depth];
+    for (uint64_t n = 1; n < nest->times; n++) {
+        for (size_t i = nest->begin; i < end; i++) {
+            int rc = add_order(p, p->script->order[i]);
+
+            if (rc < 0)
+                return rc;
+        }
+    }
+    if (nest->times == 0)
+        p->script->order_count = nest->begin;
+    return 0;
+}
+
+static int add_stretch(struct parser *p, struct sim_stretches *list, char **word)
+{
+    struct sim_stretch *item = realloc(list->item, (list->count + 1) * sizeof(*item));
+    int rc;
+
+    if (!item)
+        return rps_error_memory(p->err);
+    list->item = item;
+    item += list->count;
+    if ((rc = parse_time(p, "time", word[0], &item->at_ns)) < 0 ||
+        (rc = parse_time(p, "length", word[1], &item->length_ns)) < 0)
+        return rc;
+    if (list->count > 0 && item[-1].at_ns + item[-1].length_ns > item->at_ns)
+        return wrong(p, "must stand in order of time, without overlap");
+    list->count++;
+    return 0;
+}
+
+static int set_fail(struct parser *p, char **word)
+{
+    int code = rps_sim_event(word[0]);
+
+    if (code < 0)
+        return wrong(p, "'%s' is no event of the ARM1176", word[0]);
+    if (strcmp(word[1], "unsupported") == 0)
+        p->script->state[code] = RPS_EVENT_UNSUPPORTED;
+    else if (strcmp(word[1], "denied") == 0)
+        p->script->state[code] = RPS_EVENT_NOT_PERMITTED;
+    else
+        return wrong(p, "'%s': expected unsupported or denied", word[1]);
+    return 0;
+}
+
+/* A percentage such as 2% or 0.5% in parts per million. */
+static int parse_percent(struct parser *p, char *text, uint32_t *ret_ppm)
+{
+    size_t length = strlen(text);
+    double value;
+    int rc;
+
+    if (length < 2 || text[length - 1] != '%')
+        return wrong(p, "'%s': expected a percentage such as 2%%", text);
+    text[length - 1] = '\0';
+    if ((rc = placed(p, rps_parse_double("noise", text, &value, p->err))) < 0)
+        return rc;
+    if (value < 0 || value > 50)
+        return wrong(p, "noise must lie between 0%% and 50%%");
+    *ret_ppm = (uint32_t)(value * 10000 + 0.5);
+    return 0;
+}
+
+static int parse_setting(struct parser *p, char **word)
+{
+    struct sim_script *s = p->script;
+    uint64_t value = 0;
+    int rc;
+
+    if (strcmp(word[0], "clock") == 0)
+        return parse_rate(p, word[1], &s->clock_hz);
+    if (strcmp(word[0], "noise") == 0)
+        return parse_percent(p, word[1], &s->noise_ppm);
+    if (strcmp(word[0], "switch") == 0)
+        return parse_time(p, "switch", word[1], &s->switch_ns);
+    if (strcmp(word[0], "seed") == 0)
+        return parse_number(p, "seed", word[1], UINT64_MAX, &s->seed);
+    if (strcmp(word[0], "counters") == 0) {
+        rc = parse_number(p, "counters", word[1], 64, &value);
+        s->counters = (int)value;
+        return rc;
+    }
+    if (strcmp(word[0], "width") == 0) {
+        rc = parse_number(p, "width", word[1], 64, &value);
+        if (rc == 0 && value < 16)
+            return wrong(p, "width %s: must lie between 16 and 64 bits", word[1]);
+        s->width = (unsigned)value;
+        return rc;
+    }
+    if (strcmp(word[0], "exit") == 0) {
+        rc = parse_number(p, "exit", word[1], 255, &value);
+        s->exit_status = (int)value;
+        return rc;
+    }
+    rc = parse_number(p, "signal", word[1], 64, &value);
+    s->exit_signal = (int)value;
+    return rc;
+}
+
+static int open_repeat(struct parser *p, const char *times)
+{
+    struct nest *nest = &p->nest[p->depth];
+
+    if (p->depth == NEST_MAX)
+        return wrong(p, "more than %d repeats inside each other", NEST_MAX);
+    nest->begin = p->script->order_count;
+    nest->line = p->line;
+    p->depth++;
+    return parse_number(p, "repeat", times, ORDER_MAX, &nest->times);
+}
+
+/* Statements, and how many words must follow (-1: any number). */
+static const struct {
+    const char *name;
+    int words;
+} statements[] = {
+    {"clock", 1}, {"counters", 1}, {"width", 1},    {"seed", 1},   {"noise", 1},     {"switch", 1},
+    {"exit", 1},  {"signal", 1},   {"default", -1}, {"phase", -1}, {"sleep", 1},     {"repeat", 1},
+    {"end", 0},   {"late", 2},     {"steal", 2},    {"fail", 2},   {"fail-read", 2},
+};
+
+static int parse_statement(struct parser *p, int count, char **word)
+{
+    struct sim_script *s = p->script;
+    size_t i = 0, known = sizeof(statements) / sizeof(statements[0]);
+    const char *name = word[0];
+
+    while (i < known && strcmp(statements[i].name, name) != 0)
+        i++;
+    if (i == known)
+        return wrong(p, "unknown statement '%s'", name);
+    if (statements[i].words >= 0 && count - 1 != statements[i].words)
+        return wrong(p, "'%s' takes %d words", name, statements[i].words);
+    if (strcmp(name, "default") == 0)
+        return parse_rates(p, count - 1, word + 1, p->rate);
+    if (strcmp(name, "phase") == 0) {
+        if (count < 3)
+            return wrong(p, "expected: phase NAME LENGTH [EVENT=RATE...]");
+        return add_phase(p, word[1], word[2], 0, count - 3, word + 3);
+    }
+    if (strcmp(name, "sleep") == 0)
+        return add_phase(p, "sleep", word[1], 1, 0, NULL);
+    if (strcmp(name, "repeat") == 0)
+        return open_repeat(p, word[1]);
+    if (strcmp(name, "end") == 0)
+        return end_repeat(p);
+    if (strcmp(name, "late") == 0)
+        return add_stretch(p, &s->late, word + 1);
+    if (strcmp(name, "steal") == 0)
+        return add_stretch(p, &s->steal, word + 1);
+    if (strcmp(name, "fail-read") == 0)
+        return add_stretch(p, &s->fail_read, word + 1);
+    if (strcmp(name, "fail") == 0)
+        return set_fail(p, word + 1);
+    return parse_setting(p, word);
+}
+
+static int parse_line(struct parser *p, char *line)
+{
+    char *word[WORD_MAX], *save = NULL;
+    int count = 0;
+
+    line[strcspn(line, "#")] = '\0';
+    for (char *w = strtok_r(line, " \t\r\n", &save); w; w = strtok_r(NULL, " \t\r\n", &save)) {
+        if (count == WORD_MAX)
+            return wrong(p, "more than %d words", WORD_MAX);
+        word[count++] = w;
+    }
+    return count == 0 ? 0 : parse_statement(p, count, word);
+}
+
+static int check_script(struct parser *p)
+{
+    const struct sim_script *s = p->script;
+    int64_t length_ns = 0;
+
+    if (p->depth > 0) {
+        p->line = p->nest[p->depth - 1].line;
+        return wrong(p, "'repeat' without an 'end'");
+    }
+    for (size_t i = 0; i < s->order_count; i++) {
+        length_ns += s->phase[s->order[i]].length_ns;
+        if (length_ns > LENGTH_MAX)
+            return wrong(p, "the script runs for more than a year");
+    }
+    if (length_ns == 0)
+        return wrong(p, "the script has no phase");
+    return 0;
+}
+
+static int parse_file(struct parser *p, FILE *file)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    int rc = 0;
+
+    while (rc == 0 && (length = getline(&line, &size, file)) >= 0) {
+        p->line++;
+        if (memchr(line, '\0', (size_t)length))
+            rc = wrong(p, "is not a text file");
+        else
+            rc = parse_line(p, line);
+    }
+    if (rc == 0 && ferror(file))
+        rc = rps_error_set(p->err, RPS_FAILED, "%s: cannot be read: %s", p->path, strerror(errno));
+    free(line);
+    return rc == 0 ? check_script(p) : rc;
+}
+
+int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_error *err)
+{
+    struct parser p = {.path = path, .err = err};
+    FILE *file = fopen(path, "re");
+    int rc;
+
+    if (!file)
+        return rps_error_set(err, RPS_USAGE, "%s: the simulation script cannot be opened: %s", path,
+                             strerror(errno));
+    p.script = calloc(1, sizeof(*p.script));
+    if (!p.script) {
+        fclose(file);
+        return rps_error_memory(err);
+    }
+    p.script->counters = 2;
+    p.script->width = 32;
+    p.script->clock_hz = 700000000;
+    p.script->seed = 1;
+    rc = parse_file(&p, file);
+    fclose(file);
+    if (rc < 0) {
+        rps_sim_script_free(p.script);
+        return rc;
+    }
+    *ret = p.script;
+    return 0;
+}
+
+void rps_sim_script_free(struct sim_script *script)
+{
+    if (!script)
+        return;
+    free(script->phase);
+    free(script->order);
+    free(script->late.item);
+    free(script->steal.item);
+    free(script->fail_read.item);
+    free(script);
+}

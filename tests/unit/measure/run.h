@@ -1,0 +1,145 @@
+/*
+ * Running the measurement loop in a test: the simulated processor or real counters, with an array
+ * as the sink.
+ */
+#ifndef RPISTAT_TEST_MEASURE_RUN_H
+#define RPISTAT_TEST_MEASURE_RUN_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rpistat/loop.h"
+#include "rpistat/pmu.h"
+
+#define MS INT64_C(1000000)
+#define S  INT64_C(1000000000)
+
+struct test_run {
+    struct rps_plan *plan;
+    struct rps_fitting fitting;
+    struct rps_period *period;
+    size_t count;
+    char mark[256];
+    enum rps_loop_end end;
+    int64_t elapsed_ns;
+};
+
+static void test_keep_period(void *context, const struct rps_period *period)
+{
+    struct test_run *run = context;
+
+    run->period = realloc(run->period, (run->count + 1) * sizeof(*period));
+    assert_non_null(run->period);
+    run->period[run->count++] = *period;
+}
+
+static void test_keep_mark(void *context, int64_t time_ns, const char *text)
+{
+    struct test_run *run = context;
+
+    (void)time_ns;
+    snprintf(run->mark, sizeof(run->mark), "%s", text);
+}
+
+static void test_run_free(struct test_run *run)
+{
+    rps_plan_free(run->plan);
+    free(run->period);
+    memset(run, 0, sizeof(*run));
+}
+
+/* Write text into a new temporary file whose name is put into path (64 bytes). */
+static inline void test_file(char *path, const char *text, size_t size)
+{
+    int fd;
+
+    strcpy(path, "/tmp/rpistat-test-XXXXXX");
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, size), (ssize_t)size);
+    close(fd);
+}
+
+struct test_options {
+    int merge;
+    int64_t period_ns; /* 0: 100 ms */
+    int64_t duration_ns;
+    const char *plan; /* NULL: arm1176 */
+};
+
+/* Run a simulation script to its end. */
+static inline void test_simulate(struct test_run *ret, const char *script,
+                                 const struct test_options *options)
+{
+    struct rps_error err = {""};
+    struct rps_sink sink = {ret, test_keep_period, test_keep_mark};
+    const struct rps_pmu *pmu;
+    char path[64], choice[80], note[64];
+    void *self;
+
+    memset(ret, 0, sizeof(*ret));
+    test_file(path, script, strlen(script));
+    snprintf(choice, sizeof(choice), "sim:%s", path);
+    if (rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err) < 0)
+        fail_msg("%s", err.message);
+    unlink(path);
+    if (rps_plan_load(options->plan ? options->plan : "arm1176", &ret->plan, &err) < 0 ||
+        rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0 ||
+        pmu->attach(self, ret->plan, 0, &err) < 0)
+        fail_msg("%s", err.message);
+    struct rps_loop_options loop = {
+        .pmu = pmu,
+        .pmu_self = self,
+        .plan = ret->plan,
+        .world = pmu->world(self),
+        .sink = &sink,
+        .period_ns = options->period_ns ? options->period_ns : 100 * MS,
+        .duration_ns = options->duration_ns,
+    };
+    if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0)
+        fail_msg("%s", err.message);
+    pmu->close(self);
+}
+
+/* Total of a slot over all periods of its set. */
+static inline uint64_t test_total(const struct test_run *run, unsigned set, int slot)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < run->count; i++)
+        if (run->period[i].set_no == set)
+            total += run->period[i].count[slot];
+    return total;
+}
+
+/* What every recording must hold: numbered periods that follow each other without a hole, sets in
+ * turn, a cycle timestamp that is the sum of cycles. */
+static inline void test_check_contiguous(const struct test_run *run)
+{
+    int64_t time_ns = 0;
+    uint64_t cycle = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        const struct rps_period *p = &run->period[i];
+
+        assert_int_equal(p->period, i);
+        assert_int_equal(p->set_no, i % (size_t)run->plan->set_count);
+        assert_int_equal(p->start_ns, time_ns);
+        assert_true(p->length_ns >= 0);
+        time_ns += p->length_ns;
+        cycle += p->cycles;
+        assert_int_equal(p->cycle, cycle);
+        assert_true(p->running_ns <= p->enabled_ns);
+    }
+    assert_int_equal(time_ns, run->elapsed_ns);
+}
+
+#endif

@@ -1,0 +1,373 @@
+/*
+ * The perf backends and the launch sequence with real workloads: this program itself, run again
+ * with a task as argument. Software events are real everywhere; the processor's counters are tested
+ * where they are, and skipped with the reason where they are not.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "run.h"
+
+#include "rpistat/workload.h"
+
+#define PAGES    5000
+#define CHILDREN 200
+#define THREADS  64
+#define LOOPS    20000000
+
+static char *self_path;
+
+/* --- workloads -------------------------------------------------------------------------------- */
+
+static int touch_pages(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory =
+        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return 1;
+    madvise(memory, PAGES * page, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < PAGES; i++)
+        memory[i * page] = 1;
+    return 0;
+}
+
+static void *touch_in_thread(void *argument)
+{
+    (void)argument;
+    return touch_pages() == 0 ? NULL : (void *)1;
+}
+
+static int touch_in_threads(void)
+{
+    pthread_t thread[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, touch_in_thread, NULL) != 0)
+            return 1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    return 0;
+}
+
+static int touch_in_children(void)
+{
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+            _exit(touch_pages());
+        waitpid(pid, NULL, 0);
+    }
+    return 0;
+}
+
+/* Four instructions or so a turn, known exactly only relative to another length. */
+static int spin(long loops)
+{
+    for (volatile long i = 0; i < loops; i++)
+        ;
+    return 0;
+}
+
+/* Number of open descriptors beside the standard streams, and of blocked signals. */
+static int look_around(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    sigset_t mask;
+    int number, strange = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        number = atoi(entry->d_name);
+        if (number > 2 && number != dirfd(folder))
+            strange++;
+    }
+    closedir(folder);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    for (int s = 1; s < 32; s++)
+        strange += sigismember(&mask, s) == 1;
+    return strange;
+}
+
+static int task(char **argv)
+{
+    if (strcmp(argv[1], "touch") == 0)
+        return touch_pages();
+    if (strcmp(argv[1], "threads") == 0)
+        return touch_in_threads();
+    if (strcmp(argv[1], "children") == 0)
+        return touch_in_children();
+    if (strcmp(argv[1], "spin") == 0)
+        return spin(atol(argv[2]));
+    if (strcmp(argv[1], "look") == 0)
+        return look_around();
+    if (strcmp(argv[1], "die") == 0)
+        return kill(getpid(), SIGKILL);
+    return 99;
+}
+
+/* --- recording them --------------------------------------------------------------------------- */
+
+struct outcome {
+    int status, signal;
+};
+
+/* Record this program with the given task. Returns 0 and the reason in why when `backend` cannot be
+ * used here. */
+static int record_task(const char *backend, const char *name, const char *argument,
+                       const struct test_options *options, struct test_run *ret,
+                       struct outcome *outcome, struct rps_error *why)
+{
+    char *argv[] = {self_path, (char *)(uintptr_t)name, (char *)(uintptr_t)argument, NULL};
+    struct rps_sink sink = {ret, test_keep_period, test_keep_mark};
+    struct rps_workload workload;
+    struct rps_real_world *world;
+    struct rps_error err = {""};
+    const struct rps_pmu *pmu;
+    char note[256];
+    int64_t start_ns;
+    sigset_t mask;
+    void *self;
+
+    memset(ret, 0, sizeof(*ret));
+    if (rps_pmu_open(backend, &pmu, &self, note, sizeof(note), why) < 0)
+        return 0;
+    if (rps_plan_load(options->plan ? options->plan : pmu->default_plan, &ret->plan, &err) < 0 ||
+        rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)
+        fail_msg("%s", err.message);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    if (rps_workload_fork(&workload, argv, &mask, &err) < 0 ||
+        pmu->attach(self, ret->plan, workload.pid, &err) < 0 ||
+        rps_real_world_open(&world, workload.pidfd, -1, NULL, NULL, &err) < 0 ||
+        rps_workload_release(&workload, &start_ns, &err) < 0)
+        fail_msg("%s", err.message);
+    struct rps_loop_options loop = {
+        .pmu = pmu,
+        .pmu_self = self,
+        .plan = ret->plan,
+        .world = rps_real_world_table(world),
+        .sink = &sink,
+        .start_ns = start_ns,
+        .period_ns = options->period_ns ? options->period_ns : 10 * MS,
+    };
+    if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0 ||
+        rps_workload_wait(&workload, &outcome->status, &outcome->signal, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_real_world_close(world);
+    rps_workload_close(&workload);
+    pmu->close(self);
+    return 1;
+}
+
+/* Total of an event by role over the run; fails the test when it was not counted. */
+static uint64_t role_total(const struct test_run *run, const char *role)
+{
+    int set, slot;
+    const struct rps_event *event = rps_plan_role(run->plan, role, &set, &slot);
+
+    assert_non_null(event);
+    if (event->state != RPS_EVENT_MEASURED)
+        fail_msg("%s: %s", role, event->reason);
+    return test_total(run, (unsigned)set, slot);
+}
+
+static void check_faults(const char *name, uint64_t pages)
+{
+    static const struct test_options options = {1, 0, 0, NULL};
+    struct rps_error why = {""};
+    struct outcome outcome;
+    struct test_run run;
+
+    if (!record_task("software", name, NULL, &options, &run, &outcome, &why)) {
+        print_message("skipped: %s\n", why.message);
+        skip();
+    }
+    assert_int_equal(outcome.status, 0);
+    test_check_contiguous(&run);
+    /* beside its pages each process and thread touches a few of its own */
+    assert_in_range(role_total(&run, "minor_faults"), pages, pages + pages / 100 + 300);
+    test_run_free(&run);
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    check_faults("touch", PAGES);
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    check_faults("threads", (uint64_t)PAGES * THREADS);
+}
+
+static void test_children(void **state)
+{
+    struct test_run run;
+    struct outcome outcome;
+    struct rps_error why = {""};
+    static const struct test_options options = {1, 0, 0, NULL};
+
+    (void)state;
+    if (!record_task("software", "children", NULL, &options, &run, &outcome, &why)) {
+        print_message("skipped: %s\n", why.message);
+        skip();
+    }
+    test_check_contiguous(&run);
+    assert_true(role_total(&run, "minor_faults") >= (uint64_t)PAGES * CHILDREN);
+    test_run_free(&run);
+}
+
+/* The exit status of a task run directly. */
+static int run_directly(const char *name)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execl(self_path, self_path, name, (char *)NULL);
+        _exit(126);
+    }
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+/* The workload finds the descriptors and signals that it would find without the recorder. */
+static void test_streams_and_status(void **state)
+{
+    static const struct test_options options = {1, 0, 0, NULL};
+    struct rps_error why = {""};
+    struct outcome outcome;
+    struct test_run run;
+    int expected = run_directly("look");
+
+    (void)state;
+    if (!record_task("software", "look", NULL, &options, &run, &outcome, &why)) {
+        print_message("skipped: %s\n", why.message);
+        skip();
+    }
+    assert_int_equal(outcome.status, expected);
+    test_run_free(&run);
+    record_task("software", "die", NULL, &options, &run, &outcome, &why);
+    assert_int_equal(outcome.signal, SIGKILL);
+    assert_int_equal(outcome.status, -1);
+    test_run_free(&run);
+}
+
+/* Instructions of a loop are proportional to its length: the part that is not the loop cancels. One
+ * event is counted all the time, so nothing is estimated. */
+static void test_instructions(void **state)
+{
+    static const char document[] = "[plan]\nname = one\n[event instructions]\n"
+                                   "event = instructions\n[set one]\nevents = instructions\n";
+    char plan[80];
+    const struct test_options options = {1, 0, 0, plan};
+    struct rps_error why = {""};
+    struct outcome outcome;
+    struct test_run run;
+    double count[3];
+
+    (void)state;
+    strcpy(plan, "/tmp/rpistat-test-XXXXXX.ini");
+    int fd = mkstemps(plan, 4);
+    assert_int_equal(write(fd, document, sizeof(document) - 1), sizeof(document) - 1);
+    close(fd);
+    for (int i = 0; i < 3; i++) {
+        char loops[32];
+
+        snprintf(loops, sizeof(loops), "%d", LOOPS * (i + 1));
+        if (!record_task("hardware", "spin", loops, &options, &run, &outcome, &why)) {
+            unlink(plan);
+            print_message("skipped: %s\n", why.message);
+            skip();
+        }
+        test_check_contiguous(&run);
+        count[i] = (double)test_total(&run, 0, 0);
+        test_run_free(&run);
+    }
+    unlink(plan);
+    double first = count[1] - count[0], second = count[2] - count[1];
+
+    if (first < 2.0 * LOOPS || first > 16.0 * LOOPS || second / first < 0.99 ||
+        second / first > 1.01)
+        fail_msg("%.0f, %.0f, %.0f instructions", count[0], count[1], count[2]);
+}
+
+static void test_check(void **state)
+{
+    struct rps_error err = {""};
+    char *path = NULL;
+
+    (void)state;
+    assert_int_equal(rps_workload_check("sh", "/nonexistent:/bin", &path, &err), 0);
+    assert_string_equal(path, "/bin/sh");
+    free(path);
+    assert_int_equal(rps_workload_check("sh", "/nonexistent", NULL, &err), RPS_CANNOT_FIND);
+    assert_int_equal(rps_workload_check("", "/bin", NULL, &err), RPS_CANNOT_FIND);
+    assert_int_equal(rps_workload_check("/bin/sh/no", NULL, NULL, &err), RPS_CANNOT_FIND);
+    assert_int_equal(rps_workload_check("/tmp", NULL, NULL, &err), RPS_CANNOT_EXEC);
+    assert_int_equal(rps_workload_check("/etc/passwd", NULL, NULL, &err), RPS_CANNOT_EXEC);
+    assert_non_null(strstr(err.message, "/etc/passwd"));
+}
+
+/* A child that is never released leaves without executing anything. */
+static void test_never_released(void **state)
+{
+    char *argv[] = {self_path, (char *)(uintptr_t) "look", NULL};
+    struct rps_workload workload;
+    struct rps_error err = {""};
+    sigset_t mask;
+
+    (void)state;
+    sigemptyset(&mask);
+    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    rps_workload_close(&workload);
+    assert_int_equal(waitpid(workload.pid, NULL, WNOHANG), -1);
+}
+
+/* exec of a file with a wrong interpreter fails after everything was opened. */
+static void test_exec_fails(void **state)
+{
+    static const char script[] = "#!/nonexistent/interpreter\n";
+    struct rps_workload workload;
+    struct rps_error err = {""};
+    int64_t start_ns;
+    char path[64], *argv[] = {path, NULL};
+    sigset_t mask;
+    int status, number;
+
+    (void)state;
+    test_file(path, script, sizeof(script) - 1);
+    chmod(path, 0755);
+    sigemptyset(&mask);
+    assert_int_equal(rps_workload_check(path, NULL, NULL, &err), 0);
+    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    assert_int_equal(rps_workload_release(&workload, &start_ns, &err), RPS_CANNOT_FIND);
+    assert_non_null(strstr(err.message, path));
+    assert_int_equal(rps_workload_wait(&workload, &status, &number, &err), 0);
+    assert_int_equal(status, 127);
+    rps_workload_close(&workload);
+    unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faults),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_children),       cmocka_unit_test(test_streams_and_status),
+        cmocka_unit_test(test_instructions),   cmocka_unit_test(test_check),
+        cmocka_unit_test(test_never_released), cmocka_unit_test(test_exec_fails),
+    };
+
+    if (argc > 1)
+        return task(argv);
+    self_path = realpath("/proc/self/exe", NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

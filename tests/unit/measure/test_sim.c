@@ -1,0 +1,386 @@
+/* The loop, the multiplexer and fitting over the simulated ARM1176: every number is exact. */
+#include "run.h"
+
+static const struct test_options rotate = {0, 0, 0, NULL};
+static const struct test_options merge = {1, 0, 0, NULL};
+
+static const char steady[] = "default instructions=73M ibuf_stall=16M dc_access=1M dc_miss=220k\n"
+                             "default micro_tlb_miss=53k main_tlb_miss=39k branches=8M "
+                             "branch_miss=88k\n"
+                             "phase work 1050ms\n"
+                             "exit 3\n";
+
+static void test_rotation(void **state)
+{
+    static const uint64_t per_period[4][2] = {
+        {7300000, 1600000}, {100000, 22000}, {5300, 3900}, {800000, 8800}};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, steady, &rotate);
+    assert_int_equal(run.plan->set_count, 4);
+    assert_int_equal(run.count, 11);
+    test_check_contiguous(&run);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct rps_period *p = &run.period[i];
+        uint64_t half = i == 10 ? 2 : 1; /* the last period is half as long */
+
+        assert_int_equal(p->length_ns, 100 * MS / (int64_t)half);
+        assert_int_equal(p->cycles, 70000000 / half);
+        assert_int_equal(p->enabled_ns, 100 * MS / (int64_t)half);
+        assert_int_equal(p->running_ns, p->enabled_ns);
+        assert_int_equal(p->counted, 3);
+        assert_int_equal(p->missed, 0);
+        for (int s = 0; s < 2; s++)
+            assert_int_equal(p->count[s], per_period[p->set_no][s] / half);
+    }
+    assert_int_equal(run.end, RPS_LOOP_WORKLOAD);
+    assert_int_equal(run.elapsed_ns, 1050 * MS);
+    test_run_free(&run);
+}
+
+/* 4G events a second wrap a 32-bit counter each 1.07 s it counts, the cycle counter each 6.1 s. */
+static void test_wrap(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "phase fast 400s instructions=4G ibuf_stall=3999999999\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.count, 4000);
+    for (size_t i = 0; i < run.count; i += 4) {
+        assert_int_equal(run.period[i].count[0], 400000000);
+        assert_in_range(run.period[i].count[1], 399999999, 400000000);
+    }
+    assert_int_equal(run.period[3999].cycle, UINT64_C(280000000000));
+    assert_int_equal(test_total(&run, 0, 0), UINT64_C(400000000000));
+    test_run_free(&run);
+}
+
+/* Within one period of a minute the cycle counter wraps nine times: it is read in between. */
+static void test_long_period(void **state)
+{
+    static const struct test_options minute = {0, 60 * S, 0, NULL};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "phase fast 250s instructions=2G branches=1G\n", &minute);
+    test_check_contiguous(&run);
+    assert_int_equal(run.count, 5);
+    assert_int_equal(run.period[0].cycles, UINT64_C(42000000000));
+    assert_int_equal(run.period[0].count[0], UINT64_C(120000000000));
+    assert_int_equal(run.period[3].count[0], UINT64_C(60000000000));
+    assert_int_equal(run.period[4].length_ns, 10 * S);
+    assert_int_equal(run.period[4].count[0], UINT64_C(20000000000));
+    test_run_free(&run);
+}
+
+static void test_late(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "late 1s 350ms\nlate 2100ms 99ms\nphase work 3s instructions=1M\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[9].length_ns, 450 * MS);
+    assert_int_equal(run.period[9].missed, 3);
+    assert_int_equal(run.period[9].cycles, 315000000);
+    assert_int_equal(run.period[10].length_ns, 50 * MS); /* back on the grid */
+    assert_int_equal(run.period[10].missed, 0);
+    assert_int_equal(run.period[11].length_ns, 100 * MS);
+    assert_int_equal(run.period[17].length_ns, 199 * MS);
+    assert_int_equal(run.period[17].missed, 0);
+    assert_int_equal(run.period[18].length_ns, 1 * MS);
+    assert_int_equal(run.elapsed_ns, 3 * S);
+    test_run_free(&run);
+}
+
+/* Taken away for 250 ms in the middle of a period: partly on, then not counted, then on again. */
+static void test_steal(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "steal 850ms 250ms\nphase work 2s instructions=10M dc_access=1M\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[8].running_ns, 50 * MS); /* set 0 */
+    assert_int_equal(run.period[8].enabled_ns, 100 * MS);
+    assert_int_equal(run.period[8].count[0], 500000);
+    assert_int_equal(run.period[8].counted, 3);
+    assert_int_equal(run.period[9].running_ns, 0); /* set 1 */
+    assert_int_equal(run.period[9].counted, 0);
+    assert_int_equal(run.period[9].cycles, 70000000); /* the cycle counter goes on */
+    assert_int_equal(run.period[10].counted, 0);
+    assert_int_equal(run.period[11].counted, 3);
+    assert_int_equal(run.period[13].count[0], 100000); /* set 1 again */
+    test_run_free(&run);
+}
+
+static void test_sleep(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "phase work 1s instructions=10M\nsleep 1s\nphase work 500ms instructions=10M\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.count, 25);
+    for (size_t i = 10; i < 20; i++) {
+        assert_int_equal(run.period[i].enabled_ns, 0);
+        assert_int_equal(run.period[i].cycles, 0);
+        assert_int_equal(run.period[i].cycle, 700000000);
+        assert_int_equal(run.period[i].counted, 3); /* true zeros */
+        assert_int_equal(run.period[i].count[0], 0);
+        assert_int_equal(run.period[i].length_ns, 100 * MS);
+    }
+    assert_int_equal(run.period[24].cycle, 1050000000);
+    test_run_free(&run);
+}
+
+static void test_merge(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "counters 8\nphase work 1s instructions=10M branch_miss=1k\n", &merge);
+    test_check_contiguous(&run);
+    assert_int_equal(run.fitting.counter_count, 8);
+    assert_int_equal(run.plan->set_count, 1);
+    assert_int_equal(run.plan->set[0].event_count, 8);
+    assert_int_equal(test_total(&run, 0, 0), 10000000);
+    assert_int_equal(test_total(&run, 0, 7), 1000);
+    assert_non_null(strstr(run.fitting.text, "4 event sets were merged into 1"));
+    test_run_free(&run);
+
+    test_simulate(&run, "counters 5\nphase work 1s instructions=10M dc_miss=40k\n", &merge);
+    assert_int_equal(run.plan->set_count, 2);
+    assert_string_equal(run.plan->set[0].name, "instr+dc");
+    assert_int_equal(test_total(&run, 0, 0), 5000000);
+    assert_int_equal(test_total(&run, 0, 3), 20000);
+    test_run_free(&run);
+
+    test_simulate(&run, "counters 8\nphase work 1s instructions=10M\n", &rotate);
+    assert_int_equal(run.plan->set_count, 4); /* --no-merge */
+    assert_int_equal(run.fitting.counter_count, 8);
+    test_run_free(&run);
+}
+
+static void test_split(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "counters 1\nphase work 2s instructions=10M ibuf_stall=8M\n", &merge);
+    test_check_contiguous(&run);
+    assert_int_equal(run.fitting.counter_count, 1);
+    assert_int_equal(run.plan->set_count, 8);
+    assert_string_equal(run.plan->set[1].event[0].name, "ibuf_stall");
+    assert_int_equal(run.period[8].count[0], 1000000);
+    assert_int_equal(run.period[9].count[0], 800000);
+    assert_non_null(strstr(run.fitting.text, "event set instr was split into 2"));
+    test_run_free(&run);
+}
+
+/* An event that cannot be opened leaves the rest of its set; a set without any event is not on. */
+static void test_fail_event(void **state)
+{
+    const struct rps_event *event;
+    struct test_run run;
+    int set, slot;
+
+    (void)state;
+    test_simulate(&run,
+                  "fail ibuf_stall unsupported\nfail micro_tlb_miss denied\n"
+                  "fail main_tlb_miss unsupported\nphase work 3s instructions=10M dc_access=1M\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.plan->set_count, 3);
+    assert_int_equal(run.period[0].counted & 1, 1);
+    assert_int_equal(run.period[0].counted & 2, 0);
+    event = rps_plan_role(run.plan, "dtlb_l1_miss", &set, &slot);
+    assert_non_null(event);
+    assert_int_equal(event->state, RPS_EVENT_NOT_PERMITTED);
+    assert_int_equal(run.period[set].counted >> slot & 1, 0);
+    assert_int_equal(run.period[0].count[0], 1000000);
+    assert_non_null(strstr(run.fitting.text, "IBUF stall cycles is not counted"));
+    test_run_free(&run);
+}
+
+/* A failed read: not counted then, nor in the next period of that set, whose count holds both. */
+static void test_fail_read(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "fail-read 850ms 100ms\nphase work 2s instructions=10M\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[4].count[0], 1000000);
+    assert_int_equal(run.period[8].counted, 0);
+    assert_int_equal(run.period[9].counted, 3);
+    assert_int_equal(run.period[12].counted, 0);
+    assert_int_equal(run.period[16].counted, 3);
+    assert_int_equal(run.period[16].count[0], 1000000);
+    test_run_free(&run);
+}
+
+static void test_switch_cost(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "switch 20us\nphase work 1s instructions=1G\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[0].switch_ns, 20000);
+    assert_int_equal(run.period[0].running_ns, 100 * MS);
+    assert_int_equal(run.period[1].enabled_ns, 100 * MS);
+    assert_int_equal(run.period[1].running_ns, 100 * MS - 20000);
+    assert_int_equal(run.period[4].count[0], 99980000);
+    assert_string_equal(run.mark, "");
+    test_run_free(&run);
+}
+
+static void test_stretch(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "switch 3ms\nphase work 10s instructions=1G\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[15].length_ns, 100 * MS);
+    assert_int_equal(run.period[17].length_ns, 300 * MS);
+    assert_int_equal(run.period[18].length_ns, 300 * MS);
+    assert_non_null(strstr(run.mark, "stretched to 0.300 s"));
+    test_run_free(&run);
+}
+
+static void test_duration(void **state)
+{
+    static const struct test_options short_run = {0, 0, 1234 * MS, NULL};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "phase work 10s instructions=1M\n", &short_run);
+    test_check_contiguous(&run);
+    assert_int_equal(run.end, RPS_LOOP_DURATION);
+    assert_int_equal(run.elapsed_ns, 1234 * MS);
+    assert_int_equal(run.count, 13);
+    assert_int_equal(run.period[12].length_ns, 34 * MS);
+    test_run_free(&run);
+}
+
+/* The same noise however often it is read; another one for another seed. */
+static void test_noise(void **state)
+{
+    static const char script[] = "counters 8\nseed 7\nnoise 5%\nphase work 3s instructions=10M\n";
+    static const char other[] = "counters 8\nseed 8\nnoise 5%\nphase work 3s instructions=10M\n";
+    static const struct test_options odd = {1, 37 * MS, 0, NULL};
+    struct test_run run, again, different;
+    size_t unlike = 0;
+
+    (void)state;
+    test_simulate(&run, script, &merge);
+    test_simulate(&again, script, &odd);
+    test_simulate(&different, other, &merge);
+    assert_int_equal(test_total(&run, 0, 0), test_total(&again, 0, 0));
+    assert_int_not_equal(test_total(&run, 0, 0), test_total(&different, 0, 0));
+    for (size_t i = 0; i < run.count; i++) {
+        assert_in_range(run.period[i].count[0], 950000, 1050000);
+        unlike += run.period[i].count[0] != 1000000;
+    }
+    assert_true(unlike > run.count / 2);
+    test_run_free(&run);
+    test_run_free(&again);
+    test_run_free(&different);
+}
+
+static void test_repeat(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "counters 8\nrepeat 3\nphase a 200ms instructions=10M\nrepeat 2\n"
+                  "phase b 100ms instructions=20M\nend\nend\n",
+                  &merge);
+    assert_int_equal(run.elapsed_ns, 1200 * MS);
+    for (size_t i = 0; i < run.count; i++)
+        assert_int_equal(run.period[i].count[0], i % 4 < 2 ? 1000000 : 2000000);
+    test_run_free(&run);
+}
+
+static void test_bad_scripts(void **state)
+{
+    static const struct {
+        const char *script, *message;
+    } bad[] = {
+        {"", "no phase"},
+        {"phase a 0s\n", "no phase"},
+        {"# only\nphase a\n", ":2: expected: phase NAME"},
+        {"phase a 1s speed=3\n", ":1: 'speed' is no event"},
+        {"phase a 1s r99=3\n", "'r99' is no event"},
+        {"phase a 1s instructions\n", "expected EVENT=RATE"},
+        {"phase a 1s instructions=5G\n", "must lie between 0 and 4G"},
+        {"phase a -1s\n", ":1: length"},
+        {"repeat 3\nphase a 1s\n", ":1: 'repeat' without an 'end'"},
+        {"phase a 1s\nend\n", ":2: 'end' without"},
+        {"width 8\nphase a 1s\n", "between 16 and 64"},
+        {"noise 2\nphase a 1s\n", "percentage"},
+        {"steal 5s 1s\nsteal 2s 1s\nphase a 9s\n", ":2: must stand in order"},
+        {"fail instructions maybe\n", "unsupported or denied"},
+        {"bogus\n", ":1: unknown statement 'bogus'"},
+        {"clock\n", "'clock' takes 1 words"},
+        {"repeat 100000\nrepeat 100000\nphase a 1s\nend\nend\n", "more than 4000000 phases"},
+        {"repeat 100\nphase a 300d\nend\n", "more than a year"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const struct rps_pmu *pmu;
+        struct rps_error err = {""};
+        char path[64], choice[80], note[64];
+        void *self;
+
+        test_file(path, bad[i].script, strlen(bad[i].script));
+        snprintf(choice, sizeof(choice), "sim:%s", path);
+        assert_int_equal(rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
+        if (!strstr(err.message, bad[i].message))
+            fail_msg("'%s' gives '%s'", bad[i].script, err.message);
+        unlink(path);
+    }
+}
+
+static void test_choice(void **state)
+{
+    const struct rps_pmu *pmu;
+    struct rps_error err = {""};
+    char note[64];
+    void *self;
+
+    (void)state;
+    assert_int_equal(rps_pmu_open("bogus", &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, "bogus"));
+    assert_int_equal(rps_pmu_open("sim", &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
+    assert_int_equal(rps_pmu_open("sim:/nonexistent.sim", &pmu, &self, note, sizeof(note), &err),
+                     RPS_USAGE);
+    assert_non_null(strstr(err.message, "/nonexistent.sim"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rotation),    cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_long_period), cmocka_unit_test(test_late),
+        cmocka_unit_test(test_steal),       cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_merge),       cmocka_unit_test(test_split),
+        cmocka_unit_test(test_fail_event),  cmocka_unit_test(test_fail_read),
+        cmocka_unit_test(test_switch_cost), cmocka_unit_test(test_stretch),
+        cmocka_unit_test(test_duration),    cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_repeat),      cmocka_unit_test(test_bad_scripts),
+        cmocka_unit_test(test_choice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
