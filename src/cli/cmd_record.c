@@ -1,0 +1,502 @@
+/*
+ * Recording: connects measure to store.
+ *
+ * The order matters. Everything that can be wrong is found before the workload runs: the command,
+ * the counters, the plan, the store. Then: fork a child that waits, open its counters, add the run
+ * to the store, release the child, loop until it ends, finish the store, write the report.
+ *
+ * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
+ * that the terminal sent has reached the workload already; one that was sent to rpistat alone is
+ * passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
+ * everything written and the workload left alone, when the workload ignores the signal, and at the
+ * second one that was sent.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "config.h"
+#include "rpistat/clock.h"
+#include "rpistat/host.h"
+#include "rpistat/loop.h"
+#include "rpistat/pmu.h"
+#include "rpistat/report.h"
+#include "rpistat/text.h"
+#include "rpistat/workload.h"
+#include "status.h"
+
+/* The queue holds an hour of periods. */
+#define QUEUE_NS (3600 * RPS_NS_PER_S)
+
+/* A simulated run produces periods faster than any disk takes them: it waits above this. */
+#define SIM_QUEUE_PERIODS 16384
+
+struct recording {
+    struct rps_cli *cli;
+    const struct rps_record_settings *settings;
+    const struct rps_pmu *pmu;
+    void *pmu_self;
+    struct rps_plan *plan;
+    struct rps_fitting fitting;
+    char note[1024]; /* why `auto` passed over better counters */
+    struct rps_run run;
+    struct rps_writer *writer;
+    struct rps_workload workload;
+    const struct rps_world *world;
+    struct rps_real_world *real_world;
+    struct rps_status *status;
+    char *report_path;
+    char **argv; /* NULL: simulated */
+
+    sigset_t old_mask;
+    int signal_fd;
+    int sent;        /* signals that were sent to rpistat */
+    int stop_signal; /* that ended the recording while the workload went on */
+    uint64_t period_count;
+};
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static const struct {
+    int number;
+    const char *name;
+} handled[] = {
+    {SIGINT, "SIGINT"},
+    {SIGQUIT, "SIGQUIT"},
+    {SIGTERM, "SIGTERM"},
+    {SIGHUP, "SIGHUP"},
+};
+
+#define HANDLED_COUNT (sizeof(handled) / sizeof(handled[0]))
+
+static const char *signal_name(int number)
+{
+    for (size_t i = 0; i < HANDLED_COUNT; i++)
+        if (handled[i].number == number)
+            return handled[i].name;
+    return "a signal";
+}
+
+/* Take the signals from a descriptor from now on; those that were ignored stay ignored. */
+static int catch_signals(struct recording *r, struct rps_error *err)
+{
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    for (size_t i = 0; i < HANDLED_COUNT; i++) {
+        struct sigaction action;
+
+        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&mask, handled[i].number);
+    }
+    sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+    r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (r->signal_fd < 0)
+        return rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
+    return 0;
+}
+
+/* Signals have come. Returns 1 when the recording shall end now. */
+static int on_signal(void *context)
+{
+    struct recording *r = context;
+    struct signalfd_siginfo info;
+
+    while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        int number = (int)info.ssi_signo;
+
+        if (info.ssi_code == SI_KERNEL && r->argv)
+            continue; /* the terminal sent it to the workload as well */
+        r->sent++;
+        if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
+            r->stop_signal = number;
+            return 1;
+        }
+        syscall(SYS_pidfd_send_signal, r->workload.pidfd, number, NULL, 0);
+    }
+    return 0;
+}
+
+/* --- before the run ------------------------------------------------------------------------------
+ */
+
+static void notice(void *context, const char *sentence)
+{
+    struct recording *r = context;
+
+    if (!r->cli->quiet)
+        rps_output_message(sentence);
+}
+
+/* What the user should know before the run; only on a terminal, it is in the report anyway. */
+static void show_fitting(const struct recording *r)
+{
+    char text[sizeof(r->run.fitting)];
+    char *save = NULL;
+
+    if (r->cli->quiet || !isatty(STDERR_FILENO))
+        return;
+    snprintf(text, sizeof(text), "%s", r->run.fitting);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        rps_output_message(line);
+}
+
+static void add_fitting_line(struct recording *r, const char *line)
+{
+    size_t used = strlen(r->run.fitting);
+
+    if (*line)
+        snprintf(r->run.fitting + used, sizeof(r->run.fitting) - used, "%s%s", used ? "\n" : "",
+                 line);
+}
+
+/* Check the command and choose what is counted: nothing is created, nothing runs. */
+static int prepare_counters(struct recording *r, struct rps_error *err)
+{
+    const struct rps_record_settings *settings = r->settings;
+    char *path = NULL;
+    int rc;
+
+    if (r->argv) {
+        if ((rc = rps_workload_check(r->argv[0], getenv("PATH"), &path, err)) < 0)
+            return rc;
+        if (rps_workload_drops_counters(path))
+            add_fitting_line(r, "the command changes its user or group, or may not be read: Linux "
+                                "stops counting at its start; record as that user instead");
+        free(path);
+    }
+    if ((rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err)) <
+            0 ||
+        (rc = rps_plan_load(settings->sets ? settings->sets : r->pmu->default_plan, &r->plan,
+                            err)) < 0 ||
+        (rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting,
+                              err)) < 0)
+        return rc;
+    add_fitting_line(r, r->note);
+    add_fitting_line(r, r->fitting.text);
+    return 0;
+}
+
+static int describe_run(struct recording *r, int argc, struct rps_error *err)
+{
+    char *simulated[] = {(char *)(uintptr_t)r->settings->pmu, NULL};
+    struct rps_run *run = &r->run;
+    int rc;
+
+    if ((rc = rps_host_describe(run, err)) < 0)
+        return rc;
+    if (rps_run_set_command(run, r->argv ? argc : 1, r->argv ? r->argv : simulated) < 0)
+        return rps_error_memory(err);
+    snprintf(run->label, sizeof(run->label), "%s", r->settings->label);
+    snprintf(run->version, sizeof(run->version), "%s", RPS_VERSION);
+    snprintf(run->pmu, sizeof(run->pmu), "%s", r->pmu->name);
+    snprintf(run->clock_label, sizeof(run->clock_label), "%s", r->plan->clock.label);
+    run->counter_count = r->fitting.counter_count;
+    run->period_ns = r->settings->period_ns;
+    return rps_record_add_tags(r->settings, run, err);
+}
+
+static int open_store(struct recording *r, struct rps_error *err)
+{
+    struct rps_writer_options options = {
+        .commit_ns = r->settings->commit_ns,
+        .durability_full = r->settings->durability_full,
+        .queue_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
+        .notice = notice,
+        .notice_context = r,
+    };
+
+    if (options.queue_periods < (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS))
+        options.queue_periods = (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS);
+    return rps_writer_open(&r->writer, r->cli->output, &options, err);
+}
+
+/* --- the run
+ * -------------------------------------------------------------------------------------- */
+
+static void sink_period(void *context, const struct rps_period *period)
+{
+    struct recording *r = context;
+
+    rps_writer_period(r->writer, period);
+    rps_status_period(r->status, period);
+    r->period_count++;
+    if (!r->argv && r->period_count % 1024 == 0) {
+        struct rps_writer_status status;
+
+        for (;;) {
+            rps_writer_status(r->writer, &status);
+            if (status.queued < SIM_QUEUE_PERIODS || status.failing)
+                break;
+            usleep(1000);
+        }
+    }
+}
+
+static void sink_mark(void *context, int64_t time_ns, const char *text)
+{
+    struct recording *r = context;
+
+    rps_writer_mark(r->writer, time_ns, text);
+}
+
+/* Launch the workload, or begin the simulation: from here on counters count. */
+static int launch(struct recording *r, struct rps_error *err)
+{
+    int rc;
+
+    if (r->argv) {
+        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0)
+            return rc;
+    }
+    if ((rc = r->pmu->attach(r->pmu_self, r->plan, r->workload.pid, err)) < 0)
+        return rc;
+    r->run.start_realtime_ns = rps_clock_realtime_ns();
+    r->run.start_monotonic_ns = rps_clock_monotonic_ns();
+    if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
+        return rc;
+    if (!r->argv) {
+        r->world = r->pmu->world(r->pmu_self);
+        return 0;
+    }
+    if ((rc = rps_real_world_open(&r->real_world, r->workload.pidfd, r->signal_fd, on_signal, r,
+                                  err)) < 0)
+        return rc;
+    r->world = rps_real_world_table(r->real_world);
+    return rps_workload_release(&r->workload, &r->run.start_monotonic_ns, err);
+}
+
+static int run_loop(struct recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
+{
+    struct rps_sink sink = {r, sink_period, sink_mark};
+    struct rps_loop_options options = {
+        .pmu = r->pmu,
+        .pmu_self = r->pmu_self,
+        .plan = r->plan,
+        .world = r->world,
+        .sink = &sink,
+        .start_ns = r->argv ? r->run.start_monotonic_ns : r->world->now_ns(r->world->self),
+        .period_ns = r->settings->period_ns,
+        .duration_ns = r->settings->duration_ns,
+    };
+    int rc;
+
+    if (!r->cli->quiet && (rc = rps_status_start(&r->status, r->plan, r->writer, err)) < 0)
+        return rc;
+    rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
+    rps_status_stop(r->status);
+    r->status = NULL;
+    return rc;
+}
+
+/* --- after the run
+ * ----------------------------------------------------------------------------------- */
+
+/* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
+static void wait_for_workload(struct recording *r)
+{
+    struct pollfd fd[2] = {
+        {.fd = r->workload.pidfd, .events = POLLIN},
+        {.fd = r->signal_fd, .events = POLLIN},
+    };
+
+    while (!r->stop_signal) {
+        if (poll(fd, 2, -1) < 0 && errno != EINTR)
+            return;
+        if (fd[0].revents)
+            return;
+        if (fd[1].revents && on_signal(r))
+            return;
+    }
+}
+
+static void describe_end(struct recording *r, enum rps_loop_end end)
+{
+    struct rps_run *run = &r->run;
+
+    if (end == RPS_LOOP_DURATION)
+        snprintf(run->end_reason, sizeof(run->end_reason), "--duration was over");
+    else if (end == RPS_LOOP_STOPPED)
+        snprintf(run->end_reason, sizeof(run->end_reason), "stopped by %s",
+                 signal_name(r->stop_signal));
+}
+
+/* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
+static int finish_store(struct recording *r, enum rps_loop_end end, int failed,
+                        struct rps_error *err)
+{
+    struct rps_run *run = &r->run;
+    struct rps_error later;
+    int rc = 0;
+
+    run->state = failed ? RPS_RUN_INTERRUPTED : RPS_RUN_COMPLETE;
+    if (failed)
+        snprintf(run->end_reason, sizeof(run->end_reason), "%.*s", RPS_RUN_TEXT_SIZE - 1,
+                 err->message);
+    else
+        describe_end(r, end);
+    if (!r->argv)
+        r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
+    else if (end == RPS_LOOP_WORKLOAD && !failed)
+        rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
+    run->recorder_cpu_ns = rps_clock_process_cpu_ns();
+    if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
+        rc = RPS_FAILED;
+    rps_writer_close(r->writer);
+    r->writer = NULL;
+    return rc;
+}
+
+static int write_report(struct recording *r, struct rps_error *err)
+{
+    struct rps_report_options options = {.to_ns = INT64_MAX, .locale = r->cli->locale};
+    struct rps_reader *reader = NULL;
+    struct rps_output output = {0};
+    int rc;
+
+    if ((rc = rps_reader_open(&reader, r->cli->output, err)) < 0)
+        return rc;
+    if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
+        (rc = rps_report_write(output.file, reader, r->run.run_id, &options, err)) == 0)
+        rc = rps_output_close(&output, err);
+    rps_output_abandon(&output);
+    rps_reader_close(reader);
+    return rc;
+}
+
+static void show_summary(const struct recording *r)
+{
+    char text[1024], elapsed[RPS_TEXT_NUMBER_SIZE];
+
+    if (r->cli->quiet || !isatty(STDERR_FILENO))
+        return;
+    snprintf(text, sizeof(text), "run %lld: %llu periods in %s; store %s, report %s",
+             (long long)r->run.run_id, (unsigned long long)r->period_count,
+             rps_text_duration(elapsed, sizeof(elapsed), r->run.elapsed_ns), r->cli->output,
+             r->report_path);
+    rps_output_message(text);
+}
+
+/* The workload's own exit status, as a shell gives it. */
+static int exit_status(const struct recording *r)
+{
+    if (r->stop_signal)
+        return 128 + r->stop_signal;
+    if (r->run.exit_signal)
+        return 128 + r->run.exit_signal;
+    return r->run.exit_status;
+}
+
+/* The recording is over and the workload is not: wait for it, to give its exit status. */
+static void outlive(struct recording *r)
+{
+    struct rps_error unheard;
+
+    r->pmu->close(r->pmu_self);
+    r->pmu_self = NULL;
+    wait_for_workload(r);
+    if (!r->stop_signal)
+        rps_workload_wait(&r->workload, &r->run.exit_status, &r->run.exit_signal, &unheard);
+}
+
+/* Everything from the launch to the report. */
+static int record(struct recording *r, struct rps_error *err)
+{
+    enum rps_loop_end end = RPS_LOOP_WORKLOAD;
+    int rc = launch(r, err), failed;
+
+    if (rc < 0) {
+        if (r->run.run_id > 0)
+            finish_store(r, end, 1, err);
+        return rc;
+    }
+    failed = run_loop(r, &end, err) < 0;
+    rc = finish_store(r, end, failed, err);
+    if (r->argv && (failed || end == RPS_LOOP_DURATION)) {
+        if (failed) { /* said now, not when the workload ends */
+            rps_output_message(err->message);
+            err->message[0] = '\0';
+        }
+        outlive(r);
+    }
+    if (failed || rc < 0)
+        return RPS_FAILED;
+    if ((rc = write_report(r, err)) < 0)
+        return rc;
+    show_summary(r);
+    return exit_status(r);
+}
+
+/* rpistat.data gives rpistat.txt, other.data other.txt, anything else gets .txt appended. */
+static char *choose_report_path(const char *store)
+{
+    size_t length = strlen(store);
+    char *path = malloc(length + 5);
+
+    if (!path)
+        return NULL;
+    strcpy(path, store);
+    if (length > 5 && strcmp(store + length - 5, ".data") == 0)
+        path[length - 5] = '\0';
+    return strcat(path, ".txt");
+}
+
+static int check_usage(const struct rps_cli *cli, int argc, struct rps_error *err)
+{
+    const struct rps_record_settings *settings = cli->settings;
+    int simulated = strncmp(settings->pmu, "sim:", 4) == 0;
+
+    if (simulated && argc > 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--pmu %s: the simulated processor runs its script's workload; leave "
+                             "the command out",
+                             settings->pmu);
+    if (!simulated && argc == 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "there is no command to record; see 'rpistat record --help'");
+    return 0;
+}
+
+int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
+{
+    struct recording r = {
+        .cli = cli,
+        .settings = cli->settings,
+        .argv = argc > 0 ? argv : NULL,
+        .workload = {.pidfd = -1, .release_fd = -1, .status_fd = -1},
+        .signal_fd = -1,
+    };
+    struct rps_error *err = &cli->err;
+    int rc;
+
+    rps_run_init(&r.run);
+    if ((rc = check_usage(cli, argc, err)) < 0 || (rc = prepare_counters(&r, err)) < 0 ||
+        (rc = describe_run(&r, argc, err)) < 0 || (rc = open_store(&r, err)) < 0)
+        goto out;
+    r.report_path = choose_report_path(cli->output);
+    if (!r.report_path) {
+        rc = rps_error_memory(err);
+        goto out;
+    }
+    show_fitting(&r);
+    if ((rc = catch_signals(&r, err)) == 0)
+        rc = record(&r, err);
+out:
+    rps_real_world_close(r.real_world);
+    rps_workload_close(&r.workload);
+    if (r.pmu_self)
+        r.pmu->close(r.pmu_self);
+    rps_writer_close(r.writer);
+    rps_plan_free(r.plan);
+    rps_run_free(&r.run);
+    if (r.signal_fd >= 0)
+        close(r.signal_fd);
+    free(r.report_path);
+    return rc;
+}

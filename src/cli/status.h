@@ -1,0 +1,31 @@
+/*
+ * The status line: what a recording on a terminal shows while it goes on.
+ *
+ * A thread of its own draws it, so that a terminal that does not keep up never delays a period. It
+ * is left out while the workload has the terminal in raw mode (an editor), and while rpistat is in
+ * the background.
+ */
+#ifndef RPISTAT_CLI_STATUS_H
+#define RPISTAT_CLI_STATUS_H
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
+
+struct rps_status;
+
+/*
+ * Begin to show the status of a recording; *ret is NULL when there is no terminal to show it on.
+ * Plan and writer are kept by reference. Start it after the workload was forked: it is a thread.
+ */
+int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
+                     struct rps_writer *writer, struct rps_error *err);
+
+/* A period was recorded. Cheap; NULL is harmless, as below. */
+void rps_status_period(struct rps_status *status, const struct rps_period *period);
+
+/* Take the line off the terminal and end the thread. */
+void rps_status_stop(struct rps_status *status);
+
+#endif
