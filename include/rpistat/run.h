@@ -19,7 +19,8 @@ struct rps_tag {
     char *key, *value;
 };
 
-/* Text members are never NULL after rps_run_init; "" and negative numbers mean "not known". */
+/* Text arrays always hold a terminated string after rps_run_init; "", NULL and negative numbers
+ * mean "not known". */
 struct rps_run {
     int64_t run_id;      /* given by the store */
     char uuid[40];
@@ -28,7 +29,7 @@ struct rps_run {
     struct rps_tag *tag; /* owned */
     int argc;
     char **argv;         /* owned; the command, argv[argc] is NULL */
-    char *folder;        /* owned; working folder of the workload */
+    char *folder;        /* owned (malloc); working folder of the workload, or NULL */
 
     char host[RPS_RUN_TEXT_SIZE];
     char boot_id[40];

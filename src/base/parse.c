@@ -1,0 +1,401 @@
+/*
+ * Strict parsing.
+ *
+ * Whole numbers, durations and sizes are read digit by digit in integers, so that 100ms is exactly
+ * 100,000,000 ns and no locale can get in the way; only rps_parse_double goes through the C
+ * library, with a locale object of its own. (setlocale would change the whole process, and strtod
+ * alone would take a decimal comma under LC_NUMERIC=de_DE.)
+ */
+#include "rpistat/parse.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUOTE_SIZE 80
+#define NS_PER_DAY (INT64_C(86400) * RPS_NS_PER_S)
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+/* from long to short: format_duration takes the first that fits, and text must use them downwards
+ */
+static const struct unit duration_units[] = {
+    {"d", NS_PER_DAY},
+    {"h", 3600 * RPS_NS_PER_S},
+    {"m", 60 * RPS_NS_PER_S},
+    {"s", RPS_NS_PER_S},
+    {"ms", RPS_NS_PER_MS},
+    {"us", RPS_NS_PER_US},
+    {"ns", 1},
+    {NULL, 0},
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The user's text for a message: printable, '' when there is none. */
+static const char *quote(char *ret, const char *text)
+{
+    if (text[0] == '\0')
+        return "''";
+    return rps_text_printable(ret, QUOTE_SIZE, text);
+}
+
+/* --- whole numbers --------------------------------------------------------------------------- */
+
+enum scan {
+    SCAN_OK,
+    SCAN_NOT_A_NUMBER,
+    SCAN_TOO_LARGE,
+};
+
+static int digit_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 99;
+}
+
+/* The whole text as an unsigned number. */
+static enum scan scan_uint64(const char *text, uint64_t *ret)
+{
+    uint64_t value = 0;
+    unsigned base = 10;
+    bool overflow = false;
+
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        base = 16;
+        text += 2;
+    }
+    if (*text == '\0')
+        return SCAN_NOT_A_NUMBER;
+    for (; *text; text++) {
+        unsigned digit = (unsigned)digit_value(*text);
+
+        if (digit >= base)
+            return SCAN_NOT_A_NUMBER;
+        overflow |= __builtin_mul_overflow(value, base, &value);
+        overflow |= __builtin_add_overflow(value, digit, &value);
+    }
+    if (overflow)
+        return SCAN_TOO_LARGE;
+    *ret = value;
+    return SCAN_OK;
+}
+
+/* True for a well-formed number below zero: it deserves the range in its message, too. */
+static bool is_negative_number(const char *text)
+{
+    uint64_t ignored = 0;
+
+    return text[0] == '-' && scan_uint64(text + 1, &ignored) != SCAN_NOT_A_NUMBER;
+}
+
+static void describe_uint64_range(char *ret, size_t size, uint64_t min, uint64_t max)
+{
+    if (max == UINT64_MAX && min == 0)
+        snprintf(ret, size, "a number from 0 up, below 2 to the power of 64");
+    else if (max == UINT64_MAX)
+        snprintf(ret, size, "a number of at least %llu", (unsigned long long)min);
+    else
+        snprintf(ret, size, "a number between %llu and %llu", (unsigned long long)min,
+                 (unsigned long long)max);
+}
+
+int rps_parse_uint64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
+                     struct rps_error *err)
+{
+    char quoted[QUOTE_SIZE], range[96];
+    uint64_t value = 0;
+    enum scan scan = scan_uint64(text, &value);
+
+    if (scan == SCAN_OK && value >= min && value <= max) {
+        *ret = value;
+        return 0;
+    }
+    describe_uint64_range(range, sizeof(range), min, max);
+    if (scan == SCAN_NOT_A_NUMBER && !is_negative_number(text))
+        return rps_error_set(err, RPS_USAGE, "%s %s: not a whole number; write %s", what,
+                             quote(quoted, text), range);
+    return rps_error_set(err, RPS_USAGE, "%s %s: must be %s", what, quote(quoted, text), range);
+}
+
+/* --- decimal numbers ------------------------------------------------------------------------- */
+
+/* [-]digits[.digits][e[+-]digits], with a digit before or behind the point. */
+static bool is_decimal(const char *text)
+{
+    bool digits = false;
+
+    if (*text == '-' || *text == '+')
+        text++;
+    for (; is_digit(*text); text++)
+        digits = true;
+    if (*text == '.')
+        text++;
+    for (; is_digit(*text); text++)
+        digits = true;
+    if (!digits)
+        return false;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        if (*text == '-' || *text == '+')
+            text++;
+        if (!is_digit(*text))
+            return false;
+        while (is_digit(*text))
+            text++;
+    }
+    return *text == '\0';
+}
+
+int rps_parse_double(const char *what, const char *text, double *ret, struct rps_error *err)
+{
+    char quoted[QUOTE_SIZE];
+    locale_t c_locale;
+    double value;
+
+    if (!is_decimal(text))
+        return rps_error_set(err, RPS_USAGE, "%s %s: not a number; write one like 0.25", what,
+                             quote(quoted, text));
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c_locale)
+        return rps_error_memory(err);
+    value = strtod_l(text, NULL, c_locale);
+    freelocale(c_locale);
+    if (!isfinite(value))
+        return rps_error_set(err, RPS_USAGE, "%s %s: too large for a number", what,
+                             quote(quoted, text));
+    *ret = value;
+    return 0;
+}
+
+/* --- numbers with a unit --------------------------------------------------------------------- */
+
+/* A number as text, before its unit is known. */
+struct scaled {
+    const char *whole, *fraction;
+    int whole_digits, fraction_digits;
+};
+
+/* Read digits[.digits] at *text and move *text behind it. */
+static bool scan_scaled(const char **text, struct scaled *ret)
+{
+    const char *at = *text;
+
+    *ret = (struct scaled){.whole = at};
+    while (is_digit(*at))
+        at++;
+    ret->whole_digits = (int)(at - ret->whole);
+    if (*at == '.') {
+        ret->fraction = ++at;
+        while (is_digit(*at))
+            at++;
+        ret->fraction_digits = (int)(at - ret->fraction);
+        if (ret->fraction_digits == 0)
+            return false;
+    }
+    if (ret->whole_digits + ret->fraction_digits == 0)
+        return false;
+    *text = at;
+    return true;
+}
+
+/* number * factor, rounded down; false on overflow. */
+static bool scale(const struct scaled *number, uint64_t factor, uint64_t *ret)
+{
+    uint64_t value = 0, weight = factor;
+
+    for (int i = 0; i < number->whole_digits; i++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(number->whole[i] - '0'), &value))
+            return false;
+    }
+    if (__builtin_mul_overflow(value, factor, &value))
+        return false;
+    for (int i = 0; i < number->fraction_digits && weight > 0; i++) {
+        uint64_t digit = (uint64_t)(number->fraction[i] - '0');
+
+        /* digit * weight / 10 without leaving 64 bits, whatever the factor */
+        uint64_t part = weight / 10 * digit + weight % 10 * digit / 10;
+
+        if (__builtin_add_overflow(value, part, &value))
+            return false;
+        weight /= 10;
+    }
+    *ret = value;
+    return true;
+}
+
+/* --- durations ------------------------------------------------------------------------------- */
+
+/* Move *text behind the unit at its start; its index in duration_units, or -1. */
+static int scan_duration_unit(const char **text)
+{
+    size_t length = 0;
+
+    while ((*text)[length] >= 'a' && (*text)[length] <= 'z')
+        length++;
+    if (length == 3 && strncmp(*text, "min", 3) == 0) {
+        *text += length;
+        return 2;
+    }
+    for (int i = 0; duration_units[i].name; i++) {
+        if (strlen(duration_units[i].name) == length &&
+            strncmp(*text, duration_units[i].name, length) == 0) {
+            *text += length;
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Numbers with units that get smaller and smaller; on overflow *ret is INT64_MAX. */
+static bool scan_units(const char *text, uint64_t *ret)
+{
+    uint64_t total = 0;
+    int last = -1;
+
+    while (*text) {
+        struct scaled number;
+        uint64_t part = 0;
+        int unit;
+
+        if (!scan_scaled(&text, &number))
+            return false;
+        unit = scan_duration_unit(&text);
+        if (unit <= last)
+            return false;
+        last = unit;
+        if (!scale(&number, duration_units[unit].factor, &part) ||
+            __builtin_add_overflow(total, part, &total) || total > INT64_MAX)
+            total = INT64_MAX;
+    }
+    *ret = total;
+    return last >= 0;
+}
+
+/* The whole text as a duration; on overflow *ret is INT64_MAX. */
+static bool scan_duration(const char *text, int64_t *ret)
+{
+    const char *rest = text;
+    struct scaled number;
+    uint64_t value = 0;
+
+    if (!scan_scaled(&rest, &number))
+        return false;
+    if (*rest == '\0') {
+        if (!scale(&number, RPS_NS_PER_S, &value) || value > INT64_MAX)
+            value = INT64_MAX;
+    } else if (!scan_units(text, &value)) {
+        return false;
+    }
+    *ret = (int64_t)value;
+    return true;
+}
+
+/* ns the way the user would type it: "1h30m", "100ms", "0s". */
+static const char *format_duration(char *ret, size_t size, int64_t ns)
+{
+    uint64_t rest = ns < 0 ? 0 : (uint64_t)ns;
+    size_t length = 0;
+
+    if (rest == 0) {
+        snprintf(ret, size, "0s");
+        return ret;
+    }
+    for (int i = 0; duration_units[i].name && rest > 0; i++) {
+        uint64_t number = rest / duration_units[i].factor;
+
+        if (number > 0 && length < size)
+            length += (size_t)snprintf(ret + length, size - length, "%llu%s",
+                                       (unsigned long long)number, duration_units[i].name);
+        rest %= duration_units[i].factor;
+    }
+    return ret;
+}
+
+static void describe_duration_range(char *ret, size_t size, int64_t min_ns, int64_t max_ns)
+{
+    char low[64], high[64];
+
+    format_duration(low, sizeof(low), min_ns);
+    format_duration(high, sizeof(high), max_ns);
+    if (max_ns == INT64_MAX)
+        snprintf(ret, size, "%s or more", low);
+    else
+        snprintf(ret, size, "between %s and %s", low, high);
+}
+
+int rps_parse_duration_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
+                          int64_t *ret_ns, struct rps_error *err)
+{
+    char quoted[QUOTE_SIZE], range[160];
+    int64_t value = -1;
+    bool negative = text[0] == '-';
+
+    describe_duration_range(range, sizeof(range), min_ns, max_ns);
+    if (!scan_duration(text + negative, &value))
+        return rps_error_set(err, RPS_USAGE,
+                             "%s %s: not a duration; write one like 100ms, 1.5s or 1h30m, %s", what,
+                             quote(quoted, text), range);
+    if (value == INT64_MAX && max_ns == INT64_MAX && !negative)
+        return rps_error_set(err, RPS_USAGE, "%s %s: too long, the longest is 292 years", what,
+                             quote(quoted, text));
+    if (negative || value < min_ns || value > max_ns)
+        return rps_error_set(err, RPS_USAGE, "%s %s: must be %s", what, quote(quoted, text), range);
+    *ret_ns = value;
+    return 0;
+}
+
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+/* The factor a size suffix stands for, 0 for one that is none. */
+static uint64_t size_factor(const char *suffix)
+{
+    static const char letters[] = "KMGT";
+    const char *letter;
+
+    if (*suffix == '\0' || strcmp(suffix, "B") == 0)
+        return 1;
+    letter = strchr(letters, *suffix == 'k' ? 'K' : *suffix);
+    if (!letter)
+        return 0;
+    suffix++;
+    if (*suffix != '\0' && strcmp(suffix, "B") != 0 && strcmp(suffix, "iB") != 0)
+        return 0;
+    return UINT64_C(1024) << (10 * (letter - letters));
+}
+
+int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, struct rps_error *err)
+{
+    char quoted[QUOTE_SIZE];
+    const char *rest = text;
+    struct scaled number;
+    uint64_t factor = 0, value = 0;
+
+    if (scan_scaled(&rest, &number))
+        factor = size_factor(rest);
+    if (factor == 0)
+        return rps_error_set(err, RPS_USAGE, "%s %s: not a size; write one like 512K, 64M or 2G",
+                             what, quote(quoted, text));
+    if (!scale(&number, factor, &value))
+        return rps_error_set(err, RPS_USAGE, "%s %s: too large, the largest is 16777215T", what,
+                             quote(quoted, text));
+    *ret_bytes = value;
+    return 0;
+}

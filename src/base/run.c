@@ -1,0 +1,113 @@
+/*
+ * A run's life: initialise, fill what is owned, release. Replacements are built completely before
+ * the old value is let go, so that a failed call changes nothing.
+ */
+#include "rpistat/run.h"
+#include "rpistat/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void rps_run_init(struct rps_run *run)
+{
+    memset(run, 0, sizeof(*run));
+    run->run_id = -1;
+    run->cpu_count = -1;
+    run->recorder_pid = -1;
+    run->recorder_start_ticks = -1;
+    run->counter_count = -1;
+    run->paranoid = -100;
+    run->nmi_watchdog = -1;
+    run->period_ns = -1;
+    run->start_realtime_ns = -1;
+    run->start_monotonic_ns = -1;
+    run->elapsed_ns = -1;
+    run->state = RPS_RUN_RECORDING;
+    run->exit_status = -1;
+    run->recorder_cpu_ns = -1;
+}
+
+static void free_command(int argc, char **argv)
+{
+    for (int i = 0; argv && i < argc; i++)
+        free(argv[i]);
+    free(argv);
+}
+
+int rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
+{
+    char **copy = calloc((size_t)argc + 1, sizeof(*copy));
+
+    if (!copy)
+        return RPS_FAILED;
+    for (int i = 0; i < argc; i++) {
+        copy[i] = strdup(argv[i]);
+        if (!copy[i]) {
+            free_command(i, copy);
+            return RPS_FAILED;
+        }
+    }
+    free_command(run->argc, run->argv);
+    run->argc = argc;
+    run->argv = copy;
+    return 0;
+}
+
+static struct rps_tag *find_tag(const struct rps_run *run, const char *key)
+{
+    for (int i = 0; i < run->tag_count; i++) {
+        if (strcmp(run->tag[i].key, key) == 0)
+            return &run->tag[i];
+    }
+    return NULL;
+}
+
+/* Append a tag that takes over key and value. */
+static int append_tag(struct rps_run *run, char *key, char *value)
+{
+    size_t count = (size_t)run->tag_count + 1;
+    struct rps_tag *tag = realloc(run->tag, count * sizeof(*tag));
+
+    if (!tag)
+        return RPS_FAILED;
+    tag[run->tag_count] = (struct rps_tag){.key = key, .value = value};
+    run->tag = tag;
+    run->tag_count++;
+    return 0;
+}
+
+int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
+{
+    struct rps_tag *old = find_tag(run, key);
+    char *new_value = strdup(value);
+    char *new_key = NULL;
+
+    if (!new_value)
+        return RPS_FAILED;
+    if (old) {
+        free(old->value);
+        old->value = new_value;
+        return 0;
+    }
+    new_key = strdup(key);
+    if (!new_key || append_tag(run, new_key, new_value) < 0) {
+        free(new_key);
+        free(new_value);
+        return RPS_FAILED;
+    }
+    return 0;
+}
+
+void rps_run_free(struct rps_run *run)
+{
+    if (!run)
+        return;
+    free(run->folder);
+    free_command(run->argc, run->argv);
+    for (int i = 0; i < run->tag_count; i++) {
+        free(run->tag[i].value);
+        free(run->tag[i].key);
+    }
+    free(run->tag);
+    rps_run_init(run);
+}

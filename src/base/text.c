@@ -1,0 +1,294 @@
+/*
+ * Text for people and for machines.
+ *
+ * Escaping works on pieces: one whole character of the input, or its escape. A piece is written
+ * completely or not at all, so a cut never leaves half of either behind. Beside what a terminal
+ * would obey, the characters that reorder or break lines (bidirectional controls, U+2028, U+2029)
+ * are escaped, since they let a stored command look like another one.
+ *
+ * Numbers are formatted from integers, not with %f: a decimal comma of the locale would make the
+ * same text differ from machine to machine.
+ */
+#include "rpistat/text.h"
+#include "rpistat/clock.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+/* --- escaping -------------------------------------------------------------------------------- */
+
+#define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its end */
+
+/*
+ * Decode the UTF-8 character at text into *ret_code; its length in bytes, or 0 when there is none
+ * (stray or missing continuation bytes, overlong forms, surrogates, above U+10FFFF).
+ */
+static int decode(const char *text, uint32_t *ret_code)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *byte = (const unsigned char *)text;
+    uint32_t code = byte[0];
+    int length = 1;
+
+    if (byte[0] >= 0x80) {
+        length = byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : 2;
+        if (byte[0] < 0xc2 || byte[0] > 0xf4)
+            return 0;
+        code = byte[0] & (0x7fu >> length);
+        for (int i = 1; i < length; i++) {
+            if ((byte[i] & 0xc0) != 0x80)
+                return 0;
+            code = code << 6 | (byte[i] & 0x3fu);
+        }
+        if (code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+            return 0;
+    }
+    *ret_code = code;
+    return length;
+}
+
+static bool is_harmless(uint32_t code)
+{
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+        return false;
+    if (code == 0x200e || code == 0x200f || code == 0x061c)
+        return false;
+    if (code >= 0x2028 && code <= 0x202e)
+        return false;
+    return code < 0x2066 || code > 0x2069;
+}
+
+/* Write the piece for the character at text; how many bytes of text it stands for. */
+static int next_piece(const char *text, char piece[PIECE_SIZE])
+{
+    uint32_t code = 0;
+    int length = decode(text, &code);
+    int used = length > 0 ? length : 1;
+
+    if (length > 0 && is_harmless(code)) {
+        memcpy(piece, text, (size_t)length);
+        piece[length] = '\0';
+    } else if (code == '\n' || code == '\t') {
+        snprintf(piece, PIECE_SIZE, "\\%c", code == '\n' ? 'n' : 't');
+    } else {
+        for (int i = 0; i < used; i++)
+            snprintf(piece + 4 * i, PIECE_SIZE - 4 * (size_t)i, "\\x%02x", (unsigned char)text[i]);
+    }
+    return used;
+}
+
+/* Text under construction in a buffer; `full` once a piece did not fit. */
+struct writer {
+    char *at;
+    size_t left;
+    bool full;
+};
+
+static struct writer writer_start(char *ret, size_t size)
+{
+    if (size > 0)
+        ret[0] = '\0';
+    return (struct writer){.at = ret, .left = size, .full = size == 0};
+}
+
+static void append(struct writer *writer, const char *piece)
+{
+    size_t length = strlen(piece);
+
+    if (writer->full || length >= writer->left) {
+        writer->full = true;
+        return;
+    }
+    memcpy(writer->at, piece, length + 1);
+    writer->at += length;
+    writer->left -= length;
+}
+
+static void append_printable(struct writer *writer, const char *text)
+{
+    char piece[PIECE_SIZE];
+
+    while (*text && !writer->full) {
+        text += next_piece(text, piece);
+        append(writer, piece);
+    }
+}
+
+char *rps_text_printable(char *ret, size_t size, const char *text)
+{
+    struct writer writer = writer_start(ret, size);
+
+    append_printable(&writer, text);
+    return ret;
+}
+
+void rps_text_print(FILE *out, const char *text)
+{
+    char piece[PIECE_SIZE];
+
+    while (*text) {
+        text += next_piece(text, piece);
+        fputs(piece, out);
+    }
+}
+
+/* --- command lines --------------------------------------------------------------------------- */
+
+/* True when a shell would take the argument for something else than its plain text. */
+static bool needs_quotes(const char *argument, bool first)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "_@%+:,./-";
+
+    if (*argument == '\0')
+        return true;
+    for (; *argument; argument++) {
+        bool plain = strchr(safe, *argument) || (unsigned char)*argument >= 0x80;
+
+        /* NAME=value in front of a command would be an assignment */
+        if (!plain && (first || *argument != '='))
+            return true;
+    }
+    return false;
+}
+
+static void append_quoted(struct writer *writer, const char *argument)
+{
+    char piece[PIECE_SIZE];
+
+    append(writer, "'");
+    while (*argument && !writer->full) {
+        argument += next_piece(argument, piece);
+        append(writer, strcmp(piece, "'") == 0 ? "'\\''" : piece);
+    }
+    append(writer, "'");
+}
+
+char *rps_text_command(char *ret, size_t size, int argc, char *const argv[])
+{
+    struct writer writer = writer_start(ret, size);
+
+    for (int i = 0; i < argc; i++) {
+        if (i > 0)
+            append(&writer, " ");
+        if (needs_quotes(argv[i], i == 0))
+            append_quoted(&writer, argv[i]);
+        else
+            append_printable(&writer, argv[i]);
+    }
+    return ret;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+/* n / unit, rounded to the nearest. */
+static uint64_t rounded(uint64_t n, uint64_t unit)
+{
+    return n / unit + (n % unit >= unit - n % unit);
+}
+
+/* Absolute value; *ret_sign is "-" or "". */
+static uint64_t magnitude(int64_t value, const char **ret_sign)
+{
+    *ret_sign = value < 0 ? "-" : "";
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+static void short_duration(char *ret, size_t size, const char *sign, uint64_t ns)
+{
+    uint64_t tenths_us = rounded(ns, 100), us_10 = rounded(ns, 10000), ms = rounded(ns, 1000000);
+
+    if (ns > 0 && ns < 1000)
+        snprintf(ret, size, "%s%" PRIu64 " ns", sign, ns);
+    else if (ns > 0 && tenths_us < 10000)
+        snprintf(ret, size, "%s%" PRIu64 ".%" PRIu64 " us", sign, tenths_us / 10, tenths_us % 10);
+    else if (ns > 0 && us_10 < 1000)
+        snprintf(ret, size, "%s%" PRIu64 ".%02" PRIu64 " ms", sign, us_10 / 100, us_10 % 100);
+    else
+        snprintf(ret, size, "%s%" PRIu64 ".%03" PRIu64 " s", sign, ms / 1000, ms % 1000);
+}
+
+char *rps_text_duration(char *ret, size_t size, int64_t ns)
+{
+    const char *sign = "";
+    uint64_t length = magnitude(ns, &sign);
+    uint64_t tenths = rounded(length, 100000000), s = rounded(length, 1000000000);
+    uint64_t min = rounded(s, 60), h = rounded(s, 3600);
+
+    /* decided on the rounded figures, so that 59.96 s is not "60.0 s" */
+    if (rounded(length, 1000000) < 10000)
+        short_duration(ret, size, sign, length);
+    else if (tenths < 600)
+        snprintf(ret, size, "%s%" PRIu64 ".%" PRIu64 " s", sign, tenths / 10, tenths % 10);
+    else if (s < 3600)
+        snprintf(ret, size, "%s%" PRIu64 " min %02" PRIu64 " s", sign, s / 60, s % 60);
+    else if (min < 24 * 60)
+        snprintf(ret, size, "%s%" PRIu64 " h %02" PRIu64 " min", sign, min / 60, min % 60);
+    else
+        snprintf(ret, size, "%s%" PRIu64 " d %02" PRIu64 " h", sign, h / 24, h % 24);
+    return ret;
+}
+
+char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
+{
+    const char *sign = "";
+    uint64_t unit = RPS_NS_PER_S, per_second = 1, ticks, s;
+    int digits = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
+
+    for (int i = 0; i < digits; i++) {
+        unit /= 10;
+        per_second *= 10;
+    }
+    ticks = rounded(magnitude(ns, &sign), unit);
+    s = ticks / per_second;
+    if (digits == 0)
+        snprintf(ret, size, "%s%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64, sign, s / 3600, s / 60 % 60,
+                 s % 60);
+    else
+        snprintf(ret, size, "%s%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%0*" PRIu64, sign,
+                 s / 3600, s / 60 % 60, s % 60, digits, ticks % per_second);
+    return ret;
+}
+
+char *rps_text_size(char *ret, size_t size, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    uint64_t unit = 1024;
+    size_t i = 0;
+    uint64_t whole, tenths;
+
+    if (bytes < 1024) {
+        snprintf(ret, size, "%" PRIu64 " B", bytes);
+        return ret;
+    }
+    while (i + 1 < sizeof(units) / sizeof(units[0]) && bytes / unit >= 1024) {
+        unit *= 1024;
+        i++;
+    }
+    whole = bytes / unit;
+    tenths = rounded(bytes % unit / (unit / 1024) * 10, 1024);
+    if (tenths == 10) {
+        tenths = 0;
+        whole++;
+    }
+    if (whole == 1024 && i + 1 < sizeof(units) / sizeof(units[0])) {
+        whole = 1;
+        i++;
+    }
+    snprintf(ret, size, "%" PRIu64 ".%" PRIu64 " %s", whole, tenths, units[i]);
+    return ret;
+}
+
+char *rps_text_utc(char *ret, size_t size, int64_t realtime_ns)
+{
+    int64_t ms = realtime_ns / RPS_NS_PER_MS - (realtime_ns % RPS_NS_PER_MS < 0);
+    time_t seconds = ms / 1000 - (ms % 1000 < 0);
+    struct tm tm = {0};
+
+    gmtime_r(&seconds, &tm); /* cannot fail: 64 bits of ns stay within a few centuries */
+    snprintf(ret, size, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+             tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms - (int64_t)seconds * 1000));
+    return ret;
+}

@@ -1,0 +1,268 @@
+/*
+ * Plans: their life, their operands, and the documents that are part of the program. Parsing is in
+ * document.c, finding the encoding of an event in resolve.c.
+ */
+#include "rpistat/plan.h"
+#include "rpistat/text.h"
+
+#include "embed.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nobody writes a set document of this size; /dev/zero would be one. */
+#define DOCUMENT_MAX_BYTES (1024 * 1024)
+
+/* made at build time from sets/ */
+extern const struct rps_embedded rps_embedded_sets[];
+
+static const char *const fixed_operands[RPS_OPERAND_EVENTS] = {
+    [RPS_OPERAND_CLOCK] = "clock",
+    [RPS_OPERAND_SECONDS] = "seconds",
+    [RPS_OPERAND_CPU_SECONDS] = "cpu_seconds",
+};
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct rps_plan *rps_plan_new(void)
+{
+    return calloc(1, sizeof(struct rps_plan));
+}
+
+struct rps_event_set *rps_plan_add_set(struct rps_plan *plan)
+{
+    size_t count = (size_t)plan->set_count + 1;
+    struct rps_event_set *set = realloc(plan->set, count * sizeof(*set));
+
+    if (!set)
+        return NULL;
+    plan->set = set;
+    set += plan->set_count++;
+    memset(set, 0, sizeof(*set));
+    return set;
+}
+
+struct rps_metric *rps_plan_add_metric(struct rps_plan *plan)
+{
+    size_t count = (size_t)plan->metric_count + 1;
+    struct rps_metric *metric = realloc(plan->metric, count * sizeof(*metric));
+
+    if (!metric)
+        return NULL;
+    plan->metric = metric;
+    metric += plan->metric_count++;
+    memset(metric, 0, sizeof(*metric));
+    return metric;
+}
+
+void rps_plan_free(struct rps_plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->metric);
+    free(plan->set);
+    free(plan);
+}
+
+/* --- operands of formulas -------------------------------------------------------------------- */
+
+int rps_plan_operand_count(const struct rps_plan *plan)
+{
+    return RPS_OPERAND_EVENTS + plan->set_count * RPS_SLOT_MAX;
+}
+
+/* Operand of the first event whose name, or else whose spec, is the given one; or -1. */
+static int find_event(const struct rps_plan *plan, const char *name, bool by_spec)
+{
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int slot = 0; slot < plan->set[n].event_count; slot++) {
+            const struct rps_event *event = &plan->set[n].event[slot];
+
+            if (strcmp(by_spec ? event->spec : event->name, name) == 0)
+                return RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + slot;
+        }
+    }
+    return -1;
+}
+
+int rps_plan_operand(void *plan, const char *name)
+{
+    int operand;
+
+    for (int i = 0; i < RPS_OPERAND_EVENTS; i++) {
+        if (strcmp(fixed_operands[i], name) == 0)
+            return i;
+    }
+    operand = find_event(plan, name, false);
+    return operand >= 0 ? operand : find_event(plan, name, true);
+}
+
+const char *rps_plan_operand_name(const struct rps_plan *plan, int operand)
+{
+    int n, slot;
+
+    if (operand < 0)
+        return "";
+    if (operand < RPS_OPERAND_EVENTS)
+        return fixed_operands[operand];
+    n = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
+    slot = (operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX;
+    if (n >= plan->set_count || slot >= plan->set[n].event_count)
+        return "";
+    return plan->set[n].event[slot].name;
+}
+
+const struct rps_event *rps_plan_role(const struct rps_plan *plan, const char *role, int *ret_set,
+                                      int *ret_slot)
+{
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int slot = 0; slot < plan->set[n].event_count; slot++) {
+            const struct rps_event *event = &plan->set[n].event[slot];
+
+            if (event->role[0] == '\0' || strcmp(event->role, role) != 0)
+                continue;
+            if (ret_set)
+                *ret_set = n;
+            if (ret_slot)
+                *ret_slot = slot;
+            return event;
+        }
+    }
+    return NULL;
+}
+
+/* --- formulas -------------------------------------------------------------------------------- */
+
+struct lookup {
+    struct rps_plan *plan;
+    bool missing; /* a name was asked for that the plan does not have (any more) */
+};
+
+static int find_or_note(void *context, const char *name)
+{
+    struct lookup *lookup = context;
+    int operand = rps_plan_operand(lookup->plan, name);
+
+    if (operand >= 0)
+        return operand;
+    lookup->missing = true;
+    return RPS_OPERAND_CLOCK;
+}
+
+int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
+{
+    /* the formula of a metric whose events are gone: one missing value */
+    static const struct rps_formula nothing = {.step_count = 1,
+                                               .step = {{.op = RPS_FORMULA_NUMBER, .number = NAN}}};
+
+    for (int i = 0; i < plan->metric_count; i++) {
+        struct rps_metric *metric = &plan->metric[i];
+        struct lookup lookup = {.plan = plan};
+        int result =
+            rps_formula_compile(metric->formula_text, find_or_note, &lookup, &metric->formula, err);
+
+        if (result < 0)
+            return rps_error_prefix(err, result, "metric %s", metric->name);
+        if (lookup.missing)
+            metric->formula = nothing;
+    }
+    return 0;
+}
+
+/* --- documents by name ----------------------------------------------------------------------- */
+
+const char *const *rps_plan_names(void)
+{
+    /* the files of sets/ without their ending; the unit test compares the two lists */
+    static const char *const names[] = {"arm1176", "generic", "software", NULL};
+
+    return names;
+}
+
+/* The embedded document NAME.ini, or NULL. */
+static const struct rps_embedded *find_embedded(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const struct rps_embedded *set = rps_embedded_sets; set->name; set++) {
+        if (strncmp(set->name, name, length) == 0 && strcmp(set->name + length, ".ini") == 0)
+            return set;
+    }
+    return NULL;
+}
+
+static int unknown_name(const char *name, struct rps_error *err)
+{
+    char printable[RPS_NAME_SIZE], known[256] = "";
+
+    for (const char *const *at = rps_plan_names(); *at; at++) {
+        size_t length = strlen(known);
+
+        snprintf(known + length, sizeof(known) - length, "%s%s", length ? ", " : "", *at);
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "no event sets are called \"%s\": there are %s; "
+                         "to read a file, give it as ./NAME or NAME.ini",
+                         rps_text_printable(printable, sizeof(printable), name), known);
+}
+
+/* Read a whole file of at most DOCUMENT_MAX_BYTES; *ret is for free(). */
+static int read_document(const char *name, char **ret, size_t *ret_size, struct rps_error *err)
+{
+    FILE *file = fopen(name, "re");
+    char *text = NULL;
+    size_t size = 0;
+    int result = RPS_USAGE;
+
+    if (!file)
+        return rps_error_set(err, RPS_USAGE, "cannot open the event sets %s: %s", name,
+                             strerror(errno));
+    text = malloc(DOCUMENT_MAX_BYTES + 1);
+    if (!text) {
+        result = rps_error_memory(err);
+        goto close;
+    }
+    size = fread(text, 1, DOCUMENT_MAX_BYTES + 1, file);
+    if (ferror(file)) {
+        rps_error_set(err, result, "cannot read the event sets %s: %s", name, strerror(errno));
+        goto close;
+    }
+    if (size > DOCUMENT_MAX_BYTES) {
+        rps_error_set(err, result, "the event sets %s are larger than 1 MiB: is it the right file?",
+                      name);
+        goto close;
+    }
+    *ret = text;
+    *ret_size = size;
+    text = NULL;
+    result = 0;
+close:
+    free(text);
+    fclose(file);
+    return result;
+}
+
+int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err)
+{
+    size_t length = strlen(name), size = 0;
+    bool is_file = strchr(name, '/') || (length >= 4 && strcmp(name + length - 4, ".ini") == 0);
+    const struct rps_embedded *embedded;
+    char *text = NULL;
+    int result;
+
+    if (is_file) {
+        result = read_document(name, &text, &size, err);
+        if (result == 0)
+            result = rps_plan_parse(name, text, size, ret, err);
+        free(text);
+        return result;
+    }
+    embedded = find_embedded(name);
+    if (!embedded)
+        return unknown_name(name, err);
+    return rps_plan_parse(embedded->name, embedded->text, embedded->size, ret, err);
+}

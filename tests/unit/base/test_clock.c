@@ -1,0 +1,66 @@
+/* Clocks: the right clock behind each name, and that they do not run backwards. */
+#include "rpistat/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <time.h>
+
+/* True when `value` lies between two readings of the clock itself. */
+static bool lies_between(int64_t value, struct timespec before, struct timespec after)
+{
+    return value >= before.tv_sec * RPS_NS_PER_S + before.tv_nsec &&
+           value <= after.tv_sec * RPS_NS_PER_S + after.tv_nsec;
+}
+
+static void check_clock(clockid_t clock, int64_t (*read_ns)(void))
+{
+    struct timespec before, after;
+    int64_t value;
+
+    assert_int_equal(clock_gettime(clock, &before), 0);
+    value = read_ns();
+    assert_int_equal(clock_gettime(clock, &after), 0);
+    assert_true(lies_between(value, before, after));
+}
+
+static void test_monotonic(void **state)
+{
+    (void)state;
+    check_clock(CLOCK_MONOTONIC, rps_clock_monotonic_ns);
+}
+
+static void test_process_cpu(void **state)
+{
+    (void)state;
+    check_clock(CLOCK_PROCESS_CPUTIME_ID, rps_clock_process_cpu_ns);
+}
+
+static void test_realtime(void **state)
+{
+    struct timespec now;
+    int64_t difference_ns;
+
+    (void)state;
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+    difference_ns = rps_clock_realtime_ns() - (now.tv_sec * RPS_NS_PER_S + now.tv_nsec);
+    /* somebody may set the clock between the two readings, but not by a year */
+    assert_true(difference_ns < 31536000 * RPS_NS_PER_S);
+    assert_true(difference_ns > -31536000 * RPS_NS_PER_S);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_monotonic),
+        cmocka_unit_test(test_process_cpu),
+        cmocka_unit_test(test_realtime),
+    };
+
+    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* Errors: codes pass through, messages are cut whole, prefixes are put in front. */
+#include "rpistat/error.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+static void test_set(void **state)
+{
+    struct rps_error err = {""};
+
+    (void)state;
+    assert_int_equal(rps_error_set(&err, RPS_USAGE, "no run %d in %s", 7, "x.data"), RPS_USAGE);
+    assert_string_equal(err.message, "no run 7 in x.data");
+    assert_int_equal(rps_error_set(NULL, RPS_FAILED, "%s", "nobody reads this"), RPS_FAILED);
+}
+
+static void test_old_message_as_argument(void **state)
+{
+    struct rps_error err = {""};
+
+    (void)state;
+    rps_error_set(&err, RPS_FAILED, "disk full");
+    rps_error_set(&err, RPS_FAILED, "cannot write: %s", err.message);
+    assert_string_equal(err.message, "cannot write: disk full");
+}
+
+static void test_prefix(void **state)
+{
+    struct rps_error err = {""};
+
+    (void)state;
+    rps_error_set(&err, RPS_FAILED, "unknown key");
+    assert_int_equal(rps_error_prefix(&err, RPS_USAGE, "%s:%d", "my.ini", 3), RPS_USAGE);
+    assert_string_equal(err.message, "my.ini:3: unknown key");
+    assert_int_equal(rps_error_prefix(NULL, RPS_FAILED, "x"), RPS_FAILED);
+}
+
+static void test_cut_between_characters(void **state)
+{
+    struct rps_error err = {""};
+    char text[2 * sizeof(err.message)];
+
+    (void)state;
+    /* two-byte characters after one byte: byte 767, the last that fits, is the second of one */
+    memset(text, 0, sizeof(text));
+    text[0] = 'x';
+    for (size_t i = 1; i + 2 < sizeof(text); i += 2)
+        memcpy(text + i, "\xc3\xa9", 2);
+    rps_error_set(&err, RPS_FAILED, "%s", text);
+    assert_int_equal(strlen(err.message), sizeof(err.message) - 1);
+    rps_error_set(&err, RPS_FAILED, "y%s", text);
+    assert_int_equal(strlen(err.message), sizeof(err.message) - 2);
+    assert_int_equal((unsigned char)err.message[sizeof(err.message) - 3], 0xa9);
+
+    rps_error_prefix(&err, RPS_FAILED, "%s", text);
+    assert_true(strlen(err.message) < sizeof(err.message));
+    assert_int_equal(err.message[0], 'x');
+}
+
+static void test_memory(void **state)
+{
+    struct rps_error err = {""};
+
+    (void)state;
+    assert_int_equal(rps_error_memory(&err), RPS_FAILED);
+    assert_non_null(strstr(err.message, "memory"));
+    assert_int_equal(rps_error_memory(NULL), RPS_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_set),    cmocka_unit_test(test_old_message_as_argument),
+        cmocka_unit_test(test_prefix), cmocka_unit_test(test_cut_between_characters),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}

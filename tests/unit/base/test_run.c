@@ -1,0 +1,122 @@
+/* Runs and series: initial values, deep copies, and that freeing twice does no harm. */
+#include "rpistat/run.h"
+#include "rpistat/series.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void test_init(void **state)
+{
+    struct rps_run run;
+
+    (void)state;
+    memset(&run, 0x55, sizeof(run));
+    rps_run_init(&run);
+    assert_string_equal(run.uuid, "");
+    assert_string_equal(run.cpu_model, "");
+    assert_string_equal(run.end_reason, "");
+    assert_null(run.argv);
+    assert_null(run.tag);
+    assert_null(run.folder);
+    assert_int_equal(run.argc, 0);
+    assert_int_equal(run.counter_count, -1);
+    assert_int_equal(run.paranoid, -100);
+    assert_int_equal(run.nmi_watchdog, -1);
+    assert_int_equal(run.elapsed_ns, -1);
+    assert_int_equal(run.exit_status, -1);
+    assert_int_equal(run.exit_signal, 0);
+    assert_int_equal(run.state, RPS_RUN_RECORDING);
+}
+
+static void test_command_is_copied(void **state)
+{
+    char first[] = "first", second[] = "second";
+    char *argv[] = {first, second, NULL};
+    struct rps_run run;
+
+    (void)state;
+    rps_run_init(&run);
+    assert_int_equal(rps_run_set_command(&run, 2, argv), 0);
+    first[0] = 'X';
+    assert_int_equal(run.argc, 2);
+    assert_string_equal(run.argv[0], "first");
+    assert_string_equal(run.argv[1], "second");
+    assert_null(run.argv[2]);
+
+    /* from its own arguments: the copy must be complete before the old one is released */
+    assert_int_equal(rps_run_set_command(&run, 1, run.argv + 1), 0);
+    assert_int_equal(run.argc, 1);
+    assert_string_equal(run.argv[0], "second");
+    assert_null(run.argv[1]);
+    rps_run_free(&run);
+}
+
+static void test_tags(void **state)
+{
+    struct rps_run run;
+
+    (void)state;
+    rps_run_init(&run);
+    assert_int_equal(rps_run_add_tag(&run, "machine", "pi"), 0);
+    assert_int_equal(rps_run_add_tag(&run, "size", "500"), 0);
+    assert_int_equal(rps_run_add_tag(&run, "machine", "pi zero"), 0);
+    assert_int_equal(run.tag_count, 2);
+    assert_string_equal(run.tag[0].key, "machine");
+    assert_string_equal(run.tag[0].value, "pi zero");
+    assert_string_equal(run.tag[1].key, "size");
+    assert_string_equal(run.tag[1].value, "500");
+    rps_run_free(&run);
+}
+
+static void test_free_releases_all(void **state)
+{
+    char *argv[] = {(char[]){"a"}, NULL};
+    struct rps_run run;
+
+    (void)state;
+    rps_run_init(&run);
+    rps_run_set_command(&run, 1, argv);
+    rps_run_add_tag(&run, "k", "v");
+    run.folder = strdup("/tmp");
+    rps_run_free(&run);
+    assert_null(run.argv);
+    assert_null(run.folder);
+    assert_int_equal(run.tag_count, 0);
+    rps_run_free(&run);
+    rps_run_free(NULL);
+}
+
+static void test_series_free(void **state)
+{
+    struct rps_series series = {.count = 3};
+
+    (void)state;
+    series.position = calloc(3, sizeof(double));
+    series.value = calloc(3, sizeof(double));
+    series.min = calloc(3, sizeof(double));
+    series.max = calloc(3, sizeof(double));
+    rps_series_free(&series);
+    assert_int_equal(series.count, 0);
+    assert_null(series.position);
+    assert_null(series.max);
+    rps_series_free(&series);
+    rps_series_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_init),        cmocka_unit_test(test_command_is_copied),
+        cmocka_unit_test(test_tags),        cmocka_unit_test(test_free_releases_all),
+        cmocka_unit_test(test_series_free),
+    };
+
+    return cmocka_run_group_tests_name("run", tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* Text: escaping, command lines, and the number formats, at their edges. */
+#include "rpistat/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct {
+    const char *text, *printable;
+} escapes[] = {
+    {"", ""},
+    {"plain text, 100 %", "plain text, 100 %"},
+    {"a\nb\tc", "a\\nb\\tc"},
+    {"\033[31mred\a\r", "\\x1b[31mred\\x07\\x0d"},
+    {"\x7f", "\\x7f"},
+    {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+    {"\xc2\x9b"
+     "31m",
+     "\\xc2\\x9b31m"},                            /* CSI as one C1 character */
+    {"\xc2\xa0", "\xc2\xa0"},                     /* the first character behind C1 */
+    {"\xff\xfe", "\\xff\\xfe"},                   /* never in UTF-8 */
+    {"\x80", "\\x80"},                            /* a continuation byte alone */
+    {"\xc3", "\\xc3"},                            /* cut at the end */
+    {"\xe2\x82x", "\\xe2\\x82x"},                 /* cut in the middle */
+    {"\xc0\xaf", "\\xc0\\xaf"},                   /* overlong */
+    {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},          /* overlong */
+    {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* a surrogate */
+    {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
+    {"a\xe2\x80\xae"
+     "b",
+     "a\\xe2\\x80\\xaeb"},                                          /* right-to-left override */
+    {"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"}, /* isolates */
+    {"\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"}, /* line, paragraph */
+    {"\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\xa7\xe2\x80\xaf"},       /* their neighbours */
+};
+
+static void test_printable(void **state)
+{
+    char text[128];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(escapes); i++) {
+        assert_ptr_equal(rps_text_printable(text, sizeof(text), escapes[i].text), text);
+        assert_string_equal(text, escapes[i].printable);
+    }
+}
+
+static void test_print(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(escapes); i++) {
+        FILE *out = open_memstream(&text, &size);
+
+        assert_non_null(out);
+        rps_text_print(out, escapes[i].text);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(text, escapes[i].printable);
+        free(text);
+        text = NULL;
+    }
+}
+
+static void test_cut_at_whole_characters(void **state)
+{
+    char text[8];
+
+    (void)state;
+    memset(text, 'X', sizeof(text));
+    assert_string_equal(rps_text_printable(text, 5, "abcd"), "abcd");
+    assert_int_equal(text[5], 'X');
+    assert_string_equal(rps_text_printable(text, 5, "abcde"), "abcd");
+    assert_string_equal(rps_text_printable(text, 5, "abc\xc3\xa9z"), "abc");
+    assert_string_equal(rps_text_printable(text, 5, "a\033z"), "a");
+    /* nothing behind the cut, even if it would fit */
+    assert_string_equal(rps_text_printable(text, 5, "abc\nz"), "abc");
+    assert_string_equal(rps_text_printable(text, 1, "abc"), "");
+    text[0] = 'X';
+    rps_text_printable(text, 0, "abc");
+    assert_int_equal(text[0], 'X');
+}
+
+static void test_command(void **state)
+{
+    static const struct {
+        const char *argv[4];
+        const char *text;
+    } commands[] = {
+        {{"./naive"}, "./naive"},
+        {{"ls", "-l", "a b"}, "ls -l 'a b'"},
+        {{"echo", ""}, "echo ''"},
+        {{"echo", "it's"}, "echo 'it'\\''s'"},
+        {{"dd", "if=/dev/zero", "of=x"}, "dd if=/dev/zero of=x"},
+        {{"A=b", "x"}, "'A=b' x"},
+        {{"sh", "-c", "a; b $x"}, "sh -c 'a; b $x'"},
+        {{"echo", "*", "~"}, "echo '*' '~'"},
+        {{"x", "\033[2J"}, "x '\\x1b[2J'"},
+        {{"caf\xc3\xa9"}, "caf\xc3\xa9"},
+    };
+    char text[64];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        char *argv[5] = {NULL};
+        int argc = 0;
+
+        for (; argc < 4 && commands[i].argv[argc]; argc++)
+            argv[argc] = (char *)(uintptr_t)commands[i].argv[argc];
+        assert_string_equal(rps_text_command(text, sizeof(text), argc, argv), commands[i].text);
+    }
+    assert_string_equal(rps_text_command(text, sizeof(text), 0, NULL), "");
+}
+
+static void test_duration(void **state)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } durations[] = {
+        {0, "0.000 s"},
+        {7, "7 ns"},
+        {999, "999 ns"},
+        {1500, "1.5 us"},
+        {999949, "999.9 us"},
+        {999950, "1.00 ms"},
+        {1500000, "1.50 ms"},
+        {9994999, "9.99 ms"},
+        {10000000, "0.010 s"},
+        {100000000, "0.100 s"},
+        {9999499999, "9.999 s"},
+        {9999500000, "10.0 s"},
+        {16900000000, "16.9 s"},
+        {59949999999, "59.9 s"},
+        {59950000000, "1 min 00 s"},
+        {125000000000, "2 min 05 s"},
+        {3599400000000, "59 min 59 s"},
+        {3599600000000, "1 h 00 min"},
+        {11220000000000, "3 h 07 min"},
+        {INT64_C(86399000000000), "1 d 00 h"},
+        {INT64_C(187200000000000), "2 d 04 h"},
+        {-100000000, "-0.100 s"},
+        {INT64_MIN, "-106752 d 00 h"},
+        {INT64_MAX, "106752 d 00 h"},
+    };
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(durations); i++)
+        assert_string_equal(rps_text_duration(text, sizeof(text), durations[i].ns),
+                            durations[i].text);
+    assert_string_equal(rps_text_duration(text, 4, 16900000000), "16.");
+}
+
+static void test_clock(void **state)
+{
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    assert_string_equal(rps_text_clock(text, sizeof(text), 0, 0), "00:00:00");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 3723456000000, 0), "01:02:03");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 3723456000000, 1), "01:02:03.5");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 3723456000000, 3), "01:02:03.456");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 59999999999, 3), "00:01:00.000");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 59999999999, 9), "00:00:59.999999999");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 59999999999, 99), "00:00:59.999999999");
+    assert_string_equal(rps_text_clock(text, sizeof(text), 360000000000000, 0), "100:00:00");
+    assert_string_equal(rps_text_clock(text, sizeof(text), -1500000000, 1), "-00:00:01.5");
+}
+
+static void test_size(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } sizes[] = {
+        {0, "0 B"},
+        {1023, "1023 B"},
+        {1024, "1.0 KiB"},
+        {1536, "1.5 KiB"},
+        {1048575, "1.0 MiB"},
+        {1468006, "1.4 MiB"},
+        {UINT64_C(3) << 30, "3.0 GiB"},
+        {UINT64_C(1) << 50, "1.0 PiB"},
+        {UINT64_MAX, "16.0 EiB"},
+    };
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        assert_string_equal(rps_text_size(text, sizeof(text), sizes[i].bytes), sizes[i].text);
+}
+
+static void test_utc(void **state)
+{
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    assert_string_equal(rps_text_utc(text, sizeof(text), 0), "1970-01-01T00:00:00.000Z");
+    assert_string_equal(rps_text_utc(text, sizeof(text), 1372259553000999999),
+                        "2013-06-26T15:12:33.000Z");
+    assert_string_equal(rps_text_utc(text, sizeof(text), 1372259553123000000),
+                        "2013-06-26T15:12:33.123Z");
+    assert_string_equal(rps_text_utc(text, sizeof(text), -1), "1969-12-31T23:59:59.999Z");
+    assert_string_equal(rps_text_utc(text, sizeof(text), -1000000), "1969-12-31T23:59:59.999Z");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_cut_at_whole_characters),
+        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_utc),
+    };
+
+    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}

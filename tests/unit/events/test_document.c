@@ -1,0 +1,277 @@
+/* Documents: what a good one becomes, and the line and the words for each bad one. */
+#include "rpistat/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char good[] = "\xef\xbb\xbf# a comment\r\n"
+                           "[plan]\r\n"
+                           "name = mine\r\n"
+                           "title = My events\r\n"
+                           "explain = first line\r\n"
+                           "    second line ; a comment\r\n"
+                           "\tthird line\r\n"
+                           "[family f]\n"
+                           "label = Fam\n"
+                           "[event x]   ; behind a section\n"
+                           "event = sched:sched_switch:u\n"
+                           "label = Ex\n"
+                           "role = cycles\n"
+                           "unit = ns\n"
+                           "family = f\n"
+                           "[event y_1.a:b]\n"
+                           "event = r0b\n"
+                           "[event z]\n"
+                           "event: task-clock\n"
+                           "[set one]\n"
+                           "events = x , y_1.a:b\n"
+                           "explain = Two.\n"
+                           "[set two]\n"
+                           "events = \n"
+                           "    z\n"
+                           "[metric m]\n"
+                           "formula = 100 * x / (y_1.a:b + z)\n"
+                           "    - clock / seconds\n"
+                           "unit = %\n"
+                           "family = f\n"
+                           "panel = P\n"
+                           "[metric n]\n"
+                           "formula = 'task-clock' / cpu_seconds";
+
+static struct rps_plan *parse(const char *text)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_error err = {""};
+
+    if (rps_plan_parse("some/where.ini", text, strlen(text), &plan, &err) != 0)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static void test_plan_and_sets(void **state)
+{
+    struct rps_plan *plan = parse(good);
+
+    (void)state;
+    assert_string_equal(plan->name, "mine");
+    assert_string_equal(plan->title, "My events");
+    assert_string_equal(plan->explain, "first line second line third line");
+    assert_int_equal(plan->set_count, 2);
+    assert_string_equal(plan->set[0].name, "one");
+    assert_string_equal(plan->set[0].explain, "Two.");
+    assert_int_equal(plan->set[0].event_count, 2);
+    assert_string_equal(plan->set[0].event[0].name, "x");
+    assert_string_equal(plan->set[0].event[1].name, "y_1.a:b");
+    assert_int_equal(plan->set[1].event_count, 1);
+    assert_string_equal(plan->set[1].event[0].name, "z");
+    assert_string_equal(plan->clock.spec, "");
+    rps_plan_free(plan);
+}
+
+static void test_events(void **state)
+{
+    struct rps_plan *plan = parse(good);
+    const struct rps_event *x = &plan->set[0].event[0], *y = &plan->set[0].event[1];
+
+    (void)state;
+    assert_string_equal(x->spec, "sched:sched_switch:u");
+    assert_string_equal(x->label, "Ex");
+    assert_string_equal(x->role, "cycles");
+    assert_string_equal(x->unit, "ns");
+    assert_string_equal(x->family, "Fam");
+    assert_string_equal(y->spec, "r0b");
+    assert_string_equal(y->label, "y_1.a:b");
+    assert_string_equal(y->role, "");
+    assert_string_equal(y->unit, "events");
+    assert_string_equal(y->family, "");
+    assert_string_equal(plan->set[1].event[0].spec, "task-clock");
+    rps_plan_free(plan);
+}
+
+static void test_metrics(void **state)
+{
+    struct rps_plan *plan = parse(good);
+    double operand[RPS_OPERAND_EVENTS + 2 * RPS_SLOT_MAX] = {0};
+
+    (void)state;
+    assert_int_equal(plan->metric_count, 2);
+    assert_string_equal(plan->metric[0].label, "m");
+    assert_string_equal(plan->metric[0].unit, "%");
+    assert_string_equal(plan->metric[0].family, "Fam");
+    assert_string_equal(plan->metric[0].panel, "P");
+    assert_string_equal(plan->metric[0].formula_text, "100 * x / (y_1.a:b + z) - clock / seconds");
+    assert_string_equal(plan->metric[1].panel, "n");
+
+    operand[RPS_OPERAND_CLOCK] = 40;
+    operand[RPS_OPERAND_SECONDS] = 2;
+    operand[RPS_OPERAND_CPU_SECONDS] = 4;
+    operand[RPS_OPERAND_EVENTS] = 3;
+    operand[RPS_OPERAND_EVENTS + 1] = 2;
+    operand[RPS_OPERAND_EVENTS + RPS_SLOT_MAX] = 8;
+    assert_true(rps_formula_value(&plan->metric[0].formula, operand) == 10);
+    assert_true(rps_formula_value(&plan->metric[1].formula, operand) == 2);
+    rps_plan_free(plan);
+}
+
+static void test_names_from_the_file(void **state)
+{
+    struct rps_plan *plan = parse("[event a]\nevent = r1\n[set s]\nevents = a\n");
+
+    (void)state;
+    assert_string_equal(plan->name, "where");
+    assert_string_equal(plan->title, "where");
+    rps_plan_free(plan);
+}
+
+#define A   "[event a]\nevent = r1\n"
+#define B   "[event b]\nevent = r2\n"
+#define S_A "[set s]\nevents = a\n"
+#define X10 "xxxxxxxxxx"
+#define X50 X10 X10 X10 X10 X10
+
+static const struct {
+    const char *text;
+    int line;
+    const char *part;
+} bad[] = {
+    {"", 1, "no [set]"},
+    {"\n\n# nothing\n", 3, "no [set]"},
+    {"[plan]\nname = x\n", 2, "no [set]"},
+    {"key = 1\n", 1, "\"key\" stands outside of a section"},
+    {A "garbage\n" S_A, 3, "not of the form key = value"},
+    {A "garbage\n[nonsense]\n", 3, "not of the form key = value"},
+    {"[nonsense x]\n", 1, "unknown section [nonsense x]: there are plan, family"},
+    {"[]\n", 1, "unknown section []"},
+    {"[event a\n", 1, "no closing ]"},
+    {"[event a] x\n", 1, "behind the ]"},
+    {A " [set s]\nevents = a\n", 3, "at the beginning of a line"},
+    {"[event a]\nevnt = r1\n", 2, "unknown key \"evnt\" in [event]: there are event, label, role"},
+    {"[event a]\nformula = 1\n", 2, "unknown key \"formula\""},
+    {"[event a]\nlabel = A\n" S_A, 1, "[event a] has no event ="},
+    {"[event a]\n" S_A, 1, "[event a] has no event ="},
+    {"[event a]\nevent =\n" S_A, 1, "[event a] has no event ="},
+    {"\n[event a]\n", 2, "[event a] has no event ="},
+    {"[family f]\n" A S_A, 1, "[family f] has no label ="},
+    {A "event = r2\n", 3, "event = is given twice"},
+    {A A S_A, 3, "already a [event a]"},
+    {"[family f]\nlabel = F\n[family f]\nlabel = F\n", 3, "already a [family f]"},
+    {"[plan]\nname = x\n[plan]\n", 3, "already a [plan]"},
+    {A B S_A "[set s]\nevents = b\n", 7, "already a [set s]"},
+    {A S_A "[metric m]\nformula = a\n[metric m]\nformula = a\n", 7, "already a [metric m]"},
+    {"[plan x]\n", 1, "[plan] takes no name"},
+    {"[event]\n", 1, "its name must be of letters"},
+    {"[event a-b]\n", 1, "[event a-b]: its name must be of letters"},
+    {"[event 1a]\n", 1, "[event 1a]: its name"},
+    {"[event a b]\n", 1, "[event a b]: its name"},
+    {"[event clock]\nevent = cycles\n", 1, "cannot be called clock"},
+    {"[event seconds]\n", 1, "cannot be called seconds"},
+    {"[event " X50 X10 "xxxx]\n", 1, "longer than 63 characters"},
+    {A "family = f\n" S_A, 3, "no [family f] stands above"},
+    {A S_A "[metric m]\nformula = a\nfamily = f\n", 7, "no [family f] stands above"},
+    {A "[set s]\n", 3, "[set s] has no events ="},
+    {A "[set s]\nevents = b\n", 4, "no [event b] stands above"},
+    {"[set s]\nevents = a\n" A, 2, "no [event a] stands above"},
+    {A "[set s]\nevents = a, a\n", 4, "event a is already in a set"},
+    {A S_A "[set t]\nevents = a\n", 6, "event a is already in a set"},
+    {A "[set s]\nevents = a,\n", 4, "a comma too many"},
+    {A "[set s]\nevents = ,a\n", 4, "a comma too many"},
+    {A B S_A, 3, "event b is in no set"},
+    {A S_A "[metric m]\nlabel = M\n", 5, "[metric m] has no formula ="},
+    {A S_A "[metric m]\nformula = a +\n", 6, "formula \"a +\", column 4"},
+    {A S_A "[metric m]\nlabel = M\nformula = b\n", 7, "is called \"b\""},
+    {A B S_A "[metric m]\nformula = b\n", 8, "event b, which is in no set above"},
+    {A "[metric m]\nformula = a\n" S_A, 4, "event a, which is in no set above"},
+    {A "label = " X50 X10 "xxxx\n", 3, "label = is longer than 63 bytes"},
+    {A "label = " X50 "\n  " X10 "\n  xx\n", 5, "label = is longer than 63 bytes"},
+    {A "# " X50 X50 X50 X50 "\n" S_A, 3, "the line is longer than"},
+    {A "explain = " X50 X50 X50 X50 "\n" S_A, 3, "the line is longer than"},
+    {A "explain = \033[31m\n", 3, "not plain UTF-8 text"},
+    {A "explain = \xff\xfe\n", 3, "not plain UTF-8 text"},
+    {"\x7f"
+     "ELF\x02\x01\x01\n",
+     1, "not plain UTF-8 text"},
+    {"[event e1]\nevent=r1\n[event e2]\nevent=r1\n[event e3]\nevent=r1\n[event e4]\nevent=r1\n"
+     "[event e5]\nevent=r1\n[event e6]\nevent=r1\n[event e7]\nevent=r1\n[event e8]\nevent=r1\n"
+     "[event e9]\nevent=r1\n[set s]\nevents = e1,e2,e3,e4,e5,e6,e7,\n e8,e9\n",
+     20, "more than 8 events"},
+};
+
+static void test_bad_documents(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct rps_plan *plan = NULL;
+        struct rps_error err = {""};
+        char start[32];
+
+        if (rps_plan_parse("t.ini", bad[i].text, strlen(bad[i].text), &plan, &err) != RPS_USAGE)
+            fail_msg("taken for a plan:\n%s", bad[i].text);
+        assert_null(plan);
+        snprintf(start, sizeof(start), "t.ini:%d: ", bad[i].line);
+        if (strncmp(err.message, start, strlen(start)) != 0 || !strstr(err.message, bad[i].part))
+            fail_msg("\"%s\" is not \"%s... %s\"", err.message, start, bad[i].part);
+    }
+}
+
+static void test_zero_byte(void **state)
+{
+    static const char text[] = A "label = x\0y\n" S_A;
+    struct rps_plan *plan = NULL;
+    struct rps_error err = {""};
+
+    (void)state;
+    assert_int_equal(rps_plan_parse("t.ini", text, sizeof(text) - 1, &plan, &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, "t.ini:3: the line holds a zero byte"));
+}
+
+static void test_size_is_respected(void **state)
+{
+    static const char text[] = A S_A "[nonsense]\n";
+    struct rps_plan *plan = NULL;
+    struct rps_error err = {""};
+
+    (void)state;
+    assert_int_equal(rps_plan_parse("t.ini", text, strlen(A S_A), &plan, &err), 0);
+    rps_plan_free(plan);
+}
+
+/* Every prefix of a good document is a plan or an error with a line, and nothing worse. */
+static void test_prefixes(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < strlen(good); size++) {
+        struct rps_plan *plan = NULL;
+        struct rps_error err = {""};
+        /* exactly as large as the text, so that a checker sees a read behind it */
+        char *text = malloc(size ? size : 1);
+
+        assert_non_null(text);
+        memcpy(text, good, size);
+        if (rps_plan_parse("t.ini", text, size, &plan, &err) != 0)
+            assert_int_equal(strncmp(err.message, "t.ini:", 6), 0);
+        rps_plan_free(plan);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_and_sets),     cmocka_unit_test(test_events),
+        cmocka_unit_test(test_metrics),           cmocka_unit_test(test_names_from_the_file),
+        cmocka_unit_test(test_bad_documents),     cmocka_unit_test(test_zero_byte),
+        cmocka_unit_test(test_size_is_respected), cmocka_unit_test(test_prefixes),
+    };
+
+    return cmocka_run_group_tests_name("document", tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/* Resolution: generic names, and PMUs and tracepoints of a sysfs made for the test. */
+#include "rpistat/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- a sysfs --------------------------------------------------------------------------------- */
+
+#define DEVICES "bus/event_source/devices"
+
+static const struct {
+    const char *path, *text;
+} sysfs[] = {
+    {DEVICES "/msr/type", "9\n"},
+    {DEVICES "/msr/events/tsc", "event=0x00\n"},
+    {DEVICES "/msr/events/smi", "event=0x04"},
+    {DEVICES "/msr/format/event", "config:0-63\n"},
+    {DEVICES "/cpu/type", "4\n"},
+    {DEVICES "/cpu/format/event", "config:0-7,32-35\n"},
+    {DEVICES "/cpu/format/umask", "config:8-15\n"},
+    {DEVICES "/cpu/format/edge", "config:18\n"},
+    {DEVICES "/cpu/format/ldlat", "config1:0-15\n"},
+    {DEVICES "/cpu/format/frontend", "config2:4-7\n"},
+    {DEVICES "/cpu/format/odd", "config9:0\n"},
+    {DEVICES "/cpu/format/backward", "config:7-0\n"},
+    {DEVICES "/cpu/format/wide", "config:60-64\n"},
+    {DEVICES "/cpu/format/empty", "\n"},
+    {DEVICES "/cpu/events/branch-misses", "event=0xc5,umask=0x3\n"},
+    {DEVICES "/cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=?\n"},
+    {DEVICES "/cpu/events/loop", "loop\n"},
+    {DEVICES "/broken/type", "many\n"},
+    {"kernel/tracing/events/sched/sched_switch/id", "316\n"},
+    {"kernel/debug/tracing/events/old/place/id", "77\n"},
+    {"kernel/tracing/events/odd/none/id", "x\n"},
+};
+
+struct tree {
+    char root[512];
+};
+
+/* Make folder and what is above it, below root. */
+static void make_folders(const char *root, const char *path)
+{
+    char folder[1024];
+
+    snprintf(folder, sizeof(folder), "%s/%s", root, path);
+    for (char *at = folder + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+            fail_msg("%s: %s", folder, strerror(errno));
+        *at = '/';
+    }
+}
+
+static void make_file(const char *root, const char *path, const char *text)
+{
+    char name[1024];
+    FILE *file;
+
+    make_folders(root, path);
+    snprintf(name, sizeof(name), "%s/%s", root, path);
+    file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Remove a file, or a folder with all that is in it; there may be none. */
+static void remove_tree(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        char name[1024];
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        assert_true(snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) < 1024);
+        remove_tree(name);
+    }
+    if (folder)
+        closedir(folder);
+    remove(path);
+}
+
+static void remove_below(const char *root, const char *path)
+{
+    char name[1024];
+
+    snprintf(name, sizeof(name), "%s/%s", root, path);
+    remove_tree(name);
+}
+
+static int set_up(void **state)
+{
+    static struct tree tree;
+    const char *folder = getenv("TMPDIR");
+
+    snprintf(tree.root, sizeof(tree.root), "%s/rpistat-sys-XXXXXX", folder ? folder : "/tmp");
+    if (!mkdtemp(tree.root) || chmod(tree.root, 0755) != 0)
+        return -1;
+    for (size_t i = 0; i < COUNT(sysfs); i++)
+        make_file(tree.root, sysfs[i].path, sysfs[i].text);
+    *state = tree.root;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    remove_tree(*state);
+    return 0;
+}
+
+static int resolve(const char *sys, const char *spec, struct rps_event *ret, struct rps_error *err)
+{
+    memset(ret, 0, sizeof(*ret));
+    snprintf(ret->spec, sizeof(ret->spec), "%s", spec);
+    /* what an earlier resolution may have left behind */
+    ret->config1 = 99;
+    ret->state = RPS_EVENT_UNSUPPORTED;
+    snprintf(ret->reason, sizeof(ret->reason), "old");
+    return rps_event_resolve(ret, sys, err);
+}
+
+/* --- what is found --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *spec;
+    uint32_t type;
+    uint64_t config, config1, config2;
+    const char *modifiers;
+} found[] = {
+    {"cycles", RPS_EVENT_HARDWARE, 0, 0, 0, ""},
+    {"cpu-cycles:u", RPS_EVENT_HARDWARE, 0, 0, 0, "u"},
+    {"instructions:k", RPS_EVENT_HARDWARE, 1, 0, 0, "k"},
+    {"branch-instructions:uk", RPS_EVENT_HARDWARE, 4, 0, 0, "uk"},
+    {"branches:ku", RPS_EVENT_HARDWARE, 4, 0, 0, "uk"},
+    {"branch-misses", RPS_EVENT_HARDWARE, 5, 0, 0, ""},
+    {"idle-cycles-frontend", RPS_EVENT_HARDWARE, 7, 0, 0, ""},
+    {"stalled-cycles-backend", RPS_EVENT_HARDWARE, 8, 0, 0, ""},
+    {"ref-cycles", RPS_EVENT_HARDWARE, 9, 0, 0, ""},
+    {"task-clock", RPS_EVENT_SOFTWARE, 1, 0, 0, ""},
+    {"faults", RPS_EVENT_SOFTWARE, 2, 0, 0, ""},
+    {"cs", RPS_EVENT_SOFTWARE, 3, 0, 0, ""},
+    {"migrations", RPS_EVENT_SOFTWARE, 4, 0, 0, ""},
+    {"minor-faults:u", RPS_EVENT_SOFTWARE, 5, 0, 0, "u"},
+    {"major-faults", RPS_EVENT_SOFTWARE, 6, 0, 0, ""},
+    {"cgroup-switches", RPS_EVENT_SOFTWARE, 11, 0, 0, ""},
+    {"L1-dcache-loads", RPS_EVENT_HW_CACHE, 0x00000, 0, 0, ""},
+    {"L1-dcache-load-misses", RPS_EVENT_HW_CACHE, 0x10000, 0, 0, ""},
+    {"L1-icache-load-misses", RPS_EVENT_HW_CACHE, 0x10001, 0, 0, ""},
+    {"LLC-stores", RPS_EVENT_HW_CACHE, 0x00102, 0, 0, ""},
+    {"dTLB-store-misses:u", RPS_EVENT_HW_CACHE, 0x10103, 0, 0, "u"},
+    {"iTLB-loads", RPS_EVENT_HW_CACHE, 0x00004, 0, 0, ""},
+    {"branch-load-misses", RPS_EVENT_HW_CACHE, 0x10005, 0, 0, ""},
+    {"node-prefetch-misses", RPS_EVENT_HW_CACHE, 0x10206, 0, 0, ""},
+    {"r0b", RPS_EVENT_RAW, 0x0b, 0, 0, ""},
+    {"rC0DE:u", RPS_EVENT_RAW, 0xc0de, 0, 0, "u"},
+    {"rffffffffffffffff", RPS_EVENT_RAW, UINT64_MAX, 0, 0, ""},
+    {"msr/tsc/", 9, 0, 0, 0, ""},
+    {"msr/tsc/:u", 9, 0, 0, 0, "u"},
+    {"msr/smi/k", 9, 4, 0, 0, "k"},
+    {"msr/event=0xffffffffffffffff/", 9, UINT64_MAX, 0, 0, ""},
+    {"cpu/event=0x3c,umask=0x1/", 4, 0x13c, 0, 0, ""},
+    {"cpu/event=0xabc/", 4, UINT64_C(0xa000000bc), 0, 0, ""},
+    {"cpu/event=60,edge/", 4, 0x4003c, 0, 0, ""},
+    {"cpu/event=1,edge=0,ldlat=3,frontend=0xf/", 4, 1, 3, 0xf0, ""},
+    {"cpu/branch-misses/", 4, 0x3c5, 0, 0, ""},
+    {"cpu/branch-misses,umask=0x8/", 4, 0x8c5, 0, 0, ""},
+    {"cpu/mem-loads,ldlat=30/u", 4, 0x1cd, 30, 0, "u"},
+    {"cpu/config=0x7,config1=8,config2=9/", 4, 7, 8, 9, ""},
+    {"cpu//", 4, 0, 0, 0, ""},
+    {"sched:sched_switch", RPS_EVENT_TRACEPOINT, 316, 0, 0, ""},
+    {"sched:sched_switch:u", RPS_EVENT_TRACEPOINT, 316, 0, 0, "u"},
+    {"old:place", RPS_EVENT_TRACEPOINT, 77, 0, 0, ""},
+};
+
+static void test_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(found); i++) {
+        struct rps_event event;
+        struct rps_error err = {""};
+
+        if (resolve(*state, found[i].spec, &event, &err) != 0)
+            fail_msg("%s", err.message);
+        if (event.type != found[i].type || event.config != found[i].config ||
+            event.config1 != found[i].config1 || event.config2 != found[i].config2)
+            fail_msg("%s is %u, 0x%llx, 0x%llx, 0x%llx", event.spec, event.type,
+                     (unsigned long long)event.config, (unsigned long long)event.config1,
+                     (unsigned long long)event.config2);
+        assert_string_equal(event.modifiers, found[i].modifiers);
+        assert_int_equal(event.state, RPS_EVENT_MEASURED);
+        assert_string_equal(event.reason, "");
+    }
+}
+
+/* Every cache event has a number of its own. */
+static void test_cache_events(void **state)
+{
+    static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
+                                         "iTLB",      "branch",    "node"};
+    static const char *const operations[] = {"load", "store", "prefetch"};
+
+    for (unsigned cache = 0; cache < COUNT(caches); cache++) {
+        for (unsigned operation = 0; operation < COUNT(operations); operation++) {
+            struct rps_event event;
+            char spec[64];
+
+            snprintf(spec, sizeof(spec), "%s-%s%s", caches[cache], operations[operation],
+                     operation == 2 ? "es" : "s");
+            assert_int_equal(resolve(*state, spec, &event, NULL), 0);
+            assert_int_equal(event.type, RPS_EVENT_HW_CACHE);
+            assert_int_equal(event.config, cache | operation << 8);
+            snprintf(spec, sizeof(spec), "%s-%s-misses", caches[cache], operations[operation]);
+            assert_int_equal(resolve(*state, spec, &event, NULL), 0);
+            assert_int_equal(event.config, cache | operation << 8 | 1u << 16);
+        }
+    }
+}
+
+/* --- what is not here ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *spec, *reason;
+} absent[] = {
+    {"nopmu/tsc/", "no PMU called nopmu on this machine"},
+    {"broken/x/", "does not hold a number"},
+    {"msr/aperf/", "PMU msr of this machine has no event or parameter called aperf"},
+    {"msr/umask=1/", "no event or parameter called umask"},
+    {"msr/aperf,event=1/", "called aperf"},
+    {"cpu/loop/", "no event or parameter called loop"},
+    {"cpu/odd=1/", "format \"config9:0\" of parameter odd is not understood"},
+    {"cpu/backward=1/", "is not understood"},
+    {"cpu/wide=1/", "is not understood"},
+    {"cpu/empty=1/", "is not understood"},
+    {"sched:nothing", "this kernel has no tracepoint sched:nothing"},
+    {"nothing:at_all:u", "this kernel has no tracepoint nothing:at_all"},
+    {"odd:none", "this kernel has no tracepoint odd:none"},
+};
+
+static void test_not_here(void **state)
+{
+    for (size_t i = 0; i < COUNT(absent); i++) {
+        struct rps_event event;
+        struct rps_error err = {""};
+
+        if (resolve(*state, absent[i].spec, &event, &err) != 0)
+            fail_msg("%s", err.message);
+        assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
+        if (!strstr(event.reason, absent[i].reason))
+            fail_msg("\"%s\" does not say \"%s\"", event.reason, absent[i].reason);
+    }
+}
+
+static void test_no_tracefs(void **state)
+{
+    struct rps_event event;
+
+    remove_below(*state, "kernel/debug");
+    remove_below(*state, "kernel/tracing/events");
+    assert_int_equal(resolve(*state, "sched:sched_switch", &event, NULL), 0);
+    assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
+    assert_string_equal(event.reason,
+                        "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing");
+    remove_below(*state, "kernel");
+    assert_int_equal(resolve(*state, "sched:sched_switch", &event, NULL), 0);
+    assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
+}
+
+/* Resolve as a user whom folder and file modes bind; root is not. */
+static int resolve_as_user(const char *sys, const char *spec, struct rps_event *ret)
+{
+    bool root = geteuid() == 0;
+    int result;
+
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    result = resolve(sys, spec, ret, NULL);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+    return result;
+}
+
+static void test_not_permitted(void **state)
+{
+    struct rps_event event;
+    char path[1024];
+
+    assert_int_equal(resolve_as_user(*state, "sched:sched_switch", &event), 0);
+    assert_int_equal(event.state, RPS_EVENT_MEASURED);
+
+    snprintf(path, sizeof(path), "%s/kernel/tracing", (char *)*state);
+    assert_int_equal(chmod(path, 0), 0);
+    assert_int_equal(resolve_as_user(*state, "sched:sched_switch", &event), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    /* the other place was readable and does not know it: the better answer wins */
+    assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
+
+    remove_below(*state, "kernel/debug");
+    assert_int_equal(chmod(path, 0), 0);
+    assert_int_equal(resolve_as_user(*state, "sched:sched_switch", &event), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(event.state, RPS_EVENT_NOT_PERMITTED);
+    assert_non_null(strstr(event.reason, "kernel/tracing"));
+
+    snprintf(path, sizeof(path), "%s/" DEVICES "/msr/type", (char *)*state);
+    assert_int_equal(chmod(path, 0), 0);
+    assert_int_equal(resolve_as_user(*state, "msr/tsc/", &event), 0);
+    assert_int_equal(event.state, RPS_EVENT_NOT_PERMITTED);
+}
+
+/* --- what is no event ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *spec, *part;
+} wrong[] = {
+    {"", "no event is called \"\""},
+    {"foo", "no event is called \"foo\": `rpistat events` lists"},
+    {"Cycles", "no event is called \"Cycles\""},
+    {"L1-dcache", "no event is called"},
+    {"L1-dcache-loadz", "no event is called"},
+    {"r", "no event is called"},
+    {"r0x1g", "no event is called"},
+    {"r11112222333344445", "no event is called"},
+    {"foo\033[2J", "\"foo\\x1b[2J\""},
+    {"cycles:z", "event cycles:z: the modifiers behind : are u and k"},
+    {"cycles:uu", "the modifiers behind"},
+    {"cycles:", "the modifiers behind"},
+    {"r0b:x", "the modifiers behind"},
+    {"foo:u", "no event is called \"foo:u\""},
+    {"a:", "no event is called"},
+    {":b", "no event is called"},
+    {"a:b:c", "no event is called"},
+    {"cpu/", "a PMU event is written PMU/EVENT/"},
+    {"cpu/event=1", "a PMU event is written"},
+    {"cpu/event=1/x", "a PMU event is written"},
+    {"cpu/a/b/", "a PMU event is written"},
+    {"/event=1/", "a PMU event is written"},
+    {"../cpu/event=1/", "a PMU event is written"},
+    {"../", "a PMU event is written"},
+    {"..:..", "no event is called"},
+    {"cpu/event=0x1000/", "event cpu/event=0x1000/: 0x1000 is too large for event, which is "
+                          "config:0-7,32-35"},
+    {"cpu/edge=2/", "0x2 is too large for edge"},
+    {"cpu/event=zz/", "event zz: not a whole number"},
+    {"cpu/event=-1/", "event -1: must be"},
+    {"cpu/event=/", "event '': not a whole number"},
+    {"cpu/=1/", "write its terms like cpu/event="},
+    {"cpu/event=1,,umask=1/", "write its terms like"},
+    {"cpu/mem-loads/", "needs a value for ldlat, as in cpu/mem-loads,ldlat=1/"},
+    {"cpu/event=?/", "event ?: not a whole number"},
+};
+
+static void test_wrong(void **state)
+{
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct rps_event event;
+        struct rps_error err = {""};
+
+        if (resolve(*state, wrong[i].spec, &event, &err) != RPS_USAGE)
+            fail_msg("\"%s\" was taken for an event (%s)", wrong[i].spec, event.reason);
+        if (!strstr(err.message, wrong[i].part))
+            fail_msg("\"%s\" does not say \"%s\"", err.message, wrong[i].part);
+        assert_int_equal(event.config1, 99);
+        assert_string_equal(event.reason, "old");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cache_events, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_not_here, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_tracefs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_not_permitted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests_name("resolve", tests, NULL, NULL);
+}
