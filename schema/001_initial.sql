@@ -1,0 +1,283 @@
+-- Step 001: the first schema of an rpistat store. A released step is never edited; a change is a new
+-- step. The whole step runs in one transaction. What each column means is said here, where the
+-- sqlite3 shell shows it (.schema period), and in schema/README.md.
+--
+-- Times named _ns are nanoseconds. Times of a run count from the run's own start, which lies at
+-- run.start_realtime_ns (UTC). NULL means "not known" or "not counted", never 0.
+
+PRAGMA application_id = 0x72706973; -- "rpis"
+PRAGMA user_version = 1000;         -- format 1.0: 1000 * major + minor
+
+CREATE TABLE run (                -- one row per recording
+    run_id INTEGER PRIMARY KEY,   -- number of the run in this store
+    uuid TEXT NOT NULL UNIQUE,    -- names the run in every store it is copied to
+    label TEXT NOT NULL,          -- the user's name for it, or ''
+    tags TEXT NOT NULL,           -- JSON object: key -> text
+    command TEXT NOT NULL,        -- JSON array: the workload's arguments
+    folder TEXT NOT NULL,         -- working folder of the workload
+    host TEXT NOT NULL,           -- host name
+    boot_id TEXT NOT NULL,        -- Linux's id of the boot
+    cpu_model TEXT NOT NULL,      -- processor's name
+    cpu_count INTEGER,            -- CPUs online at the start
+    kernel TEXT NOT NULL,         -- kernel release
+    architecture TEXT NOT NULL,   -- machine name, as from uname -m
+    version TEXT NOT NULL,        -- of the recorder
+    recorder_pid INTEGER,         -- process id of the recorder
+    recorder_start_ticks INTEGER, -- its start, clock ticks since boot (/proc/PID/stat field 22)
+    pmu TEXT NOT NULL,            -- counter backend: hardware, software, sim
+    counter_count INTEGER,        -- usable programmable counters beside the clock event
+    fitting TEXT NOT NULL,        -- what was merged, split or left out, and why: lines
+    plan TEXT NOT NULL,           -- name of the event sets' document
+    plan_title TEXT NOT NULL,     -- its title
+    plan_explain TEXT NOT NULL,   -- what a reader needs to know about it
+    set_count INTEGER NOT NULL CHECK (set_count > 0), -- event sets; one rotation is one of each
+    clock_label TEXT NOT NULL,    -- what the clock event is called: Cycles, Task clock, ...
+    clock_unit TEXT NOT NULL,     -- unit of cycle and cycles: cycles, ns, ...
+    paranoid INTEGER,             -- kernel.perf_event_paranoid
+    nmi_watchdog INTEGER,         -- 1 on: it takes a counter away; 0 off
+    governor TEXT NOT NULL,       -- CPU frequency governor
+    period_ns INTEGER,            -- nominal measurement period, ns
+    start_realtime_ns INTEGER,    -- wall clock at the start, ns since 1970-01-01 UTC
+    start_monotonic_ns INTEGER,   -- CLOCK_MONOTONIC at the start, ns
+    elapsed_ns INTEGER,           -- end of the last period, ns since the start; NULL: recording
+    state TEXT NOT NULL CHECK (state IN ('recording', 'complete', 'interrupted')),
+    end_reason TEXT NOT NULL,     -- why it ended, when not by the workload's end
+    exit_status INTEGER,          -- of the workload; NULL: not known, or ended by a signal
+    exit_signal INTEGER,          -- signal that ended the workload; 0: none
+    recorder_cpu_ns INTEGER       -- the recorder's own CPU time, ns
+) STRICT;
+
+CREATE TABLE event_set (     -- one row per event set of a run
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    set_no INTEGER NOT NULL, -- from 0, in the order of the rotation
+    name TEXT NOT NULL,
+    explain TEXT NOT NULL,
+    periods INTEGER,         -- measurement periods of this set; NULL until the run has ended
+    enabled_ns INTEGER,      -- sum over those periods, ns; NULL until the run has ended
+    running_ns INTEGER,      -- sum over those periods, ns; NULL until the run has ended
+    PRIMARY KEY (run_id, set_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event (         -- one row per event of a set; set -1 holds the clock event
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    set_no INTEGER NOT NULL, -- event_set.set_no, or -1: the clock event, counted beside every set
+    slot INTEGER NOT NULL CHECK (slot BETWEEN 0 AND 7), -- its counts are in period.c0 ... c7
+    name TEXT NOT NULL,      -- as formulas and CSV files use it
+    spec TEXT NOT NULL,      -- what was asked for: L1-dcache-loads, r0b, msr/tsc/
+    label TEXT NOT NULL,     -- for people
+    role TEXT NOT NULL,      -- the same on every processor: instructions, l1d_miss, ...; or ''
+    unit TEXT NOT NULL,      -- events, cycles, ns
+    family TEXT NOT NULL,    -- block of the report it belongs to, or ''
+    modifiers TEXT NOT NULL, -- u: counted without the kernel; k: only the kernel; or ''
+    explain TEXT NOT NULL,
+    type INTEGER NOT NULL,   -- perf_event_attr.type
+    config INTEGER NOT NULL, -- perf_event_attr.config, its 64 bits as a signed number
+    config1 INTEGER NOT NULL,
+    config2 INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('measured', 'unsupported', 'not permitted')),
+    reason TEXT NOT NULL,    -- why it was not measured, or ''
+    count INTEGER,           -- sum of its raw counts; NULL: never counted, or the run goes on
+    PRIMARY KEY (run_id, set_no, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE metric (        -- one row per derived figure
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    metric_no INTEGER NOT NULL, -- order in reports and plots, from 0
+    label TEXT NOT NULL,
+    unit TEXT NOT NULL,      -- %, PTI (events per thousand instructions), /s, or ''
+    family TEXT NOT NULL,    -- block of the report it belongs to, or ''
+    panel TEXT NOT NULL,     -- panel of the plot
+    formula TEXT NOT NULL,   -- over event names, clock, seconds and cpu_seconds
+    explain TEXT NOT NULL,
+    step_count INTEGER NOT NULL, -- its rows in metric_step
+    PRIMARY KEY (run_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE metric_step (   -- the formula in postfix order, which view rate evaluates
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    metric TEXT NOT NULL,    -- metric.name
+    step INTEGER NOT NULL,   -- from 0
+    op TEXT NOT NULL CHECK (op IN ('number', 'operand', '+', '-', '*', '/')),
+    number REAL,             -- of op number; NULL: a missing value
+    operand TEXT,            -- of op operand: clock, seconds, cpu_seconds or an event's name
+    set_no INTEGER,          -- the event, where the operand is one: event.set_no
+    slot INTEGER,            -- and event.slot
+    PRIMARY KEY (run_id, metric, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE period (          -- one row per measurement period (and CPU, where recorded per CPU)
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    cpu INTEGER NOT NULL,        -- CPU, or -1: the whole workload's counts
+    cycle INTEGER NOT NULL,      -- cycle timestamp: the clock event's total at the period's end
+    period INTEGER NOT NULL,     -- number of the period in the run, from 0
+    set_no INTEGER NOT NULL,     -- event set that was counted
+    start_ns INTEGER NOT NULL,   -- ns since the run's start
+    length_ns INTEGER NOT NULL,  -- true length, ns
+    cycles INTEGER NOT NULL,     -- the clock event's count in this period, in run.clock_unit
+    enabled_ns INTEGER NOT NULL, -- time the workload ran, ns, summed over its threads
+    running_ns INTEGER NOT NULL, -- part of enabled_ns during which the set was on counters, ns
+    switch_ns INTEGER NOT NULL,  -- time taken to change to the next set, ns
+    missed INTEGER NOT NULL,     -- timer expiries that passed before the recorder woke up
+    c0 INTEGER,                  -- raw count of the set's slot 0; NULL: not counted
+    c1 INTEGER,                  -- slot 1
+    c2 INTEGER,                  -- slot 2
+    c3 INTEGER,                  -- slot 3
+    c4 INTEGER,                  -- slot 4
+    c5 INTEGER,                  -- slot 5
+    c6 INTEGER,                  -- slot 6
+    c7 INTEGER,                  -- slot 7
+    PRIMARY KEY (run_id, cpu, cycle, period)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE phase (              -- one row per detected phase
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    detection INTEGER NOT NULL,   -- number of the detection, from 0
+    phase INTEGER NOT NULL,       -- number of the phase in it, from 0, in order of time
+    first_period INTEGER NOT NULL,
+    last_period INTEGER NOT NULL, -- inclusive
+    label TEXT NOT NULL,          -- A, B, ...: the same for a phase that comes back
+    method TEXT NOT NULL,         -- of the detection
+    parameters TEXT NOT NULL,     -- of the detection: JSON object
+    PRIMARY KEY (run_id, detection, phase)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE mark (           -- one row per annotation
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    time_ns INTEGER NOT NULL, -- ns since the run's start
+    mark_no INTEGER NOT NULL, -- tells marks of the same time apart
+    text TEXT NOT NULL,
+    PRIMARY KEY (run_id, time_ns, mark_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE gap (              -- one row per stretch that was not recorded
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    start_ns INTEGER NOT NULL,  -- ns since the run's start
+    gap_no INTEGER NOT NULL,    -- tells gaps of the same start apart
+    cpu INTEGER NOT NULL,       -- CPU, or -1: all
+    length_ns INTEGER NOT NULL, -- ns
+    reason TEXT NOT NULL,
+    PRIMARY KEY (run_id, start_ns, gap_no)
+) STRICT, WITHOUT ROWID;
+
+-- The long form: one row per period and event that was to be counted in it.
+CREATE VIEW sample AS
+SELECT
+    run_id,
+    cpu,
+    period,
+    time_s,      -- start of the period, s since the run's start
+    cycle,       -- cycle timestamp at the period's end
+    event,       -- its name
+    count,       -- raw count in the period; NULL: not counted
+    CASE WHEN running_ns > 0 THEN count * (1.0 * enabled_ns / running_ns)
+         WHEN enabled_ns = 0 THEN 1.0 * count
+    END AS scaled, -- scaled estimate within the period; NULL: not known
+    CASE WHEN enabled_ns > 0 THEN min(1.0, 1.0 * running_ns / enabled_ns)
+    END AS duty    -- share of the workload's time it was counted; NULL: the workload slept
+FROM (
+    SELECT p.run_id, p.cpu, p.period, p.start_ns / 1e9 AS time_s, p.cycle, e.name AS event,
+           CASE e.slot WHEN 0 THEN p.c0 WHEN 1 THEN p.c1 WHEN 2 THEN p.c2 WHEN 3 THEN p.c3
+                       WHEN 4 THEN p.c4 WHEN 5 THEN p.c5 WHEN 6 THEN p.c6 WHEN 7 THEN p.c7
+           END AS count,
+           p.enabled_ns, p.running_ns
+    FROM period AS p
+    JOIN event AS e ON e.run_id = p.run_id AND e.set_no = p.set_no
+    WHERE e.state = 'measured'
+);
+
+-- Every metric over every rotation, evaluated from metric_step by a stack machine: s0 is the top of
+-- the stack. An event's count is its scaled estimate over the rotation, as everywhere in rpistat.
+-- A missing operand or a division by zero gives NULL.
+CREATE VIEW rate AS
+WITH rotation AS (
+    SELECT p.run_id, p.cpu, p.period / r.set_count AS rotation,
+           min(p.cycle) AS first_cycle, min(p.period) AS first_period,
+           max(p.cycle) AS last_cycle, max(p.period) AS last_period,
+           min(p.start_ns) AS start_ns, total(p.length_ns) AS length_ns,
+           total(p.cycles) AS cycles, total(p.enabled_ns) AS enabled_ns
+    FROM period AS p
+    JOIN run AS r ON r.run_id = p.run_id
+    GROUP BY p.run_id, p.cpu, p.period / r.set_count
+)
+SELECT
+    o.run_id,
+    o.cpu,
+    o.rotation,                  -- number of the rotation: period / run.set_count
+    o.start_ns / 1e9 AS time_s,  -- its start, s since the run's start
+    o.length_ns / 1e9 AS length_s,
+    m.name AS metric,
+    (
+        WITH RECURSIVE stack (step, s0, s1, s2, s3, s4, s5, s6, s7) AS (
+            SELECT -1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            UNION ALL
+            SELECT
+                f.step,
+                CASE f.op
+                WHEN '+' THEN k.s1 + k.s0
+                WHEN '-' THEN k.s1 - k.s0
+                WHEN '*' THEN k.s1 * k.s0
+                WHEN '/' THEN k.s1 / k.s0
+                WHEN 'number' THEN f.number
+                ELSE CASE
+                    WHEN f.set_no IS NOT NULL THEN (
+                        SELECT CASE WHEN count(v.c) = 0 THEN NULL
+                                    WHEN total(v.running_ns) > 0
+                                    THEN total(v.c) * (o.enabled_ns / total(v.running_ns))
+                                    WHEN o.enabled_ns = 0 THEN 0.0
+                               END
+                        FROM (
+                            SELECT p.running_ns,
+                                   CASE f.slot WHEN 0 THEN p.c0 WHEN 1 THEN p.c1
+                                               WHEN 2 THEN p.c2 WHEN 3 THEN p.c3
+                                               WHEN 4 THEN p.c4 WHEN 5 THEN p.c5
+                                               WHEN 6 THEN p.c6 WHEN 7 THEN p.c7 END AS c
+                            FROM period AS p
+                            WHERE p.run_id = o.run_id AND p.cpu = o.cpu
+                              AND (p.cycle, p.period) >= (o.first_cycle, o.first_period)
+                              AND (p.cycle, p.period) <= (o.last_cycle, o.last_period)
+                              AND p.set_no = f.set_no
+                        ) AS v)
+                    WHEN f.operand = 'clock' THEN o.cycles
+                    WHEN f.operand = 'seconds' THEN o.length_ns / 1e9
+                    WHEN f.operand = 'cpu_seconds' THEN o.enabled_ns / 1e9
+                    END
+                END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s0 ELSE k.s2 END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s1 ELSE k.s3 END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s2 ELSE k.s4 END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s3 ELSE k.s5 END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s4 ELSE k.s6 END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s5 ELSE k.s7 END,
+                CASE WHEN f.op IN ('number', 'operand') THEN k.s6 END
+            FROM stack AS k
+            JOIN metric_step AS f
+              ON f.run_id = m.run_id AND f.metric = m.name AND f.step = k.step + 1
+        )
+        SELECT s0 FROM stack WHERE step = m.step_count - 1
+    ) AS value                   -- in the metric's unit; NULL: missing
+FROM rotation AS o
+JOIN metric AS m ON m.run_id = o.run_id;
+
+-- A line per run.
+CREATE VIEW run_summary AS
+SELECT
+    r.run_id,
+    r.label,
+    (SELECT group_concat(value, ' ') FROM json_each(r.command)) AS command,
+    strftime('%Y-%m-%dT%H:%M:%fZ', r.start_realtime_ns / 1e9, 'unixepoch') AS start, -- UTC
+    r.state,
+    coalesce((SELECT sum(s.periods) FROM event_set AS s WHERE s.run_id = r.run_id),
+             (SELECT count(*) FROM period AS p WHERE p.run_id = r.run_id)) AS periods,
+    coalesce(r.elapsed_ns,
+             (SELECT max(p.start_ns + p.length_ns) FROM period AS p WHERE p.run_id = r.run_id))
+        / 1e9 AS elapsed_s,
+    (SELECT count(*) FROM gap AS g WHERE g.run_id = r.run_id) AS gaps,
+    r.plan,
+    r.set_count AS sets,
+    r.pmu,
+    r.host,
+    r.cpu_model,
+    r.exit_status,
+    r.exit_signal
+FROM run AS r;

@@ -1,0 +1,146 @@
+/*
+ * Small helpers around SQLite's calls, and the sentences for its errors. Opening is in open.c.
+ */
+#include "database.h"
+
+#include <errno.h>
+#include <string.h>
+
+int rps_database_is_transient(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PROTOCOL:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
+{
+    return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+}
+
+int rps_database_run(sqlite3_stmt *stmt)
+{
+    int code;
+
+    do {
+        code = sqlite3_step(stmt);
+    } while (code == SQLITE_ROW);
+    sqlite3_reset(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int rps_database_exec(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return code;
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW)
+        *ret = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/*
+ * The operating system's error behind an SQLite one, 0 when there is none. SQLite forgets errno
+ * when a commit fails; the files of the store remember it.
+ */
+static int system_error(sqlite3 *db)
+{
+    sqlite3_file *log = NULL;
+    int number = 0;
+
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
+        log->pMethods)
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
+    if (number == 0)
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number != 0 ? number : sqlite3_system_errno(db);
+}
+
+int rps_database_code(sqlite3 *db, int code)
+{
+    int number = db && (code & 0xff) == SQLITE_IOERR ? system_error(db) : 0;
+
+    return number == ENOSPC || number == EDQUOT ? SQLITE_FULL : code;
+}
+
+const char *rps_database_reason(sqlite3 *db, int code)
+{
+    int number = 0;
+
+    switch (rps_database_code(db, code) & 0xff) {
+    case SQLITE_FULL:
+        return "its disk is full";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return "another program holds its lock";
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        number = db ? system_error(db) : 0;
+        break;
+    default:
+        break;
+    }
+    if (number != 0)
+        return strerror(number);
+    return db && sqlite3_errcode(db) == code ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+}
+
+int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error *err)
+{
+    const char *why = rps_database_reason(db, code);
+
+    switch (rps_database_code(db, code) & 0xff) {
+    case SQLITE_NOMEM:
+        return rps_error_memory(err);
+    case SQLITE_FULL:
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot write the store %s: its disk is full; free some space, or "
+                             "choose a place on another disk",
+                             path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is locked by another program: wait until that is done, "
+                             "or choose another store",
+                             path);
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is damaged (%s): what can be saved is printed by "
+                             "`sqlite3 %s .recover`",
+                             path, why, path);
+    case SQLITE_READONLY:
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s cannot be written (%s): see to its permissions and "
+                             "those of its folder, or choose another place",
+                             path, why);
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot use the store %s: %s; see to its disk and its permissions, or "
+                             "choose another place",
+                             path, why);
+    default:
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is not as rpistat made it (%s): it may be damaged, or "
+                             "another program may have changed it",
+                             path, why);
+    }
+}

@@ -1,0 +1,70 @@
+/*
+ * The SQLite connection of a store: opening it in the two ways a store is opened, and what SQLite's
+ * errors mean to a user.
+ */
+#ifndef RPISTAT_STORE_DATABASE_H
+#define RPISTAT_STORE_DATABASE_H
+
+#include <sqlite3.h>
+
+#include "rpistat/error.h"
+
+/* application_id of a store: "rpis". */
+#define RPS_STORE_APPLICATION_ID 0x72706973
+
+/* user_version is 1000 * major + minor; this program writes the format below. */
+#define RPS_STORE_VERSION       1000
+#define RPS_STORE_VERSION_MAJOR 1000
+
+struct rps_database_options {
+    int durability_full;                                 /* 1: synchronous=FULL */
+    void (*notice)(void *context, const char *sentence); /* may be NULL */
+    void *notice_context;
+};
+
+/*
+ * Open the store at path for writing: create it when absent or empty, migrate it, mark the runs of
+ * dead recorders, and prove with a write that reaches the file that it can be written. A file that
+ * is refused is not changed; one that this call created and could not fill is removed.
+ */
+int rps_database_open_write(const char *path, const struct rps_database_options *options,
+                            sqlite3 **ret, struct rps_error *err);
+
+/* Open the store at path read-only, with the guards that untrusted files need. */
+int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
+
+/*
+ * Take away the empty log and the shared memory that reading leaves beside a store nobody writes.
+ * SQLite does that itself when the last connection closes, but only for one that could write. A log
+ * that holds something is left to the next writer. Cannot fail: what is left is harmless.
+ */
+void rps_database_tidy(const char *path);
+
+/*
+ * The sentence for the failure that db reports now (db may be NULL: code says what happened).
+ * Returns RPS_FAILED.
+ */
+int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error *err);
+
+/* What stands behind the code that db has just answered, for a sentence: "its disk is full". */
+const char *rps_database_reason(sqlite3 *db, int code);
+
+/* The code, with SQLITE_FULL for every way in which a full disk shows. */
+int rps_database_code(sqlite3 *db, int code);
+
+/* 1 when a failed write may succeed later: BUSY, LOCKED, FULL, IOERR, CANTOPEN, PROTOCOL. */
+int rps_database_is_transient(int code);
+
+/* Prepare constant SQL that is used more than once; an SQLite code. */
+int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
+
+/* Step a statement that gives no rows, and reset it; an SQLite code. */
+int rps_database_run(sqlite3_stmt *stmt);
+
+/* Run constant SQL without parameters; an SQLite code. */
+int rps_database_exec(sqlite3 *db, const char *sql);
+
+/* The number in the first column of the first row that sql gives; an SQLite code. */
+int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
+
+#endif

@@ -1,0 +1,439 @@
+/*
+ * Opening a store, in the two ways a store is opened.
+ *
+ * A file is looked at through a read-only connection before one that can write is opened on it:
+ * SQLite moves a foreign database's write-ahead log into it when the last connection closes, and a
+ * file that we refuse is not to change in any way.
+ *
+ * That a store can be written is found by writing to it. Permissions, quotas, full disks and
+ * network file systems without shared memory all look well until then. The write is user_version,
+ * set to what it is: it changes no content and still takes a page to the disk.
+ */
+#include "database.h"
+
+#include "alive.h"
+#include "embed.h"
+#include "place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+
+/* How long an opening waits for another program's lock. */
+#define BUSY_TIMEOUT_MS 5000
+
+/* The longest text or record that is read from a store. */
+#define CELL_MAX_BYTES (4 * 1024 * 1024)
+
+/* made at build time from schema/, in the order of the steps */
+extern const struct rps_embedded rps_embedded_schema[];
+
+/* user_version after each step of rps_embedded_schema */
+static const int step_version[] = {1000};
+
+_Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
+
+/* --- what kind of file it is -------------------------------------------------------------- */
+
+struct identity {
+    sqlite3_int64 application_id, version, tables;
+};
+
+static int read_identity(sqlite3 *db, struct identity *ret)
+{
+    int code = rps_database_number(db, "PRAGMA application_id", &ret->application_id);
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA user_version", &ret->version);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &ret->tables);
+    return code;
+}
+
+/* A database without content: new, or left by a recorder killed before its first commit. */
+static int is_blank(const struct identity *id)
+{
+    return id->application_id == 0 && id->version == 0 && id->tables == 0;
+}
+
+static int check_identity(sqlite3 *db, const char *path, struct identity *ret,
+                          struct rps_error *err)
+{
+    int code = read_identity(db, ret);
+
+    if (code != SQLITE_OK)
+        return rps_database_error(db, code, path, err);
+    if (is_blank(ret))
+        return 0;
+    if (ret->application_id != RPS_STORE_APPLICATION_ID)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is another program's SQLite file, not an rpistat store; it was "
+                             "left as it is: choose another name",
+                             path);
+    if (ret->version / RPS_STORE_VERSION_MAJOR > RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR)
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s has format %d.%d, written by a newer rpistat than this "
+                             "one, which knows format %d: use the newer rpistat",
+                             path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
+                             (int)(ret->version % RPS_STORE_VERSION_MAJOR),
+                             RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
+    return 0;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static int open_connection(const char *name, int flags, sqlite3 **ret)
+{
+    int code =
+        sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(*ret, BUSY_TIMEOUT_MS);
+    return code;
+}
+
+/* Guards against what a file from elsewhere may hold. */
+static int guard(sqlite3 *db)
+{
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, CELL_MAX_BYTES);
+    return rps_database_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                                 "PRAGMA query_only = ON");
+}
+
+/* The path as a URI whose store is taken to be unchanging; NULL without memory. */
+static char *immutable_uri(const char *path)
+{
+    static const char end[] = "?immutable=1";
+    char *uri = malloc(3 * strlen(path) + sizeof("file://") + sizeof(end));
+    char *at = uri;
+
+    if (!uri)
+        return NULL;
+    at = stpcpy(at, path[0] == '/' ? "file://" : "file:");
+    for (; *path; path++) {
+        if (*path == '%' || *path == '?' || *path == '#')
+            at += sprintf(at, "%%%02x", (unsigned char)*path);
+        else
+            *at++ = *path;
+    }
+    strcpy(at, end);
+    return uri;
+}
+
+static int has_log(const char *path)
+{
+    char *name = NULL;
+    struct stat status;
+    int found = 1;
+
+    if (asprintf(&name, "%s-wal", path) < 0)
+        return found;
+    found = stat(name, &status) == 0 && status.st_size > 0;
+    free(name);
+    return found;
+}
+
+/* Open for reading and prove it by reading; an SQLite code, *ret is to be closed in any case. */
+static int open_and_read(const char *name, int flags, sqlite3 **ret)
+{
+    sqlite3_int64 version;
+    int code = open_connection(name, SQLITE_OPEN_READONLY | flags, ret);
+
+    if (code == SQLITE_OK)
+        code = guard(*ret);
+    if (code == SQLITE_OK)
+        code = rps_database_number(*ret, "PRAGMA user_version", &version);
+    return code;
+}
+
+/* No shared memory can be made beside the store: a read-only medium or folder, or a full disk. */
+static int lacks_shared_memory(sqlite3 *db, int code)
+{
+    code = rps_database_code(db, code) & 0xff;
+    return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_FULL;
+}
+
+/*
+ * A store in WAL mode needs a file of shared memory beside it. Where none can be made and no log
+ * waits to be read, nobody is writing either.
+ */
+static int connect_read(const char *name, sqlite3 **ret)
+{
+    int code = open_and_read(name, 0, ret);
+    char *uri;
+
+    if (code == SQLITE_OK || has_log(name) || !lacks_shared_memory(*ret, code))
+        return code;
+    uri = immutable_uri(name);
+    if (!uri)
+        return SQLITE_NOMEM;
+    sqlite3_close(*ret);
+    *ret = NULL;
+    code = open_and_read(uri, SQLITE_OPEN_URI, ret);
+    free(uri);
+    return code;
+}
+
+/* Connect read-only and look what it is. */
+static int open_checked(const char *path, sqlite3 **ret, struct identity *id, struct rps_error *err)
+{
+    char *name = rps_place_sqlite_path(path);
+    sqlite3 *db = NULL;
+    int code, result;
+
+    if (!name)
+        return rps_error_memory(err);
+    code = connect_read(name, &db);
+    if (code != SQLITE_OK)
+        result = rps_database_error(db, code, path, err);
+    else
+        result = check_identity(db, path, id, err);
+    if (result < 0)
+        sqlite3_close(db);
+    else
+        *ret = db;
+    free(name);
+    return result;
+}
+
+int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
+{
+    struct rps_place place;
+    struct identity id;
+    sqlite3 *db = NULL;
+    int result = rps_place_check_read(path, &place, err);
+
+    if (result == 0)
+        result = open_checked(path, &db, &id, err);
+    if (result < 0)
+        return result;
+    if (is_blank(&id)) {
+        sqlite3_close(db);
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is empty: record something with `rpistat COMMAND`",
+                             path);
+    }
+    *ret = db;
+    return 0;
+}
+
+void rps_database_tidy(const char *path)
+{
+    char *name = rps_place_sqlite_path(path);
+    sqlite3 *db = NULL;
+    sqlite3_int64 version;
+
+    if (name && !has_log(name) &&
+        sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+        rps_database_number(db, "PRAGMA user_version", &version);
+    sqlite3_close(db);
+    free(name);
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/* Run what is missing of the schema, each step in a transaction of its own. */
+static int migrate(sqlite3 *db)
+{
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; rps_embedded_schema[i].name && code == SQLITE_OK; i++) {
+        sqlite3_int64 version = 0;
+
+        code = rps_database_exec(db, "BEGIN IMMEDIATE");
+        if (code != SQLITE_OK)
+            break;
+        /* asked inside the transaction: another recorder may be creating the store right now */
+        code = rps_database_number(db, "PRAGMA user_version", &version);
+        if (code == SQLITE_OK && version < step_version[i])
+            code = rps_database_exec(db, rps_embedded_schema[i].text);
+        if (code == SQLITE_OK)
+            code = rps_database_exec(db, "COMMIT");
+        if (code != SQLITE_OK)
+            rps_database_exec(db, "ROLLBACK");
+    }
+    return code;
+}
+
+/* SQL function recorder_is_dead(host, boot_id, pid, start_ticks) of this connection. */
+static void sql_recorder_is_dead(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const char *host = (const char *)sqlite3_value_text(argv[0]);
+    const char *boot_id = (const char *)sqlite3_value_text(argv[1]);
+
+    (void)argc;
+    sqlite3_result_int(context,
+                       host && boot_id &&
+                           rps_recorder_is_dead(host, boot_id, sqlite3_value_int64(argv[2]),
+                                                sqlite3_value_int64(argv[3])));
+}
+
+static int mark_interrupted(sqlite3 *db)
+{
+    int code =
+        sqlite3_create_function_v2(db, "recorder_is_dead", 4, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
+                                   sql_recorder_is_dead, NULL, NULL, NULL);
+
+    if (code != SQLITE_OK)
+        return code;
+    return rps_database_exec(
+        db, "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed',"
+            " elapsed_ns = (SELECT max(start_ns + length_ns) FROM period"
+            "               WHERE period.run_id = run.run_id) "
+            "WHERE state = 'recording'"
+            " AND recorder_is_dead(host, boot_id, recorder_pid, recorder_start_ticks)");
+}
+
+/* The real write: mark the dead, and take the header's page to the disk whatever else is done. */
+static int prove(sqlite3 *db)
+{
+    sqlite3_int64 version = 0;
+    char sql[64];
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    if (code != SQLITE_OK)
+        return code;
+    code = rps_database_number(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK) {
+        /* a pragma takes no parameters */
+        snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", (int)version);
+        code = rps_database_exec(db, sql);
+    }
+    if (code == SQLITE_OK)
+        code = mark_interrupted(db);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "COMMIT");
+    if (code != SQLITE_OK)
+        rps_database_exec(db, "ROLLBACK");
+    return code;
+}
+
+/* PRAGMA journal_mode with a busy timeout of its own: SQLite does not wait here. 1 in *ret_set when
+ * the mode is the one that was asked for. */
+static int set_journal(sqlite3 *db, const char *sql, const char *wanted, int *ret_set)
+{
+    const struct timespec pause = {.tv_nsec = 10 * RPS_NS_PER_MS};
+    int64_t give_up_ns = rps_clock_monotonic_ns() + BUSY_TIMEOUT_MS * RPS_NS_PER_MS;
+    int code;
+
+    *ret_set = 0;
+    for (;;) {
+        sqlite3_stmt *stmt = NULL;
+
+        code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+        if (code == SQLITE_OK)
+            code = sqlite3_step(stmt);
+        if (code == SQLITE_ROW) {
+            const char *mode = (const char *)sqlite3_column_text(stmt, 0);
+
+            *ret_set = mode && strcmp(mode, wanted) == 0;
+            code = SQLITE_OK;
+        }
+        sqlite3_finalize(stmt);
+        if ((code & 0xff) != SQLITE_BUSY || rps_clock_monotonic_ns() > give_up_ns)
+            return code;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static int fill_and_prove(sqlite3 *db)
+{
+    int code = migrate(db);
+
+    return code == SQLITE_OK ? prove(db) : code;
+}
+
+/* Migrate and write, with a write-ahead log where one works and a rollback journal elsewhere. */
+static int journal_and_prove(sqlite3 *db, const char *path,
+                             const struct rps_database_options *options)
+{
+    char sentence[512];
+    int is_set = 0, wal_code = set_journal(db, "PRAGMA journal_mode = WAL", "wal", &is_set);
+    int code;
+
+    if (wal_code == SQLITE_OK && is_set)
+        wal_code = fill_and_prove(db);
+    wal_code = rps_database_code(db, wal_code);
+    if ((wal_code == SQLITE_OK && is_set) || (wal_code & 0xff) == SQLITE_FULL ||
+        (wal_code & 0xff) == SQLITE_BUSY)
+        return wal_code;
+
+    code = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &is_set);
+    if (code == SQLITE_OK && is_set)
+        code = fill_and_prove(db);
+    if (code != SQLITE_OK || !is_set)
+        return wal_code != SQLITE_OK ? wal_code : code;
+    if (options->notice) {
+        snprintf(sentence, sizeof(sentence),
+                 "%s is on a file system where a write-ahead log does not work: a rollback journal "
+                 "is used, which makes readers and the recorder wait for each other",
+                 path);
+        options->notice(options->notice_context, sentence);
+    }
+    return SQLITE_OK;
+}
+
+static int open_for_writing(const char *path, const char *name,
+                            const struct rps_database_options *options, sqlite3 **ret,
+                            struct rps_error *err)
+{
+    sqlite3 *db = NULL;
+    int code = open_connection(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db);
+
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                                     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, options->durability_full ? "PRAGMA synchronous = FULL"
+                                                              : "PRAGMA synchronous = NORMAL");
+    if (code == SQLITE_OK)
+        code = journal_and_prove(db, path, options);
+    if (code != SQLITE_OK) {
+        rps_database_error(db, code, path, err);
+        sqlite3_close(db);
+        return RPS_FAILED;
+    }
+    *ret = db;
+    return 0;
+}
+
+/* Remove a file that was made for nothing. */
+static void remove_empty(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0)
+        unlink(path);
+}
+
+int rps_database_open_write(const char *path, const struct rps_database_options *options,
+                            sqlite3 **ret, struct rps_error *err)
+{
+    struct rps_place place;
+    struct identity id;
+    sqlite3 *probe = NULL;
+    char *name = NULL;
+    int result = rps_place_check_write(path, &place, err);
+
+    if (result == 0 && !place.empty) {
+        result = open_checked(path, &probe, &id, err);
+        sqlite3_close(probe);
+    }
+    if (result < 0)
+        return result;
+    name = rps_place_sqlite_path(path);
+    if (!name)
+        return rps_error_memory(err);
+    result = open_for_writing(path, name, options, ret, err);
+    if (result < 0 && !place.exists)
+        remove_empty(path);
+    free(name);
+    return result;
+}

@@ -1,0 +1,156 @@
+/*
+ * Looking at the file and the folder of a store before SQLite touches them.
+ *
+ * SQLite answers nearly everything that can be wrong with a path with "unable to open database
+ * file". The file system knows better, so it is asked first; what changes between this look and
+ * SQLite's open still ends in an error, only in a less helpful one.
+ */
+#include "place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char sqlite_magic[16] = "SQLite format 3";
+
+static bool may(const char *path, int mode)
+{
+    return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+}
+
+/* The folder of path, to be freed; NULL without memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* What a file begins with, when it is not empty. */
+static int check_magic(const char *path, struct rps_error *err)
+{
+    char head[sizeof(sqlite_magic)] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t got;
+
+    if (fd < 0)
+        return rps_error_set(err, RPS_FAILED, "cannot open the store %s: %s", path,
+                             strerror(errno));
+    got = read(fd, head, sizeof(head));
+    close(fd);
+    if (got < 0)
+        return rps_error_set(err, RPS_FAILED, "cannot read the store %s: %s", path,
+                             strerror(errno));
+    if (got < (ssize_t)sizeof(head) || memcmp(head, sqlite_magic, sizeof(head)) != 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is not an rpistat store, but some other kind of file; it was left "
+                             "as it is: give the name of a store",
+                             path);
+    return 0;
+}
+
+/* The parts of the check that reading and writing share. */
+static int check_file(const char *path, struct rps_place *ret, struct rps_error *err)
+{
+    struct stat status;
+
+    *ret = (struct rps_place){.empty = true};
+    if (path[0] == '\0')
+        return rps_error_set(err, RPS_FAILED, "the name of the store is empty: give a file name");
+    if (stat(path, &status) != 0) {
+        if (errno == ENOENT)
+            return 0;
+        return rps_error_set(err, RPS_FAILED, "cannot open the store %s: %s", path,
+                             strerror(errno));
+    }
+    ret->exists = true;
+    if (S_ISDIR(status.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is a folder: give the name of a file in it, as %s/rpistat.data",
+                             path, path);
+    if (!S_ISREG(status.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is not a regular file: a store must be one, choose another name",
+                             path);
+    if (!may(path, R_OK))
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot read the store %s: %s; its owner can allow it with chmod",
+                             path, strerror(errno));
+    ret->empty = status.st_size == 0;
+    return ret->empty ? 0 : check_magic(path, err);
+}
+
+int rps_place_check_read(const char *path, struct rps_place *ret, struct rps_error *err)
+{
+    int result = check_file(path, ret, err);
+
+    if (result < 0)
+        return result;
+    if (!ret->exists)
+        return rps_error_set(err, RPS_FAILED,
+                             "there is no store %s: record one with `rpistat COMMAND`, or name "
+                             "another with -i FILE",
+                             path);
+    if (ret->empty)
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is empty: record something with `rpistat COMMAND`",
+                             path);
+    return 0;
+}
+
+/* Can a file be made in the folder of path? SQLite keeps its journal beside the store. */
+static int check_folder(const char *path, const struct rps_place *place, struct rps_error *err)
+{
+    char *folder = folder_of(path);
+    struct stat status;
+    int result = 0;
+
+    if (!folder)
+        return rps_error_memory(err);
+    if (stat(folder, &status) != 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "cannot create the store %s: the folder %s: %s; make it first, or "
+                               "choose another place",
+                               path, folder, strerror(errno));
+    else if (!S_ISDIR(status.st_mode))
+        result = rps_error_set(err, RPS_FAILED,
+                               "cannot create the store %s: %s is not a folder; choose another "
+                               "place",
+                               path, folder);
+    else if (!may(folder, W_OK | X_OK))
+        result = rps_error_set(err, RPS_FAILED,
+                               "cannot %s the store %s: the folder %s is not writable (%s), and "
+                               "the store's journal must lie beside it; choose another place",
+                               place->exists ? "write" : "create", path, folder, strerror(errno));
+    free(folder);
+    return result;
+}
+
+int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_error *err)
+{
+    int result = check_file(path, ret, err);
+
+    if (result < 0)
+        return result;
+    if (ret->exists && !may(path, W_OK))
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is read-only (%s): make it writable, or choose another "
+                             "name",
+                             path, strerror(errno));
+    return check_folder(path, ret, err);
+}
+
+char *rps_place_sqlite_path(const char *path)
+{
+    char *ret = NULL;
+
+    if (path[0] == '/')
+        return strdup(path);
+    return asprintf(&ret, "./%s", path) < 0 ? NULL : ret;
+}

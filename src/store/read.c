@@ -1,0 +1,472 @@
+/*
+ * The reader: finding runs, and their metadata. Plans are read in read_plan.c, periods in cursor.c.
+ *
+ * A store is input from elsewhere. Nothing that it says about itself is believed: text is cut to
+ * the room there is for it, numbers are brought into their ranges, and a table or column that is
+ * missing is an error of the statement that asks for it.
+ */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alive.h"
+#include "columns.h"
+#include "database.h"
+#include "rpistat/parse.h"
+#include "rpistat/text.h"
+
+/* Later than anything that was measured; sums of two such times do not overflow. */
+#define TIME_MAX_NS (INT64_MAX / 4)
+
+int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
+{
+    return rps_database_error(reader->db, code, reader->path, err);
+}
+
+int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
+                       sqlite3_stmt **ret, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
+    if (sqlite3_bind_parameter_count(stmt) > 0)
+        sqlite3_bind_int64(stmt, 1, run_id);
+    *ret = stmt;
+    return 0;
+}
+
+int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
+{
+    struct rps_reader *reader = calloc(1, sizeof(*reader));
+
+    if (!reader)
+        return rps_error_memory(err);
+    reader->path = strdup(path);
+    if (!reader->path) {
+        free(reader);
+        return rps_error_memory(err);
+    }
+    if (rps_database_open_read(path, &reader->db, err) < 0) {
+        rps_reader_close(reader);
+        return RPS_FAILED;
+    }
+    *ret = reader;
+    return 0;
+}
+
+void rps_reader_close(struct rps_reader *reader)
+{
+    if (!reader)
+        return;
+    sqlite3_close_v2(reader->db); /* waits for cursors that are still open */
+    if (reader->db)
+        rps_database_tidy(reader->path);
+    free(reader->path);
+    free(reader);
+}
+
+/* --- finding runs ---------------------------------------------------------------------------- */
+
+/* 1 and the number that sql gives, 0 when it gives no row, RPS_FAILED. Parameters: a number and a
+ * text, either may be unused. */
+static int ask(struct rps_reader *reader, const char *sql, int64_t number, const char *text,
+               int64_t *ret, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code, result = rps_reader_prepare(reader, sql, number, &stmt, err);
+
+    if (result < 0)
+        return result;
+    if (text)
+        sqlite3_bind_text(stmt, 2, text, -1, SQLITE_STATIC);
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        result = 1;
+    } else if (code != SQLITE_DONE) {
+        result = rps_reader_error(reader, code, err);
+    }
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err)
+{
+    int64_t count = 0, first = 0, last = 0;
+
+    if (ask(reader, "SELECT count(*) FROM run", 0, NULL, &count, err) < 0 ||
+        ask(reader, "SELECT min(run_id) FROM run", 0, NULL, &first, err) < 0 ||
+        ask(reader, "SELECT max(run_id) FROM run", 0, NULL, &last, err) < 0)
+        return RPS_FAILED;
+    if (count == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: %s holds no run yet; record one with `rpistat COMMAND`", what,
+                             reader->path);
+    if (count == 1)
+        return rps_error_set(err, RPS_FAILED, "%s: not in %s, which holds run %" PRId64 " only",
+                             what, reader->path, first);
+    if (count == last - first + 1)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: not in %s, which holds runs %" PRId64 " to %" PRId64, what,
+                             reader->path, first, last);
+    return rps_error_set(err, RPS_FAILED,
+                         "%s: not in %s, which holds %" PRId64 " runs from %" PRId64 " to %" PRId64
+                         "; `rpistat runs` lists them",
+                         what, reader->path, count, first, last);
+}
+
+/* The N of "last-N", 0 for "last", -1 for anything else. */
+static int64_t back_from_last(const char *text)
+{
+    uint64_t back = 0;
+
+    if (strcmp(text, "last") == 0)
+        return 0;
+    if (strncmp(text, "last-", 5) != 0 ||
+        rps_parse_uint64("run", text + 5, 0, INT64_MAX, &back, NULL) < 0)
+        return -1;
+    return (int64_t)back;
+}
+
+int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
+                    struct rps_error *err)
+{
+    char what[RPS_RUN_TEXT_SIZE], printable[128];
+    uint64_t number;
+    int64_t back;
+    int result = 0;
+
+    if (!text)
+        text = "last";
+    if (text[0] && strspn(text, "0123456789") == strlen(text) &&
+        rps_parse_uint64("run", text, 0, INT64_MAX, &number, NULL) == 0)
+        result = ask(reader, "SELECT run_id FROM run WHERE run_id = ?1", (int64_t)number, NULL,
+                     ret_run_id, err);
+    if (result == 0 && text[0])
+        result = ask(reader,
+                     "SELECT max(run_id) FROM run WHERE label = ?2 AND ?1 = 0"
+                     " HAVING max(run_id) IS NOT NULL",
+                     0, text, ret_run_id, err);
+    back = back_from_last(text);
+    if (result == 0 && back >= 0)
+        result = ask(reader, "SELECT run_id FROM run ORDER BY run_id DESC LIMIT 1 OFFSET ?1", back,
+                     NULL, ret_run_id, err);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    snprintf(what, sizeof(what), "run %s", rps_text_printable(printable, sizeof(printable), text));
+    return rps_reader_no_run(reader, what, err);
+}
+
+int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
+                    struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t *run_id = NULL;
+    size_t count = 0, room = 0;
+    int code, result = rps_reader_prepare(reader, "SELECT run_id FROM run ORDER BY run_id", 0,
+                                          &stmt, err);
+
+    if (result < 0)
+        return result;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        if (count == room) {
+            int64_t *more = realloc(run_id, (2 * room + 16) * sizeof(*more));
+
+            if (!more) {
+                code = SQLITE_NOMEM;
+                break;
+            }
+            run_id = more;
+            room = 2 * room + 16;
+        }
+        run_id[count++] = sqlite3_column_int64(stmt, 0);
+    }
+    if (code != SQLITE_DONE) {
+        result = rps_reader_error(reader, code, err);
+        free(run_id);
+    } else {
+        *ret_run_id = run_id;
+        *ret_count = count;
+    }
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+/* --- a run's metadata ------------------------------------------------------------------------ */
+
+static enum rps_run_state state_of(const char *name)
+{
+    for (int i = 0; rps_run_states[i]; i++) {
+        if (strcmp(rps_run_states[i], name) == 0)
+            return (enum rps_run_state)i;
+    }
+    return RPS_RUN_INTERRUPTED;
+}
+
+/* End of the last period of the run, -1 when it has none. */
+static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
+                    struct rps_error *err)
+{
+    /* the last period of each CPU, found by seeking: a scan of a day's periods takes 50 ms */
+    static const char sql[] =
+        "WITH RECURSIVE track (cpu) AS ("
+        " SELECT min(cpu) FROM period WHERE run_id = ?1 UNION ALL"
+        " SELECT (SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > track.cpu) FROM track"
+        " WHERE track.cpu IS NOT NULL) "
+        "SELECT coalesce(max((SELECT start_ns + length_ns FROM period WHERE run_id = ?1"
+        " AND period.cpu = track.cpu ORDER BY cycle DESC, period DESC LIMIT 1)), -1) FROM track";
+    int result = ask(reader, sql, run_id, NULL, ret_ns, err);
+
+    return result < 0 ? result : 0;
+}
+
+static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
+                     struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code, result = rps_reader_prepare(reader,
+                                          "SELECT j.key, j.value FROM run, json_each(run.tags) AS j"
+                                          " WHERE run_id = ?1 ORDER BY j.id",
+                                          run_id, &stmt, err);
+
+    if (result < 0)
+        return result;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+        const char *key = (const char *)sqlite3_column_text(stmt, 0);
+        const char *value = (const char *)sqlite3_column_text(stmt, 1);
+
+        if (rps_run_add_tag(run, key ? key : "", value ? value : "") < 0)
+            result = rps_error_memory(err);
+    }
+    if (result == 0 && code != SQLITE_DONE)
+        result = rps_reader_error(reader, code, err);
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+/* Append an argument to the command of run. */
+static int add_argument(struct rps_run *run, const char *text)
+{
+    char **argv = realloc(run->argv, ((size_t)run->argc + 2) * sizeof(*argv));
+
+    if (!argv)
+        return RPS_FAILED;
+    run->argv = argv;
+    argv[run->argc] = strdup(text);
+    if (!argv[run->argc])
+        return RPS_FAILED;
+    argv[++run->argc] = NULL;
+    return 0;
+}
+
+static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
+                        struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code, result = rps_reader_prepare(reader,
+                                          "SELECT j.value FROM run, json_each(run.command) AS j"
+                                          " WHERE run_id = ?1 ORDER BY j.id",
+                                          run_id, &stmt, err);
+
+    if (result < 0)
+        return result;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+        if (add_argument(run, text ? text : "") < 0)
+            result = rps_error_memory(err);
+    }
+    if (result == 0 && code != SQLITE_DONE)
+        result = rps_reader_error(reader, code, err);
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+/* The row of table run; 1 when there is one. */
+static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
+                    struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    char state[32];
+    int code, result = rps_reader_prepare(
+                  reader, "SELECT " RPS_RUN_COLUMNS ", state FROM run WHERE run_id = ?1", run_id,
+                  &stmt, err);
+
+    if (result < 0)
+        return result;
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        code = rps_fields_read(stmt, 0, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
+        rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
+        run->state = state_of(state);
+        run->run_id = run_id;
+        result = 1;
+    }
+    if (code != SQLITE_OK && code != SQLITE_DONE)
+        result = rps_reader_error(reader, code, err);
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+static int64_t sane_time(int64_t ns)
+{
+    return ns < -1 ? -1 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
+}
+
+static int complete_run(struct rps_reader *reader, struct rps_run *run, struct rps_error *err)
+{
+    run->elapsed_ns = sane_time(run->elapsed_ns);
+    run->period_ns = sane_time(run->period_ns);
+    run->recorder_cpu_ns = sane_time(run->recorder_cpu_ns);
+    if (run->state == RPS_RUN_RECORDING &&
+        rps_recorder_is_dead(run->host, run->boot_id, run->recorder_pid,
+                             run->recorder_start_ticks)) {
+        run->state = RPS_RUN_INTERRUPTED;
+        snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
+    }
+    if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
+        return RPS_FAILED;
+    run->elapsed_ns = sane_time(run->elapsed_ns);
+    if (read_tags(reader, run->run_id, run, err) < 0)
+        return RPS_FAILED;
+    return read_command(reader, run->run_id, run, err);
+}
+
+static int no_such_run(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+{
+    char what[40];
+
+    snprintf(what, sizeof(what), "run %" PRId64, run_id);
+    return rps_reader_no_run(reader, what, err);
+}
+
+int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
+                   struct rps_error *err)
+{
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    result = read_row(reader, run_id, &run, err);
+    if (result == 0)
+        result = no_such_run(reader, run_id, err);
+    else if (result > 0)
+        result = complete_run(reader, &run, err);
+    if (result < 0) {
+        rps_run_free(&run);
+        return result;
+    }
+    *ret = run;
+    return 0;
+}
+
+int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
+                       struct rps_error *err)
+{
+    struct rps_run_summary summary = {0};
+    sqlite3_stmt *stmt = NULL;
+    int code,
+        result = rps_reader_prepare(
+            reader,
+            "SELECT plan, (SELECT count(*) FROM gap WHERE run_id = ?1),"
+            " coalesce((SELECT sum(periods) FROM event_set WHERE run_id = ?1),"
+            "          (SELECT count(*) FROM period WHERE run_id = ?1)) FROM run WHERE run_id = ?1",
+            run_id, &stmt, err);
+
+    if (result < 0)
+        return result;
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        int64_t gaps = sqlite3_column_int64(stmt, 1), periods = sqlite3_column_int64(stmt, 2);
+
+        rps_fields_copy_text(stmt, 0, summary.plan, sizeof(summary.plan));
+        summary.gap_count = gaps > INT32_MAX ? INT32_MAX : (int)gaps;
+        summary.periods = periods < 0 ? 0 : (uint64_t)periods;
+        result = last_end(reader, run_id, &summary.elapsed_ns, err);
+        summary.elapsed_ns = summary.elapsed_ns < 0 ? 0 : sane_time(summary.elapsed_ns);
+    } else if (code == SQLITE_DONE) {
+        result = no_such_run(reader, run_id, err);
+    } else {
+        result = rps_reader_error(reader, code, err);
+    }
+    sqlite3_finalize(stmt);
+    if (result == 0)
+        *ret = summary;
+    return result;
+}
+
+/* --- marks and gaps -------------------------------------------------------------------------- */
+
+static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, 2);
+    struct rps_note *note = realloc(notes->note, (notes->count + 1) * sizeof(*note));
+
+    if (!note)
+        return RPS_FAILED;
+    notes->note = note;
+    note += notes->count;
+    note->start_ns = sane_time(sqlite3_column_int64(stmt, 0));
+    note->length_ns = sane_time(sqlite3_column_int64(stmt, 1));
+    if (note->length_ns < 0)
+        note->length_ns = 0;
+    note->text = strdup(text ? text : "");
+    if (!note->text)
+        return RPS_FAILED;
+    notes->count++;
+    return 0;
+}
+
+static int read_notes(struct rps_reader *reader, const char *sql, int64_t run_id,
+                      struct rps_notes *ret, struct rps_error *err)
+{
+    struct rps_notes notes = {0};
+    sqlite3_stmt *stmt = NULL;
+    int code, result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+
+    if (result < 0)
+        return result;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+        if (add_note(&notes, stmt) < 0)
+            result = rps_error_memory(err);
+    }
+    if (result == 0 && code != SQLITE_DONE)
+        result = rps_reader_error(reader, code, err);
+    sqlite3_finalize(stmt);
+    if (result < 0)
+        rps_notes_free(&notes);
+    else
+        *ret = notes;
+    return result;
+}
+
+int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
+                     struct rps_error *err)
+{
+    return read_notes(reader,
+                      "SELECT time_ns, 0, text FROM mark WHERE run_id = ?1"
+                      " ORDER BY time_ns, mark_no",
+                      run_id, ret, err);
+}
+
+int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
+                    struct rps_error *err)
+{
+    return read_notes(reader,
+                      "SELECT start_ns, length_ns, reason FROM gap WHERE run_id = ?1"
+                      " ORDER BY start_ns, gap_no",
+                      run_id, ret, err);
+}
+
+void rps_notes_free(struct rps_notes *notes)
+{
+    for (size_t i = 0; i < notes->count; i++)
+        free(notes->note[i].text);
+    free(notes->note);
+    *notes = (struct rps_notes){0};
+}

@@ -1,0 +1,24 @@
+/* The reader, as its files see it. */
+#ifndef RPISTAT_STORE_READER_H
+#define RPISTAT_STORE_READER_H
+
+#include <sqlite3.h>
+
+#include "rpistat/store.h"
+
+struct rps_reader {
+    sqlite3 *db;
+    char *path; /* for sentences */
+};
+
+/* The sentence for the failure of the reader's last call; returns RPS_FAILED. */
+int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err);
+
+/* Prepare sql and bind run_id to its first parameter; RPS_FAILED with a sentence. */
+int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
+                       sqlite3_stmt **ret, struct rps_error *err);
+
+/* The error of asking for a run that is not there; returns RPS_FAILED. */
+int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err);
+
+#endif

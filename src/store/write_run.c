@@ -1,0 +1,340 @@
+/* The rows that a run has beside its periods. */
+#include "write_run.h"
+
+#include "columns.h"
+#include "database.h"
+
+/* Parameters behind those of the columns.h table in the same statement. */
+enum run_parameter {
+    RUN_TAGS = RPS_RUN_COLUMN_COUNT + 1,
+    RUN_COMMAND,
+    RUN_STATE,
+    RUN_PLAN,
+    RUN_PLAN_TITLE,
+    RUN_PLAN_EXPLAIN,
+    RUN_SET_COUNT,
+    RUN_CLOCK_UNIT,
+};
+
+static int bind_json(sqlite3_stmt *stmt, int index, sqlite3_str *json)
+{
+    int code = sqlite3_str_errcode(json);
+    char *text = sqlite3_str_finish(json);
+
+    if (code != SQLITE_OK || !text) {
+        sqlite3_free(text);
+        return code != SQLITE_OK ? code : SQLITE_NOMEM;
+    }
+    return sqlite3_bind_text(stmt, index, text, -1, sqlite3_free);
+}
+
+static int bind_tags(sqlite3_stmt *stmt, int index, const struct rps_run *run)
+{
+    sqlite3_str *json = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendchar(json, 1, '{');
+    for (int i = 0; i < run->tag_count; i++) {
+        if (i > 0)
+            sqlite3_str_appendchar(json, 1, ',');
+        rps_fields_append_json(json, run->tag[i].key);
+        sqlite3_str_appendchar(json, 1, ':');
+        rps_fields_append_json(json, run->tag[i].value);
+    }
+    sqlite3_str_appendchar(json, 1, '}');
+    return bind_json(stmt, index, json);
+}
+
+static int bind_command(sqlite3_stmt *stmt, int index, const struct rps_run *run)
+{
+    sqlite3_str *json = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendchar(json, 1, '[');
+    for (int i = 0; i < run->argc; i++) {
+        if (i > 0)
+            sqlite3_str_appendchar(json, 1, ',');
+        rps_fields_append_json(json, run->argv[i]);
+    }
+    sqlite3_str_appendchar(json, 1, ']');
+    return bind_json(stmt, index, json);
+}
+
+static int bind_plan(sqlite3_stmt *stmt, const struct rps_plan *plan)
+{
+    int code = rps_fields_bind_text(stmt, RUN_PLAN, plan->name);
+
+    if (code == SQLITE_OK)
+        code = rps_fields_bind_text(stmt, RUN_PLAN_TITLE, plan->title);
+    if (code == SQLITE_OK)
+        code = rps_fields_bind_text(stmt, RUN_PLAN_EXPLAIN, plan->explain);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int(stmt, RUN_SET_COUNT, plan->set_count);
+    if (code == SQLITE_OK)
+        code = rps_fields_bind_text(stmt, RUN_CLOCK_UNIT, plan->clock.unit);
+    return code;
+}
+
+static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_prepare(db,
+                                    "INSERT INTO run (" RPS_RUN_COLUMNS ", tags, command, state,"
+                                    " plan, plan_title, plan_explain, set_count, clock_unit)"
+                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                    &stmt);
+
+    if (code == SQLITE_OK)
+        code = rps_fields_bind(stmt, 1, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
+    if (code == SQLITE_OK)
+        code = bind_tags(stmt, RUN_TAGS, run);
+    if (code == SQLITE_OK)
+        code = bind_command(stmt, RUN_COMMAND, run);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(stmt, RUN_STATE, rps_run_states[run->state], -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = bind_plan(stmt, plan);
+    if (code == SQLITE_OK)
+        code = rps_database_run(stmt);
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+static int insert_event(sqlite3_stmt *stmt, int64_t run_id, int set_no, int slot,
+                        const struct rps_event *event)
+{
+    int code = rps_fields_bind(stmt, 1, rps_event_columns, RPS_EVENT_COLUMN_COUNT, event);
+
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(stmt, RPS_EVENT_COLUMN_COUNT + 1, run_id);
+    sqlite3_bind_int(stmt, RPS_EVENT_COLUMN_COUNT + 2, set_no);
+    sqlite3_bind_int(stmt, RPS_EVENT_COLUMN_COUNT + 3, slot);
+    sqlite3_bind_text(stmt, RPS_EVENT_COLUMN_COUNT + 4, rps_event_states[event->state], -1,
+                      SQLITE_STATIC);
+    return rps_database_run(stmt);
+}
+
+static int insert_set(sqlite3_stmt *stmt, int64_t run_id, int set_no,
+                      const struct rps_event_set *set)
+{
+    int code = rps_fields_bind_text(stmt, 3, set->name);
+
+    if (code == SQLITE_OK)
+        code = rps_fields_bind_text(stmt, 4, set->explain);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(stmt, 1, run_id);
+    sqlite3_bind_int(stmt, 2, set_no);
+    return rps_database_run(stmt);
+}
+
+static int insert_sets(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
+{
+    sqlite3_stmt *set = NULL, *event = NULL;
+    int code = rps_database_prepare(
+        db, "INSERT INTO event_set (run_id, set_no, name, explain) VALUES (?1, ?2, ?3, ?4)", &set);
+
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(db,
+                                    "INSERT INTO event (" RPS_EVENT_COLUMNS
+                                    ", run_id, set_no, slot, state)"
+                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                    &event);
+    if (code == SQLITE_OK)
+        code = insert_event(event, run_id, RPS_CLOCK_SET, 0, &plan->clock);
+    for (int n = 0; n < plan->set_count && code == SQLITE_OK; n++) {
+        code = insert_set(set, run_id, n, &plan->set[n]);
+        for (int slot = 0; slot < plan->set[n].event_count && code == SQLITE_OK; slot++)
+            code = insert_event(event, run_id, n, slot, &plan->set[n].event[slot]);
+    }
+    sqlite3_finalize(event);
+    sqlite3_finalize(set);
+    return code;
+}
+
+static int insert_step(sqlite3_stmt *stmt, const struct rps_plan *plan,
+                       const struct rps_formula_step *step)
+{
+    static const char *const op[] = {
+        [RPS_FORMULA_NUMBER] = "number", [RPS_FORMULA_OPERAND] = "operand",
+        [RPS_FORMULA_ADD] = "+",         [RPS_FORMULA_SUBTRACT] = "-",
+        [RPS_FORMULA_MULTIPLY] = "*",    [RPS_FORMULA_DIVIDE] = "/",
+    };
+    int code = SQLITE_OK;
+
+    sqlite3_bind_text(stmt, 4, op[step->op], -1, SQLITE_STATIC);
+    for (int index = 5; index <= 8; index++)
+        sqlite3_bind_null(stmt, index);
+    if (step->op == RPS_FORMULA_NUMBER)
+        sqlite3_bind_double(stmt, 5, step->number); /* NaN becomes NULL: a missing value */
+    if (step->op == RPS_FORMULA_OPERAND) {
+        code = rps_fields_bind_text(stmt, 6, rps_plan_operand_name(plan, step->operand));
+        if (step->operand >= RPS_OPERAND_EVENTS) {
+            sqlite3_bind_int(stmt, 7, (step->operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX);
+            sqlite3_bind_int(stmt, 8, (step->operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX);
+        }
+    }
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
+}
+
+static int insert_steps(sqlite3_stmt *stmt, int64_t run_id, const struct rps_plan *plan,
+                        const struct rps_metric *metric)
+{
+    int code = rps_fields_bind_text(stmt, 2, metric->name);
+
+    sqlite3_bind_int64(stmt, 1, run_id);
+    for (int i = 0; i < metric->formula.step_count && code == SQLITE_OK; i++) {
+        sqlite3_bind_int(stmt, 3, i);
+        code = insert_step(stmt, plan, &metric->formula.step[i]);
+    }
+    return code;
+}
+
+static int insert_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
+{
+    sqlite3_stmt *metric = NULL, *step = NULL;
+    int code = rps_database_prepare(db,
+                                    "INSERT INTO metric (" RPS_METRIC_COLUMNS
+                                    ", run_id, metric_no, step_count)"
+                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                    &metric);
+
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(
+            db,
+            "INSERT INTO metric_step (run_id, metric, step, op, number, operand, set_no, slot)"
+            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            &step);
+    for (int i = 0; i < plan->metric_count && code == SQLITE_OK; i++) {
+        code = rps_fields_bind(metric, 1, rps_metric_columns, RPS_METRIC_COLUMN_COUNT,
+                               &plan->metric[i]);
+        sqlite3_bind_int64(metric, RPS_METRIC_COLUMN_COUNT + 1, run_id);
+        sqlite3_bind_int(metric, RPS_METRIC_COLUMN_COUNT + 2, i);
+        sqlite3_bind_int(metric, RPS_METRIC_COLUMN_COUNT + 3, plan->metric[i].formula.step_count);
+        if (code == SQLITE_OK)
+            code = rps_database_run(metric);
+        if (code == SQLITE_OK)
+            code = insert_steps(step, run_id, plan, &plan->metric[i]);
+    }
+    sqlite3_finalize(step);
+    sqlite3_finalize(metric);
+    return code;
+}
+
+/* End the transaction that led to code. */
+static int commit_or_roll_back(sqlite3 *db, int code)
+{
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "COMMIT");
+    if (code != SQLITE_OK && !sqlite3_get_autocommit(db))
+        rps_database_exec(db, "ROLLBACK");
+    return code;
+}
+
+int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan,
+                        int64_t *ret_run_id)
+{
+    int64_t run_id = 0;
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    if (code != SQLITE_OK)
+        return code;
+    code = insert_run(db, run, plan);
+    run_id = sqlite3_last_insert_rowid(db);
+    if (code == SQLITE_OK)
+        code = insert_sets(db, run_id, plan);
+    if (code == SQLITE_OK)
+        code = insert_metrics(db, run_id, plan);
+    code = commit_or_roll_back(db, code);
+    if (code == SQLITE_OK)
+        *ret_run_id = run_id;
+    return code;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
+{
+    static const struct rps_field column[] = {
+        RPS_FIELD(RPS_FIELD_TEXT, struct rps_run, end_reason, RPS_FIELD_NEVER),
+        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, elapsed_ns, -1),
+        RPS_FIELD(RPS_FIELD_INT, struct rps_run, exit_status, -1),
+        RPS_FIELD(RPS_FIELD_INT, struct rps_run, exit_signal, RPS_FIELD_NEVER),
+        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, recorder_cpu_ns, -1),
+        RPS_FIELD(RPS_FIELD_TEXT, struct rps_run, fitting, RPS_FIELD_NEVER),
+    };
+    const int count = sizeof(column) / sizeof(column[0]);
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_prepare(
+        db,
+        "UPDATE run SET end_reason = ?1, elapsed_ns = ?2, exit_status = ?3, exit_signal = ?4,"
+        " recorder_cpu_ns = ?5, fitting = ?6, state = ?7 WHERE run_id = ?8",
+        &stmt);
+
+    if (code == SQLITE_OK)
+        code = rps_fields_bind(stmt, 1, column, (size_t)count, run);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_text(stmt, count + 1, rps_run_states[run->state], -1, SQLITE_STATIC);
+        sqlite3_bind_int64(stmt, count + 2, run_id);
+        code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+static int update_counts(sqlite3_stmt *stmt, int64_t run_id, int set_no,
+                         const struct rps_set_sum *sum)
+{
+    int code = SQLITE_OK;
+
+    for (int slot = 0; slot < RPS_SLOT_MAX && code == SQLITE_OK; slot++) {
+        if (sum->counted[slot] == 0)
+            continue;
+        sqlite3_bind_int64(stmt, 1, run_id);
+        sqlite3_bind_int(stmt, 2, set_no);
+        sqlite3_bind_int(stmt, 3, slot);
+        sqlite3_bind_int64(stmt, 4, (sqlite3_int64)sum->count[slot]);
+        code = rps_database_run(stmt);
+    }
+    return code;
+}
+
+static int update_sets(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
+{
+    sqlite3_stmt *set = NULL, *event = NULL;
+    int code = rps_database_prepare(db,
+                                    "UPDATE event_set SET periods = ?3, enabled_ns = ?4,"
+                                    " running_ns = ?5 WHERE run_id = ?1 AND set_no = ?2",
+                                    &set);
+
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(
+            db, "UPDATE event SET count = ?4 WHERE run_id = ?1 AND set_no = ?2 AND slot = ?3",
+            &event);
+    for (int n = 0; n < set_count && code == SQLITE_OK; n++) {
+        sqlite3_bind_int64(set, 1, run_id);
+        sqlite3_bind_int(set, 2, n);
+        sqlite3_bind_int64(set, 3, (sqlite3_int64)sum[n].periods);
+        sqlite3_bind_int64(set, 4, (sqlite3_int64)sum[n].enabled_ns);
+        sqlite3_bind_int64(set, 5, (sqlite3_int64)sum[n].running_ns);
+        code = rps_database_run(set);
+        if (code == SQLITE_OK)
+            code = update_counts(event, run_id, n, &sum[n]);
+    }
+    sqlite3_finalize(event);
+    sqlite3_finalize(set);
+    return code;
+}
+
+int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
+                      const struct rps_set_sum *sum)
+{
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    if (code != SQLITE_OK)
+        return code;
+    code = update_run(db, run_id, run);
+    if (code == SQLITE_OK)
+        code = update_sets(db, run_id, set_count, sum);
+    return commit_or_roll_back(db, code);
+}

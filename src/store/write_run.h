@@ -1,0 +1,33 @@
+/* The rows that a run has beside its periods: written when it begins, completed when it ends. */
+#ifndef RPISTAT_STORE_WRITE_RUN_H
+#define RPISTAT_STORE_WRITE_RUN_H
+
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+
+/* Sums over the periods of one event set. */
+struct rps_set_sum {
+    uint64_t periods, enabled_ns, running_ns;
+    uint64_t count[RPS_SLOT_MAX];
+    uint64_t counted[RPS_SLOT_MAX]; /* periods in which the slot was counted */
+};
+
+/*
+ * Insert run and plan in one transaction. *ret_run_id is the number given to it. Returns an SQLite
+ * code; nothing is in the store after a failure.
+ */
+int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan,
+                        int64_t *ret_run_id);
+
+/*
+ * Complete run `run_id` from what `run` says about its end, and the sums of its sets, in one
+ * transaction. Returns an SQLite code.
+ */
+int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
+                      const struct rps_set_sum *sum);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * The writer, as its two halves see it: write.c is the caller's side, write_thread.c the thread
+ * that owns the database.
+ */
+#ifndef RPISTAT_STORE_WRITER_H
+#define RPISTAT_STORE_WRITER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "rpistat/store.h"
+
+#include "queue.h"
+#include "write_run.h"
+
+/* A row of mark or gap that waits to be written. */
+struct rps_pending_note {
+    struct rps_pending_note *next;
+    bool is_mark;
+    int32_t cpu;
+    int64_t start_ns, length_ns;
+    int64_t number; /* tells notes of one time apart */
+    char text[];
+};
+
+struct rps_note_list {
+    struct rps_pending_note *first, **end;
+    size_t count;
+};
+
+/* A stretch of periods for which there was no room. */
+struct rps_lost_stretch {
+    uint64_t periods; /* 0: none */
+    int32_t cpu;
+    int64_t start_ns, end_ns;
+};
+
+/* Where the pages of the run have been packed up to. */
+struct rps_unsettled {
+    uint64_t periods; /* written since */
+    int32_t cpu;      /* of the first of them */
+    bool mixed;       /* they are of more than one CPU: left as they are */
+    uint64_t cycle, period;
+};
+
+struct rps_writer {
+    /* constant after opening */
+    char *path;
+    sqlite3 *db; /* used by the thread while it runs */
+    struct rps_writer_options options;
+    int64_t patience_ns; /* how long rps_writer_end tries */
+    pthread_t thread;
+    bool thread_runs; /* the caller's side only */
+
+    /* of the run; the thread's while it runs */
+    int64_t run_id;
+    struct rps_period_table *table;
+    sqlite3_stmt *begin, *commit, *rollback, *insert_mark, *insert_gap;
+    int set_count;
+    uint8_t *measured;       /* by set: slots whose event is measured */
+    struct rps_set_sum *sum; /* by set, over what was committed */
+    struct rps_unsettled unsettled;
+    int64_t end_ns;         /* of the last committed period, -1 none */
+    int64_t last_commit_ns; /* clock; 0 before the first commit */
+    int64_t slow_ns;        /* the slowest write that was reported */
+    int64_t backoff_ns;
+    uint64_t lost_when_failing; /* status.dropped when the trouble began */
+
+    /* shared, under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct rps_queue queue;
+    struct rps_note_list notes;
+    struct rps_lost_stretch lost;
+    int64_t next_note;
+    uint64_t lost_notes; /* marks and gaps for which there was no memory */
+    uint64_t committed, dropped;
+    bool sleeping;      /* the thread waits to be told of work */
+    bool stop;          /* the thread is to finish */
+    bool failing;       /* the last write failed and is tried again */
+    bool broken;        /* writing has ended for good */
+    int64_t give_up_ns; /* clock: with `stop`, when to give up */
+    char trouble[200];  /* why it is failing or broken */
+};
+
+/* The thread: writes until told to stop, then what is left, then returns NULL. */
+void *rps_writer_thread(void *writer);
+
+/* Turn the lost stretch, if any, into a gap. With the lock held. */
+void rps_writer_note_lost(struct rps_writer *writer);
+
+/* Append a note, with the lock held; without memory it is counted as lost. */
+void rps_writer_add_note(struct rps_writer *writer, bool is_mark, int32_t cpu, int64_t start_ns,
+                         int64_t length_ns, const char *text);
+
+void rps_note_list_init(struct rps_note_list *list);
+void rps_note_list_clear(struct rps_note_list *list);
+
+/* Pack the pages of what was written since the last time; not possible is not an error. */
+void rps_writer_settle(struct rps_writer *writer);
+
+#endif

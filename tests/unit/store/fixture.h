@@ -1,0 +1,59 @@
+/* What the tests of the store share: folders that are removed again, a plan, a run, periods. */
+#ifndef RPISTAT_TEST_STORE_FIXTURE_H
+#define RPISTAT_TEST_STORE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/types.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "rpistat/store.h"
+
+/* cmocka setup and teardown: *state is the path of a new folder. */
+int fixture_make_folder(void **state);
+int fixture_remove_folder(void **state);
+
+/* FOLDER/NAME in a static buffer (four are used in turn). */
+const char *fixture_path(void **state, const char *name);
+
+/*
+ * Two sets of two events (a, b; c, d) and metrics:
+ *     a_per_clock = a / clock, c_share = 100 * c / (a + c), b_rate = b / seconds,
+ *     d_per_cpu_s = d / cpu_seconds, nested = -(a - 2) * 3 + b, by_zero = a / (a - a)
+ * Event d is not permitted. free with rps_plan_free.
+ */
+struct rps_plan *fixture_plan(void);
+
+/* A run with every member set; free with rps_run_free. The recorder is this process. */
+void fixture_run(struct rps_run *run);
+
+/* Period number n of a run with `sets` sets of two events, 100 ms each, realistic numbers. */
+struct rps_period fixture_period(uint64_t n, unsigned int sets);
+
+/* A writer with a begun run; fails the test on any error. */
+struct rps_writer *fixture_writer(const char *path, const struct rps_writer_options *options,
+                                  struct rps_run *run);
+
+/* End the run, close, free the run. */
+void fixture_end(struct rps_writer *writer, struct rps_run *run);
+
+/* fork(), with a child in which a failed check ends the process and not only the test. */
+pid_t fixture_fork(void);
+
+/* The first column of the first row of sql on the file at path. */
+int64_t fixture_number(const char *path, const char *sql);
+double fixture_real(const char *path, const char *sql);
+/* The same as text, "(null)" for NULL; static buffer. */
+const char *fixture_text(const char *path, const char *sql);
+/* Run SQL on the file at path. */
+void fixture_exec(const char *path, const char *sql);
+
+/* The error must say each of the texts (NULL ends) and be one sentence. */
+void fixture_says(const struct rps_error *err, ...) __attribute__((sentinel));
+
+#endif
