@@ -4,6 +4,9 @@
  * A bin's value is a ratio of sums (the metric over the bin's tally), its band goes from the smallest
  * to the largest value of the rotations inside it, so that a spike of one period stays visible. The
  * cost of what follows depends on the number of bins, not on the length of the run.
+ *
+ * A stretch in which the workload hardly ran, or ran beside the periods of a set that the metric
+ * needs, gives no value: its estimates would be noise.
  */
 #ifndef RPISTAT_BINS_H
 #define RPISTAT_BINS_H

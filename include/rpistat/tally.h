@@ -20,6 +20,7 @@
 
 struct rps_set_tally {
     uint64_t periods;           /* in which the set was on */
+    uint64_t clock;             /* ticks of the clock event in those periods */
     uint64_t enabled_ns;        /* of those periods */
     uint64_t running_ns;
     uint64_t count[RPS_SLOT_MAX];

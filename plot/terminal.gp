@@ -1,0 +1,101 @@
+# Draws a run in characters: panels under a common axis.
+#
+#     gnuplot -d -c terminal.gp KIND        KIND: mono or colour
+#
+# is run in a folder that rpistat plot has filled; see run.gp for its files. The mean is a line
+# of `*` (`#`, `$`, ... for further metrics); `|` reaches from the smallest to the largest value.
+
+load "figure.gp"
+load "text.gp"
+set encoding utf8
+caption(n) = $text[n][2:*]
+
+if (ARG1 eq "colour") {
+    set terminal dumb size width, height noenhanced ansi
+} else {
+    set terminal dumb size width, height noenhanced mono
+}
+
+array mark[7] = ["*", "#", "$", "%", "@", "&", "="]     # gnuplot's own for line types 1 to 7
+array colour[7] = ["green", "magenta", "cyan", "red", "blue", "yellow", "black"]
+metric_mark(m) = mark[(m - 1) % 7 + 1]
+metric_colour(m) = colour[(m - 1) % 7 + 1]
+
+# Screen coordinates of a character; the first line is the title, the last but one the axis.
+left = 8
+right = 3
+head = 2
+foot = 2
+across(x) = x / (width - 1.0)
+up(y) = 1 - y / (height - 1.0)
+first_line(p) = head + int((p - 1.0) * (height - head - foot) / panels)
+
+clock(s) = sprintf("%02d:%02d:", int(s / 3600), int(s / 60) % 60) . \
+    sprintf(x_decimals > 0 ? sprintf("%%0%d.%df", 3 + x_decimals, x_decimals) : "%02.0f", \
+        s - 60 * floor(s / 60 + 1e-9))
+x_text(x) = x_is_time ? clock(x) : sprintf("%g", x / x_scale)
+y_text(y, p) = y == 0 ? "0" : sprintf("%g", y / y_scale[p]) . y_suffix[p]
+x_first = int(ceil(x_from / x_step - 1e-9))
+x_last = int(floor(x_to / x_step + 1e-9))
+
+set border 3 back
+set xrange [x_from : x_to]
+unset key
+
+set multiplot
+line = 4
+do for [p = 1 : panels] {
+    top = first_line(p)
+    bottom = first_line(p + 1) - 1
+    set lmargin at screen across(left)
+    set rmargin at screen across(width - right)
+    set tmargin at screen up(top + 1)
+    set bmargin at screen up(bottom)
+
+    unset label
+    if (p == 1) {
+        set label 1 caption(1) at screen across(0), up(0) left noenhanced
+        set label 2 caption(2) at screen across(0), up(1) left noenhanced
+    }
+    set label 3 caption(line) at screen across(left), up(top) left noenhanced
+    unset xtics
+    if (p == panels) {
+        set xtics scale 0 nomirror ("" x_from)
+        do for [i = x_first : x_last] {
+            set xtics add (x_text(i * x_step) i * x_step)
+        }
+    }
+    set yrange [y_from[p] : y_to[p]]
+    unset ytics
+    set ytics scale 0 nomirror ("0" 0)
+    do for [i = int(ceil(y_from[p] / y_step[p] - 1e-9)) : int(floor(y_to[p] / y_step[p] + 1e-9))] {
+        set ytics add (y_text(i * y_step[p], p) i * y_step[p])
+    }
+    if (metrics[p] > 1) {
+        column = width
+        do for [m = 1 : metrics[p]] {
+            column = column - strlen(caption(line + m)) - 4
+        }
+        row = column > left + strlen(caption(line)) ? top : top + 1
+        do for [m = 1 : metrics[p]] {
+            set label 10 + m metric_mark(m) . " " . caption(line + m) \
+                at screen across(column + 2), up(row) left noenhanced \
+                textcolor rgb metric_colour(m) front
+            column = column + strlen(caption(line + m)) + 4
+        }
+    }
+    if (metrics[p] == 0) {
+        set label 5 "no data" at graph 0.5, 0.5 center
+        plot NaN notitle
+    } else {
+        file(m) = sprintf("panel-%d-%d.dat", p, m)
+        plot for [m = 1 : metrics[p]] file(m) using 1:3:(0):($4 - $3) with vectors nohead \
+                dashtype 3 linecolor rgb metric_colour(m) notitle, \
+            for [m = 1 : metrics[p]] file(m) using 1:2 with lines linetype m \
+                linecolor rgb metric_colour(m) notitle, \
+            for [m = 1 : metrics[p]] file(m) using 1:5 with points pointtype metric_mark(m) \
+                linecolor rgb metric_colour(m) notitle
+    }
+    line = line + 1 + metrics[p]
+}
+unset multiplot

@@ -1,0 +1,330 @@
+/*
+ * Binning: the periods of a run stream into at most `bin_count` bins.
+ *
+ * The bins are one list that has two lives. While the run has shown no more rotations than there is
+ * room for, every rotation is a bin of its own: a short run is drawn as it was measured. The first
+ * rotation too many turns the list into a grid: each bin is given the cell of the axis that its
+ * middle lies in, neighbours in one cell are merged in place, and later rotations join the last
+ * cell or open a new one. So nobody needs to know the number of rotations beforehand, and memory is
+ * that of the bins.
+ *
+ * A rotation, not a period, is the smallest stretch with a value for every metric: formulas mix the
+ * events of several sets.
+ *
+ * That has a price where the workload falls asleep or wakes up, or a virtual machine loses its
+ * processor: one set then saw a thousandth of the cycles that another saw, and a ratio of the two
+ * estimates can be anything (a CPI of 5,000 was seen, and the rest of the picture was a flat line
+ * below it). So a value is taken only from a stretch that can carry it: see `is_sound`. Sums take
+ * everything.
+ */
+#include "rpistat/bins.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A last rotation shorter than this share of the one before it joins that one's bin: the rate of
+ * a sliver of time, when the workload exits, is noise, and would set the scale of the picture. */
+#define BINS_SLIVER 0.5
+
+/* A set carries an estimate when it met at least this part of its even share of the stretch's clock
+ * ticks. */
+#define BINS_LEAST_SHARE 0.1
+
+/* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
+ * elapsed time does not. */
+#define BINS_LEAST_USE 0.01
+
+struct bin {
+    struct rps_tally tally;
+    double from, to;   /* what the bin holds, on the axis */
+    size_t cell;       /* of the grid; unused before there is one */
+    int after_gap;     /* something was not recorded between the bin before and this one */
+    double *min, *max; /* a value each metric; NaN: none */
+};
+
+struct rps_bins {
+    const struct rps_plan *plan;
+    enum rps_axis axis;
+    double from, to;
+    size_t room, count;
+    int gridded, ended;
+    struct bin *bin;          /* owned, `room` of them; `count` in use */
+    double *extremes;         /* owned; what min and max of the bins point into */
+    double *operand;          /* owned; scratch */
+    struct rps_tally current; /* the rotation that periods are being added to */
+    double current_from, current_to;
+    uint64_t current_number;
+    int current_after_gap;
+    int64_t last_end_ns, last_length_ns; /* of the period before */
+    int64_t whole_ns;                    /* length of the rotation before */
+};
+
+static int bins_allocate(struct rps_bins *bins, struct rps_error *err)
+{
+    size_t metrics = bins->plan->metric_count > 0 ? (size_t)bins->plan->metric_count : 1;
+
+    bins->bin = calloc(bins->room, sizeof(*bins->bin));
+    bins->extremes = calloc(bins->room, 2 * metrics * sizeof(*bins->extremes));
+    bins->operand = calloc((size_t)rps_plan_operand_count(bins->plan), sizeof(*bins->operand));
+    if (!bins->bin || !bins->extremes || !bins->operand)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < bins->room; i++) {
+        bins->bin[i].min = &bins->extremes[2 * metrics * i];
+        bins->bin[i].max = bins->bin[i].min + metrics;
+        if (rps_tally_init(&bins->bin[i].tally, bins->plan, err) < 0)
+            return RPS_FAILED;
+    }
+    return rps_tally_init(&bins->current, bins->plan, err);
+}
+
+int rps_bins_new(struct rps_bins **ret, const struct rps_plan *plan, enum rps_axis axis,
+                 double from, double to, size_t bin_count, struct rps_error *err)
+{
+    struct rps_bins *bins = calloc(1, sizeof(*bins));
+
+    if (!bins)
+        return rps_error_memory(err);
+    bins->plan = plan;
+    bins->axis = axis;
+    bins->from = from;
+    bins->to = to;
+    bins->room = bin_count > 0 ? bin_count : 1;
+    if (bins_allocate(bins, err) < 0) {
+        rps_bins_free(bins);
+        return RPS_FAILED;
+    }
+    *ret = bins;
+    return 0;
+}
+
+void rps_bins_free(struct rps_bins *bins)
+{
+    if (!bins)
+        return;
+    rps_tally_free(&bins->current);
+    for (size_t i = 0; bins->bin && i < bins->room; i++)
+        rps_tally_free(&bins->bin[i].tally);
+    free(bins->operand);
+    free(bins->extremes);
+    free(bins->bin);
+    free(bins);
+}
+
+static size_t cell_of(const struct rps_bins *bins, double from, double to)
+{
+    double share = ((from + to) / 2 - bins->from) / (bins->to - bins->from);
+    double cell = floor(share * (double)bins->room);
+
+    if (!(cell > 0))
+        return 0;
+    return cell < (double)bins->room ? (size_t)cell : bins->room - 1;
+}
+
+/* Put bin `from` into bin `into`, which stands before it. */
+static void bin_merge(const struct rps_bins *bins, struct bin *into, const struct bin *from)
+{
+    rps_tally_merge(&into->tally, &from->tally);
+    into->to = fmax(into->to, from->to);
+    for (int m = 0; m < bins->plan->metric_count; m++) {
+        into->min[m] = fmin(into->min[m], from->min[m]); /* fmin and fmax prefer a number to NaN */
+        into->max[m] = fmax(into->max[m], from->max[m]);
+    }
+}
+
+static void bin_swap(struct bin *a, struct bin *b)
+{
+    struct bin third = *a;
+
+    *a = *b;
+    *b = third;
+}
+
+/* From a bin a rotation to a bin a cell. */
+static void make_grid(struct rps_bins *bins)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bins->count; i++) {
+        struct bin *bin = &bins->bin[i];
+
+        bin->cell = cell_of(bins, bin->from, bin->to);
+        if (kept > 0 && bin->cell <= bins->bin[kept - 1].cell) {
+            bin_merge(bins, &bins->bin[kept - 1], bin);
+        } else {
+            if (kept != i)
+                bin_swap(&bins->bin[kept], bin);
+            kept++;
+        }
+    }
+    bins->count = kept;
+    bins->gridded = 1;
+}
+
+/* The bin that the current rotation belongs to; a new one is empty. */
+static struct bin *bin_for_current(struct rps_bins *bins)
+{
+    struct bin *last = bins->count > 0 ? &bins->bin[bins->count - 1] : NULL;
+    struct bin *bin;
+    size_t cell;
+
+    /* A workload that slept on the cycle axis: no width, so the same position. */
+    if (last && bins->axis == RPS_AXIS_CYCLE && bins->current_to <= last->to)
+        return last;
+    if (!bins->gridded && bins->count == bins->room) {
+        make_grid(bins);
+        last = &bins->bin[bins->count - 1];
+    }
+    cell = bins->gridded ? cell_of(bins, bins->current_from, bins->current_to) : 0;
+    if (bins->gridded && last && (cell <= last->cell || bins->count == bins->room))
+        return last;
+    bin = &bins->bin[bins->count++];
+    rps_tally_reset(&bin->tally);
+    bin->cell = cell;
+    bin->from = bins->current_from;
+    bin->to = bins->current_to;
+    bin->after_gap = bins->current_after_gap;
+    for (int m = 0; m < bins->plan->metric_count; m++)
+        bin->min[m] = bin->max[m] = NAN;
+    return bin;
+}
+
+/* Can the stretch carry a value of the formula? */
+static int is_sound(const struct rps_formula *formula, const struct rps_tally *tally)
+{
+    double even = (double)tally->clock / fmax(1, tally->set_count);
+    int over_time = 0;
+
+    for (int i = 0; i < formula->step_count; i++) {
+        int operand = formula->step[i].operand, set;
+
+        if (formula->step[i].op != RPS_FORMULA_OPERAND)
+            continue;
+        over_time = over_time || operand == RPS_OPERAND_SECONDS;
+        set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
+        if (operand >= RPS_OPERAND_EVENTS && set < tally->set_count &&
+            (double)tally->set[set].clock < BINS_LEAST_SHARE * even)
+            return 0;
+    }
+    return over_time || (double)tally->enabled_ns >= BINS_LEAST_USE * (double)tally->length_ns;
+}
+
+/* The value of a metric over the tally that bins->operand was filled from; NaN: none. */
+static double metric_value(const struct rps_bins *bins, int metric, const struct rps_tally *tally)
+{
+    const struct rps_formula *formula = &bins->plan->metric[metric].formula;
+
+    return is_sound(formula, tally) ? rps_formula_value(formula, bins->operand) : NAN;
+}
+
+/* The current rotation is over: into its bin. */
+static void end_rotation(struct rps_bins *bins)
+{
+    struct bin *bin;
+
+    if (bins->current.periods == 0)
+        return;
+    bin = bin_for_current(bins);
+    rps_tally_merge(&bin->tally, &bins->current);
+    bin->to = fmax(bin->to, bins->current_to);
+    rps_tally_operands(&bins->current, bins->plan, bins->operand);
+    for (int m = 0; m < bins->plan->metric_count; m++) {
+        double value = metric_value(bins, m, &bins->current);
+
+        bin->min[m] = fmin(bin->min[m], value);
+        bin->max[m] = fmax(bin->max[m], value);
+    }
+    bins->whole_ns = bins->current.length_ns;
+    rps_tally_reset(&bins->current);
+}
+
+static void begin_rotation(struct rps_bins *bins, const struct rps_period *period, uint64_t number,
+                           int after_gap)
+{
+    bins->current_number = number;
+    bins->current_after_gap = after_gap;
+    bins->current_from = bins->axis == RPS_AXIS_CYCLE ? (double)(period->cycle - period->cycles)
+                                                      : (double)period->start_ns / 1e9;
+}
+
+void rps_bins_add(struct rps_bins *bins, const struct rps_period *period)
+{
+    uint64_t sets = bins->plan->set_count > 0 ? (uint64_t)bins->plan->set_count : 1;
+    uint64_t number = period->period / sets;
+    int64_t end_ns = period->start_ns + period->length_ns;
+    int64_t longer_ns =
+        period->length_ns > bins->last_length_ns ? period->length_ns : bins->last_length_ns;
+    int first = bins->count == 0 && bins->current.periods == 0;
+    int gap = !first && period->start_ns - bins->last_end_ns > longer_ns;
+
+    if (gap || number != bins->current_number)
+        end_rotation(bins);
+    if (bins->current.periods == 0)
+        begin_rotation(bins, period, number, gap);
+    rps_tally_add(&bins->current, period);
+    bins->current_to = bins->axis == RPS_AXIS_CYCLE ? (double)period->cycle : (double)end_ns / 1e9;
+    bins->last_end_ns = end_ns;
+    bins->last_length_ns = period->length_ns;
+}
+
+static void end_adding(struct rps_bins *bins)
+{
+    struct bin *last = bins->count > 0 ? &bins->bin[bins->count - 1] : NULL;
+
+    if (bins->ended)
+        return;
+    bins->ended = 1;
+    if (last && !bins->current_after_gap &&
+        (double)bins->current.length_ns < BINS_SLIVER * (double)bins->whole_ns) {
+        rps_tally_merge(&last->tally, &bins->current);
+        last->to = fmax(last->to, bins->current_to);
+        rps_tally_reset(&bins->current);
+    }
+    end_rotation(bins);
+}
+
+static int series_allocate(struct rps_series *series, size_t points, struct rps_error *err)
+{
+    memset(series, 0, sizeof(*series));
+    points = points > 0 ? points : 1;
+    series->position = calloc(points, sizeof(double));
+    series->value = calloc(points, sizeof(double));
+    series->min = calloc(points, sizeof(double));
+    series->max = calloc(points, sizeof(double));
+    if (series->position && series->value && series->min && series->max)
+        return 0;
+    rps_series_free(series);
+    return rps_error_memory(err);
+}
+
+static void series_add(struct rps_series *series, double position, double value, double min,
+                       double max)
+{
+    size_t i = series->count++;
+
+    series->position[i] = position;
+    series->value[i] = value;
+    series->min[i] = isnan(value) ? NAN : fmin(min, value);
+    series->max[i] = isnan(value) ? NAN : fmax(max, value);
+}
+
+int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
+                    struct rps_error *err)
+{
+    struct rps_series series;
+
+    end_adding(bins);
+    if (series_allocate(&series, 2 * bins->count, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < bins->count; i++) {
+        const struct bin *bin = &bins->bin[i];
+
+        if (i > 0 && bin->after_gap)
+            series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);
+        rps_tally_operands(&bin->tally, bins->plan, bins->operand);
+        series_add(&series, (bin->from + bin->to) / 2, metric_value(bins, metric, &bin->tally),
+                   bin->min[metric], bin->max[metric]);
+    }
+    *ret = series;
+    return 0;
+}

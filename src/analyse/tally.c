@@ -1,0 +1,217 @@
+/*
+ * Tallies: sums over a stretch of a run, and the scaled estimates made from them.
+ *
+ * Estimates are made from sums, never summed themselves: the sum of estimates of short stretches
+ * is noisier than the estimate of the whole, and not what rpistat has printed since 2013.
+ *
+ * The whole-number estimate needs a product of 128 bits. The type __int128 does not exist on 32-bit
+ * ARM, so the long way is done in plain 64-bit steps on every processor: one way, tested
+ * everywhere.
+ */
+#include "rpistat/tally.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+
+int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err)
+{
+    size_t sets = plan->set_count > 0 ? (size_t)plan->set_count : 1;
+
+    memset(tally, 0, sizeof(*tally));
+    tally->set = calloc(sets, sizeof(*tally->set));
+    if (!tally->set)
+        return rps_error_memory(err);
+    tally->set_count = plan->set_count;
+    return 0;
+}
+
+void rps_tally_free(struct rps_tally *tally)
+{
+    if (!tally)
+        return;
+    free(tally->set);
+    memset(tally, 0, sizeof(*tally));
+}
+
+void rps_tally_reset(struct rps_tally *tally)
+{
+    struct rps_set_tally *set = tally->set;
+    int set_count = tally->set_count;
+
+    memset(tally, 0, sizeof(*tally));
+    tally->set = set;
+    tally->set_count = set_count;
+    memset(set, 0, (size_t)set_count * sizeof(*set));
+}
+
+static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
+{
+    if (tally->periods == 0 || start_ns < tally->start_ns)
+        tally->start_ns = start_ns;
+    if (tally->periods == 0 || end_ns > tally->end_ns)
+        tally->end_ns = end_ns;
+}
+
+static void add_set(struct rps_set_tally *set, const struct rps_period *period)
+{
+    set->periods++;
+    set->clock += period->cycles;
+    set->enabled_ns += period->enabled_ns;
+    set->running_ns += period->running_ns;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        if (period->counted & (1u << slot)) {
+            set->count[slot] += period->count[slot];
+            set->counted[slot]++;
+        }
+    }
+}
+
+void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
+{
+    add_span(tally, period->start_ns, period->start_ns + period->length_ns);
+    tally->periods++;
+    tally->clock += period->cycles;
+    tally->enabled_ns += period->enabled_ns;
+    tally->length_ns += period->length_ns;
+    tally->missed += period->missed;
+    tally->switch_ns += period->switch_ns;
+    if (tally->set_count > 0 && period->set_no < (uint32_t)tally->set_count)
+        add_set(&tally->set[period->set_no], period);
+}
+
+static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other)
+{
+    set->periods += other->periods;
+    set->clock += other->clock;
+    set->enabled_ns += other->enabled_ns;
+    set->running_ns += other->running_ns;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        set->count[slot] += other->count[slot];
+        set->counted[slot] += other->counted[slot];
+    }
+}
+
+void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
+{
+    if (other->periods == 0)
+        return;
+    add_span(tally, other->start_ns, other->end_ns);
+    tally->periods += other->periods;
+    tally->clock += other->clock;
+    tally->enabled_ns += other->enabled_ns;
+    tally->length_ns += other->length_ns;
+    tally->missed += other->missed;
+    tally->switch_ns += other->switch_ns;
+    for (int i = 0; i < tally->set_count && i < other->set_count; i++)
+        merge_set(&tally->set[i], &other->set[i]);
+}
+
+/* The slot's set when the slot has an estimate, or NULL. */
+static const struct rps_set_tally *estimable(const struct rps_tally *tally, int set, int slot)
+{
+    const struct rps_set_tally *s;
+
+    if (set < 0 || set >= tally->set_count || slot < 0 || slot >= RPS_SLOT_MAX)
+        return NULL;
+    s = &tally->set[set];
+    if (s->counted[slot] == 0)
+        return NULL;
+    /* The workload ran, but never while this set was on: nothing is known about the event. */
+    if (s->running_ns == 0 && tally->enabled_ns > 0)
+        return NULL;
+    return s;
+}
+
+double rps_tally_estimate(const struct rps_tally *tally, int set, int slot)
+{
+    const struct rps_set_tally *s = estimable(tally, set, slot);
+
+    if (!s)
+        return NAN;
+    if (s->running_ns == 0)
+        return 0;
+    return (double)s->count[slot] * ((double)tally->enabled_ns / (double)s->running_ns);
+}
+
+/* a * b as high and low half. */
+static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
+{
+    uint64_t a1 = a >> 32, a0 = a & UINT32_MAX, b1 = b >> 32, b0 = b & UINT32_MAX;
+    uint64_t cross1 = a1 * b0, cross2 = a0 * b1, bottom = a0 * b0;
+    uint64_t middle = (bottom >> 32) + (cross1 & UINT32_MAX) + (cross2 & UINT32_MAX);
+
+    *low = (middle << 32) | (bottom & UINT32_MAX);
+    *high = a1 * b1 + (cross1 >> 32) + (cross2 >> 32) + (middle >> 32);
+}
+
+/* a * b / c rounded down; UINT64_MAX when that does not fit. c > 0. */
+static uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t high, low, product;
+
+    if (!__builtin_mul_overflow(a, b, &product))
+        return product / c;
+    multiply(a, b, &high, &low);
+    if (high >= c)
+        return UINT64_MAX;
+    for (int bit = 0; bit < 64; bit++) { /* long division: `high` is the remainder so far */
+        int carry = (int)(high >> 63);
+
+        high = (high << 1) | (low >> 63);
+        low <<= 1;
+        if (carry || high >= c) {
+            high -= c;
+            low |= 1;
+        }
+    }
+    return low;
+}
+
+int rps_tally_estimate_u64(const struct rps_tally *tally, int set, int slot, uint64_t *ret)
+{
+    const struct rps_set_tally *s = estimable(tally, set, slot);
+
+    if (!s)
+        return 0;
+    *ret =
+        s->running_ns == 0 ? 0 : multiply_divide(s->count[slot], tally->enabled_ns, s->running_ns);
+    return 1;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    if (whole == 0)
+        return NAN;
+    return part >= whole ? 1 : (double)part / (double)whole;
+}
+
+double rps_tally_duty(const struct rps_tally *tally, int set)
+{
+    if (set < 0 || set >= tally->set_count)
+        return NAN;
+    return share(tally->set[set].running_ns, tally->enabled_ns);
+}
+
+double rps_tally_coverage(const struct rps_tally *tally, int set)
+{
+    if (set < 0 || set >= tally->set_count)
+        return NAN;
+    return share(tally->set[set].running_ns, tally->set[set].enabled_ns);
+}
+
+void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan, double *operand)
+{
+    operand[RPS_OPERAND_CLOCK] = (double)tally->clock;
+    operand[RPS_OPERAND_SECONDS] = (double)tally->length_ns / RPS_NS_PER_S;
+    operand[RPS_OPERAND_CPU_SECONDS] = (double)tally->enabled_ns / RPS_NS_PER_S;
+    for (int set = 0; set < plan->set_count; set++) {
+        double *slot = &operand[RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX];
+
+        for (int s = 0; s < RPS_SLOT_MAX; s++) {
+            slot[s] = s < plan->set[set].event_count ? rps_tally_estimate(tally, set, s) : NAN;
+        }
+    }
+}

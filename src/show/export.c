@@ -1,0 +1,99 @@
+/*
+ * Exports: the table of formats, and the walk over a run that they share. The C locale is in force
+ * during the walk, so that no environment can change a number.
+ */
+#include "rpistat/export.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_rows.h"
+
+const struct rps_export_format rps_export_formats[] = {
+    {"wide", "one row a measurement period, a column an event (the default)", rps_export_wide},
+    {"rates", "one row a rotation of the event sets, a column a metric", rps_export_rates},
+    {"long", "one row an event and measurement period", rps_export_long},
+    {NULL, NULL, NULL},
+};
+
+const struct rps_export_format *rps_export_find(const char *name)
+{
+    for (const struct rps_export_format *format = rps_export_formats; format->name; format++) {
+        if (strcmp(format->name, name) == 0)
+            return format;
+    }
+    return NULL;
+}
+
+void rps_export_place(struct rps_export_job *job, int32_t cpu)
+{
+    rps_sheet_int64(job->sheet, job->run_id);
+    rps_sheet_int64(job->sheet, cpu);
+}
+
+static int walk_periods(struct rps_export_job *job, struct rps_cursor *cursor,
+                        const struct rps_export_rows *rows, struct rps_error *err)
+{
+    struct rps_period period;
+    int got;
+
+    /* A reader that went away (a closed pipe, a full disk) ends the walk at once. */
+    while (!job->sheet->write_errno && (got = rps_cursor_next(cursor, &period, err)) != 0) {
+        if (got < 0)
+            return got;
+        rows->period(job, &period);
+    }
+    if (rows->end)
+        rows->end(job);
+    return rps_sheet_end(job->sheet, err);
+}
+
+static int walk_with_plan(struct rps_export_job *job, struct rps_cursor *cursor,
+                          const struct rps_export_rows *rows, struct rps_error *err)
+{
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+    int result;
+
+    if (!c_locale)
+        return rps_error_memory(err);
+    before = uselocale(c_locale);
+    result = rows->begin(job, err);
+    if (result == 0) {
+        result = walk_periods(job, cursor, rows, err);
+        rows->release(job);
+    }
+    uselocale(before);
+    freelocale(c_locale);
+    return result;
+}
+
+int rps_export_walk(FILE *out, struct rps_reader *reader, int64_t run_id,
+                    const struct rps_export_options *options, const struct rps_export_rows *rows,
+                    struct rps_error *err)
+{
+    struct rps_sheet *sheet = malloc(sizeof(*sheet));
+    struct rps_plan *plan = NULL;
+    struct rps_cursor *cursor = NULL;
+    struct rps_export_job job = {.sheet = sheet, .run_id = run_id};
+    int result;
+
+    if (!sheet)
+        return rps_error_memory(err);
+    result = rps_sheet_begin(sheet, out, options, err);
+    if (result < 0)
+        goto done;
+    result = rps_reader_plan(reader, run_id, &plan, err);
+    if (result < 0)
+        goto done;
+    job.plan = plan;
+    result = rps_cursor_open(&cursor, reader, run_id, options->from_ns, options->to_ns, err);
+    if (result < 0)
+        goto done;
+    result = walk_with_plan(&job, cursor, rows, err);
+done:
+    rps_cursor_close(cursor);
+    rps_plan_free(plan);
+    free(sheet);
+    return result;
+}

@@ -1,0 +1,123 @@
+/*
+ * The wide export: one row a measurement period, for spreadsheets.
+ *
+ *     run,cpu,period,time_s,length_s,cycle,cycles,set, then a column an event
+ *
+ * time_s is the period's start since the start of the run; start and length carry all their
+ * nanoseconds, so that they can be read back exactly. `cycle` is the cycle timestamp at the
+ * period's end, `cycles` the period's own count. An event is empty where it was not counted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_rows.h"
+
+struct wide {
+    int column_count;
+    const char **name; /* owned array; of each column */
+    signed char *slot; /* owned; slot of column c in set n at n * column_count + c; -1: none */
+};
+
+static int column_find(const struct wide *wide, const char *name)
+{
+    for (int c = 0; c < wide->column_count; c++) {
+        if (strcmp(wide->name[c], name) == 0)
+            return c;
+    }
+    return -1;
+}
+
+static void wide_release(struct rps_export_job *job)
+{
+    struct wide *wide = job->state;
+
+    free(wide->name);
+    free(wide->slot);
+    free(wide);
+    job->state = NULL;
+}
+
+static void wide_map(struct wide *wide, const struct rps_plan *plan)
+{
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            if (column_find(wide, plan->set[n].event[s].name) < 0)
+                wide->name[wide->column_count++] = plan->set[n].event[s].name;
+        }
+    }
+    for (int n = 0; n < plan->set_count; n++) {
+        signed char *slot = wide->slot + n * wide->column_count;
+
+        memset(slot, -1, (size_t)wide->column_count);
+        for (int s = 0; s < plan->set[n].event_count; s++)
+            slot[column_find(wide, plan->set[n].event[s].name)] = (signed char)s;
+    }
+}
+
+static int wide_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    static const char *const fixed[] = {"run",      "cpu",   "period", "time_s",
+                                        "length_s", "cycle", "cycles", "set"};
+    struct wide *wide = calloc(1, sizeof(*wide));
+    size_t most = (size_t)job->plan->set_count * RPS_SLOT_MAX + 1;
+
+    job->state = wide;
+    if (!wide)
+        return rps_error_memory(err);
+    wide->name = calloc(most, sizeof(*wide->name));
+    wide->slot = malloc(most * ((size_t)job->plan->set_count + 1));
+    if (!wide->name || !wide->slot) {
+        wide_release(job);
+        return rps_error_memory(err);
+    }
+    wide_map(wide, job->plan);
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        rps_sheet_text(job->sheet, fixed[i]);
+    for (int c = 0; c < wide->column_count; c++)
+        rps_sheet_text(job->sheet, wide->name[c]);
+    rps_sheet_end_row(job->sheet);
+    return 0;
+}
+
+static void wide_events(struct rps_export_job *job, const struct rps_period *period)
+{
+    const struct wide *wide = job->state;
+    const signed char *slot = NULL;
+
+    if (period->set_no < (uint32_t)job->plan->set_count)
+        slot = wide->slot + (size_t)period->set_no * (size_t)wide->column_count;
+    for (int c = 0; c < wide->column_count; c++) {
+        if (slot && slot[c] >= 0 && (period->counted & (1u << slot[c])))
+            rps_sheet_uint64(job->sheet, period->count[slot[c]]);
+        else
+            rps_sheet_empty(job->sheet);
+    }
+}
+
+static void wide_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    rps_export_place(job, period->cpu);
+    rps_sheet_uint64(job->sheet, period->period);
+    rps_sheet_seconds(job->sheet, period->start_ns);
+    rps_sheet_seconds(job->sheet, period->length_ns);
+    rps_sheet_uint64(job->sheet, period->cycle);
+    rps_sheet_uint64(job->sheet, period->cycles);
+    if (period->set_no < (uint32_t)job->plan->set_count)
+        rps_sheet_text(job->sheet, job->plan->set[period->set_no].name);
+    else
+        rps_sheet_empty(job->sheet);
+    wide_events(job, period);
+    rps_sheet_end_row(job->sheet);
+}
+
+static const struct rps_export_rows wide_rows = {
+    .begin = wide_begin,
+    .period = wide_period,
+    .release = wide_release,
+};
+
+int rps_export_wide(FILE *out, struct rps_reader *reader, int64_t run_id,
+                    const struct rps_export_options *options, struct rps_error *err)
+{
+    return rps_export_walk(out, reader, run_id, options, &wide_rows, err);
+}

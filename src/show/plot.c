@@ -1,0 +1,385 @@
+/*
+ * The gnuplot driver: puts a figure's files and the script into a folder, lets gnuplot draw there,
+ * and moves the finished picture to its place.
+ *
+ * gnuplot is started without a shell and without the user's start-up file. It writes to its
+ * standard output, which is a file of ours: so no file name becomes part of a script (where `|`
+ * would begin a command), and a picture that was not finished never has the name the user gave.
+ */
+#include "rpistat/plot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "figure.h"
+
+#define PLOT_PATH_SIZE 4096
+#define PLOT_LOG       "gnuplot.log"
+
+extern char **environ;
+
+struct plot_format {
+    const char *ending, *name; /* of the file; for the script */
+    const char *script;
+    const char *tail; /* what the last bytes of a whole picture hold, or NULL */
+    size_t tail_size;
+};
+
+static const struct plot_format plot_formats[] = {
+    {".png", "png", "run.gp", "IEND", 4},
+    {".svg", "svg", "run.gp", "</svg>", 6},
+    {".pdf", "pdf", "run.gp", "%%EOF", 5},
+};
+
+static const struct plot_format plot_terminal = {"-", "mono", "terminal.gp", NULL, 0};
+static const struct plot_format plot_colour = {"-", "colour", "terminal.gp", NULL, 0};
+
+struct plot {
+    const struct rps_plot_options *options;
+    const struct plot_format *format;
+    struct rps_figure figure;
+    char folder[PLOT_PATH_SIZE]; /* where gnuplot works */
+    int folder_made;             /* a temporary one, to be removed */
+    int folder_fd;
+    char drawing[PLOT_PATH_SIZE]; /* the unfinished picture, "" when it has no name */
+    int drawing_fd;
+};
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static const struct plot_format *format_of(const struct rps_plot_options *options)
+{
+    const char *dot = strrchr(options->output, '.');
+
+    if (strcmp(options->output, "-") == 0)
+        return options->colour ? &plot_colour : &plot_terminal;
+    for (size_t i = 0; dot && i < sizeof(plot_formats) / sizeof(plot_formats[0]); i++) {
+        if (strcasecmp(dot, plot_formats[i].ending) == 0)
+            return &plot_formats[i];
+    }
+    return NULL;
+}
+
+/* The unfinished picture: beside the finished one, so that it can be renamed. */
+static int open_drawing(struct plot *plot, struct rps_error *err)
+{
+    const char *output = plot->options->output;
+    struct stat st;
+
+    if (strcmp(output, "-") == 0) {
+        FILE *file = tmpfile();
+
+        plot->drawing_fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+        if (file)
+            fclose(file);
+        if (plot->drawing_fd < 0)
+            return rps_error_set(err, RPS_FAILED, "no temporary file could be made: %s",
+                                 strerror(errno));
+        return 0;
+    }
+    if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is not a regular file: give the picture another name", output);
+    for (int i = 0; i < 100; i++) {
+        int length = snprintf(plot->drawing, sizeof(plot->drawing), "%s.%ld-%d.part", output,
+                              (long)getpid(), i);
+
+        if (length < 0 || (size_t)length >= sizeof(plot->drawing))
+            errno = ENAMETOOLONG;
+        else
+            plot->drawing_fd =
+                open(plot->drawing, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (plot->drawing_fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    plot->drawing[0] = '\0';
+    return rps_error_set(err, RPS_FAILED, "%s cannot be written: %s%s", output, strerror(errno),
+                         errno == ENOENT ? "; make its folder first" : "");
+}
+
+static int open_folder(struct plot *plot, struct rps_error *err)
+{
+    const char *keep = plot->options->keep;
+
+    if (keep) {
+        if (mkdir(keep, 0777) < 0 && errno != EEXIST)
+            return rps_error_set(err, RPS_FAILED, "the folder %s cannot be made: %s", keep,
+                                 strerror(errno));
+        snprintf(plot->folder, sizeof(plot->folder), "%s", keep);
+    } else {
+        snprintf(plot->folder, sizeof(plot->folder), "%s/rpistat-plot-XXXXXX", P_tmpdir);
+        if (!mkdtemp(plot->folder))
+            return rps_error_set(err, RPS_FAILED, "no temporary folder could be made in %s: %s",
+                                 P_tmpdir, strerror(errno));
+        plot->folder_made = 1;
+    }
+    plot->folder_fd = open(plot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (plot->folder_fd < 0)
+        return rps_error_set(err, RPS_FAILED, "the folder %s cannot be opened: %s", plot->folder,
+                             strerror(errno));
+    return 0;
+}
+
+/* Remove the temporary folder and what gnuplot and we put there. */
+static void remove_folder(struct plot *plot)
+{
+    DIR *dir = fdopendir(dup(plot->folder_fd));
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL)
+        unlinkat(plot->folder_fd, entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(plot->folder);
+}
+
+/* --- the script ------------------------------------------------------------------------------ */
+
+static int copy_stream(FILE *from, FILE *to)
+{
+    char buffer[8192];
+    size_t got;
+
+    while ((got = fread(buffer, 1, sizeof(buffer), from)) > 0) {
+        if (fwrite(buffer, 1, got, to) != got)
+            return -1;
+    }
+    return ferror(from) ? -1 : 0;
+}
+
+static FILE *create_in_folder(struct plot *plot, const char *name, mode_t mode)
+{
+    int fd = openat(plot->folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
+static int copy_script(struct plot *plot, struct rps_error *err)
+{
+    const char *name = plot->format->script;
+    char path[PLOT_PATH_SIZE];
+    FILE *from, *to = NULL;
+    int result = -1;
+
+    snprintf(path, sizeof(path), "%s/%s", plot->options->script_folder, name);
+    from = fopen(path, "re");
+    if (!from)
+        return rps_error_set(err, RPS_FAILED,
+                             "the plot script %s cannot be read: %s; install rpistat again", path,
+                             strerror(errno));
+    to = create_in_folder(plot, name, 0666);
+    if (to)
+        result = copy_stream(from, to);
+    if (to && fclose(to) != 0)
+        result = -1;
+    if (result < 0)
+        rps_error_set(err, RPS_FAILED, "%s cannot be written into %s: %s", name, plot->folder,
+                      strerror(errno));
+    fclose(from);
+    return result;
+}
+
+/* For a kept folder: how to draw again after changing something. */
+static int write_redraw(struct plot *plot, struct rps_error *err)
+{
+    const struct plot_format *format = plot->format;
+    int terminal = format->tail == NULL;
+    FILE *file = create_in_folder(plot, "redraw.sh", 0777);
+
+    if (file) {
+        fprintf(file,
+                "#!/bin/sh\n"
+                "# Draws this folder's figure again, after a change to %s or the data.\n"
+                "cd \"$(dirname \"$0\")\" || exit\n"
+                "gnuplot -d -c %s %s%s%s\n",
+                format->script, format->script, format->name, terminal ? "" : " > figure",
+                terminal ? "" : format->ending);
+        if (fclose(file) == 0)
+            return 0;
+    }
+    return rps_error_set(err, RPS_FAILED, "redraw.sh cannot be written into %s: %s", plot->folder,
+                         strerror(errno));
+}
+
+/* --- gnuplot --------------------------------------------------------------------------------- */
+
+static int spawn(struct plot *plot, pid_t *ret_pid)
+{
+    char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char[]){"-c"}, NULL, NULL, NULL};
+    posix_spawn_file_actions_t actions;
+    char script[32], name[16];
+    int error;
+
+    snprintf(script, sizeof(script), "%s", plot->format->script);
+    snprintf(name, sizeof(name), "%s", plot->format->name);
+    argv[3] = script;
+    argv[4] = name;
+    error = posix_spawn_file_actions_init(&actions);
+    if (error)
+        return error;
+    if ((error = posix_spawn_file_actions_addfchdir_np(&actions, plot->folder_fd)) == 0 &&
+        (error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)) == 0 &&
+        (error = posix_spawn_file_actions_adddup2(&actions, plot->drawing_fd, 1)) == 0 &&
+        (error = posix_spawn_file_actions_addopen(&actions, 2, PLOT_LOG,
+                                                  O_WRONLY | O_CREAT | O_TRUNC, 0666)) == 0)
+        error = posix_spawnp(ret_pid, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* First line that says something of what gnuplot said. */
+static void read_log(struct plot *plot, char *ret, size_t size)
+{
+    int fd = openat(plot->folder_fd, PLOT_LOG, O_RDONLY | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    char line[512];
+
+    snprintf(ret, size, "it gave no reason");
+    while (file && fgets(line, sizeof(line), file)) {
+        char *text = line + strspn(line, " \t^\n");
+
+        text[strcspn(text, "\n")] = '\0';
+        /* gnuplot quotes the line of the script, then points at it, then says what is wrong. */
+        if (text[0] && (strstr(text, "line ") || strstr(text, "rror")))
+            snprintf(ret, size, "%s", text);
+    }
+    if (file)
+        fclose(file);
+    else if (fd >= 0)
+        close(fd);
+}
+
+/* Does the drawing end as a whole picture does? */
+static int is_whole(struct plot *plot)
+{
+    char tail[64];
+    off_t size = lseek(plot->drawing_fd, 0, SEEK_END);
+    off_t from = size > (off_t)sizeof(tail) ? size - (off_t)sizeof(tail) : 0;
+    ssize_t got = size > 0 ? pread(plot->drawing_fd, tail, sizeof(tail), from) : -1;
+
+    if (got <= 0)
+        return 0;
+    return !plot->format->tail ||
+           memmem(tail, (size_t)got, plot->format->tail, plot->format->tail_size) != NULL;
+}
+
+static int run_gnuplot(struct plot *plot, struct rps_error *err)
+{
+    char said[600];
+    pid_t pid;
+    int status, error = spawn(plot, &pid);
+
+    if (error == ENOENT)
+        return rps_error_set(err, RPS_FAILED,
+                             "gnuplot was not found: install it (on Debian: apt-get install "
+                             "gnuplot-nox), or use `rpistat export` and another program");
+    if (error)
+        return rps_error_set(err, RPS_FAILED, "gnuplot could not be started: %s", strerror(error));
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return rps_error_set(err, RPS_FAILED, "gnuplot could not be waited for: %s",
+                                 strerror(errno));
+    }
+    if (WIFSIGNALED(status))
+        return rps_error_set(err, RPS_FAILED, "gnuplot was ended by signal %d; nothing was drawn",
+                             WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0 || !is_whole(plot)) {
+        read_log(plot, said, sizeof(said));
+        return rps_error_set(err, RPS_FAILED, "gnuplot could not draw the run: %s", said);
+    }
+    return 0;
+}
+
+/* --- the finished drawing -------------------------------------------------------------------- */
+
+/* Copy the characters to standard output, without form feeds and blanks at line ends. */
+static int print_drawing(struct plot *plot, struct rps_error *err)
+{
+    FILE *file = fdopen(dup(plot->drawing_fd), "r");
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    int blank = 1;
+
+    if (!file)
+        return rps_error_set(err, RPS_FAILED, "the drawing cannot be read: %s", strerror(errno));
+    rewind(file);
+    while ((length = getline(&line, &room, file)) >= 0) {
+        char *text = line + strspn(line, "\f");
+
+        while (length > 0 && strchr(" \n", line[length - 1]))
+            line[--length] = '\0';
+        blank = blank && !text[0];
+        if (!blank)
+            printf("%s\n", text);
+    }
+    if (plot->options->colour)
+        printf("\033[0m");
+    free(line);
+    fclose(file);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return rps_error_set(err, RPS_FAILED, "the drawing could not be written: %s",
+                             strerror(errno));
+    return 0;
+}
+
+static int finish(struct plot *plot, struct rps_error *err)
+{
+    if (!plot->drawing[0])
+        return print_drawing(plot, err);
+    if (rename(plot->drawing, plot->options->output) < 0)
+        return rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->options->output,
+                             strerror(errno));
+    plot->drawing[0] = '\0';
+    return 0;
+}
+
+static void plot_close(struct plot *plot)
+{
+    if (plot->drawing_fd >= 0)
+        close(plot->drawing_fd);
+    if (plot->drawing[0])
+        unlink(plot->drawing);
+    if (plot->folder_made && plot->folder_fd >= 0)
+        remove_folder(plot);
+    else if (plot->folder_fd >= 0)
+        unlinkat(plot->folder_fd, PLOT_LOG, 0);
+    if (plot->folder_fd >= 0)
+        close(plot->folder_fd);
+    rps_figure_free(&plot->figure);
+}
+
+int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
+                  struct rps_error *err)
+{
+    struct plot plot = {.options = options, .folder_fd = -1, .drawing_fd = -1};
+    int result = RPS_FAILED;
+
+    plot.format = format_of(options);
+    if (!plot.format)
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: the ending must be .png, .svg or .pdf (or the whole name - for "
+                             "a drawing in the terminal)",
+                             options->output);
+    if (rps_figure_read(&plot.figure, reader, run_id, options, !plot.format->tail, err) == 0 &&
+        open_drawing(&plot, err) == 0 && open_folder(&plot, err) == 0 &&
+        rps_figure_write(&plot.figure, plot.folder_fd, err) == 0 && copy_script(&plot, err) == 0 &&
+        (!options->keep || write_redraw(&plot, err) == 0) && run_gnuplot(&plot, err) == 0)
+        result = finish(&plot, err);
+    plot_close(&plot);
+    return result;
+}

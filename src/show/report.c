@@ -1,0 +1,208 @@
+/*
+ * The text report: the layout and labels of 2013, which people parse, around what is known today.
+ * This file reads the run and prints what stands above the blocks.
+ *
+ * Everything is read from the store before anything is printed, so that the reader's locale is in
+ * force around the printing only.
+ */
+#include "rpistat/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report_parts.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+/* --- the head -------------------------------------------------------------------------------- */
+
+static void print_head(struct rps_report *report)
+{
+    static const char stars[] = "***************************************************************\n";
+    time_t start = (time_t)(report->run.start_realtime_ns / RPS_NS_PER_S);
+    char command[4096], date[64];
+    struct tm local;
+
+    rps_text_command(command, sizeof(command), report->run.argc, report->run.argv);
+    fputs(stars, report->out);
+    fprintf(report->out, "rpistat: %s\n", command);
+    if (localtime_r(&start, &local) &&
+        strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &local) > 0)
+        fprintf(report->out, "%s\n", date);
+    fputs(stars, report->out);
+}
+
+static void print_system(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    char text[RPS_RUN_TEXT_SIZE + RPS_NAME_SIZE];
+
+    fprintf(report->out, "\nSystem information\n");
+    if (run->cpu_count > 0)
+        fprintf(report->out, "  %-*s%d\n", RPS_REPORT_SYSTEM_WIDTH,
+                "Number of processors:", run->cpu_count);
+    rps_report_field(report, "Processor", run->cpu_model);
+    rps_report_field(report, "Host", run->host);
+    rps_report_field(report, "Kernel", run->kernel);
+    if (run->counter_count > 0)
+        snprintf(text, sizeof(text), "%s, %d counter%s beside the clock event", run->pmu,
+                 run->counter_count, run->counter_count == 1 ? "" : "s");
+    else
+        snprintf(text, sizeof(text), "%s", run->pmu);
+    rps_report_field(report, "Counters", text);
+    if (strcmp(rps_report_clock_label(report), "Cycles") != 0) {
+        snprintf(text, sizeof(text), "%s (%s)", rps_report_clock_label(report),
+                 rps_report_clock_unit(report)[0] ? rps_report_clock_unit(report) : "cycles");
+        rps_report_field(report, "Clock event", text);
+    }
+}
+
+static void print_state(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+
+    if (run->state == RPS_RUN_RECORDING)
+        rps_report_field(report, "State", "recording: the figures are those so far");
+    else if (run->state == RPS_RUN_INTERRUPTED)
+        rps_report_field(report, "State",
+                         "interrupted: the recorder was stopped; the periods it kept are good");
+    rps_report_field(report, "Recording ended", run->end_reason);
+    if (run->exit_signal > 0)
+        fprintf(report->out, "  %-*s%d (%s)\n", RPS_REPORT_SYSTEM_WIDTH,
+                "Ended by signal:", run->exit_signal, strsignal(run->exit_signal));
+    else if (run->exit_status >= 0)
+        fprintf(report->out, "  %-*s%d\n", RPS_REPORT_SYSTEM_WIDTH,
+                "Exit status:", run->exit_status);
+}
+
+static void print_own_cost(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+
+    if (run->recorder_cpu_ns <= 0)
+        return;
+    fprintf(report->out, "  %-*s%.3f s", RPS_REPORT_SYSTEM_WIDTH,
+            "Recorder's CPU time:", (double)run->recorder_cpu_ns / RPS_NS_PER_S);
+    if (run->elapsed_ns > 0)
+        fprintf(report->out, " (%.3f %% of the elapsed time)",
+                100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns);
+    fputc('\n', report->out);
+}
+
+static void print_part(struct rps_report *report)
+{
+    char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
+
+    if (report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX)
+        return;
+    rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
+    rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
+    fprintf(report->out, "  %-*s%s to %s\n", RPS_REPORT_SYSTEM_WIDTH, "Part reported:", from, to);
+}
+
+static void print_run(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    fprintf(report->out, "\nRun\n");
+    fprintf(report->out, "  %-*s%lld\n", RPS_REPORT_SYSTEM_WIDTH,
+            "Number:", (long long)run->run_id);
+    rps_report_field(report, "Label", run->label);
+    for (int i = 0; i < run->tag_count; i++) {
+        rps_report_label(report, i == 0 ? "Tags" : "    ", RPS_REPORT_SYSTEM_WIDTH);
+        rps_text_print(report->out, run->tag[i].key);
+        fputs(" = ", report->out);
+        rps_text_print(report->out, run->tag[i].value);
+        fputc('\n', report->out);
+    }
+    if (run->elapsed_ns >= 0)
+        rps_report_field(report, "Elapsed time",
+                         rps_text_duration(text, sizeof(text), run->elapsed_ns));
+    print_part(report);
+    if (run->period_ns > 0)
+        rps_report_field(report, "Measurement period",
+                         rps_text_duration(text, sizeof(text), run->period_ns));
+    print_state(report);
+    print_own_cost(report);
+}
+
+/* --- putting it together --------------------------------------------------------------------- */
+
+static int read_periods(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
+                        struct rps_error *err)
+{
+    struct rps_cursor *cursor = NULL;
+    struct rps_period period;
+    int got;
+
+    if (rps_cursor_open(&cursor, reader, run_id, report->options->from_ns, report->options->to_ns,
+                        err) < 0)
+        return RPS_FAILED;
+    while ((got = rps_cursor_next(cursor, &period, err)) > 0)
+        rps_tally_add(&report->tally, &period);
+    rps_cursor_close(cursor);
+    return got;
+}
+
+static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
+                       struct rps_error *err)
+{
+    if (rps_reader_run(reader, run_id, &report->run, err) < 0 ||
+        rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
+        rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
+        rps_tally_init(&report->tally, report->plan, err) < 0 ||
+        read_periods(report, reader, run_id, err) < 0)
+        return RPS_FAILED;
+    report->operand =
+        calloc((size_t)rps_plan_operand_count(report->plan), sizeof(*report->operand));
+    if (!report->operand)
+        return rps_error_memory(err);
+    rps_tally_operands(&report->tally, report->plan, report->operand);
+    return 0;
+}
+
+static int report_print(struct rps_report *report, struct rps_error *err)
+{
+    print_head(report);
+    print_system(report);
+    print_run(report);
+    if (rps_report_print_events(report, err) < 0)
+        return RPS_FAILED;
+    rps_report_print_remarks(report);
+    if (fflush(report->out) != 0 || ferror(report->out))
+        return rps_error_set(err, RPS_FAILED, "the report could not be written: %s",
+                             strerror(errno));
+    return 0;
+}
+
+int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
+                     const struct rps_report_options *options, struct rps_error *err)
+{
+    struct rps_report report = {.out = out, .options = options};
+    locale_t c_locale = (locale_t)0, before;
+    int result = RPS_FAILED;
+
+    rps_run_init(&report.run);
+    if (report_read(&report, reader, run_id, err) < 0)
+        goto done;
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c_locale) {
+        rps_error_memory(err);
+        goto done;
+    }
+    before = uselocale(options->locale ? options->locale : c_locale);
+    result = report_print(&report, err);
+    uselocale(before);
+done:
+    if (c_locale)
+        freelocale(c_locale);
+    free(report.operand);
+    rps_notes_free(&report.gaps);
+    rps_tally_free(&report.tally);
+    rps_plan_free(report.plan);
+    rps_run_free(&report.run);
+    return result;
+}

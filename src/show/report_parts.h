@@ -1,0 +1,62 @@
+/*
+ * What the parts of the text report share: the report being written, and how its lines are laid
+ * out.
+ */
+#ifndef RPISTAT_SHOW_REPORT_PARTS_H
+#define RPISTAT_SHOW_REPORT_PARTS_H
+
+#include "rpistat/report.h"
+#include "rpistat/tally.h"
+
+#define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
+#define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */
+#define RPS_REPORT_TEXT_WIDTH   78
+#define RPS_REPORT_NUMBER_SIZE  80 /* room for one number in any locale */
+
+struct rps_report {
+    FILE *out;
+    const struct rps_report_options *options;
+    struct rps_run run;
+    struct rps_plan *plan;
+    struct rps_tally tally;
+    struct rps_notes gaps;
+    double *operand; /* of the plan's formulas */
+    int titled;      /* the title of the remarks is printed */
+};
+
+/* --- lines (report_lines.c); their writes fail silently, the stream remembers ---------------- */
+
+/* A number with the locale's separators in a buffer of RPS_REPORT_NUMBER_SIZE; returns it. */
+char *rps_report_count(char *ret, uint64_t count);
+char *rps_report_figure(char *ret, int decimals, double figure);
+
+/* "  Label:    " to `width`, with at least one blank behind the colon. */
+void rps_report_label(struct rps_report *report, const char *label, int width);
+
+/* A line of a label and a text; none when the text is "". */
+void rps_report_field(struct rps_report *report, const char *label, const char *text);
+
+/* A text of words, wrapped: the first line behind `indent` blanks, the others two further in. */
+void rps_report_wrapped(struct rps_report *report, const char *text, int indent);
+
+/* Label of the clock event; its unit when it does not count cycles, else "". */
+const char *rps_report_clock_label(const struct rps_report *report);
+const char *rps_report_clock_unit(const struct rps_report *report);
+
+/* What is to be done with one event of a family; `context` is the caller's. */
+typedef void rps_report_event(struct rps_report *report, const struct rps_event *event, int set,
+                              int slot, void *context);
+
+/* Call each for the events of a family, or of all families when it is NULL. */
+void rps_report_each(struct rps_report *report, const char *family, rps_report_event *each,
+                     void *context);
+
+/* --- parts ----------------------------------------------------------------------------------- */
+
+/* "Performance events": the blocks of all families (report_blocks.c). */
+int rps_report_print_events(struct rps_report *report, struct rps_error *err);
+
+/* What the reader must know to trust the figures, if anything (report_remarks.c). */
+void rps_report_print_remarks(struct rps_report *report);
+
+#endif

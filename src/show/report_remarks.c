@@ -1,0 +1,158 @@
+/*
+ * The remarks of the report: what was not counted, not recorded, or counted only in part. There are
+ * none when there is nothing to say.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "report_parts.h"
+#include "rpistat/text.h"
+
+/* A set on counters for less than this share of its time is worth a word. */
+#define REMARK_COVERAGE 0.98
+
+static void print_remark(struct rps_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void print_remark(struct rps_report *report, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+
+    if (!report->titled)
+        fprintf(report->out, "\nRemarks\n");
+    report->titled = 1;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    rps_report_wrapped(report, text, 2);
+}
+
+static void remark_not_counted(struct rps_report *report, const struct rps_event *event, int set,
+                               int slot, void *context)
+{
+    const char *reason = event->reason;
+    size_t length;
+
+    (void)context;
+    if (event->state == RPS_EVENT_MEASURED && !isnan(rps_tally_estimate(&report->tally, set, slot)))
+        return;
+    if (!reason[0] && event->state == RPS_EVENT_NOT_PERMITTED)
+        reason = "this user may not count it";
+    else if (!reason[0] && event->state == RPS_EVENT_UNSUPPORTED)
+        reason = "this machine does not have it";
+    else if (!reason[0])
+        reason = report->tally.set[set].periods > 0
+                     ? "it was never on a counter while the workload ran"
+                     : "the run ended before its turn came";
+    length = strlen(reason);
+    length -= length > 0 && reason[length - 1] == '.';
+    print_remark(report, "Not counted: %s: %.*s.", event->label, (int)length, reason);
+}
+
+struct name_list {
+    char text[1024];
+    int count;
+};
+
+static void list_user_only(struct rps_report *report, const struct rps_event *event, int set,
+                           int slot, void *context)
+{
+    struct name_list *list = context;
+    size_t used = strlen(list->text);
+
+    (void)report;
+    (void)set;
+    (void)slot;
+    if (event->state != RPS_EVENT_MEASURED || strcmp(event->modifiers, "u") != 0)
+        return;
+    snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "",
+             event->label);
+    list->count++;
+}
+
+static void remark_user_only(struct rps_report *report)
+{
+    struct name_list list = {"", 0};
+
+    if (strcmp(report->plan->clock.modifiers, "u") == 0)
+        list_user_only(report, &report->plan->clock, 0, 0, &list);
+    rps_report_each(report, NULL, list_user_only, &list);
+    if (list.count > 0)
+        print_remark(report,
+                     "Counted without the kernel (:u): %s. To count the kernel too, lower "
+                     "/proc/sys/kernel/perf_event_paranoid to 1 or give rpistat CAP_PERFMON.",
+                     list.text);
+}
+
+/* The switch between sets takes its part of every set's time; the rest was somebody else's. */
+static void remark_coverage(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    double switching =
+        tally->length_ns > 0 ? (double)tally->switch_ns / (double)tally->length_ns : 0;
+
+    for (int i = 0; i < report->plan->set_count; i++) {
+        double coverage = rps_tally_coverage(tally, i);
+        const char *why;
+
+        if (!(coverage < REMARK_COVERAGE) || tally->set[i].running_ns == 0)
+            continue;
+        why = 1 - coverage <= switching + (1 - REMARK_COVERAGE)
+                  ? "the rest went into switching event sets; a longer period lowers that"
+                  : "the PMU was shared with another program or the NMI watchdog";
+        print_remark(report,
+                     "Set %s was on counters for %.1f %% of its time: %s. Its estimates "
+                     "are scaled for that.",
+                     report->plan->set[i].name, 100 * coverage, why);
+    }
+}
+
+static void remark_gaps(struct rps_report *report)
+{
+    int64_t from_ns = report->options->from_ns, to_ns = report->options->to_ns;
+
+    for (size_t i = 0; i < report->gaps.count; i++) {
+        const struct rps_note *gap = &report->gaps.note[i];
+        char start[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+
+        if (gap->start_ns >= to_ns || gap->start_ns + gap->length_ns <= from_ns)
+            continue;
+        print_remark(report, "Not recorded: %s from %s on: %s.",
+                     rps_text_duration(length, sizeof(length), gap->length_ns),
+                     rps_text_clock(start, sizeof(start), gap->start_ns, 3),
+                     gap->text ? gap->text : "");
+    }
+}
+
+static void remark_fitting(struct rps_report *report)
+{
+    const char *line = report->run.fitting;
+
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+
+        if (length > 0)
+            print_remark(report, "%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void rps_report_print_remarks(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    char number[RPS_REPORT_NUMBER_SIZE];
+
+    rps_report_each(report, NULL, remark_not_counted, NULL);
+    remark_user_only(report);
+    remark_coverage(report);
+    remark_gaps(report);
+    if (tally->missed > 0)
+        print_remark(report,
+                     "rpistat woke up late: %s timer %s passed meanwhile, and as many "
+                     "periods became part of longer ones.",
+                     rps_report_count(number, tally->missed),
+                     tally->missed == 1 ? "expiry" : "expiries");
+    remark_fitting(report);
+}

@@ -1,0 +1,404 @@
+/* Binning: rotations to points, ratios of sums, bands, gaps, the cycle axis. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rpistat/bins.h"
+
+#define PERIOD_NS INT64_C(100000000)
+
+/* `sets` sets with an event each, e0 ..., and two metrics: "cpi" = clock / e0, "rate" = e0 /
+ * seconds. */
+static struct rps_plan *make_plan(int sets)
+{
+    struct rps_plan *plan = rps_plan_new();
+
+    assert_non_null(plan);
+    for (int n = 0; n < sets; n++) {
+        struct rps_event_set *set = rps_plan_add_set(plan);
+
+        assert_non_null(set);
+        set->event_count = 1;
+        set->event[0].name[0] = 'e';
+        set->event[0].name[1] = (char)('0' + n);
+    }
+    for (int m = 0; m < 2; m++) {
+        struct rps_metric *metric = rps_plan_add_metric(plan);
+
+        assert_non_null(metric);
+        strcpy(metric->name, m ? "rate" : "cpi");
+        strcpy(metric->formula_text, m ? "e0 / seconds" : "clock / e0");
+    }
+    assert_int_equal(rps_plan_compile(plan, NULL), 0);
+    return plan;
+}
+
+/* A source of periods, each one behind the other. */
+struct source {
+    struct rps_plan *plan;
+    struct rps_bins *bins;
+    uint64_t number, cycle;
+    int64_t time_ns;
+};
+
+static void feed(struct source *source, int64_t length_ns, uint64_t cycles, uint64_t count)
+{
+    struct rps_period period = {
+        .cpu = RPS_CPU_ALL,
+        .set_no = (uint32_t)(source->number % (uint64_t)source->plan->set_count),
+        .period = source->number,
+        .cycle = source->cycle + cycles,
+        .cycles = cycles,
+        .start_ns = source->time_ns,
+        .length_ns = length_ns,
+        .enabled_ns = cycles ? (uint64_t)length_ns : 0,
+        .running_ns = cycles ? (uint64_t)length_ns : 0,
+        .counted = 1,
+        .count = {count},
+    };
+
+    rps_bins_add(source->bins, &period);
+    source->number++;
+    source->cycle += cycles;
+    source->time_ns += length_ns;
+}
+
+static struct source begin(int sets, enum rps_axis axis, double to, size_t count)
+{
+    struct source source = {0};
+
+    source.plan = make_plan(sets);
+    assert_int_equal(rps_bins_new(&source.bins, source.plan, axis, 0, to, count, NULL), 0);
+    return source;
+}
+
+static struct rps_series series_of(struct source *source, int metric)
+{
+    struct rps_series series;
+
+    assert_int_equal(rps_bins_series(source->bins, metric, &series, NULL), 0);
+    return series;
+}
+
+static void end(struct source *source)
+{
+    rps_bins_free(source->bins);
+    rps_plan_free(source->plan);
+}
+
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-9 * fmax(1, fabs(expected))))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
+static void test_few_rotations(void **state)
+{
+    struct source source = begin(2, RPS_AXIS_TIME, 0.6, 100);
+    struct rps_series series;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        feed(&source, PERIOD_NS, 1000, (uint64_t)(100 * (1 + i / 2)));
+    series = series_of(&source, 0);
+    assert_int_equal(series.count, 3);
+    for (int i = 0; i < 3; i++) {
+        /* The event was on for one period of two: its estimate is twice the count. */
+        assert_near(series.position[i], 0.1 + 0.2 * i);
+        assert_near(series.value[i], 2000.0 / (200 * (1 + i)));
+        assert_near(series.min[i], series.value[i]);
+        assert_near(series.max[i], series.value[i]);
+    }
+    rps_series_free(&series);
+    end(&source);
+}
+
+static void test_empty(void **state)
+{
+    struct source source = begin(2, RPS_AXIS_TIME, 1, 10);
+    struct rps_series series = series_of(&source, 0);
+
+    (void)state;
+    assert_int_equal(series.count, 0);
+    rps_series_free(&series);
+    end(&source);
+}
+
+/* A bin is a ratio of sums, its band goes to the extremes of its rotations. */
+static void test_ratio_of_sums(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 0.4, 2);
+    struct rps_series series;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000, 100);  /* 10 */
+    feed(&source, PERIOD_NS, 3000, 1000); /* 3 */
+    feed(&source, PERIOD_NS, 500, 500);   /* 1 */
+    feed(&source, PERIOD_NS, 500, 125);   /* 4 */
+    series = series_of(&source, 0);
+    assert_int_equal(series.count, 2);
+    assert_near(series.position[0], 0.1);
+    assert_near(series.position[1], 0.3);
+    assert_near(series.value[0], 4000.0 / 1100);
+    assert_near(series.min[0], 3);
+    assert_near(series.max[0], 10);
+    assert_near(series.value[1], 1000.0 / 625);
+    assert_near(series.min[1], 1);
+    assert_near(series.max[1], 4);
+    rps_series_free(&series);
+    end(&source);
+}
+
+static void check_spike(int at)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 1000, 50);
+    struct rps_series series;
+    int tall = 0, low = 0;
+
+    for (int i = 0; i < 10000; i++)
+        feed(&source, PERIOD_NS, 1000, i == at ? 10 : i == at + 3 ? 100000 : 1000);
+    series = series_of(&source, 0);
+    assert_int_equal(series.count, 50);
+    for (size_t i = 0; i < series.count; i++) {
+        assert_near(series.position[i], 10 + 20.0 * (double)i);
+        if (series.max[i] > 1) {
+            assert_near(series.max[i], 100);
+            tall++;
+        }
+        if (series.min[i] < 1) {
+            assert_near(series.min[i], 0.01);
+            low++;
+        }
+    }
+    assert_int_equal(tall, 1);
+    assert_int_equal(low, 1);
+    rps_series_free(&series);
+    end(&source);
+}
+
+/* Also when it came while every rotation was still a bin of its own. */
+static void test_spike_stays(void **state)
+{
+    (void)state;
+    check_spike(0);
+    check_spike(30);
+    check_spike(7777);
+    check_spike(9996);
+}
+
+/* What is in the bins is what was put in, whatever the numbers of rotations and of bins. */
+static void test_nothing_is_lost(void **state)
+{
+    (void)state;
+    for (int periods = 1; periods < 60; periods++) {
+        for (size_t room = 1; room < 20; room += 3) {
+            struct source source = begin(3, RPS_AXIS_TIME, periods * 0.1, room);
+            struct rps_series series;
+            double last = -1;
+
+            for (int i = 0; i < periods; i++)
+                feed(&source, PERIOD_NS, 1000, 500);
+            series = series_of(&source, 1);
+            assert_true(series.count >= 1 && series.count <= room);
+            for (size_t i = 0; i < series.count; i++) {
+                assert_true(series.position[i] > last);
+                last = series.position[i];
+                assert_near(series.value[i], 5000);
+            }
+            rps_series_free(&series);
+            end(&source);
+        }
+    }
+}
+
+static void test_gap(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 10, 100);
+    struct rps_series series;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000, 100);
+    source.time_ns += PERIOD_NS / 2; /* late, but not a gap */
+    feed(&source, PERIOD_NS, 1000, 100);
+    source.time_ns += 20 * PERIOD_NS;
+    source.number += 20;
+    feed(&source, PERIOD_NS, 1000, 100);
+    series = series_of(&source, 0);
+    assert_int_equal(series.count, 4);
+    assert_false(isnan(series.value[1]));
+    assert_true(isnan(series.value[2]) && isnan(series.min[2]) && isnan(series.max[2]));
+    assert_near(series.position[2], 0.25 + 1.0);
+    assert_false(isnan(series.value[3]));
+    rps_series_free(&series);
+    end(&source);
+}
+
+static void test_gap_in_grid(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 100, 10);
+    struct rps_series series;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        if (i == 300) {
+            source.time_ns += 400 * PERIOD_NS;
+            i += 400;
+        }
+        feed(&source, PERIOD_NS, 1000, 100);
+    }
+    series = series_of(&source, 0);
+    assert_int_equal(series.count, 7);
+    for (size_t i = 0; i < series.count; i++)
+        assert_true(isnan(series.value[i]) == (i == 3));
+    assert_near(series.position[3], 50);
+    rps_series_free(&series);
+    end(&source);
+}
+
+static void test_rotation_is_not_joined_across_gap(void **state)
+{
+    struct source source = begin(2, RPS_AXIS_TIME, 10, 100);
+    struct rps_series series;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000, 100);
+    source.time_ns += 50 * PERIOD_NS;
+    feed(&source, PERIOD_NS, 1000, 100); /* the same rotation's second set, much later */
+    series = series_of(&source, 1);
+    assert_int_equal(series.count, 3);
+    assert_near(series.value[0], 1000);
+    assert_true(isnan(series.value[1]) && isnan(series.value[2]));
+    rps_series_free(&series);
+    end(&source);
+}
+
+static void test_idle_is_not_known(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 0.3, 10);
+    struct rps_series cpi, rate;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000, 100);
+    feed(&source, PERIOD_NS, 0, 0);
+    feed(&source, PERIOD_NS, 1000, 100);
+    cpi = series_of(&source, 0);
+    rate = series_of(&source, 1);
+    assert_int_equal(cpi.count, 3);
+    assert_true(isnan(cpi.value[1]));
+    assert_near(rate.value[1], 0);
+    rps_series_free(&cpi);
+    rps_series_free(&rate);
+    end(&source);
+}
+
+static void test_cycle_axis(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_CYCLE, 3000, 10);
+    struct rps_series series;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000, 100);
+    for (int i = 0; i < 50; i++)
+        feed(&source, PERIOD_NS, 0, 0); /* asleep: the position stands still */
+    feed(&source, PERIOD_NS, 2000, 100);
+    series = series_of(&source, 0);
+    assert_int_equal(series.count, 2);
+    assert_near(series.position[0], 500);
+    assert_near(series.value[0], 10);
+    assert_near(series.position[1], 2000);
+    assert_near(series.value[1], 20);
+    rps_series_free(&series);
+    end(&source);
+}
+
+static void test_last_sliver(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 0.201, 10);
+    struct rps_series series;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000, 100);
+    feed(&source, PERIOD_NS, 1000, 100);
+    feed(&source, PERIOD_NS / 100, 1000, 900); /* a rate of a million a second, for 1 ms */
+    series = series_of(&source, 1);
+    assert_int_equal(series.count, 2);
+    assert_near(series.value[1], 1000 / 0.101);
+    assert_near(series.max[1], 1000 / 0.101);
+    assert_near(series.position[1], (0.1 + 0.201) / 2);
+    rps_series_free(&series);
+    end(&source);
+}
+
+/* A set that met next to nothing of the workload cannot carry a ratio to what another set met. */
+static void test_unsound_rotations(void **state)
+{
+    struct source source = begin(2, RPS_AXIS_TIME, 1, 100);
+    struct rps_series cpi, rate;
+
+    (void)state;
+    feed(&source, PERIOD_NS, 1000000, 500000);
+    feed(&source, PERIOD_NS, 1000000, 1);
+    feed(&source, PERIOD_NS, 100, 20); /* e0's period: nearly asleep */
+    feed(&source, PERIOD_NS, 1000000, 1);
+    feed(&source, PERIOD_NS, 1000000, 500000);
+    feed(&source, PERIOD_NS, 1000000, 1);
+    cpi = series_of(&source, 0);
+    rate = series_of(&source, 1);
+    assert_int_equal(cpi.count, 3);
+    assert_near(cpi.value[0], 2);
+    assert_true(isnan(cpi.value[1]) && isnan(cpi.max[1]));
+    assert_near(cpi.value[2], 2);
+    assert_true(isnan(rate.value[1]));
+    rps_series_free(&cpi);
+    rps_series_free(&rate);
+    end(&source);
+}
+
+/* A workload that ran for a moment: no ratio, but a rate over time. */
+static void test_hardly_ran(void **state)
+{
+    struct source source = begin(1, RPS_AXIS_TIME, 1, 100);
+    struct rps_period moment = {.length_ns = PERIOD_NS,
+                                .cycle = 5000,
+                                .cycles = 5000,
+                                .enabled_ns = 900000, /* of 100 ms */
+                                .running_ns = 900000,
+                                .counted = 1,
+                                .count = {50}};
+    struct rps_series cpi, rate;
+
+    (void)state;
+    rps_bins_add(source.bins, &moment);
+    cpi = series_of(&source, 0);
+    rate = series_of(&source, 1);
+    assert_true(isnan(cpi.value[0]));
+    assert_near(rate.value[0], 500);
+    rps_series_free(&cpi);
+    rps_series_free(&rate);
+    end(&source);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_rotations),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_ratio_of_sums),
+        cmocka_unit_test(test_spike_stays),
+        cmocka_unit_test(test_nothing_is_lost),
+        cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_gap_in_grid),
+        cmocka_unit_test(test_rotation_is_not_joined_across_gap),
+        cmocka_unit_test(test_idle_is_not_known),
+        cmocka_unit_test(test_cycle_axis),
+        cmocka_unit_test(test_last_sliver),
+        cmocka_unit_test(test_unsound_rotations),
+        cmocka_unit_test(test_hardly_ran),
+    };
+
+    return cmocka_run_group_tests_name("analyse/bins", tests, NULL, NULL);
+}
