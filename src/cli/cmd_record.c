@@ -145,6 +145,16 @@ static void show_fitting(const struct recording *r)
     snprintf(text, sizeof(text), "%s", r->run.fitting);
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         rps_output_message(line);
+    for (int n = 0; n < r->plan->set_count; n++) {
+        for (int slot = 0; slot < r->plan->set[n].event_count; slot++) {
+            const struct rps_event *event = &r->plan->set[n].event[slot];
+
+            if (event->state == RPS_EVENT_MEASURED)
+                continue;
+            snprintf(text, sizeof(text), "%s is not counted: %s", event->label, event->reason);
+            rps_output_message(text);
+        }
+    }
 }
 
 static void add_fitting_line(struct recording *r, const char *line)

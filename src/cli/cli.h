@@ -1,0 +1,187 @@
+/*
+ * The command line: what every command gets, and what it offers to the dispatcher.
+ *
+ * A command is one const row (struct rps_command) at the end of its cmd_*.c. main.c finds the row,
+ * has the options parsed (options.c), opens the store and the output (output.c), calls run(), and
+ * turns what it returns into an exit status. An option is one row of a table too, from which both
+ * getopt_long's array and the text of --help are made.
+ */
+#ifndef RPISTAT_CLI_H
+#define RPISTAT_CLI_H
+
+#include <locale.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "rpistat/error.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+/* Numbers of options without a short letter: the common ones, then each command's own. */
+enum rps_option_number {
+    RPS_OPTION_VERSION = 256,
+    RPS_OPTION_FROM,
+    RPS_OPTION_TO,
+    RPS_OPTION_OWN = 512,
+};
+
+struct rps_option {
+    const char *name;     /* long name without dashes; NULL ends a table */
+    int letter;           /* short letter, or a number from RPS_OPTION_OWN on: no short form */
+    const char *argument; /* name of the argument in the help; NULL: takes none */
+    const char *help;     /* one line, without a final stop */
+    const char *value;    /* default: given to option() before the command line is, and shown in
+                             the help; NULL: none */
+};
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+struct rps_cli;
+
+enum rps_command_input {
+    RPS_INPUT_NONE,  /* reads no store (record opens its own for writing) */
+    RPS_INPUT_STORE, /* the store of -i is opened */
+    RPS_INPUT_RUN,   /* and the run of -r found; --from and --to are taken */
+};
+
+enum rps_command_output {
+    RPS_OUTPUT_STREAM, /* cli->out is open: standard output, or the file of -o */
+    RPS_OUTPUT_PATH,   /* the command does what it likes with cli->output */
+};
+
+struct rps_command {
+    const char *name;
+    const char *summary;     /* one line for `rpistat --help` */
+    const char *usage;       /* what follows the name: "[OPTIONS] [NAME...]" */
+    const char *description; /* lines of the help, below the usage */
+    const char *examples;    /* lines of the help, at its end, each indented by two blanks */
+    enum rps_command_input input;
+    enum rps_command_output output;
+    const char *output_help;          /* help of -o */
+    const char *output_value;         /* default of -o; NULL: standard output */
+    int operand_max;                  /* arguments that are not options; -1: any number */
+    int runs_workload;                /* 1: options end at the first operand */
+    const struct rps_option *options; /* the command's own; NULL: none */
+    size_t settings_size;             /* of cli->settings, zeroed before the first option() */
+    /* One option of the command's own. Returns 0, or negative with cli->err. NULL: none. */
+    int (*option)(struct rps_cli *cli, int letter, const char *argument);
+    /* Look at the settings as a whole, before anything is opened. As option(). NULL: nothing. */
+    int (*check)(struct rps_cli *cli);
+    /* Do it. argv[0] is the first operand, argv[argc] is NULL. Returns the exit status, or negative
+     * (enum rps_error_code) with cli->err. */
+    int (*run)(struct rps_cli *cli, int argc, char **argv);
+};
+
+extern const struct rps_command rps_command_record;
+extern const struct rps_command rps_command_runs;
+extern const struct rps_command rps_command_report;
+extern const struct rps_command rps_command_plot;
+extern const struct rps_command rps_command_export;
+extern const struct rps_command rps_command_events;
+
+/* All commands in the order of the help; the last is NULL. */
+extern const struct rps_command *const rps_commands[];
+
+/* What a command knows of its call. Texts are argv's or constant: never freed. */
+struct rps_cli {
+    const struct rps_command *command;
+    int implicit;           /* 1: `rpistat ./workload`, no command was named */
+    int quiet;              /* -q: no notes, no status line; errors are still printed */
+    const char *output;     /* -o, or its default; NULL or "-": standard output */
+    const char *input;      /* -i */
+    const char *run_text;   /* -r; NULL: the last */
+    int64_t from_ns, to_ns; /* --from and --to; 0 and INT64_MAX when not given */
+    void *settings;         /* settings_size bytes, of the command's own type */
+    locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
+                        names no locale that is there. The process stays in the C locale */
+    struct rps_reader *reader; /* RPS_INPUT_STORE and RPS_INPUT_RUN */
+    int64_t run_id;            /* RPS_INPUT_RUN */
+    FILE *out;                 /* RPS_OUTPUT_STREAM */
+    struct rps_error err;      /* set by whoever returns a negative value */
+};
+
+/*
+ * Parse argv[1 ... argc), what follows the command's name in argv[0]. Fills cli; operands are moved
+ * to the end, *ret_operands is the index of the first. Returns 0; 1 when there is nothing more to
+ * do (help or version was printed); or negative with cli->err.
+ */
+int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_operands);
+
+/* Print the help of one command. */
+void rps_options_help(FILE *out, const struct rps_command *command);
+
+/* Print the help of rpistat itself. */
+void rps_options_help_all(FILE *out);
+
+/* --- recording: record_options.c parses what cmd_record.c does -------------------------------- */
+
+#define RPS_RECORD_TAG_MAX 64
+
+/* cli->settings of `record`. */
+struct rps_record_settings {
+    int64_t period_ns;   /* --period, 1 ms ... 1 h */
+    int64_t duration_ns; /* --duration; 0: until the workload ends */
+    const char *label;   /* --label, "" when not given; shorter than RPS_RUN_TEXT_SIZE */
+    int tag_count;
+    const char *tag[RPS_RECORD_TAG_MAX]; /* --tag: "KEY=VALUE", KEY not empty */
+    const char *sets;  /* --sets: a document's name or file; NULL: chosen by what can be counted */
+    const char *pmu;   /* --pmu: "auto", or a backend's name with what it needs behind a colon */
+    int no_merge;      /* --no-merge */
+    int64_t commit_ns; /* --commit */
+    int durability_full; /* --durability full */
+};
+
+/* Add the settings' tags to a run. */
+int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_run *run,
+                        struct rps_error *err);
+
+/* The run function of `record`, in cmd_record.c. argv is the workload; argc is 0 when none was
+ * given, which is right for a simulation only. */
+int rps_cmd_record(struct rps_cli *cli, int argc, char **argv);
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+/* A text file that appears whole or not at all where the file system can do that. */
+struct rps_output {
+    FILE *file;
+    char *path;  /* owned; NULL: standard output */
+    int unnamed; /* 1: has no name before it is closed */
+};
+
+/*
+ * Open `path` (NULL or "-": standard output) for writing. Devices and pipes are written as they
+ * are. Errors (RPS_FAILED): a missing folder, a folder in its place, no permission.
+ */
+int rps_output_open(struct rps_output *ret, const char *path, struct rps_error *err);
+
+/*
+ * Close it (standard output is only flushed); the file gets its name now. Returns RPS_FAILED when
+ * anything could not be written (a full disk), with an empty message when the reader of a pipe has
+ * gone away, which needs no words.
+ */
+int rps_output_close(struct rps_output *output, struct rps_error *err);
+
+/* Drop what was written; the earlier file of that name stays. Harmless after a close. */
+void rps_output_abandon(struct rps_output *output);
+
+/* RPS_USAGE when output (a path or NULL) is the very file input: it would be overwritten. */
+int rps_output_differs(const char *input, const char *output, struct rps_error *err);
+
+/* Occupy closed standard streams, so that no file opened later takes their place; the workload
+ * still finds them closed. */
+void rps_output_guard_streams(void);
+
+/* "rpistat: SENTENCE" on standard error, made printable. */
+void rps_output_message(const char *sentence);
+
+/* Columns and lines of the terminal (COLUMNS and LINES, else what the terminal says, else 80 x 24);
+ * 1 when standard output is one. Each may be NULL. */
+int rps_output_terminal(int *ret_columns, int *ret_lines);
+
+/* 1 when standard output may be coloured: a terminal that can, and no NO_COLOR. */
+int rps_output_colour(void);
+
+#endif

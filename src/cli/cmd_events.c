@@ -1,0 +1,471 @@
+/*
+ * `rpistat events`: what can be counted here. Every event is really tried with the backend that
+ * would count it; a table of what a processor should have would be wrong in virtual machines and
+ * containers.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "rpistat/plan.h"
+#include "rpistat/pmu.h"
+#include "rpistat/text.h"
+
+#define BACKEND_MAX    8
+#define TEXT_WIDTH     96 /* columns of explanations, unless the terminal has fewer */
+#define ENCODING_SIZE  128
+#define ENCODING_WIDTH 20
+
+enum {
+    OPTION_SETS = RPS_OPTION_OWN,
+    OPTION_PMU,
+    OPTION_EXPLAIN,
+};
+
+struct settings {
+    const char *sets; /* NULL: all documents that come with rpistat */
+    const char *pmu;
+    int explain;
+};
+
+static const struct rps_option options[] = {
+    {"sets", OPTION_SETS, "NAME", "only these event sets: a name, or a .ini file", NULL},
+    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
+    {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    if (letter == OPTION_SETS)
+        settings->sets = argument;
+    else if (letter == OPTION_PMU)
+        settings->pmu = argument;
+    else
+        settings->explain = 1;
+    return 0;
+}
+
+/* --- backends --------------------------------------------------------------------------------- */
+
+struct backend {
+    const struct rps_pmu *pmu;
+    void *self; /* NULL: cannot be used, err says why */
+    struct rps_error err;
+};
+
+/* The backends that are asked, best first. */
+struct machine {
+    int count;
+    struct backend backend[BACKEND_MAX];
+};
+
+static void machine_close(struct machine *machine)
+{
+    for (int i = 0; i < machine->count; i++) {
+        if (machine->backend[i].self != NULL)
+            machine->backend[i].pmu->close(machine->backend[i].self);
+    }
+    machine->count = 0;
+}
+
+static int machine_open(struct machine *machine, const char *choice, struct rps_error *err)
+{
+    char note[sizeof(err->message)];
+
+    machine->count = 0;
+    if (strcmp(choice, "auto") != 0) {
+        struct backend *backend = &machine->backend[0];
+        int result = rps_pmu_open(choice, &backend->pmu, &backend->self, note, sizeof(note), err);
+
+        machine->count = result == 0;
+        return result;
+    }
+    for (int i = 0; rps_pmus[i] != NULL && i < BACKEND_MAX; i++) {
+        struct backend *backend = &machine->backend[machine->count++];
+
+        memset(backend, 0, sizeof(*backend));
+        backend->pmu = rps_pmus[i];
+        if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
+            backend->self = NULL;
+    }
+    return 0;
+}
+
+/*
+ * The backend to try a document's events with: the one that records it when nothing else is asked
+ * for; for other documents the first that can be used. It may be one that cannot be used (self is
+ * NULL); NULL only when there is none at all.
+ */
+static struct backend *machine_backend(struct machine *machine, const struct rps_plan *plan)
+{
+    struct backend *first = NULL;
+
+    for (int i = 0; i < machine->count; i++) {
+        struct backend *backend = &machine->backend[i];
+
+        if (strcmp(backend->pmu->default_plan, plan->name) == 0)
+            return backend;
+        if (first == NULL || (first->self == NULL && backend->self != NULL))
+            first = backend;
+    }
+    return first;
+}
+
+/* Fill encoding and state of an event. Where the backend cannot be used only the name is looked up,
+ * and the state is that nothing counts it, for no reason of the event's own. */
+static int try_event(struct backend *backend, struct rps_event *event, struct rps_error *err)
+{
+    int result;
+
+    if (backend != NULL && backend->self != NULL)
+        return backend->pmu->try_event(backend->self, event, err);
+    result = rps_event_resolve(event, "/sys", err);
+    if (result == 0 && event->state == RPS_EVENT_MEASURED) {
+        event->state = RPS_EVENT_UNSUPPORTED;
+        event->reason[0] = '\0';
+    }
+    return result;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void print_text(const struct rps_cli *cli, int indent, const char *text)
+{
+    char printable[2 * RPS_EXPLAIN_SIZE];
+    int limit = TEXT_WIDTH, column = 0, columns;
+    const char *word;
+
+    if (cli->out == stdout && rps_output_terminal(&columns, NULL) && columns < limit)
+        limit = columns;
+    rps_text_printable(printable, sizeof(printable), text);
+    for (word = printable + strspn(printable, " "); *word != '\0'; word += strspn(word, " ")) {
+        int length = (int)strcspn(word, " ");
+
+        if (column > 0 && column + 1 + length > limit) {
+            fputc('\n', cli->out);
+            column = 0;
+        }
+        if (column == 0)
+            column = fprintf(cli->out, "%*s%.*s", indent, "", length, word);
+        else
+            column += fprintf(cli->out, " %.*s", length, word);
+        word += length;
+    }
+    if (column > 0)
+        fputc('\n', cli->out);
+}
+
+/* "hardware 0x1", "pmu 11 0x3c", with config1 and config2 where they are used. */
+static void format_encoding(char *ret, const struct rps_event *event)
+{
+    static const char *const type_name[] = {"hardware", "software", "tracepoint", "cache", "raw"};
+    char type[32];
+    int length;
+
+    if (event->type < sizeof(type_name) / sizeof(type_name[0]))
+        snprintf(type, sizeof(type), "%s", type_name[event->type]);
+    else
+        snprintf(type, sizeof(type), "pmu %" PRIu32, event->type);
+    length = snprintf(ret, ENCODING_SIZE, "%s 0x%" PRIx64, type, event->config);
+    if (event->config1 != 0 || event->config2 != 0)
+        snprintf(ret + length, ENCODING_SIZE - (size_t)length, ",0x%" PRIx64 ",0x%" PRIx64,
+                 event->config1, event->config2);
+}
+
+/* Text of a document, safe for a terminal, in a column. */
+static void print_cell(const struct rps_cli *cli, int width, const char *text)
+{
+    char printable[2 * RPS_SPEC_SIZE];
+
+    fprintf(cli->out, "%-*s  ", width, rps_text_printable(printable, sizeof(printable), text));
+}
+
+/* spec_width 0: without the column of what was asked for. */
+static void print_event(const struct rps_cli *cli, int name_width, int spec_width,
+                        const struct rps_event *event)
+{
+    char encoding[ENCODING_SIZE] = "-";
+
+    if (event->state == RPS_EVENT_MEASURED || event->type != 0 || event->config != 0)
+        format_encoding(encoding, event);
+    fputs("    ", cli->out);
+    print_cell(cli, name_width, event->name);
+    if (spec_width > 0)
+        print_cell(cli, spec_width, event->spec);
+    print_cell(cli, ENCODING_WIDTH, encoding);
+    fputs(event->state == RPS_EVENT_MEASURED ? "yes" : "no", cli->out);
+    if (event->state != RPS_EVENT_MEASURED && event->reason[0] != '\0') {
+        fputs(": ", cli->out);
+        rps_text_print(cli->out, event->reason);
+    } else if (event->state == RPS_EVENT_MEASURED && strcmp(event->modifiers, "u") == 0) {
+        fputs(", without the kernel", cli->out);
+    } else if (event->state == RPS_EVENT_MEASURED && strcmp(event->modifiers, "k") == 0) {
+        fputs(", only the kernel", cli->out);
+    }
+    fputc('\n', cli->out);
+}
+
+static void print_backends(const struct rps_cli *cli, const struct machine *machine)
+{
+    fputs("Counters\n", cli->out);
+    for (int i = 0; i < machine->count; i++) {
+        const struct backend *backend = &machine->backend[i];
+
+        fprintf(cli->out, "  %-10s  %-3s  %s\n", backend->pmu->name,
+                backend->self != NULL ? "yes" : "no", backend->pmu->summary);
+        if (backend->self == NULL)
+            print_text(cli, 19, backend->err.message);
+    }
+}
+
+static void print_metrics(const struct rps_cli *cli, const struct rps_plan *plan)
+{
+    fputs("  Figures derived from them\n", cli->out);
+    for (int m = 0; m < plan->metric_count; m++) {
+        const struct rps_metric *metric = &plan->metric[m];
+
+        fputs("    ", cli->out);
+        rps_text_print(cli->out, metric->label);
+        fputs(metric->unit[0] != '\0' ? ", " : "", cli->out);
+        rps_text_print(cli->out, metric->unit);
+        fputs(" = ", cli->out);
+        rps_text_print(cli->out, metric->formula_text);
+        fputc('\n', cli->out);
+        print_text(cli, 8, metric->explain);
+    }
+}
+
+/* --- documents -------------------------------------------------------------------------------- */
+
+static void widen(int *width, const char *text)
+{
+    int length = (int)strlen(text);
+
+    *width = length > *width ? length : *width;
+}
+
+/* How the sets would be counted: the clock event, the counters, what is merged or split. */
+static void print_fitting(const struct rps_cli *cli, const struct backend *backend,
+                          const char *plan_name)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_fitting fitting;
+    char text[RPS_NAME_SIZE * 2], count[32] = "", *save = NULL;
+
+    if (rps_plan_load(plan_name, &plan, NULL) == 0 &&
+        rps_pmu_prepare(backend->pmu, backend->self, plan, 1, &fitting, NULL) == 0) {
+        if (fitting.counter_count >= 0)
+            snprintf(count, sizeof(count), "%d at a time ", fitting.counter_count);
+        snprintf(text, sizeof(text), "Counted by %s, %sbeside %s", backend->pmu->name, count,
+                 plan->clock.label);
+        print_text(cli, 2, text);
+        for (char *line = strtok_r(fitting.text, "\n", &save); line != NULL;
+             line = strtok_r(NULL, "\n", &save))
+            print_text(cli, 4, line);
+    }
+    rps_plan_free(plan);
+}
+
+static int print_set(const struct rps_cli *cli, struct backend *backend, struct rps_event_set *set,
+                     const int *width, struct rps_error *err)
+{
+    const struct settings *settings = cli->settings;
+    int result = 0;
+
+    fputs("  Set ", cli->out);
+    rps_text_print(cli->out, set->name);
+    fputc('\n', cli->out);
+    if (settings->explain)
+        print_text(cli, 4, set->explain);
+    for (int s = 0; s < set->event_count && result == 0; s++) {
+        result = try_event(backend, &set->event[s], err);
+        if (result == 0)
+            print_event(cli, width[0], width[1], &set->event[s]);
+        if (result == 0 && settings->explain)
+            print_text(cli, 8, set->event[s].explain);
+    }
+    return result;
+}
+
+static int print_plan(const struct rps_cli *cli, struct machine *machine, const char *name,
+                      struct rps_plan *plan, struct rps_error *err)
+{
+    const struct settings *settings = cli->settings;
+    struct backend *backend = machine_backend(machine, plan);
+    int width[2] = {0, 0}, result = 0;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            widen(&width[0], plan->set[n].event[s].name);
+            widen(&width[1], plan->set[n].event[s].spec);
+        }
+    }
+    fputs("\nEvent sets ", cli->out);
+    rps_text_print(cli->out, plan->name);
+    fputs(": ", cli->out);
+    rps_text_print(cli->out, plan->title);
+    fputc('\n', cli->out);
+    print_text(cli, 2, plan->explain);
+    if (backend != NULL && backend->self != NULL)
+        print_fitting(cli, backend, name);
+    else
+        print_text(cli, 2, "Counted by nothing here:");
+    if (backend != NULL && backend->self == NULL)
+        print_text(cli, 4, backend->err.message);
+    for (int n = 0; n < plan->set_count && result == 0; n++)
+        result = print_set(cli, backend, &plan->set[n], width, err);
+    if (result == 0 && settings->explain)
+        print_metrics(cli, plan);
+    return result;
+}
+
+static int list_plan(struct rps_cli *cli, struct machine *machine, const char *name)
+{
+    struct rps_plan *plan = NULL;
+    int result = rps_plan_load(name, &plan, &cli->err);
+
+    if (result == 0)
+        result = print_plan(cli, machine, name, plan, &cli->err);
+    rps_plan_free(plan);
+    return result;
+}
+
+static int list_all(struct rps_cli *cli, struct machine *machine)
+{
+    const struct settings *settings = cli->settings;
+    const char *const *names = rps_plan_names();
+    int result = 0;
+
+    print_backends(cli, machine);
+    if (settings->sets != NULL)
+        return list_plan(cli, machine, settings->sets);
+    for (int i = 0; names[i] != NULL && result == 0; i++)
+        result = list_plan(cli, machine, names[i]);
+    return result;
+}
+
+/* --- single names ----------------------------------------------------------------------------- */
+
+/* The event that a document knows by this ID or role, if it has one. */
+static int find_in_plan(const char *plan_name, const char *name, struct rps_event *ret)
+{
+    const struct rps_event *event = NULL;
+    struct rps_plan *plan = NULL;
+
+    if (rps_plan_load(plan_name, &plan, NULL) < 0)
+        return 0;
+    event = rps_plan_role(plan, name, NULL, NULL);
+    for (int n = 0; n < plan->set_count && event == NULL; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            if (strcmp(plan->set[n].event[s].name, name) == 0)
+                event = &plan->set[n].event[s];
+        }
+    }
+    if (event != NULL)
+        *ret = *event;
+    rps_plan_free(plan);
+    return event != NULL;
+}
+
+/* Try one name with every backend until one counts it. RPS_USAGE when it is no event's name. */
+static int try_name(struct machine *machine, const char *name, struct rps_event *ret,
+                    struct rps_error *err)
+{
+    int known = 0, result = 0;
+
+    memset(ret, 0, sizeof(*ret));
+    for (int i = 0; i < machine->count && (!known || ret->state != RPS_EVENT_MEASURED); i++) {
+        struct backend *backend = &machine->backend[i];
+        struct rps_event tried = {.state = RPS_EVENT_UNSUPPORTED};
+
+        if (!find_in_plan(backend->pmu->default_plan, name, &tried))
+            snprintf(tried.spec, sizeof(tried.spec), "%s", name);
+        result = try_event(backend, &tried, err);
+        if (result < 0)
+            continue;
+        if (tried.state != RPS_EVENT_MEASURED && tried.reason[0] == '\0')
+            snprintf(tried.reason, sizeof(tried.reason), "%.*s", RPS_REASON_SIZE - 1,
+                     backend->err.message);
+        if (!known || tried.state == RPS_EVENT_MEASURED)
+            *ret = tried;
+        known = 1;
+    }
+    if (!known)
+        return result;
+    snprintf(ret->name, sizeof(ret->name), "%.*s", RPS_NAME_SIZE - 1, name);
+    return 0;
+}
+
+/* The events asked for. Returns the exit status: the worst of theirs. */
+static int list_names(struct rps_cli *cli, struct machine *machine, int count, char **name)
+{
+    struct rps_event *event = calloc((size_t)count, sizeof(*event));
+    int *result = calloc((size_t)count, sizeof(*result));
+    int width[2] = {0, 0}, differs = 0, status = 0;
+
+    if (event == NULL || result == NULL) {
+        status = rps_error_memory(&cli->err);
+        goto out;
+    }
+    for (int i = 0; i < count; i++) {
+        result[i] = try_name(machine, name[i], &event[i], &cli->err);
+        if (result[i] < 0) {
+            rps_output_message(cli->err.message);
+            status = 2;
+            continue;
+        }
+        differs |= strcmp(event[i].name, event[i].spec) != 0;
+        widen(&width[0], event[i].name);
+        widen(&width[1], event[i].spec);
+    }
+    width[1] = differs ? width[1] : 0;
+    for (int i = 0; i < count; i++) {
+        if (result[i] < 0)
+            continue;
+        print_event(cli, width[0], width[1], &event[i]);
+        print_text(cli, 8, event[i].explain);
+        if (event[i].state != RPS_EVENT_MEASURED && status == 0)
+            status = 1;
+    }
+out:
+    free(result);
+    free(event);
+    return status;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct settings *settings = cli->settings;
+    struct machine machine;
+    int result = machine_open(&machine, settings->pmu, &cli->err);
+
+    if (result < 0)
+        return result;
+    result = argc > 0 ? list_names(cli, &machine, argc, argv) : list_all(cli, &machine);
+    machine_close(&machine);
+    return result;
+}
+
+const struct rps_command rps_command_events = {
+    .name = "events",
+    .summary = "what can be counted on this machine",
+    .usage = "[OPTIONS] [NAME...]",
+    .description =
+        "List what can count, the event sets with their events, how each is encoded, and\n"
+        "whether it can be counted here; or only the events NAME. The exit status is 1\n"
+        "when one of these cannot be counted, and 2 when there is no such event.",
+    .examples = "  rpistat events --explain\n"
+                "  rpistat events instructions r00c0 sched:sched_switch",
+    .input = RPS_INPUT_NONE,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file to write",
+    .operand_max = -1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .run = run,
+};

@@ -1,0 +1,58 @@
+/* `rpistat report`: the text report of a run. */
+#include "cli.h"
+#include "rpistat/report.h"
+
+enum {
+    OPTION_EXPLAIN = RPS_OPTION_OWN,
+};
+
+struct settings {
+    int explain;
+};
+
+static const struct rps_option options[] = {
+    {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    (void)argument;
+    settings->explain = letter == OPTION_EXPLAIN;
+    return 0;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct settings *settings = cli->settings;
+    struct rps_report_options report = {
+        .from_ns = cli->from_ns,
+        .to_ns = cli->to_ns,
+        .locale = cli->locale,
+        .explain = settings->explain,
+    };
+
+    (void)argc;
+    (void)argv;
+    return rps_report_write(cli->out, cli->reader, cli->run_id, &report, &cli->err);
+}
+
+const struct rps_command rps_command_report = {
+    .name = "report",
+    .summary = "the text report of a run",
+    .usage = "[OPTIONS]",
+    .description =
+        "Write the text report of a run: what was counted, and the figures that follow.\n"
+        "Numbers are separated as the locale asks (LC_NUMERIC).",
+    .examples = "  rpistat report\n"
+                "  rpistat report -r last-1 --from 10s --to 1m30s -o part.txt",
+    .input = RPS_INPUT_RUN,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file to write",
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .run = run,
+};

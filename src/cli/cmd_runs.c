@@ -1,0 +1,262 @@
+/* `rpistat runs`: what a store holds, one line a run. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wchar.h>
+
+#include "cli.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define COLUMN_COUNT 8
+#define COLUMN_GAP   2
+#define COMMAND_MIN  20 /* columns the command gets however narrow the terminal is */
+#define LABEL_MAX    24 /* columns a label may take on a terminal */
+#define CELL_SIZE    1024
+
+static const struct {
+    const char *title;
+    int right; /* 1: numbers, aligned to the right */
+} columns[COLUMN_COUNT] = {
+    {"RUN", 1},     {"LABEL", 0},   {"START", 0},   {"STATE", 0},
+    {"ELAPSED", 1}, {"PERIODS", 1}, {"COUNTED", 0}, {"COMMAND", 0},
+};
+
+enum {
+    COLUMN_RUN,
+    COLUMN_LABEL,
+    COLUMN_START,
+    COLUMN_STATE,
+    COLUMN_ELAPSED,
+    COLUMN_PERIODS,
+    COLUMN_COUNTED,
+    COLUMN_COMMAND,
+};
+
+struct row {
+    char *cell[COLUMN_COUNT]; /* owned */
+};
+
+/*
+ * Bytes of text that take at most `limit` columns of a terminal, and in *ret_width how many they
+ * take. What the locale cannot read counts one column a byte.
+ */
+static size_t measure(const char *text, int limit, int *ret_width)
+{
+    size_t length = 0, size = strlen(text);
+    mbstate_t state;
+    int width = 0;
+
+    memset(&state, 0, sizeof(state));
+    while (length < size) {
+        wchar_t character;
+        size_t step = mbrtowc(&character, text + length, size - length, &state);
+        int taken = 1;
+
+        if (step == 0 || step > size - length) {
+            step = 1;
+            memset(&state, 0, sizeof(state));
+        } else {
+            taken = wcwidth(character) >= 0 ? wcwidth(character) : 1;
+        }
+        if (width + taken > limit)
+            break;
+        width += taken;
+        length += step;
+    }
+    *ret_width = width;
+    return length;
+}
+
+static int width_of(const char *text)
+{
+    int width;
+
+    measure(text, INT32_MAX, &width);
+    return width;
+}
+
+/* Cut text to `limit` columns, three dots at its end. */
+static void cut(char *text, int limit)
+{
+    int width;
+
+    if (width_of(text) > limit)
+        memcpy(text + measure(text, limit - 3, &width), "...", 4);
+}
+
+static const char *state_name(enum rps_run_state state)
+{
+    switch (state) {
+    case RPS_RUN_RECORDING:
+        return "recording";
+    case RPS_RUN_COMPLETE:
+        return "complete";
+    default:
+        return "interrupted";
+    }
+}
+
+static void format_start(char *ret, size_t size, int64_t realtime_ns)
+{
+    time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
+    struct tm local;
+
+    if (localtime_r(&seconds, &local) == NULL || strftime(ret, size, "%Y-%m-%d %H:%M", &local) == 0)
+        snprintf(ret, size, "?");
+}
+
+static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
+{
+    char text[COLUMN_COUNT][CELL_SIZE], counted[RPS_RUN_TEXT_SIZE];
+    struct rps_run_summary summary;
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
+    if (result == 0)
+        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
+    if (result == 0) {
+        snprintf(text[COLUMN_RUN], CELL_SIZE, "%" PRId64, run_id);
+        rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run.label[0] != '\0' ? run.label : "-");
+        format_start(text[COLUMN_START], CELL_SIZE, run.start_realtime_ns);
+        snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", state_name(run.state));
+        rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, summary.elapsed_ns);
+        snprintf(text[COLUMN_PERIODS], CELL_SIZE, "%" PRIu64, summary.periods);
+        snprintf(counted, sizeof(counted), "%s", run.pmu);
+        if (strcmp(run.pmu, summary.plan) != 0)
+            snprintf(counted, sizeof(counted), "%s %s", run.pmu, summary.plan);
+        rps_text_printable(text[COLUMN_COUNTED], CELL_SIZE, counted);
+        rps_text_command(text[COLUMN_COMMAND], CELL_SIZE, run.argc, run.argv);
+    }
+    for (int c = 0; c < COLUMN_COUNT && result == 0; c++) {
+        row->cell[c] = strdup(text[c]);
+        if (row->cell[c] == NULL)
+            result = rps_error_memory(&cli->err);
+    }
+    rps_run_free(&run);
+    return result;
+}
+
+/* A width of 0 leaves the column out. */
+static void print_row(FILE *out, const char *const *cell, const int *width)
+{
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        int padding = width[c] - width_of(cell[c]);
+
+        if (width[c] == 0)
+            continue;
+        if (columns[c].right)
+            fprintf(out, "%*s%s", padding, "", cell[c]);
+        else
+            fputs(cell[c], out);
+        if (c < COLUMN_COUNT - 1)
+            fprintf(out, "%*s", COLUMN_GAP + (columns[c].right ? 0 : padding), "");
+    }
+    fputc('\n', out);
+}
+
+/* Columns that are left for the command. */
+static int room(const int *width, int terminal_columns)
+{
+    int left = terminal_columns;
+
+    for (int c = 0; c < COLUMN_COMMAND; c++)
+        left -= width[c] > 0 ? width[c] + COLUMN_GAP : 0;
+    return left;
+}
+
+/* Make the table fit a terminal: cut long labels and commands, leave out what matters least. */
+static void fit_terminal(struct row *row, size_t count, int *width, int terminal_columns)
+{
+    static const int droppable[] = {COLUMN_COUNTED, COLUMN_PERIODS, COLUMN_ELAPSED};
+    int left;
+
+    width[COLUMN_LABEL] = width[COLUMN_LABEL] < LABEL_MAX ? width[COLUMN_LABEL] : LABEL_MAX;
+    for (size_t d = 0; d < sizeof(droppable) / sizeof(droppable[0]); d++) {
+        if (room(width, terminal_columns) < COMMAND_MIN)
+            width[droppable[d]] = 0;
+    }
+    left = room(width, terminal_columns);
+    for (size_t i = 0; i < count; i++) {
+        cut(row[i].cell[COLUMN_LABEL], width[COLUMN_LABEL]);
+        cut(row[i].cell[COLUMN_COMMAND], left > COMMAND_MIN ? left : COMMAND_MIN);
+    }
+}
+
+/* terminal_columns 0: as wide as it is. */
+static void print_table(FILE *out, struct row *row, size_t count, int terminal_columns)
+{
+    const char *title[COLUMN_COUNT];
+    int width[COLUMN_COUNT];
+
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        title[c] = columns[c].title;
+        width[c] = width_of(title[c]);
+        for (size_t i = 0; i < count; i++) {
+            int cell_width = width_of(row[i].cell[c]);
+
+            width[c] = cell_width > width[c] ? cell_width : width[c];
+        }
+    }
+    if (terminal_columns > 0)
+        fit_terminal(row, count, width, terminal_columns);
+    print_row(out, title, width);
+    for (size_t i = 0; i < count; i++)
+        print_row(out, (const char *const *)row[i].cell, width);
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    int64_t *run_id = NULL;
+    struct row *row = NULL;
+    size_t count = 0;
+    int terminal_columns, result;
+
+    (void)argc;
+    (void)argv;
+    result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    if (result < 0)
+        goto out;
+    if (count == 0) {
+        fputs("The store ", cli->out);
+        rps_text_print(cli->out, cli->input);
+        fputs(" holds no runs.\n", cli->out);
+        goto out;
+    }
+    row = calloc(count, sizeof(*row));
+    if (row == NULL) {
+        result = rps_error_memory(&cli->err);
+        goto out;
+    }
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = fill_row(&row[i], cli, run_id[i]);
+    if (result == 0) {
+        if (cli->out != stdout || !rps_output_terminal(&terminal_columns, NULL))
+            terminal_columns = 0;
+        print_table(cli->out, row, count, terminal_columns);
+    }
+out:
+    for (size_t i = 0; row != NULL && i < count; i++) {
+        for (int c = 0; c < COLUMN_COUNT; c++)
+            free(row[i].cell[c]);
+    }
+    free(row);
+    free(run_id);
+    return result;
+}
+
+const struct rps_command rps_command_runs = {
+    .name = "runs",
+    .summary = "what a store holds",
+    .usage = "[OPTIONS]",
+    .description = "List the runs of a store, with their start in local time.",
+    .examples = "  rpistat runs\n"
+                "  rpistat runs -i naive.data",
+    .input = RPS_INPUT_STORE,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file to write",
+    .run = run,
+};

@@ -1,0 +1,109 @@
+/*
+ * rpistat: finds the command, gives it what it needs, and says how it went.
+ *
+ * `rpistat ./program` is the form of 2013 and stays: whatever is not the name of a command is a
+ * recording.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+const struct rps_command *const rps_commands[] = {
+    &rps_command_record,
+    &rps_command_runs,
+    &rps_command_report,
+    &rps_command_plot,
+    &rps_command_export,
+    &rps_command_events,
+    NULL,
+};
+
+static const struct rps_command *find_command(const char *name)
+{
+    for (int i = 0; rps_commands[i] != NULL; i++) {
+        if (strcmp(rps_commands[i]->name, name) == 0)
+            return rps_commands[i];
+    }
+    return NULL;
+}
+
+/* Open what the command reads, and where it writes. */
+static int open_files(struct rps_cli *cli, struct rps_output *output)
+{
+    const struct rps_command *command = cli->command;
+    int result = 0;
+
+    if (command->input != RPS_INPUT_NONE)
+        result = rps_output_differs(cli->input, cli->output, &cli->err);
+    if (result == 0 && command->input != RPS_INPUT_NONE)
+        result = rps_reader_open(&cli->reader, cli->input, &cli->err);
+    if (result == 0 && command->input == RPS_INPUT_RUN)
+        result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
+    if (result == 0 && command->output == RPS_OUTPUT_STREAM)
+        result = rps_output_open(output, cli->output, &cli->err);
+    cli->out = output->file;
+    return result;
+}
+
+/* argv[0] is the command's name. Returns the exit status, or negative with cli->err. */
+static int run_command(struct rps_cli *cli, int argc, char **argv)
+{
+    struct rps_output output = {0};
+    int operand = 0, result;
+
+    cli->settings = calloc(1, cli->command->settings_size + 1);
+    if (cli->settings == NULL)
+        return rps_error_memory(&cli->err);
+    result = rps_options_parse(cli, argc, argv, &operand);
+    if (result != 0) {
+        result = result > 0 ? 0 : result;
+        goto out;
+    }
+    result = open_files(cli, &output);
+    if (result == 0)
+        result = cli->command->run(cli, argc - operand, argv + operand);
+    if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
+        result = RPS_FAILED;
+out:
+    rps_output_abandon(&output);
+    rps_reader_close(cli->reader);
+    free(cli->settings);
+    return result;
+}
+
+static int exit_status(int result)
+{
+    if (result == RPS_USAGE)
+        return 2;
+    if (result == RPS_CANNOT_EXEC || result == RPS_CANNOT_FIND)
+        return -result;
+    return result < 0 ? 1 : result;
+}
+
+int main(int argc, char **argv)
+{
+    struct rps_cli cli = {.to_ns = INT64_MAX};
+    struct rps_output standard = {.file = stdout};
+    int result;
+
+    rps_output_guard_streams();
+    setlocale(LC_CTYPE, "");
+    if (argc < 2) {
+        rps_options_help_all(stderr);
+        return 2;
+    }
+    cli.command = find_command(argv[1]);
+    cli.implicit = cli.command == NULL;
+    if (cli.implicit)
+        cli.command = &rps_command_record;
+    cli.locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
+    result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
+    if (cli.locale != (locale_t)0)
+        freelocale(cli.locale);
+    if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
+        result = RPS_FAILED;
+    if (result < 0 && cli.err.message[0] != '\0')
+        rps_output_message(cli.err.message);
+    return exit_status(result);
+}

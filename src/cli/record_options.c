@@ -1,0 +1,157 @@
+/*
+ * The options of `record`: everything the user may ask of a recording, checked before anything is
+ * started. What is done with it is in cmd_record.c.
+ */
+#include <string.h>
+
+#include "cli.h"
+#include "rpistat/clock.h"
+#include "rpistat/parse.h"
+
+#define HOUR_NS (3600 * RPS_NS_PER_S)
+#define YEAR_NS (366 * 24 * HOUR_NS)
+
+enum {
+    OPTION_PERIOD = RPS_OPTION_OWN,
+    OPTION_DURATION,
+    OPTION_LABEL,
+    OPTION_TAG,
+    OPTION_SETS,
+    OPTION_PMU,
+    OPTION_NO_MERGE,
+    OPTION_COMMIT,
+    OPTION_DURABILITY,
+};
+
+static const struct rps_option options[] = {
+    {"period", OPTION_PERIOD, "T", "measurement period, 1ms to 1h", "100ms"},
+    {"duration", OPTION_DURATION, "T", "stop recording after T; the workload goes on", NULL},
+    {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", ""},
+    {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
+    {"sets", OPTION_SETS, "NAME", "event sets: a name of 'rpistat events', or a .ini file", NULL},
+    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
+    {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
+    {"commit", OPTION_COMMIT, "T", "time between commits; 0: every period", "0"},
+    {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_label(struct rps_record_settings *settings, const char *text, struct rps_error *err)
+{
+    if (strlen(text) >= RPS_RUN_TEXT_SIZE)
+        return rps_error_set(err, RPS_USAGE, "--label: the text has %zu bytes; use at most %d",
+                             strlen(text), RPS_RUN_TEXT_SIZE - 1);
+    settings->label = text;
+    return 0;
+}
+
+static int add_tag(struct rps_record_settings *settings, const char *text, struct rps_error *err)
+{
+    const char *equals = strchr(text, '=');
+
+    if (equals == NULL || equals == text)
+        return rps_error_set(err, RPS_USAGE, "--tag: '%s' is not of the form KEY=VALUE", text);
+    if (settings->tag_count == RPS_RECORD_TAG_MAX)
+        return rps_error_set(err, RPS_USAGE, "--tag: a run can have %d tags; leave out '%s'",
+                             RPS_RECORD_TAG_MAX, text);
+    settings->tag[settings->tag_count++] = text;
+    return 0;
+}
+
+static int set_durability(struct rps_record_settings *settings, const char *text,
+                          struct rps_error *err)
+{
+    if (strcmp(text, "normal") != 0 && strcmp(text, "full") != 0)
+        return rps_error_set(err, RPS_USAGE, "--durability: '%s' is neither normal nor full", text);
+    settings->durability_full = strcmp(text, "full") == 0;
+    return 0;
+}
+
+/* An option whose argument must be some text. */
+static int set_text(const char **ret, const char *what, const char *text, struct rps_error *err)
+{
+    if (text[0] == '\0')
+        return rps_error_set(err, RPS_USAGE, "%s: the name is empty; leave the option out", what);
+    *ret = text;
+    return 0;
+}
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct rps_record_settings *settings = cli->settings;
+    struct rps_error *err = &cli->err;
+
+    switch (letter) {
+    case OPTION_PERIOD:
+        return rps_parse_duration_ns("--period", argument, RPS_NS_PER_MS, HOUR_NS,
+                                     &settings->period_ns, err);
+    case OPTION_DURATION:
+        return rps_parse_duration_ns("--duration", argument, RPS_NS_PER_MS, YEAR_NS,
+                                     &settings->duration_ns, err);
+    case OPTION_LABEL:
+        return set_label(settings, argument, err);
+    case OPTION_TAG:
+        return add_tag(settings, argument, err);
+    case OPTION_SETS:
+        return set_text(&settings->sets, "--sets", argument, err);
+    case OPTION_PMU:
+        return set_text(&settings->pmu, "--pmu", argument, err);
+    case OPTION_NO_MERGE:
+        settings->no_merge = 1;
+        return 0;
+    case OPTION_COMMIT:
+        return rps_parse_duration_ns("--commit", argument, 0, HOUR_NS, &settings->commit_ns, err);
+    default:
+        return set_durability(settings, argument, err);
+    }
+}
+
+static int check(struct rps_cli *cli)
+{
+    if (strcmp(cli->output, "-") == 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "-o -: a store must be a file; name one, and see 'rpistat export' for "
+                             "text");
+    return 0;
+}
+
+int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_run *run,
+                        struct rps_error *err)
+{
+    char key[RPS_RUN_TEXT_SIZE];
+
+    for (int i = 0; i < settings->tag_count; i++) {
+        const char *equals = strchr(settings->tag[i], '=');
+        size_t length = (size_t)(equals - settings->tag[i]);
+
+        if (length >= sizeof(key))
+            length = sizeof(key) - 1;
+        memcpy(key, settings->tag[i], length);
+        key[length] = '\0';
+        if (rps_run_add_tag(run, key, equals + 1) < 0)
+            return rps_error_memory(err);
+    }
+    return 0;
+}
+
+const struct rps_command rps_command_record = {
+    .name = "record",
+    .summary = "record a program; the word 'record' may be left out",
+    .usage = "[OPTIONS] [--] COMMAND [ARG...]",
+    .description = "Run COMMAND, count processor events period by period into a store, and write\n"
+                   "the report beside it, to rpistat.txt. The exit status is COMMAND's own.",
+    .examples = "  rpistat ./naive\n"
+                "  rpistat --period 10ms --label first -o naive.data ./naive\n"
+                "  rpistat -- plot          a program that is named like a command",
+    .input = RPS_INPUT_NONE,
+    .output = RPS_OUTPUT_PATH,
+    .output_help = "store to add the run to",
+    .output_value = RPS_STORE_DEFAULT_PATH,
+    .operand_max = -1,
+    .runs_workload = 1,
+    .options = options,
+    .settings_size = sizeof(struct rps_record_settings),
+    .option = set_option,
+    .check = check,
+    .run = rps_cmd_record,
+};

@@ -1,0 +1,152 @@
+"""Help, version and the manual page: they exist, and they agree."""
+import os
+import re
+
+import program
+from program import COMMANDS, Folder, call, expect, tap
+
+# An argument that each kind of option takes.
+SAMPLES = {
+    "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "AXIS": "cycles",
+    "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
+}
+NAMES = {"format": "long", "decimal": ",", "sets": "software", "pmu": "software"}
+
+
+def help_of(command):
+    return expect(call(command, "--help"), 0).stdout
+
+
+def options_of(text):
+    """{long name: (letter or None, argument or None)} of a help text."""
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r"  (?:-(\w), |    )--([\w-]+)(?: (\S+))?  ", line)
+        if match:
+            found[match.group(2)] = (match.group(1), match.group(3))
+    return found
+
+
+def manual():
+    """{section: options as options_of gives them}, of the manual page's source."""
+    path = os.path.join(tap.root(), "src", "cli", "rpistat.1.scd")
+    sections, section = {}, None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("# "):
+                section = sections.setdefault(line[2:].strip(), {})
+            elif line.startswith("*-"):
+                for part in line.strip().split(", *--" if line.startswith("*--") else "\n"):
+                    part = part if part.startswith("*") else "*--" + part
+                    match = re.match(r"(?:\*-(\w)\*, )?\*--([\w-]+)\*(?: (.+))?$", part)
+                    assert match, "cannot read: " + line
+                    argument = match.group(3) and match.group(3).replace("_", "")
+                    section[match.group(2)] = (match.group(1), argument)
+    return sections
+
+
+def test_help():
+    """each command's help goes to standard output, in 80 columns, with an example"""
+    for command in COMMANDS:
+        answer = expect(call(command, "--help"), 0)
+        assert not answer.stderr, answer.stderr
+        assert answer.stdout.startswith("Usage: rpistat " + command), answer.stdout
+        assert "\nExamples:\n  rpistat " in answer.stdout, answer.stdout
+        assert len(options_of(answer.stdout)) >= 4, answer.stdout
+        for line in answer.stdout.splitlines():
+            assert len(line) <= 80 and line == line.rstrip(), line
+        assert call(command, "-h").stdout == answer.stdout
+
+
+def test_help_aligned():
+    """the descriptions of the options stand in one column"""
+    for command in COMMANDS:
+        columns = {re.match(r"  (?:-\w, |    )--\S+(?: \S+)? +", line).end()
+                   for line in help_of(command).splitlines() if re.match(r" +(-\w, )?--", line)}
+        assert len(columns) == 1, (command, columns)
+
+
+def test_general_help():
+    """rpistat --help and -h list every command; no arguments at all are wrong usage"""
+    answer = expect(call("--help"), 0)
+    assert not answer.stderr
+    for command in COMMANDS:
+        assert re.search(r"^  %s +\w" % command, answer.stdout, re.M), command
+    assert call("-h").stdout == answer.stdout
+    for line in answer.stdout.splitlines():
+        assert len(line) <= 80, line
+    alone = expect(call(), 2)
+    assert not alone.stdout and alone.stderr.startswith("Usage: rpistat"), alone.stderr
+
+
+def test_version():
+    """--version prints the version, for every command too"""
+    expected = "rpistat %s\n" % os.environ["RPISTAT_VERSION"]
+    for arguments in [[]] + [[command] for command in COMMANDS]:
+        answer = expect(call(*arguments, "--version"), 0)
+        assert answer.stdout == expected and not answer.stderr, answer
+
+
+def test_no_trace():
+    """help and version leave no file behind"""
+    with Folder() as folder:
+        before = os.listdir(folder.path)
+        for command in COMMANDS:
+            folder.call(command, "--help")
+            folder.call(command, "--version")
+        assert os.listdir(folder.path) == before
+
+
+def test_manual_has_help():
+    """every option of every command's help is in the manual page, with the same argument"""
+    sections = manual()
+    for command in COMMANDS:
+        known = {**sections["COMMON OPTIONS"], **sections.get(command.upper(), {})}
+        for name, option in options_of(help_of(command)).items():
+            assert known.get(name) == option, (command, name, option, known.get(name))
+
+
+def test_help_has_manual():
+    """every option of the manual page is in the help of its command, the common ones of all"""
+    sections = manual()
+    helps = {command: options_of(help_of(command)) for command in COMMANDS}
+    for command in COMMANDS:
+        assert command.upper() in sections, command
+        for name, option in sections[command.upper()].items():
+            assert helps[command].get(name) == option, (command, name, option)
+    for name, option in sections["COMMON OPTIONS"].items():
+        where = COMMANDS
+        if name == "input":
+            where = program.READING
+        elif name in ("run", "from", "to"):
+            where = ["report", "plot", "export"]
+        for command in COMMANDS:
+            assert (name in helps[command]) == (command in where), (command, name)
+            assert helps[command].get(name, option) == option, (command, name, option)
+
+
+def test_options_are_taken():
+    """every option of the help is accepted, in its long and its short form"""
+    for command in COMMANDS:
+        for name, (letter, argument) in options_of(help_of(command)).items():
+            if name in ("help", "version"):
+                continue
+            value = [NAMES.get(name) or SAMPLES[argument]] if argument else []
+            for form in ["--" + name] + (["-" + letter] if letter else []):
+                answer = expect(call(command, form, *value, "--help"), 0)
+                assert answer.stdout.startswith("Usage:"), (command, form)
+
+
+def test_formats():
+    """the formats that the help of export names exist, and no others"""
+    text = help_of("export")
+    names = re.findall(r"^  (\w+)  +a row", text, re.M)
+    assert len(names) >= 3, text
+    refusal = call("export", "--format", "none-such").stderr
+    assert re.search(r"there are (.*)\n", refusal).group(1).split(", ") == names, refusal
+    for name in names:
+        assert name in dict(options_of(text)) or name == "wide", name
+
+
+tap.main([test_help, test_help_aligned, test_general_help, test_version, test_no_trace,
+          test_manual_has_help, test_help_has_manual, test_options_are_taken, test_formats])

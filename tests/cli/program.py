@@ -1,0 +1,123 @@
+"""Calling the program that is tested: argv[1] of every test here."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import tap  # noqa: E402
+
+RPISTAT = os.path.abspath(sys.argv[1])
+TIMEOUT = 60  # seconds after which a call hangs, and has failed
+COMMANDS = ["record", "runs", "report", "plot", "export", "events"]
+READING = ["runs", "report", "plot", "export"]
+
+# Two sets of ten seconds each on the simulated processor, then a pause.
+SCRIPT = """\
+clock 700M
+seed 1
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
+default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
+phase calm 10s
+phase busy 10s dc_miss=10M
+sleep 5s
+"""
+
+
+def environment(**changes):
+    """The environment of a call: this one's, without what changes how rpistat looks."""
+    result = {key: value for key, value in os.environ.items()
+              if key not in ("COLUMNS", "LINES", "NO_COLOR", "LC_ALL", "LANG", "LC_NUMERIC")}
+    result.update(changes)
+    return {key: value for key, value in result.items() if value is not None}
+
+
+def call(*arguments, env=None, **options):
+    """Run rpistat; the answer has returncode, stdout and stderr (text)."""
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    options.setdefault("timeout", TIMEOUT)
+    return subprocess.run([RPISTAT, *arguments], env=env or environment(), text=True,
+                          encoding="utf-8", check=False, **options)
+
+
+def expect(answer, status):
+    """The call ended with this status."""
+    assert answer.returncode == status, "status %d instead of %d, stderr: %s" % (
+        answer.returncode, status, answer.stderr)
+    return answer
+
+
+def refused(answer, status, *words):
+    """Nothing on standard output, one sentence on standard error, with these words in it."""
+    expect(answer, status)
+    assert not answer.stdout, "standard output: " + answer.stdout
+    assert answer.stderr.startswith("rpistat: "), "standard error: " + answer.stderr
+    assert answer.stderr.endswith("\n") and answer.stderr.count("\n") == 1, answer.stderr
+    assert len(answer.stderr) > len("rpistat: ") + 10, answer.stderr
+    for word in words:
+        assert word in answer.stderr, "no '%s' in: %s" % (word, answer.stderr)
+    return answer
+
+
+class Folder:
+    """A temporary folder, with a store of so many simulated runs; `with Folder() as folder`."""
+
+    def __init__(self, runs=0):
+        self.runs = runs
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="rpistat-cli-")
+        self.write("script.sim", SCRIPT)
+        for number in range(1, self.runs + 1):
+            self.record("--label", "run%d" % number)
+        return self
+
+    def __exit__(self, *unused):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __truediv__(self, name):
+        return os.path.join(self.path, name)
+
+    def write(self, name, content, mode=0o644):
+        path = self / name
+        with open(path, "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        os.chmod(path, mode)
+        return path
+
+    def read(self, name):
+        with open(self / name, "rb") as file:
+            return file.read()
+
+    def call(self, *arguments, **options):
+        options.setdefault("cwd", self.path)
+        return call(*arguments, **options)
+
+    def call_as_user(self, *arguments):
+        """call() as somebody who is not root, in this folder, which everybody may write then."""
+        if os.geteuid() != 0:
+            return self.call(*arguments)
+        os.chmod(self.path, 0o777)
+        copy = shutil.copy(RPISTAT, self / "rpistat")  # root's folders may be closed to others
+        try:
+            return subprocess.run([copy, *arguments], cwd=self.path, env=environment(), text=True,
+                                  capture_output=True, check=False, timeout=TIMEOUT, user=65534,
+                                  group=65534, extra_groups=[])
+        except PermissionError as error:
+            raise tap.Skip("cannot become another user: %s" % error)
+
+    def record(self, *options, **more):
+        """Add a simulated run to rpistat.data."""
+        return expect(self.call("record", "--pmu", "sim:script.sim", *options, **more), 0)
+
+
+def counting():
+    """The options that record a real workload here; skips the case where nothing can be counted."""
+    answer = call("events", "--pmu", "software", "task-clock")
+    if answer.returncode != 0:
+        raise tap.Skip("nothing can be counted here: " + (answer.stderr or answer.stdout))
+    return ["record", "--pmu", "software"]

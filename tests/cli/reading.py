@@ -1,0 +1,458 @@
+"""The commands that read a store: what they write, and what they say when they cannot."""
+import csv
+import io
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+
+from program import READING, Folder, environment, expect, refused, tap
+
+FOLDER = Folder(runs=2)
+
+
+def copy_store(folder, name="copy.data"):
+    """A copy of the store without a journal beside it, to be spoilt."""
+    source = sqlite3.connect(FOLDER / "rpistat.data")
+    target = sqlite3.connect(folder / name)
+    source.backup(target)
+    source.close()
+    target.execute("PRAGMA journal_mode=DELETE")
+    target.close()
+    return folder / name
+
+
+def spoil(folder, *statements):
+    path = copy_store(folder)
+    store = sqlite3.connect(path)
+    for statement in statements:
+        store.execute(statement)
+    store.commit()
+    store.close()
+    return path
+
+
+# --- what they write --------------------------------------------------------------------------
+
+
+def test_runs():
+    """runs: a table of the runs, its columns under their titles"""
+    lines = expect(FOLDER.call("runs"), 0).stdout.splitlines()
+    assert len(lines) == 3, lines
+    for title in ["RUN", "LABEL", "START", "STATE", "ELAPSED", "PERIODS", "COUNTED", "COMMAND"]:
+        assert title in lines[0], lines[0]
+    for number, line in enumerate(lines[1:], 1):
+        assert line.split()[:2] == [str(number), "run%d" % number], line
+        assert line.index("run%d" % number) == lines[0].index("LABEL"), lines
+        assert line.index("complete") == lines[0].index("STATE"), lines
+        assert " 250 " in line and "25.0 s" in line and "sim arm1176" in line, line
+        assert line.endswith("  sim:script.sim"), line
+
+
+def test_runs_local_time():
+    """runs: the start stands in local time"""
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    hours = {}
+    for zone in ["UTC0", "TST-5"]:
+        answer = FOLDER.call("runs", env=environment(TZ=zone)).stdout
+        hours[zone] = answer.splitlines()[1].split()[2:4]
+    store.close()
+    assert hours["UTC0"] != hours["TST-5"], hours
+    ahead = (int(hours["TST-5"][1][:2]) - int(hours["UTC0"][1][:2])) % 24
+    assert ahead == 5, hours
+
+
+def test_report():
+    """report: the last run's by default, another's with -r, the same in a file"""
+    last = expect(FOLDER.call("report"), 0)
+    assert not last.stderr and len(last.stdout.splitlines()) > 20, last.stdout
+    assert FOLDER.call("report", "-r", "2").stdout == last.stdout
+    assert FOLDER.call("report", "-r", "run2").stdout == last.stdout
+    assert FOLDER.call("report", "-r", "last").stdout == last.stdout
+    first = expect(FOLDER.call("report", "-r", "last-1"), 0).stdout
+    assert FOLDER.call("report", "-r", "1").stdout == first != last.stdout
+    expect(FOLDER.call("report", "-o", "report.txt"), 0)
+    assert FOLDER.read("report.txt").decode() == last.stdout
+    assert FOLDER.call("report", "-o", "-").stdout == last.stdout
+
+
+def test_report_explain():
+    """report --explain: says more"""
+    plain, explained = FOLDER.call("report"), expect(FOLDER.call("report", "--explain"), 0)
+    assert len(explained.stdout) > len(plain.stdout) + 200, explained.stdout
+
+
+def test_report_part():
+    """report --from --to: the figures of that part only"""
+    calm = expect(FOLDER.call("report", "--to", "10"), 0).stdout
+    busy = expect(FOLDER.call("report", "--from", "10s", "--to", "0m20s"), 0).stdout
+    assert calm != busy != FOLDER.call("report").stdout
+
+    def misses(text):
+        line = [line for line in text.splitlines() if "miss ratio" in line.lower()]
+        assert line, text
+        return line[0]
+    assert misses(calm) != misses(busy), calm + busy
+
+
+def test_report_locale():
+    """report: thousands as the locale writes them; export: always as the C locale does"""
+    name = "de_DE.UTF-8"
+    folder = tempfile.mkdtemp(prefix="rpistat-locale-")
+    try:
+        if not shutil.which("localedef") or subprocess.run(
+                ["localedef", "-i", "de_DE", "-f", "UTF-8", "--no-archive",
+                 os.path.join(folder, name)], capture_output=True, check=False).returncode > 1:
+            raise tap.Skip("localedef cannot make a locale here")
+        if not os.path.isdir(os.path.join(folder, name)):
+            raise tap.Skip("localedef cannot make a locale here")
+        german = environment(LC_ALL=name, LOCPATH=folder)
+        report = expect(FOLDER.call("report", env=german), 0).stdout
+        plain = FOLDER.call("report", env=environment(LC_ALL="C")).stdout
+        assert report != plain and report.replace(".", "").replace(",", "") == \
+            plain.replace(".", "").replace(",", ""), report
+        assert FOLDER.call("export", env=german).stdout == FOLDER.call("export").stdout
+        assert FOLDER.call("export", "--rates", env=german).stdout == \
+            FOLDER.call("export", "--rates").stdout
+    finally:
+        shutil.rmtree(folder)
+
+
+def rows(*arguments, delimiter=","):
+    text = expect(FOLDER.call("export", *arguments), 0).stdout
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter))
+
+
+def test_export_wide():
+    """export: a header, and a row a period"""
+    table = rows()
+    assert table[0][:8] == ["run", "cpu", "period", "time_s", "length_s", "cycle", "cycles", "set"]
+    assert len(table) == 251 and all(len(row) == len(table[0]) for row in table), len(table)
+    assert table[1][0] == "2" and rows("-r", "1")[1][0] == "1"
+
+
+def test_export_part():
+    """export --from --to: only the periods of that part"""
+    assert len(rows("--from", "5", "--to", "10s")) == 51
+
+
+def test_export_formats():
+    """export --rates, --long: the same as --format; other columns than wide"""
+    for name in ["rates", "long"]:
+        assert rows("--" + name) == rows("--format", name) != rows()
+    assert rows("--long")[0] == ["run", "cpu", "period", "time_s", "cycle", "event", "count",
+                                 "enabled_ns", "running_ns", "scaled"]
+
+
+def test_export_dialect():
+    """export: separator, decimal mark, line ends and byte order mark as asked for"""
+    plain = rows("--rates")
+    assert rows("--rates", "--separator", ";", "--decimal", ",", delimiter=";") == [plain[0]] + [
+        [cell.replace(".", ",") for cell in row] for row in plain[1:]]
+    assert rows("--separator", "tab", delimiter="\t") == rows()
+    expect(FOLDER.call("export", "--crlf", "--bom", "-o", "dos.csv"), 0)
+    content = FOLDER.read("dos.csv")
+    assert content.startswith(b"\xef\xbb\xbfrun,") and content.count(b"\r\n") == 251
+    assert content.count(b"\n") == 251
+
+
+def test_plot():
+    """plot: rpistat.png by default, the format by the ending, of the size asked for"""
+    expect(FOLDER.call("plot"), 0)
+    assert FOLDER.read("rpistat.png")[:8] == b"\x89PNG\r\n\x1a\n"
+    expect(FOLDER.call("plot", "-o", "small.png", "--size", "640x480"), 0)
+    header = FOLDER.read("small.png")[16:24]
+    assert (int.from_bytes(header[:4], "big"), int.from_bytes(header[4:], "big")) == (640, 480)
+    expect(FOLDER.call("plot", "-o", "run.svg", "--x", "cycles"), 0)
+    assert b"<svg" in FOLDER.read("run.svg")[:1000]
+    expect(FOLDER.call("plot", "-o", "run.pdf"), 0)
+    assert FOLDER.read("run.pdf")[:5] == b"%PDF-"
+
+
+def test_plot_keep():
+    """plot --keep: leaves script and data in the folder"""
+    expect(FOLDER.call("plot", "-o", "kept.png", "--keep", "kept"), 0)
+    assert len(os.listdir(FOLDER / "kept")) >= 2, os.listdir(FOLDER / "kept")
+
+
+def test_plot_drawing():
+    """plot -o -: a drawing of the size asked for, without colours where it is no terminal"""
+    text = expect(FOLDER.call("plot", "-o", "-", "--size", "90x50"), 0).stdout
+    lines = text.rstrip("\n").splitlines()
+    assert 20 < len(lines) <= 51 and max(map(len, lines)) <= 90 and "\033" not in text, text
+    assert not os.path.exists(FOLDER / "-")
+
+
+def test_events():
+    """events: counters, sets and their events; with names, only these"""
+    answer = expect(FOLDER.call("events"), 0)
+    for word in ["hardware", "software", "sim", "arm1176", "generic", "minor_faults"]:
+        assert word in answer.stdout, answer.stdout
+    simulated = "sim:" + (FOLDER / "script.sim")
+    one = expect(FOLDER.call("events", "--pmu", simulated, "--sets", "arm1176"), 0).stdout
+    assert "generic" not in one and "instructions" in one and " no: " not in one, one
+    longer = expect(FOLDER.call("events", "--pmu", simulated, "--explain"), 0).stdout
+    assert len(longer) > len(answer.stdout), longer
+
+
+def test_events_names():
+    """events NAME: status 0 when it can be counted, 1 when it cannot, 2 when it is none"""
+    denied = FOLDER.write("denied.sim", "fail r0b denied\nphase a 1s\n")
+    simulated = ["events", "--pmu", "sim:" + (FOLDER / "script.sim")]
+    good = expect(FOLDER.call(*simulated, "r07"), 0)
+    assert good.stdout.split()[0] == "r07" and "yes" in good.stdout, good.stdout
+    assert len(good.stdout.splitlines()) == 1, good.stdout
+    bad = expect(FOLDER.call("events", "--pmu", "sim:" + denied, "r07", "r0b"), 1)
+    assert "yes" in bad.stdout.splitlines()[0] and "no: " in bad.stdout, bad.stdout
+    refused(FOLDER.call("events", "no_such_event"), 2, "no_such_event")
+    mixed = expect(FOLDER.call("events", "no_such_event", "task-clock"), 2)
+    assert "task-clock" in mixed.stdout and "no_such_event" in mixed.stderr, mixed
+
+
+# --- where they write -------------------------------------------------------------------------
+
+
+def test_full():
+    """a full standard output is a failure, for every command, with one sentence"""
+    for arguments in [["report"], ["runs"], ["export"], ["events"], ["--help"], ["--version"],
+                      ["plot", "-o", "-"], ["report", "-o", "/dev/full"]]:
+        with open("/dev/full", "w") as full:
+            answer = FOLDER.call(*arguments, stdout=full)
+        expect(answer, 1)
+        assert answer.stderr.count("\n") == 1, (arguments, answer.stderr)
+        assert "No space left" in answer.stderr, (arguments, answer.stderr)
+
+
+def test_closed():
+    """a closed standard output is a failure, and no file takes its place"""
+    for arguments in [["report"], ["runs"], ["export"]]:
+        answer = FOLDER.call(*arguments, stdout=None, preexec_fn=lambda: os.close(1))
+        expect(answer, 1)
+        assert answer.stderr.count("\n") == 1, answer.stderr
+    expect(FOLDER.call("runs"), 0)
+
+
+def test_pipe():
+    """a reader that goes away is no reason for a message"""
+    for ignored, status in [(False, -signal.SIGPIPE), (True, 1)]:
+        reader, writer = os.pipe()
+        os.close(reader)
+
+        def prepare(handler=signal.SIG_IGN if ignored else signal.SIG_DFL):
+            signal.signal(signal.SIGPIPE, handler)
+        answer = FOLDER.call("runs", stdout=writer, preexec_fn=prepare, restore_signals=False)
+        os.close(writer)
+        expect(answer, status)
+        assert not answer.stderr, answer.stderr
+
+
+def test_no_folder():
+    """an output folder that does not exist, or a folder as the output, is said"""
+    for command in READING:
+        ending = ".png" if command == "plot" else ".txt"
+        refused(FOLDER.call(command, "-o", "none/x" + ending), 1, "none")
+    refused(FOLDER.call("report", "-o", "."), 1, "folder")
+
+
+def test_not_the_store():
+    """the store cannot be its own output"""
+    before = FOLDER.read("rpistat.data")
+    for command in READING:
+        refused(FOLDER.call(command, "-o", "rpistat.data"), 2, "rpistat.data", "store")
+        refused(FOLDER.call(command, "-o", "./../%s/rpistat.data" % os.path.basename(FOLDER.path)),
+                2, "store")
+    assert FOLDER.read("rpistat.data") == before
+
+
+def test_whole_or_nothing():
+    """an output that could not be written whole leaves the earlier file, and nothing else"""
+    copy_store(FOLDER)  # without a journal: only the output grows
+    FOLDER.write("old.csv", "precious\n", 0o640)
+    before = sorted(os.listdir(FOLDER.path))
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    refused(FOLDER.call("export", "-i", "copy.data", "-o", "old.csv", preexec_fn=limit), 1,
+            "written", "File too large")
+    assert FOLDER.read("old.csv") == b"precious\n"
+    assert sorted(os.listdir(FOLDER.path)) == before
+    expect(FOLDER.call("export", "-i", "copy.data", "-o", "old.csv"), 0)
+    assert FOLDER.read("old.csv").startswith(b"run,")
+    assert os.stat(FOLDER / "old.csv").st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(FOLDER.path)) == before
+
+
+def test_output_link():
+    """an output that is a link is followed, and a device is written as it is"""
+    FOLDER.write("target.txt", "")
+    os.symlink("target.txt", FOLDER / "link.txt")
+    expect(FOLDER.call("report", "-o", "link.txt"), 0)
+    assert os.path.islink(FOLDER / "link.txt")
+    assert len(FOLDER.read("target.txt")) > 100
+    expect(FOLDER.call("report", "-o", "/dev/null"), 0)
+    assert not os.path.isfile("/dev/null")
+
+
+# --- what they cannot read ----------------------------------------------------------------------
+
+
+def bad_store(make, words):
+    """Every reading command refuses the store that make(folder) gives, and leaves it as it is."""
+    with Folder() as folder:
+        path = make(folder)
+        before = None
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                before = file.read()
+        for command in READING:
+            refused(folder.call(command, "-i", path), 1, *words)
+        if before is not None:
+            with open(path, "rb") as file:
+                assert file.read() == before, "the file was changed"
+
+
+def foreign(folder):
+    store = sqlite3.connect(folder / "other.db")
+    store.execute("CREATE TABLE run (a)")
+    store.commit()
+    store.close()
+    return folder / "other.db"
+
+
+def make_folder(folder):
+    os.mkdir(folder / "dir.data")
+    return folder / "dir.data"
+
+
+def truncated(folder):
+    path = copy_store(folder)
+    os.truncate(path, os.path.getsize(path) // 2)
+    return path
+
+
+BAD_STORES = [
+    ("a store that is not there", lambda folder: folder / "missing.data", ["missing.data"]),
+    ("a store in a folder that is not there", lambda folder: folder / "none/x.data", ["x.data"]),
+    ("a folder", make_folder, ["dir.data", "folder"]),
+    ("a text file", lambda folder: folder.write("notes.txt", "hello\n" * 100), ["notes.txt"]),
+    ("another program's SQLite file", foreign, ["other.db"]),
+    ("a store from a newer version",
+     lambda folder: spoil(folder, "PRAGMA user_version = 100000"), ["newer", "copy.data"]),
+    ("half a store", truncated, ["copy.data"]),
+]
+
+
+def test_empty_store():
+    """a store without runs: runs says so, the others cannot go on"""
+    with Folder() as folder:
+        path = spoil(folder, "PRAGMA foreign_keys = ON",
+                     *["DELETE FROM %s" % table for table in tables()])
+        answer = expect(folder.call("runs", "-i", path), 0)
+        assert "no runs" in answer.stdout and answer.stdout.count("\n") == 1, answer.stdout
+        for command in ["report", "plot", "export"]:
+            refused(folder.call(command, "-i", path), 1, "copy.data")
+
+
+def tables():
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    names = [row[0] for row in store.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+    store.close()
+    return names
+
+
+def test_empty_file():
+    """an empty file is a store without runs, or is said not to be one"""
+    with Folder() as folder:
+        path = folder.write("empty.data", "")
+        answer = folder.call("runs", "-i", path)
+        if answer.returncode == 0:
+            assert "no runs" in answer.stdout, answer.stdout
+        else:
+            refused(answer, 1, "empty.data")
+        for command in ["report", "plot", "export"]:
+            refused(folder.call(command, "-i", path), 1, "empty.data")
+
+
+def test_no_permission():
+    """a store that may not be read is said"""
+    with Folder() as folder:
+        os.chmod(copy_store(folder), 0)
+        for command in READING:
+            refused(folder.call_as_user(command, "-i", "copy.data"), 1, "copy.data")
+
+
+def test_read_only():
+    """a store in a folder where nothing can be written can be read"""
+    with Folder() as folder:
+        os.mkdir(folder / "closed")
+        path = copy_store(folder, "closed/copy.data")
+        os.chmod(path, 0o444)
+        os.chmod(folder / "closed", 0o555)
+        try:
+            for command in ["runs", "report"]:
+                expect(folder.call_as_user(command, "-i", "closed/copy.data"), 0)
+        finally:
+            os.chmod(folder / "closed", 0o755)
+
+
+def test_unknown_run():
+    """a run that is not there is named, with what there is"""
+    for command in ["report", "plot", "export"]:
+        for text in ["99", "nobody", "last-7", "0", "-1", ""]:
+            refused(FOLDER.call(command, "-r", text), 1)
+        refused(FOLDER.call(command, "-r", "nobody"), 1, "nobody")
+
+
+def test_empty_part():
+    """a part of the run in which nothing was recorded does not crash"""
+    for command in ["report", "export"]:
+        answer = FOLDER.call(command, "--from", "90d")
+        assert answer.returncode in (0, 1) and answer.stderr.count("\n") <= 1, answer
+    refused(FOLDER.call("plot", "--from", "90d", "-o", "never.png"), 1)
+    assert not os.path.exists(FOLDER / "never.png")
+
+
+def test_no_gnuplot():
+    """without gnuplot, plot says so and leaves nothing"""
+    os.makedirs(FOLDER / "nothing", exist_ok=True)
+    before = sorted(os.listdir(FOLDER.path))
+    refused(FOLDER.call("plot", "-o", "x.svg", env=environment(PATH=FOLDER / "nothing")), 1,
+            "gnuplot")
+    assert sorted(os.listdir(FOLDER.path)) == before
+
+
+def test_plot_ending():
+    """an ending that is no picture is refused"""
+    answer = FOLDER.call("plot", "-o", "x.doc")
+    assert answer.returncode in (1, 2), answer
+    refused(answer, answer.returncode, "x.doc", ".png")
+
+
+def test_hostile_text():
+    """control characters of a store do not reach the terminal"""
+    with Folder() as folder:
+        path = spoil(folder, "UPDATE run SET label = 'a' || char(27) || '[2Jb', "
+                             "command = json_array('x' || char(27) || '[2J', char(10))")
+        for command in ["runs", "report"]:
+            answer = expect(folder.call(command, "-i", path), 0)
+            assert "\033" not in answer.stdout, answer.stdout
+        answer = refused(folder.call("report", "-i", path, "-r", "\033[2J"), 1)
+        assert "\033" not in answer.stderr, answer.stderr
+
+
+with FOLDER:
+    tap.main([
+        test_runs, test_runs_local_time, test_report, test_report_explain, test_report_part,
+        test_report_locale, test_export_wide, test_export_part, test_export_formats,
+        test_export_dialect, test_plot, test_plot_keep, test_plot_drawing, test_events,
+        test_events_names, test_full, test_closed, test_pipe, test_no_folder, test_not_the_store,
+        test_whole_or_nothing, test_output_link,
+        *[("refused: " + name, bad_store, make, words) for name, make, words in BAD_STORES],
+        test_empty_store, test_empty_file, test_no_permission, test_read_only, test_unknown_run,
+        test_empty_part, test_no_gnuplot, test_plot_ending, test_hostile_text,
+    ])
