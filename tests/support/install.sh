@@ -1,0 +1,88 @@
+# shellcheck shell=sh disable=SC2034
+# What building and testing rpistat needs, and how to get it: read by examples/quickstart and
+# tests/run (`. tests/support/install.sh`), so that the list stands in one place.
+#
+# Each line: a Debian package, and the check that tells that it is not needed. Checks look for the
+# thing itself and not for the package, so that they are right on other systems too.
+
+packages_build='
+gcc              command -v cc
+libc6-dev        has_header stdio.h
+meson            command -v meson
+ninja-build      command -v ninja
+pkg-config       command -v pkg-config
+python3          command -v python3
+libsqlite3-dev   pkg-config --exists sqlite3
+libinih-dev      pkg-config --exists inih
+libcsv-dev       has_header csv.h
+gnuplot-nox      command -v gnuplot
+scdoc            command -v scdoc
+'
+
+packages_test='
+libcmocka-dev    pkg-config --exists cmocka
+sqlite3          command -v sqlite3
+librsvg2-bin     command -v rsvg-convert
+poppler-utils    command -v pdfinfo
+'
+
+has_header()
+{
+    echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1
+}
+
+# missing LIST: the packages of the list whose check fails
+missing()
+{
+    echo "$1" | while read -r package check; do
+        if [ -n "$package" ] && ! eval "$check" >/dev/null 2>&1; then
+            echo "$package"
+        fi
+    done
+}
+
+# install_missing LIST: get what is missing with apt-get; nothing is asked for, nor is the network
+# touched, when nothing is. Fails with one sentence when that is not possible.
+install_missing()
+{
+    needed=$(missing "$1" | tr '\n' ' ')
+    [ -n "$needed" ] || return 0
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "$0: not found: ${needed% } (Debian's names); install them and try again" >&2
+        return 1
+    fi
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            echo "$0: please let root run: apt-get install ${needed% }" >&2
+            return 1
+        fi
+        as_root=sudo
+    fi
+    echo "Installing ${needed% }"
+    # shellcheck disable=SC2086
+    { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
+        $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
+            --no-install-recommends $needed >/dev/null; } || {
+        echo "$0: apt-get could not install ${needed% }" >&2
+        return 1
+    }
+}
+
+# build_rpistat FOLDER [OPTION...]: configure (a second time when it was before) and build; what was
+# printed is shown only when it failed.
+build_rpistat()
+{
+    folder=$1
+    shift
+    mkdir -p "$folder" || return 1
+    if [ -f "$folder/build.ninja" ]; then
+        set -- --reconfigure "$@"
+    fi
+    log=$folder/build.log
+    if ! { meson setup "$folder" "$@" && ninja -C "$folder"; } >"$log" 2>&1; then
+        cat "$log" >&2
+        echo "$0: the build failed; the lines above are in $log" >&2
+        return 1
+    fi
+}

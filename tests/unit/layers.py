@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""The include table: src/layers.txt against the #include lines, and against what rooms may say.
+
+Checked by reading, not by compiling, because a compiler sees no difference between a header that a
+room may use and one that only happens to be found. The last cases break a small tree on purpose,
+once for each rule, so that a rule that stopped working is noticed.
+"""
+import fnmatch
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402
+
+
+class Room:
+    def __init__(self, name, above):
+        self.name, self.above = name, above
+        self.headers, self.libraries, self.only, self.word = [], [], [], []
+
+
+class Table:
+    """src/layers.txt, parsed; `complaints` holds what is wrong with the table itself."""
+
+    def __init__(self, path):
+        self.rooms, self.free, self.complaints = {}, [], []
+        room = None
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                words = line.split("#")[0].split()
+                if not words:
+                    continue
+                if words[0] == "free":
+                    self.free += words[1:]
+                elif words[0] == "room":
+                    room = self.add_room(words, number)
+                elif not room or not self.add_line(room, words):
+                    self.complaints.append("line %d is no line of the table: %s"
+                                           % (number, line.strip()))
+
+    def add_room(self, words, number):
+        room = Room(words[1].rstrip(":"), words[2:])
+        for name in room.above:
+            if name not in self.rooms:
+                self.complaints.append("line %d: room %s may include %s, which does not stand above"
+                                       % (number, room.name, name))
+        self.rooms[room.name] = room
+        return room
+
+    @staticmethod
+    def add_line(room, words):
+        for_files = len(words) > 2 and words[1].endswith(":")
+        if words[0] in ("only", "word") and for_files:
+            getattr(room, words[0]).append((words[1].rstrip(":"), words[2:]))
+            return True
+        lists = {"header": room.headers, "library": room.libraries}
+        if words[0] not in lists:
+            return False
+        lists[words[0]] += words[1:]
+        return True
+
+    def owner(self, header):
+        """The room whose contract the header of include/rpistat is, or None."""
+        for room in self.rooms.values():
+            if header in room.headers:
+                return room
+        return None
+
+    def reserved_words(self, room, file):
+        """Identifiers that this file of the room may not use."""
+        reserved = {word for other in self.rooms.values() for _, words in other.word
+                    for word in words}
+        return reserved - {word for pattern, words in room.word
+                           if fnmatch.fnmatchcase(file, pattern) for word in words}
+
+
+def matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def sources(folder):
+    """Names of the C files in a folder, sorted; none when there is no such folder."""
+    if not os.path.isdir(folder):
+        return []
+    return sorted(name for name in os.listdir(folder) if name.endswith((".c", ".h")))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def includes(text):
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', text, re.M)
+
+
+def identifiers(text):
+    """Identifiers of C text outside comments, strings, #include lines and format attributes."""
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', " ", text,
+                  flags=re.S)
+    text = re.sub(r"^\s*#\s*include.*$", " ", text, flags=re.M)
+    text = re.sub(r"\bformat\s*\(\s*\w+", " ", text)
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+class Check:
+    """Every rule of the table over one tree; each method returns a list of sentences."""
+
+    def __init__(self, root):
+        self.root = root
+        self.table = Table(os.path.join(root, "src", "layers.txt"))
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def check_table(self):
+        return self.table.complaints
+
+    def check_folders(self):
+        found = {name for name in os.listdir(self.path("src"))
+                 if os.path.isdir(self.path("src", name))}
+        wrong = ["src/%s is not in the table" % name for name in found - set(self.table.rooms)]
+        wrong += ["room %s has no folder" % name for name in set(self.table.rooms) - found]
+        return wrong + ["src/%s belongs into a room" % name for name in sources(self.path("src"))
+                        if name not in self.table.free]
+
+    def check_contracts(self):
+        there = {name[:-2] for name in sources(self.path("include", "rpistat"))}
+        listed = [name for room in self.table.rooms.values() for name in room.headers]
+        wrong = ["include/rpistat/%s.h is no room's contract" % name
+                 for name in there - set(listed)]
+        wrong += ["%s.h is in the table and not in include/rpistat" % name
+                  for name in set(listed) - there]
+        return wrong + ["%s.h is the contract of two rooms" % name
+                        for name in set(listed) if listed.count(name) > 1]
+
+    def check_include(self, room, name, where, extra):
+        """None, or why a file of the room may not include the header."""
+        contract = re.fullmatch(r"rpistat/(\w+)\.h", name)
+        if contract:
+            owner = self.table.owner(contract.group(1))
+            if owner is None:
+                return "%s: %s is no room's contract" % (where, name)
+            if owner is not room and owner.name not in room.above:
+                return "%s: %s is of room %s, which %s may not include" % (
+                    where, name, owner.name, room.name)
+            return None
+        if matches(name, self.table.free + extra):
+            return None
+        return "%s: room %s may not include %s" % (where, room.name, name)
+
+    def check_sources(self):
+        wrong = []
+        for room in self.table.rooms.values():
+            own = sources(self.path("src", room.name)) + ["config.h"] * (room.name == "cli")
+            for file in sources(self.path("src", room.name)):
+                extra = room.libraries + own
+                for pattern, names in room.only:
+                    extra = extra + names * fnmatch.fnmatchcase(file, pattern)
+                where = "src/%s/%s" % (room.name, file)
+                wrong += [self.check_include(room, name, where, extra)
+                          for name in includes(read(self.path(where)))]
+        return [sentence for sentence in wrong if sentence]
+
+    def check_contract_includes(self):
+        wrong = []
+        for file in sources(self.path("include", "rpistat")):
+            room = self.table.owner(file[:-2])
+            if room:
+                where = "include/rpistat/" + file
+                wrong += [self.check_include(room, name, where, [])
+                          for name in includes(read(self.path(where)))]
+        return [sentence for sentence in wrong if sentence]
+
+    def check_tests(self):
+        """A room's unit tests see what the room sees, its own headers, and cmocka."""
+        wrong = []
+        for room in self.table.rooms.values():
+            folder = "tests/unit/" + room.name
+            own = ["%s/%s" % (room.name, name) for name in sources(self.path("src", room.name))]
+            extra = room.libraries + own + sources(self.path(folder)) + ["setjmp.h", "cmocka.h"]
+            for file in sources(self.path(folder)):
+                where = "%s/%s" % (folder, file)
+                wrong += [self.check_include(room, re.sub(r"^(\.\./)+(src/)?", "", name), where,
+                                             extra + ["support/*"])
+                          for name in includes(read(self.path(where)))]
+        return [sentence for sentence in wrong if sentence]
+
+    def check_words(self):
+        wrong = []
+        for room in self.table.rooms.values():
+            for file in sources(self.path("src", room.name)):
+                reserved = self.table.reserved_words(room, file)
+                where = "src/%s/%s" % (room.name, file)
+                for word in sorted(reserved & identifiers(read(self.path(where)))):
+                    wrong.append("%s: %s is not for room %s, or not for this file"
+                                 % (where, word, room.name))
+        return wrong
+
+
+RULES = (
+    ("the table itself is well-formed and has no circle", Check.check_table),
+    ("every folder of src is a room, and every room a folder", Check.check_folders),
+    ("every contract header is one room's", Check.check_contracts),
+    ("rooms include only what the table allows", Check.check_sources),
+    ("contract headers include only contract headers and libc", Check.check_contract_includes),
+    ("unit tests include only what their room may", Check.check_tests),
+    ("only the rooms that own them use reserved identifiers", Check.check_words),
+)
+
+GOOD_TREE = {
+    "src/layers.txt": "free stdio.h\nroom low:\n  header a\n  library lib.h\n  only x_*.c: odd.h\n"
+                      "room high: low\n  header b\n  word h*.c: stdout\n",
+    "include/rpistat/a.h": "#include <stdio.h>\n",
+    "include/rpistat/b.h": '#include "rpistat/a.h"\n',
+    "src/low/low.c": '#include "rpistat/a.h"\n#include "own.h"\n#include <lib.h>\n'
+                     "/* stdout */ __attribute__((format(stdout, 1, 2)))\n",
+    "src/low/own.h": "",
+    "src/low/x_1.c": "#include <odd.h>\n",
+    "src/high/high.c": '#include "rpistat/a.h"\nstdout; "stderr";\n',
+    "tests/unit/low/test_low.c": '#include <cmocka.h>\n#include "../../../src/low/own.h"\n',
+}
+
+# Rule, file, its bad text, and a part of the sentence that has to come.
+BREAKS = (
+    (Check.check_table, "src/layers.txt", "room a: b\nroom b:\n", "does not stand above"),
+    (Check.check_table, "src/layers.txt", "room a:\n  hedaer b\n", "no line of the table"),
+    (Check.check_folders, "src/other/o.c", "", "src/other is not in the table"),
+    (Check.check_folders, "src/stray.c", "", "src/stray.c belongs into a room"),
+    (Check.check_contracts, "include/rpistat/c.h", "", "c.h is no room's contract"),
+    (Check.check_contracts, "src/layers.txt", "room low:\n header a z\nroom high:\n header b\n",
+     "z.h is in the table"),
+    (Check.check_contracts, "src/layers.txt", "room low:\n header a\nroom high:\n header a b\n",
+     "two rooms"),
+    (Check.check_sources, "src/low/low.c", '#include "rpistat/b.h"\n', "b.h is of room high"),
+    (Check.check_sources, "src/low/low.c", "  #  include <odd.h>\n", "may not include odd.h"),
+    (Check.check_sources, "src/high/high.c", '#include "../low/own.h"\n', "may not include ../low"),
+    (Check.check_sources, "src/high/high.c", '#include "low/own.h"\n', "may not include low/own.h"),
+    (Check.check_sources, "src/high/high.c", "#include <lib.h>\n", "may not include lib.h"),
+    (Check.check_contract_includes, "include/rpistat/a.h", "#include <lib.h>\n", "lib.h"),
+    (Check.check_contract_includes, "include/rpistat/a.h", '#include "rpistat/b.h"\n', "b.h"),
+    (Check.check_tests, "tests/unit/low/test_low.c", '#include "rpistat/b.h"\n', "b.h is of room"),
+    (Check.check_tests, "tests/unit/low/test_low.c", '#include "../../../src/high/h.h"\n', "high"),
+    (Check.check_words, "src/low/low.c", "fputs(x, stdout);\n", "stdout is not for room low"),
+    (Check.check_words, "src/high/other.c", "stdout;\n", "stdout is not for room high"),
+)
+
+
+def make_tree(folder, files):
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def check_project(rule):
+    wrong = rule(Check(tap.root()))
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def check_good_tree():
+    """a tree that keeps all rules is left in peace"""
+    with tempfile.TemporaryDirectory() as folder:
+        make_tree(folder, GOOD_TREE)
+        for _, rule in RULES:
+            assert rule(Check(folder)) == [], rule(Check(folder))
+
+
+def check_break(rule, name, text, sentence):
+    with tempfile.TemporaryDirectory() as folder:
+        make_tree(folder, {**GOOD_TREE, name: text})
+        wrong = rule(Check(folder))
+        assert any(sentence in line for line in wrong), "not noticed: %s" % wrong
+
+
+tap.main([(name, check_project, rule) for name, rule in RULES] + [check_good_tree] +
+         [("noticed: %s: %s" % (name, sentence), check_break, rule, name, text, sentence)
+          for rule, name, text, sentence in BREAKS])
