@@ -78,8 +78,9 @@ enum rps_loop_end {
  * last, shorter period ends with the workload. Where a counter could wrap twice within a period it
  * is read in between.
  *
- * The period is stretched (by a whole factor, never back) when the switch takes more than 1 % of it
- * on average, and more than RPS_LOOP_SWITCH_FREE_NS: a mark says so.
+ * The period is stretched by a whole factor when the switch (the median of 16) takes more than 1 % of
+ * it, and more than RPS_LOOP_SWITCH_FREE_NS; it shrinks again when half of that would do. A mark says
+ * so each time.
  */
 #define RPS_LOOP_SWITCH_FREE_NS INT64_C(50000)
 

@@ -95,7 +95,7 @@ int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_
 /* What fitting a plan to this machine's counters came to. */
 struct rps_fitting {
     int counter_count;  /* programmable counters beside the clock event; -1: not limited */
-    char text[1024];    /* lines for people: what was merged, split, left out, and why; "" nothing */
+    char text[1024];    /* lines for people: which sets were merged or split, and why; "" none */
 };
 
 /*

@@ -16,7 +16,7 @@ struct rps_workload {
     pid_t pid;
     int pidfd;      /* readable when the workload has ended */
     int release_fd; /* closed or written to let the child go on; -1 when released */
-    int status_fd;  /* end of file: exec happened; else the errno of exec */
+    int status_fd;  /* the time just before exec; then end of file, or the errno of exec */
     const char *command; /* argv[0], borrowed, for messages */
 };
 
@@ -43,8 +43,8 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset
                       struct rps_error *err);
 
 /*
- * Let the child execute its command, and wait until it has. *ret_start_ns is CLOCK_MONOTONIC at exec
- * (as seen by the recorder). RPS_CANNOT_FIND or RPS_CANNOT_EXEC when exec failed.
+ * Let the child execute its command, and wait until it has. *ret_start_ns is CLOCK_MONOTONIC just
+ * before exec, taken by the child: the recorder may wake up late. RPS_CANNOT_FIND or RPS_CANNOT_EXEC when exec failed.
  */
 int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
                          struct rps_error *err);

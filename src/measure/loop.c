@@ -8,12 +8,13 @@
 #include "rpistat/loop.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-/* Periods over which the switch cost is averaged before the period is stretched. */
+/* Periods whose switch costs are looked at together before the period is stretched. */
 #define STRETCH_PERIODS 16
 
 struct loop {
@@ -22,7 +23,7 @@ struct loop {
     int64_t period_ns; /* as stretched */
     int64_t grid_ns;   /* last point of the grid that was passed, world's time */
     int64_t end_ns;    /* world's time at which --duration is over, INT64_MAX: never */
-    int64_t switch_sum_ns;
+    int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches */
     int switch_count;
 };
 
@@ -48,28 +49,47 @@ static void finish_period(struct loop *loop, const struct rps_reading *reading, 
     loop->o->sink->period(loop->o->sink->context, &period);
 }
 
+static int compare_int64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The factor by which the period must be stretched for a switch that takes so long. */
+static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
+{
+    int64_t nominal_ns = loop->o->period_ns, factor;
+
+    if (switch_ns <= RPS_LOOP_SWITCH_FREE_NS)
+        return 1;
+    factor = (switch_ns * 100 + nominal_ns - 1) / nominal_ns;
+    if (factor > RPS_PERIOD_MAX_NS / nominal_ns)
+        factor = RPS_PERIOD_MAX_NS / nominal_ns;
+    return factor < 1 ? 1 : factor;
+}
+
+/* The median, not the mean: one hiccup of the machine among cheap switches stretches nothing. */
 static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t time_ns)
 {
-    int64_t mean_ns, factor;
     char text[160], cost[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+    int64_t median_ns, factor, present = loop->period_ns / loop->o->period_ns;
 
-    loop->switch_sum_ns += switch_ns;
-    if (++loop->switch_count < STRETCH_PERIODS)
+    loop->switch_ns[loop->switch_count++] = switch_ns;
+    if (loop->switch_count < STRETCH_PERIODS)
         return;
-    mean_ns = loop->switch_sum_ns / loop->switch_count;
-    loop->switch_sum_ns = 0;
     loop->switch_count = 0;
-    if (mean_ns <= RPS_LOOP_SWITCH_FREE_NS || mean_ns <= loop->period_ns / 100 ||
-        loop->period_ns >= RPS_PERIOD_MAX_NS)
+    qsort(loop->switch_ns, STRETCH_PERIODS, sizeof(loop->switch_ns[0]), compare_int64);
+    median_ns = loop->switch_ns[STRETCH_PERIODS / 2];
+    factor = stretch_factor(loop, median_ns);
+    if (factor <= present && factor * 2 > present) /* wide enough, and not much too wide */
         return;
-    factor = (mean_ns * 100 + loop->period_ns - 1) / loop->period_ns;
-    if (factor > RPS_PERIOD_MAX_NS / loop->period_ns)
-        factor = RPS_PERIOD_MAX_NS / loop->period_ns;
-    loop->period_ns *= factor;
+    loop->period_ns = factor * loop->o->period_ns;
     snprintf(text, sizeof(text),
-             "measurement period stretched to %s: switching event sets takes %s on average",
+             "measurement period %s to %s: switching event sets takes %s (median)",
+             factor > present ? "stretched" : "shortened",
              rps_text_duration(length, sizeof(length), loop->period_ns),
-             rps_text_duration(cost, sizeof(cost), mean_ns));
+             rps_text_duration(cost, sizeof(cost), median_ns));
     loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
 }
 

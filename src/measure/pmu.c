@@ -119,7 +119,7 @@ static int count_counters(struct fit *fit, const struct rps_plan *plan)
     return -1;
 }
 
-/* Try every event; events that cannot be counted are named in the fitting text. */
+/* Try every event; at least one must be countable. */
 static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
                       struct rps_error *err)
 {
@@ -137,7 +137,6 @@ static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
                 measured++;
                 continue;
             }
-            say(fit, "%s is not counted: %s", event->label, event->reason);
             if (!first.message[0])
                 rps_error_set(&first, RPS_FAILED, "nothing can be counted: %s: %s", event->spec,
                               event->reason);

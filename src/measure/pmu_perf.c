@@ -56,7 +56,8 @@ struct group {
 
 struct perf {
     int hardware;
-    int group_reads; /* PERF_FORMAT_GROUP works together with inherit */
+    int group_reads;        /* PERF_FORMAT_GROUP works together with inherit */
+    struct rps_event clock; /* the clock event that was chosen */
     const struct rps_plan *plan;
     int clock_fd;
     int clock_leads; /* the clock event is the leader of the only group */
@@ -267,7 +268,7 @@ static int perf_choose_clock(void *self, struct rps_event *clock, struct rps_err
          "Ticks of the time stamp counter while the workload ran: cycles at the nominal clock."},
         {"task-clock", "Task clock", "ns", "Time the workload spent on a processor."},
     };
-    const struct perf *perf = self;
+    struct perf *perf = self;
 
     for (size_t i = perf->hardware ? 0 : 1; i < sizeof(choice) / sizeof(choice[0]); i++) {
         struct rps_event event;
@@ -277,7 +278,7 @@ static int perf_choose_clock(void *self, struct rps_event *clock, struct rps_err
         if ((rc = perf_try_event(self, &event, err)) < 0)
             return rc;
         if (event.state == RPS_EVENT_MEASURED && counts_here(&event) == 0) {
-            *clock = event;
+            *clock = perf->clock = event;
             return 0;
         }
     }
@@ -294,22 +295,17 @@ static int needs_counter(const struct rps_event *event)
            event->type == RPS_EVENT_RAW;
 }
 
-static int clock_of(struct perf *perf, struct rps_event *ret)
-{
-    return perf_choose_clock(perf, ret, NULL);
-}
-
 static int perf_fits(void *self, const struct rps_event *const *event, int count)
 {
     uint64_t buffer[3 + 2 * (RPS_SLOT_MAX + 16)];
     int fd[RPS_SLOT_MAX + 16], opened = 0, fits = 1;
-    struct rps_event clock;
+    const struct perf *perf = self;
     volatile unsigned spin = 0;
 
-    if (count > RPS_SLOT_MAX + 15 || clock_of(self, &clock) < 0)
+    if (count > RPS_SLOT_MAX + 15)
         return 0;
     for (int i = -1; i < count && fits; i++) {
-        const struct rps_event *one = i < 0 ? &clock : event[i];
+        const struct rps_event *one = i < 0 ? &perf->clock : event[i];
 
         if (!needs_counter(one))
             continue;

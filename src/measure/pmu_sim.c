@@ -346,12 +346,22 @@ static int64_t sim_read_within_ns(void *self)
     return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
 }
 
+static int64_t switch_cost(const struct sim *sim)
+{
+    const struct sim_stretches *list = &sim->script->switches;
+    int64_t cost_ns = 0;
+
+    for (size_t i = 0; i < list->count && list->item[i].at_ns <= sim->now_ns; i++)
+        cost_ns = list->item[i].length_ns;
+    return cost_ns;
+}
+
 static int sim_enable(void *self, int set, struct rps_error *err)
 {
     struct sim *sim = self;
 
     (void)err;
-    advance(sim, sim->now_ns + sim->script->switch_ns);
+    advance(sim, sim->now_ns + switch_cost(sim));
     sim->enabled_set = set;
     return 0;
 }

@@ -222,6 +222,7 @@ static int end_repeat(struct parser *p)
     return 0;
 }
 
+/* Two words, a time and a length. */
 static int add_stretch(struct parser *p, struct sim_stretches *list, char **word)
 {
     struct sim_stretch *item = realloc(list->item, (list->count + 1) * sizeof(*item));
@@ -236,6 +237,29 @@ static int add_stretch(struct parser *p, struct sim_stretches *list, char **word
         return rc;
     if (list->count > 0 && item[-1].at_ns + item[-1].length_ns > item->at_ns)
         return wrong(p, "must stand in order of time, without overlap");
+    list->count++;
+    return 0;
+}
+
+/* switch TIME [AT]: from AT on, or from the start. */
+static int add_switch(struct parser *p, int count, char **word)
+{
+    struct sim_stretches *list = &p->script->switches;
+    struct sim_stretch *item = realloc(list->item, (list->count + 1) * sizeof(*item));
+    int rc;
+
+    if (!item)
+        return rps_error_memory(p->err);
+    list->item = item;
+    item += list->count;
+    item->at_ns = 0;
+    if (count < 1 || count > 2)
+        return wrong(p, "expected: switch TIME [AT]");
+    if ((rc = parse_time(p, "switch", word[0], &item->length_ns)) < 0 ||
+        (count == 2 && (rc = parse_time(p, "time", word[1], &item->at_ns)) < 0))
+        return rc;
+    if (list->count > 0 && item->at_ns < item[-1].at_ns)
+        return wrong(p, "must stand in order of time");
     list->count++;
     return 0;
 }
@@ -283,8 +307,6 @@ static int parse_setting(struct parser *p, char **word)
         return parse_rate(p, word[1], &s->clock_hz);
     if (strcmp(word[0], "noise") == 0)
         return parse_percent(p, word[1], &s->noise_ppm);
-    if (strcmp(word[0], "switch") == 0)
-        return parse_time(p, "switch", word[1], &s->switch_ns);
     if (strcmp(word[0], "seed") == 0)
         return parse_number(p, "seed", word[1], UINT64_MAX, &s->seed);
     if (strcmp(word[0], "counters") == 0) {
@@ -326,7 +348,7 @@ static const struct {
     const char *name;
     int words;
 } statements[] = {
-    {"clock", 1}, {"counters", 1}, {"width", 1},    {"seed", 1},   {"noise", 1},     {"switch", 1},
+    {"clock", 1}, {"counters", 1}, {"width", 1},    {"seed", 1},   {"noise", 1},     {"switch", -1},
     {"exit", 1},  {"signal", 1},   {"default", -1}, {"phase", -1}, {"sleep", 1},     {"repeat", 1},
     {"end", 0},   {"late", 2},     {"steal", 2},    {"fail", 2},   {"fail-read", 2},
 };
@@ -356,6 +378,8 @@ static int parse_statement(struct parser *p, int count, char **word)
         return open_repeat(p, word[1]);
     if (strcmp(name, "end") == 0)
         return end_repeat(p);
+    if (strcmp(name, "switch") == 0)
+        return add_switch(p, count - 1, word + 1);
     if (strcmp(name, "late") == 0)
         return add_stretch(p, &s->late, word + 1);
     if (strcmp(name, "steal") == 0)
@@ -454,6 +478,7 @@ void rps_sim_script_free(struct sim_script *script)
         return;
     free(script->phase);
     free(script->order);
+    free(script->switches.item);
     free(script->late.item);
     free(script->steal.item);
     free(script->fail_read.item);

@@ -3,7 +3,8 @@
  *
  * fork, not vfork or posix_spawn: the child has to wait between its creation, when counters are
  * opened on it, and its exec, when they begin to count. Two pipes lead to it: one it waits on, one
- * that closes by exec or brings errno back. All of it is close-on-exec, so nothing leaks.
+ * that brings back the time of exec and then closes, or brings errno. All of it is close-on-exec,
+ * so nothing leaks.
  */
 #include "rpistat/workload.h"
 
@@ -116,6 +117,7 @@ int rps_workload_drops_counters(const char *path)
 static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
                                  const sigset_t *mask)
 {
+    int64_t start_ns;
     char byte;
     ssize_t got;
     int number;
@@ -125,6 +127,8 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     } while (got < 0 && errno == EINTR);
     if (got != 1)
         _exit(127); /* the recorder gave up */
+    start_ns = rps_clock_monotonic_ns();
+    got = write(report_fd, &start_ns, sizeof(start_ns));
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     number = errno;
@@ -171,11 +175,23 @@ fail:
     return RPS_FAILED;
 }
 
+/* Bytes that came before the end of the pipe; -1 on error. */
+static ssize_t read_fully(int fd, void *buffer, size_t size)
+{
+    ssize_t got;
+
+    do {
+        got = read(fd, buffer, size); /* so few bytes are written and read as one */
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
 int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
                          struct rps_error *err)
 {
     char byte = 1;
     int number = 0;
+    int64_t start_ns = 0;
     ssize_t got;
 
     do {
@@ -183,10 +199,10 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
     } while (got < 0 && errno == EINTR);
     close(workload->release_fd);
     workload->release_fd = -1;
-    do {
-        got = read(workload->status_fd, &number, sizeof(number));
-    } while (got < 0 && errno == EINTR);
-    *ret_start_ns = rps_clock_monotonic_ns();
+    if (read_fully(workload->status_fd, &start_ns, sizeof(start_ns)) != sizeof(start_ns))
+        start_ns = rps_clock_monotonic_ns(); /* it was killed before */
+    got = read_fully(workload->status_fd, &number, sizeof(number));
+    *ret_start_ns = start_ns;
     if (got == 0)
         return 0;
     return exec_error(err, workload->command, got == (ssize_t)sizeof(number) ? number : EIO);

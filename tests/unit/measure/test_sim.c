@@ -205,7 +205,7 @@ static void test_fail_event(void **state)
     assert_int_equal(event->state, RPS_EVENT_NOT_PERMITTED);
     assert_int_equal(run.period[set].counted >> slot & 1, 0);
     assert_int_equal(run.period[0].count[0], 1000000);
-    assert_non_null(strstr(run.fitting.text, "IBUF stall cycles is not counted"));
+    assert_string_equal(run.plan->set[0].event[1].reason, "the script says unsupported");
     test_run_free(&run);
 }
 
@@ -253,6 +253,37 @@ static void test_stretch(void **state)
     assert_int_equal(run.period[17].length_ns, 300 * MS);
     assert_int_equal(run.period[18].length_ns, 300 * MS);
     assert_non_null(strstr(run.mark, "stretched to 0.300 s"));
+    test_run_free(&run);
+}
+
+/* When switching gets cheap again (threads have gone), the period gets short again. */
+static void test_shrink(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "switch 3ms\nswitch 10us 5s\nphase work 20s instructions=1G\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[20].length_ns, 300 * MS);
+    assert_int_equal(run.period[run.count - 2].length_ns, 100 * MS);
+    assert_non_null(strstr(run.mark, "shortened to 0.100 s"));
+    test_run_free(&run);
+}
+
+/* A machine that stands still for a moment, twice within 16 switches, is no reason to stretch. */
+static void test_hiccup(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "switch 20us\nswitch 80ms 450ms\nswitch 20us 550ms\nswitch 90ms 1150ms\n"
+                  "switch 20us 1250ms\nphase work 10s instructions=1G\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[4].switch_ns, 80 * MS);
+    assert_int_equal(run.period[run.count - 2].length_ns, 100 * MS);
+    assert_string_equal(run.mark, "");
     test_run_free(&run);
 }
 
@@ -377,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_merge),       cmocka_unit_test(test_split),
         cmocka_unit_test(test_fail_event),  cmocka_unit_test(test_fail_read),
         cmocka_unit_test(test_switch_cost), cmocka_unit_test(test_stretch),
+        cmocka_unit_test(test_shrink),      cmocka_unit_test(test_hiccup),
         cmocka_unit_test(test_duration),    cmocka_unit_test(test_noise),
         cmocka_unit_test(test_repeat),      cmocka_unit_test(test_bad_scripts),
         cmocka_unit_test(test_choice),
