@@ -200,6 +200,8 @@ static void test_many_rows(void **state)
     uint64_t count[2] = {123456789, 987654321}, expected = 0;
     struct fixture fixture;
     char *text, *line, *rest;
+    struct rps_error err;
+    FILE *full;
 
     (void)state;
     fixture_begin(&fixture, "arm1176");
@@ -222,6 +224,12 @@ static void test_many_rows(void **state)
     }
     assert_int_equal(expected, 5000);
     free(text);
+    full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    assert_int_equal(rps_export_find("wide")->write(full, fixture.reader, 1, &plain, &err),
+                     RPS_FAILED);
+    assert_non_null(strstr(err.message, "No space left on device"));
+    fclose(full);
     fixture_end(&fixture);
 }
 

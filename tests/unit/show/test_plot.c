@@ -179,7 +179,7 @@ static void test_hostile_text(void **state)
     snprintf(fixture.plan->metric[3].panel, RPS_NAME_SIZE, "\"`touch pwned`' @x");
     strcpy(fixture.plan->metric[4].panel, fixture.plan->metric[3].panel);
     strcpy(fixture.plan->metric[3].label, "`touch pwned` {/Symbol q}");
-    strcpy(fixture.plan->metric[4].label, "$(touch pwned)%d");
+    strcpy(fixture.plan->metric[4].label, "$(touch pwned)%d\nEND\n!touch pwned");
     begin_run(&fixture, 20);
     strcpy(path, fixture_file(&fixture, "a.svg"));
     strcpy(keep, fixture_file(&fixture, "keep"));
@@ -192,6 +192,7 @@ static void test_hostile_text(void **state)
     assert_non_null(strstr(text, "@macro %s {/Symbol a} \\n &lt;script"));
     assert_null(strstr(text, "<script>"));
     assert_non_null(strstr(text, "<text>`touch pwned` {/Symbol q}</text>"));
+    assert_non_null(strstr(text, "<text>$(touch pwned)%d\\nEND\\n!touch pwned</text>"));
     assert_non_null(strstr(text, "<text>\"`touch pwned`' @x"));
     free(text);
     must_draw(&fixture, fixture_file(&fixture, "a.png"), (struct rps_plot_options){0});
@@ -409,6 +410,7 @@ static void test_gnuplot_fails(void **state)
         {"#!/bin/sh\necho '\"run.gp\" line 3: something odd' >&2\nexit 1\n",
          "line 3: something odd"},
         {"#!/bin/sh\nprintf 'half a picture'\nexit 0\n", "could not draw"},
+        {"#!/bin/sh\nprintf 'IEND'\nexit 1\n", "could not draw"},
         {"#!/bin/sh\nkill -9 $$\n", "ended by signal 9"},
         {"#!/bin/sh\nexit 0\n", "could not draw"},
     };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -462,8 +463,10 @@ static pid_t start_recorder(const char *path, uint64_t periods, int *ret_ready)
     assert_true(child >= 0);
     if (child == 0) {
         struct rps_run run;
-        struct rps_writer *writer = fixture_writer(path, NULL, &run);
+        struct rps_writer *writer;
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
+        writer = fixture_writer(path, NULL, &run);
         write_periods(writer, 0, periods);
         wait_committed(writer, periods);
         if (write(ready[1], "x", 1) != 1)
