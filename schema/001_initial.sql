@@ -24,6 +24,7 @@ CREATE TABLE run (                -- one row per recording
     version TEXT NOT NULL,        -- of the recorder
     recorder_pid INTEGER,         -- process id of the recorder
     recorder_start_ticks INTEGER, -- its start, clock ticks since boot (/proc/PID/stat field 22)
+    target TEXT NOT NULL,         -- what was counted: command, process 12, CPU 0-3, cgroup NAME
     pmu TEXT NOT NULL,            -- counter backend: hardware, software, sim
     counter_count INTEGER,        -- usable programmable counters beside the clock event
     fitting TEXT NOT NULL,        -- what was merged, split or left out, and why: lines

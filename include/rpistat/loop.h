@@ -22,6 +22,8 @@ enum rps_wake {
     RPS_WAKE_DEADLINE, /* the time was reached */
     RPS_WAKE_ENDED,    /* the workload has ended */
     RPS_WAKE_STOP,     /* the recording shall end now */
+    RPS_WAKE_PAUSE,    /* counting shall stand still */
+    RPS_WAKE_RESUME,   /* counting shall go on */
 };
 
 /* Time and the workload's end, as a table of functions, so that a simulation can bring its own. */
@@ -29,18 +31,28 @@ struct rps_world {
     void *self;
     /* Now, on a monotonic clock, ns. */
     int64_t (*now_ns)(void *self);
-    /* Wait until deadline_ns, the end of the workload or a request to stop, whichever is first. */
+    /* Wait until deadline_ns, the end of the workload or a request, whichever is first. */
     int (*wait)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
 };
 
 struct rps_real_world;
 
+/* A descriptor of the caller's that the world waits for beside time. */
+struct rps_watch {
+    int fd;                            /* -1: none */
+    /* It is readable. Returns 1 and *ret for a request to the loop, 0 to wait on. */
+    int (*on_ready)(void *context, enum rps_wake *ret);
+    /* The loop has done what was asked for; NULL: nobody wants to know. */
+    void (*on_done)(void *context);
+    void *context;
+};
+
 /*
- * Real time: an absolute timer on CLOCK_MONOTONIC, a pidfd (or -1), and a descriptor of the caller's
- * (or -1): when it is readable `on_ready` is called; its return value 1 asks to stop.
+ * Real time: an absolute timer on CLOCK_MONOTONIC, pidfds (the end is when all of them have ended;
+ * with none it is never) and watched descriptors, copied. RPS_FAILED without memory or descriptors.
  */
-int rps_real_world_open(struct rps_real_world **ret, int pidfd, int ready_fd,
-                        int (*on_ready)(void *context), void *context, struct rps_error *err);
+int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd_count,
+                        const struct rps_watch *watch, int watch_count, struct rps_error *err);
 const struct rps_world *rps_real_world_table(const struct rps_real_world *world);
 void rps_real_world_close(struct rps_real_world *world);
 
@@ -52,6 +64,9 @@ struct rps_sink {
     void (*period)(void *context, const struct rps_period *period);
     /* An annotation by the recorder itself: "measurement period stretched to 200 ms: ..." */
     void (*mark)(void *context, int64_t time_ns, const char *text);
+    /* A stretch in which nothing was counted: a delay, a pause, a CPU that was gone. */
+    void (*gap)(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                const char *reason);
 };
 
 struct rps_loop_options {
@@ -63,6 +78,9 @@ struct rps_loop_options {
     int64_t start_ns;            /* the world's time at exec: zero of all times */
     int64_t period_ns;           /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
     int64_t duration_ns;         /* end the recording after this; 0: with the workload */
+    int64_t delay_ns;            /* let counting begin so much after start_ns */
+    int paused;                  /* 1: counting begins at the first RPS_WAKE_RESUME */
+    int counting;                /* 1: counting began at the exec; neither of the above */
 };
 
 /* How the recording ended. */
@@ -75,7 +93,8 @@ enum rps_loop_end {
 /*
  * Run until the end. The timer stands on the grid start + k * period: a late wake-up makes a longer
  * period whose missed expiries are counted, the next one ends on the grid again, nothing drifts. The
- * last, shorter period ends with the workload. Where a counter could wrap twice within a period it
+ * last, shorter period ends with the workload. A pause ends the period; what follows until counting
+ * goes on is a gap. Where a counter could wrap twice within a period it
  * is read in between.
  *
  * The period is stretched by a whole factor when the switch (the median of 16) takes more than 1 % of

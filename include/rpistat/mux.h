@@ -22,6 +22,7 @@ struct rps_mux_set {
 
 struct rps_mux {
     int set_count;
+    int32_t cpu;              /* of the track */
     int current;              /* set that is on */
     unsigned clock_width;
     uint64_t last_clock;
@@ -33,13 +34,16 @@ struct rps_mux {
 };
 
 /*
- * A multiplexer for the plan's sets on an attached backend whose counters begin at 0; set 0 is
- * current.
+ * A multiplexer for the plan's sets on one track (of CPU `cpu`) of an attached backend, whose counters
+ * begin at 0; set 0 is current.
  * RPS_FAILED without memory.
  */
 int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
-                 void *self, struct rps_error *err);
+                 void *self, int32_t cpu, struct rps_error *err);
 void rps_mux_free(struct rps_mux *mux);
+
+/* Begin the open period at time_ns (since the start of the run): after a delay or a pause. */
+void rps_mux_resume(struct rps_mux *mux, int64_t time_ns);
 
 /*
  * Add a reading of the current set to the open period without ending it. Differences are taken

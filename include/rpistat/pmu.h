@@ -4,10 +4,12 @@
  * A backend knows which events exist, which of them can be counted at the same time, and how to
  * switch an event set on, off and read it. Nothing above it names a perf_event_attr. The order of
  * calls: open; try_event for the clock and every event and fits while the plan is fitted
- * (rps_pmu_prepare does that); attach once; then enable, disable and read; close.
+ * (rps_pmu_prepare does that); attach once; start, where counting does not start by itself at exec;
+ * then enable, disable and read; stop and start again for a pause; close.
  *
- * Counters are cumulative from attach to close and never reset; a counter of `width` bits wraps, and
- * whoever reads it takes differences modulo 2^width (see mux.h).
+ * What is counted is one or more tracks: one for a workload as a whole, one a CPU for a machine. All
+ * tracks switch together. Counters are cumulative from attach to close and never reset; a counter of
+ * `width` bits wraps, and whoever reads it takes differences modulo 2^width (see mux.h).
  */
 #ifndef RPISTAT_PMU_H
 #define RPISTAT_PMU_H
@@ -27,6 +29,24 @@ struct rps_reading {
     uint64_t running_ns;     /* time the set was counting, summed over threads */
     uint64_t value[RPS_SLOT_MAX]; /* modulo 2^(the slot's width) */
     uint32_t valid;          /* bit s: value[s] could be read */
+};
+
+enum rps_target_kind {
+    RPS_TARGET_LAUNCH, /* one process that waits before its exec, and all that comes of it */
+    RPS_TARGET_ATTACH, /* running processes with all their threads, and all that comes of them */
+    RPS_TARGET_CPUS,   /* everything on some CPUs, a track each */
+    RPS_TARGET_CGROUP, /* the processes of a control group, one track */
+};
+
+/* What is counted. Arrays are borrowed for the call. */
+struct rps_target {
+    enum rps_target_kind kind;
+    const pid_t *pid;  /* LAUNCH: one; ATTACH: processes */
+    int pid_count;
+    const int *cpu;    /* CPUS, CGROUP: online CPUs */
+    int cpu_count;
+    int cgroup_fd;     /* CGROUP: its folder, open */
+    int start_at_exec; /* LAUNCH: clock event and set 0 begin to count at the exec */
 };
 
 struct rps_world;
@@ -50,9 +70,15 @@ struct rps_pmu {
     /* 1 when the clock event and these events can all count at the same time, else 0. */
     int (*fits)(void *self, const struct rps_event *const *event, int count);
 
-    /* Open every counter of the plan on a process that waits before its exec; the clock event and
-     * set 0 begin to count at that exec. The plan must outlive the backend. */
-    int (*attach)(void *self, const struct rps_plan *plan, pid_t pid, struct rps_error *err);
+    /* Open every counter of the plan on the target, standing still. Descriptors are counted first,
+     * and the limit raised to what is allowed; RPS_FAILED says what it takes when that is too few, or
+     * why the target cannot be counted. The plan must outlive the backend. */
+    int (*attach)(void *self, const struct rps_plan *plan, const struct rps_target *target,
+                  struct rps_error *err);
+
+    /* Tracks of the target, and the CPU of one (RPS_CPU_ALL: not of one CPU). */
+    int (*track_count)(void *self);
+    int (*track_cpu)(void *self, int track);
 
     /* Width in bits of the counter behind a slot; slot -1 is the clock event. */
     unsigned (*width)(void *self, int set, int slot);
@@ -60,9 +86,16 @@ struct rps_pmu {
     /* Longest time between two reads in which no counter can wrap twice, ns; INT64_MAX: any. */
     int64_t (*read_within_ns)(void *self);
 
+    /* Let the clock event and the set count, or both stand still: begin, and pause. */
+    int (*start)(void *self, int set, struct rps_error *err);
+    int (*stop)(void *self, int set, struct rps_error *err);
+
+    /* Switch a set of all tracks on or off; the clock event goes on. */
     int (*enable)(void *self, int set, struct rps_error *err);
     int (*disable)(void *self, int set, struct rps_error *err);
-    int (*read)(void *self, int set, struct rps_reading *ret, struct rps_error *err);
+
+    /* Read one track. 1: the track is no more (its CPU went offline), *ret is untouched. */
+    int (*read)(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err);
 
     /* The world the backend brings along (simulated time and workload), or NULL for the real one;
      * NULL may also stand for the function. Lives as long as the backend. */

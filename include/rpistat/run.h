@@ -5,6 +5,7 @@
 #ifndef RPISTAT_RUN_H
 #define RPISTAT_RUN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define RPS_RUN_TEXT_SIZE 256
@@ -41,6 +42,7 @@ struct rps_run {
     int64_t recorder_pid;
     int64_t recorder_start_ticks; /* field 22 of /proc/PID/stat, to know a dead recorder */
 
+    char target[RPS_RUN_TEXT_SIZE]; /* what was counted: "command", "process 12", "CPU 0-3", ... */
     char pmu[64];        /* backend: "hardware", "software", "sim" */
     int counter_count;   /* usable programmable counters beside the clock event; -1 not known */
     char fitting[1024];  /* what was merged, split or left out, and why: lines of text */
@@ -68,6 +70,12 @@ int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 
 /* Add a tag (copied); an equal key is replaced. Returns 0, or RPS_FAILED without memory. */
 int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
+
+/*
+ * What a run is called where people look: its command line as a shell user would type it, or, for a
+ * recording without one, what was counted in brackets: "(process 12)". Printable; returns ret.
+ */
+char *rps_run_title(char *ret, size_t size, const struct rps_run *run);
 
 /* Release what the run owns and initialise it again. */
 void rps_run_free(struct rps_run *run);

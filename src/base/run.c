@@ -3,8 +3,10 @@
  * the old value is let go, so that a failed call changes nothing.
  */
 #include "rpistat/run.h"
+#include "rpistat/text.h"
 #include "rpistat/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +98,16 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
         return RPS_FAILED;
     }
     return 0;
+}
+
+char *rps_run_title(char *ret, size_t size, const struct rps_run *run)
+{
+    char target[RPS_RUN_TEXT_SIZE * 4];
+
+    if (run->argc > 0)
+        return rps_text_command(ret, size, run->argc, run->argv);
+    snprintf(ret, size, "(%s)", rps_text_printable(target, sizeof(target), run->target));
+    return ret;
 }
 
 void rps_run_free(struct rps_run *run)

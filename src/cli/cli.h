@@ -118,7 +118,7 @@ void rps_options_help_all(FILE *out);
 
 /* --- recording: record_options.c parses what cmd_record.c does -------------------------------- */
 
-#define RPS_RECORD_TAG_MAX 64
+#define RPS_RECORD_LIST_MAX 64
 
 /* cli->settings of `record`. */
 struct rps_record_settings {
@@ -126,12 +126,19 @@ struct rps_record_settings {
     int64_t duration_ns; /* --duration; 0: until the workload ends */
     const char *label;   /* --label, "" when not given; shorter than RPS_RUN_TEXT_SIZE */
     int tag_count;
-    const char *tag[RPS_RECORD_TAG_MAX]; /* --tag: "KEY=VALUE", KEY not empty */
+    const char *tag[RPS_RECORD_LIST_MAX]; /* --tag: "KEY=VALUE", KEY not empty */
     const char *sets;  /* --sets: a document's name or file; NULL: chosen by what can be counted */
     const char *pmu;   /* --pmu: "auto", or a backend's name with what it needs behind a colon */
     int no_merge;      /* --no-merge */
     int64_t commit_ns; /* --commit */
     int durability_full; /* --durability full */
+    int pid_count;
+    const char *pid[RPS_RECORD_LIST_MAX]; /* -p: lists of processes */
+    int all_cpus;                         /* -a */
+    const char *cpus;                     /* -C: a list of CPUs; NULL: all */
+    const char *cgroup;                   /* -G */
+    int64_t delay_ns;                     /* --delay; -1: until --control says enable */
+    const char *control;                  /* --control; NULL: none */
 };
 
 /* Add the settings' tags to a run. */

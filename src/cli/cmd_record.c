@@ -9,7 +9,8 @@
  * that the terminal sent has reached the workload already; one that was sent to rpistat alone is
  * passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
  * everything written and the workload left alone, when the workload ignores the signal, and at the
- * second one that was sent.
+ * second one that was sent. Without a workload of our own (-p, -a) a signal is how the user ends
+ * the recording, and the exit status is 0.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,6 +23,8 @@
 
 #include "cli.h"
 #include "config.h"
+#include "control.h"
+#include "record_target.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/loop.h"
@@ -47,12 +50,15 @@ struct recording {
     char note[1024]; /* why `auto` passed over better counters */
     struct rps_run run;
     struct rps_writer *writer;
+    struct rps_record_target target;
     struct rps_workload workload;
+    struct rps_control *control;
     const struct rps_world *world;
     struct rps_real_world *real_world;
     struct rps_status *status;
     char *report_path;
-    char **argv; /* NULL: simulated */
+    char **argv; /* NULL: no workload of our own */
+    int simulated;
 
     sigset_t old_mask;
     int signal_fd;
@@ -102,8 +108,8 @@ static int catch_signals(struct recording *r, struct rps_error *err)
     return 0;
 }
 
-/* Signals have come. Returns 1 when the recording shall end now. */
-static int on_signal(void *context)
+/* Signals have come. Returns 1 and *ret when the recording shall end now. */
+static int on_signal(void *context, enum rps_wake *ret)
 {
     struct recording *r = context;
     struct signalfd_siginfo info;
@@ -116,6 +122,7 @@ static int on_signal(void *context)
         r->sent++;
         if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
             r->stop_signal = number;
+            *ret = RPS_WAKE_STOP;
             return 1;
         }
         syscall(SYS_pidfd_send_signal, r->workload.pidfd, number, NULL, 0);
@@ -201,8 +208,9 @@ static int describe_run(struct recording *r, int argc, struct rps_error *err)
 
     if ((rc = rps_host_describe(run, err)) < 0)
         return rc;
-    if (rps_run_set_command(run, r->argv ? argc : 1, r->argv ? r->argv : simulated) < 0)
+    if (rps_run_set_command(run, r->argv ? argc : r->simulated, r->argv ? r->argv : simulated) < 0)
         return rps_error_memory(err);
+    snprintf(run->target, sizeof(run->target), "%s", r->simulated ? "simulation" : r->target.text);
     snprintf(run->label, sizeof(run->label), "%s", r->settings->label);
     snprintf(run->version, sizeof(run->version), "%s", RPS_VERSION);
     snprintf(run->pmu, sizeof(run->pmu), "%s", r->pmu->name);
@@ -237,7 +245,7 @@ static void sink_period(void *context, const struct rps_period *period)
     rps_writer_period(r->writer, period);
     rps_status_period(r->status, period);
     r->period_count++;
-    if (!r->argv && r->period_count % 1024 == 0) {
+    if (r->simulated && r->period_count % 1024 == 0) {
         struct rps_writer_status status;
 
         for (;;) {
@@ -256,7 +264,47 @@ static void sink_mark(void *context, int64_t time_ns, const char *text)
     rps_writer_mark(r->writer, time_ns, text);
 }
 
-/* Launch the workload, or begin the simulation: from here on counters count. */
+static void sink_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                     const char *reason)
+{
+    struct recording *r = context;
+
+    rps_writer_gap(r->writer, cpu, start_ns, length_ns, reason);
+}
+
+/* A mark from --control. */
+static void control_mark(void *context, const char *text)
+{
+    struct recording *r = context;
+
+    rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
+}
+
+/* What the loop waits for: the end of our workload, or of the processes of -p; signals; commands.
+ */
+static int open_world(struct recording *r, struct rps_error *err)
+{
+    const struct rps_watch watch[] = {
+        {.fd = r->signal_fd, .on_ready = on_signal, .context = r},
+        rps_control_watch(r->control),
+    };
+    const int *pidfd = r->argv ? &r->workload.pidfd : r->target.pidfd;
+    int rc = rps_real_world_open(&r->real_world, pidfd, r->argv ? 1 : r->target.pidfd_count, watch,
+                                 2, err);
+
+    if (rc == 0)
+        r->world = rps_real_world_table(r->real_world);
+    return rc;
+}
+
+/* Does counting begin at the workload's exec? */
+static int starts_at_exec(const struct recording *r)
+{
+    return r->settings->delay_ns == 0 &&
+           (r->simulated || (r->argv && r->target.target.kind == RPS_TARGET_LAUNCH));
+}
+
+/* Launch the workload, if any, open the counters, add the run: from here on all is ready. */
 static int launch(struct recording *r, struct rps_error *err)
 {
     int rc;
@@ -265,35 +313,44 @@ static int launch(struct recording *r, struct rps_error *err)
         if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0)
             return rc;
     }
-    if ((rc = r->pmu->attach(r->pmu_self, r->plan, r->workload.pid, err)) < 0)
+    if (r->target.target.kind == RPS_TARGET_LAUNCH) {
+        r->target.target.pid = &r->workload.pid;
+        r->target.target.pid_count = 1;
+        r->target.target.start_at_exec = starts_at_exec(r);
+    }
+    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0)
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();
+    if (r->settings->delay_ns == 0 && !starts_at_exec(r) &&
+        (rc = r->pmu->start(r->pmu_self, 0, err)) < 0)
+        return rc;
     if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
         return rc;
-    if (!r->argv) {
+    if (r->simulated) {
         r->world = r->pmu->world(r->pmu_self);
         return 0;
     }
-    if ((rc = rps_real_world_open(&r->real_world, r->workload.pidfd, r->signal_fd, on_signal, r,
-                                  err)) < 0)
+    if ((rc = open_world(r, err)) < 0)
         return rc;
-    r->world = rps_real_world_table(r->real_world);
-    return rps_workload_release(&r->workload, &r->run.start_monotonic_ns, err);
+    return r->argv ? rps_workload_release(&r->workload, &r->run.start_monotonic_ns, err) : 0;
 }
 
 static int run_loop(struct recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
 {
-    struct rps_sink sink = {r, sink_period, sink_mark};
+    struct rps_sink sink = {r, sink_period, sink_mark, sink_gap};
     struct rps_loop_options options = {
         .pmu = r->pmu,
         .pmu_self = r->pmu_self,
         .plan = r->plan,
         .world = r->world,
         .sink = &sink,
-        .start_ns = r->argv ? r->run.start_monotonic_ns : r->world->now_ns(r->world->self),
+        .start_ns = r->simulated ? r->world->now_ns(r->world->self) : r->run.start_monotonic_ns,
         .period_ns = r->settings->period_ns,
         .duration_ns = r->settings->duration_ns,
+        .delay_ns = r->settings->delay_ns,
+        .paused = r->settings->delay_ns < 0,
+        .counting = r->settings->delay_ns == 0,
     };
     int rc;
 
@@ -316,12 +373,14 @@ static void wait_for_workload(struct recording *r)
         {.fd = r->signal_fd, .events = POLLIN},
     };
 
+    enum rps_wake unused;
+
     while (!r->stop_signal) {
         if (poll(fd, 2, -1) < 0 && errno != EINTR)
             return;
         if (fd[0].revents)
             return;
-        if (fd[1].revents && on_signal(r))
+        if (fd[1].revents && on_signal(r, &unused))
             return;
     }
 }
@@ -334,7 +393,7 @@ static void describe_end(struct recording *r, enum rps_loop_end end)
         snprintf(run->end_reason, sizeof(run->end_reason), "--duration was over");
     else if (end == RPS_LOOP_STOPPED)
         snprintf(run->end_reason, sizeof(run->end_reason), "stopped by %s",
-                 signal_name(r->stop_signal));
+                 r->stop_signal ? signal_name(r->stop_signal) : "--control");
 }
 
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
@@ -351,9 +410,9 @@ static int finish_store(struct recording *r, enum rps_loop_end end, int failed,
                  err->message);
     else
         describe_end(r, end);
-    if (!r->argv)
+    if (r->simulated)
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
-    else if (end == RPS_LOOP_WORKLOAD && !failed)
+    else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
     run->recorder_cpu_ns = rps_clock_process_cpu_ns();
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
@@ -397,10 +456,10 @@ static void show_summary(const struct recording *r)
 static int exit_status(const struct recording *r)
 {
     if (r->stop_signal)
-        return 128 + r->stop_signal;
+        return r->argv ? 128 + r->stop_signal : 0;
     if (r->run.exit_signal)
         return 128 + r->run.exit_signal;
-    return r->run.exit_status;
+    return r->run.exit_status > 0 ? r->run.exit_status : 0;
 }
 
 /* The recording is over and the workload is not: wait for it, to give its exit status. */
@@ -428,7 +487,7 @@ static int record(struct recording *r, struct rps_error *err)
     }
     failed = run_loop(r, &end, err) < 0;
     rc = finish_store(r, end, failed, err);
-    if (r->argv && (failed || end == RPS_LOOP_DURATION)) {
+    if (r->argv && (failed || end != RPS_LOOP_WORKLOAD) && !r->stop_signal) {
         if (failed) { /* said now, not when the workload ends */
             rps_output_message(err->message);
             err->message[0] = '\0';
@@ -457,20 +516,40 @@ static char *choose_report_path(const char *store)
     return strcat(path, ".txt");
 }
 
-static int check_usage(const struct rps_cli *cli, int argc, struct rps_error *err)
+static int check_usage(const struct recording *r, int argc, struct rps_error *err)
 {
-    const struct rps_record_settings *settings = cli->settings;
-    int simulated = strncmp(settings->pmu, "sim:", 4) == 0;
+    enum rps_target_kind kind = r->target.target.kind;
 
-    if (simulated && argc > 0)
+    if (r->simulated && (argc > 0 || kind != RPS_TARGET_LAUNCH || r->control))
         return rps_error_set(err, RPS_USAGE,
                              "--pmu %s: the simulated processor runs its script's workload; leave "
-                             "the command out",
-                             settings->pmu);
-    if (!simulated && argc == 0)
+                             "out the command, -p, -a, -C, -G and --control",
+                             r->settings->pmu);
+    if (!r->simulated && argc == 0 && kind == RPS_TARGET_LAUNCH)
         return rps_error_set(err, RPS_USAGE,
                              "there is no command to record; see 'rpistat record --help'");
+    if (argc > 0 && kind == RPS_TARGET_ATTACH)
+        return rps_error_set(err, RPS_USAGE, "-p records running processes; leave out the command");
     return 0;
+}
+
+/* Everything that can be found wrong before something is made or started. */
+static int prepare(struct recording *r, int argc, struct rps_error *err)
+{
+    int rc;
+
+    if ((rc = rps_record_target_open(r->settings, &r->target, err)) < 0 ||
+        (rc = check_usage(r, argc, err)) < 0 || (rc = prepare_counters(r, err)) < 0 ||
+        (rc = describe_run(r, argc, err)) < 0)
+        return rc;
+    r->report_path = choose_report_path(r->cli->output);
+    if (!r->report_path)
+        return rps_error_memory(err);
+    if ((rc = open_store(r, err)) < 0)
+        return rc;
+    return r->settings->control
+               ? rps_control_open(&r->control, r->settings->control, control_mark, r, err)
+               : 0;
 }
 
 int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
@@ -485,20 +564,17 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
     struct rps_error *err = &cli->err;
     int rc;
 
+    r.simulated = strncmp(r.settings->pmu, "sim:", 4) == 0;
     rps_run_init(&r.run);
-    if ((rc = check_usage(cli, argc, err)) < 0 || (rc = prepare_counters(&r, err)) < 0 ||
-        (rc = describe_run(&r, argc, err)) < 0 || (rc = open_store(&r, err)) < 0)
+    if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
-    r.report_path = choose_report_path(cli->output);
-    if (!r.report_path) {
-        rc = rps_error_memory(err);
-        goto out;
-    }
     show_fitting(&r);
     if ((rc = catch_signals(&r, err)) == 0)
         rc = record(&r, err);
 out:
     rps_real_world_close(r.real_world);
+    rps_control_close(r.control);
+    rps_record_target_close(&r.target);
     rps_workload_close(&r.workload);
     if (r.pmu_self)
         r.pmu->close(r.pmu_self);

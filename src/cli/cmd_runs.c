@@ -129,7 +129,7 @@ static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
         if (strcmp(run.pmu, summary.plan) != 0)
             snprintf(counted, sizeof(counted), "%s %s", run.pmu, summary.plan);
         rps_text_printable(text[COLUMN_COUNTED], CELL_SIZE, counted);
-        rps_text_command(text[COLUMN_COMMAND], CELL_SIZE, run.argc, run.argv);
+        rps_run_title(text[COLUMN_COMMAND], CELL_SIZE, &run);
     }
     for (int c = 0; c < COLUMN_COUNT && result == 0; c++) {
         row->cell[c] = strdup(text[c]);

@@ -21,11 +21,19 @@ enum {
     OPTION_NO_MERGE,
     OPTION_COMMIT,
     OPTION_DURABILITY,
+    OPTION_DELAY,
+    OPTION_CONTROL,
 };
 
 static const struct rps_option options[] = {
     {"period", OPTION_PERIOD, "T", "measurement period, 1ms to 1h", "100ms"},
     {"duration", OPTION_DURATION, "T", "stop recording after T; the workload goes on", NULL},
+    {"delay", OPTION_DELAY, "T", "count from T on; off: when --control says enable", NULL},
+    {"control", OPTION_CONTROL, "PIPE", "take commands from a pipe, fifo:PATH", NULL},
+    {"pid", 'p', "LIST", "record running processes, PID,PID..., all threads", NULL},
+    {"all-cpus", 'a', NULL, "record the whole machine, a track a CPU", NULL},
+    {"cpu", 'C', "LIST", "record these CPUs: 0-3,8", NULL},
+    {"cgroup", 'G', "NAME", "record a control group", NULL},
     {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", ""},
     {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
     {"sets", OPTION_SETS, "NAME", "event sets: a name of 'rpistat events', or a .ini file", NULL},
@@ -51,9 +59,9 @@ static int add_tag(struct rps_record_settings *settings, const char *text, struc
 
     if (equals == NULL || equals == text)
         return rps_error_set(err, RPS_USAGE, "--tag: '%s' is not of the form KEY=VALUE", text);
-    if (settings->tag_count == RPS_RECORD_TAG_MAX)
+    if (settings->tag_count == RPS_RECORD_LIST_MAX)
         return rps_error_set(err, RPS_USAGE, "--tag: a run can have %d tags; leave out '%s'",
-                             RPS_RECORD_TAG_MAX, text);
+                             RPS_RECORD_LIST_MAX, text);
     settings->tag[settings->tag_count++] = text;
     return 0;
 }
@@ -74,6 +82,41 @@ static int set_text(const char **ret, const char *what, const char *text, struct
         return rps_error_set(err, RPS_USAGE, "%s: the name is empty; leave the option out", what);
     *ret = text;
     return 0;
+}
+
+/* --delay T, or "off": not before --control says enable. */
+static int set_delay(struct rps_record_settings *settings, const char *text, struct rps_error *err)
+{
+    if (strcmp(text, "off") == 0) {
+        settings->delay_ns = -1;
+        return 0;
+    }
+    return rps_parse_duration_ns("--delay", text, 0, YEAR_NS, &settings->delay_ns, err);
+}
+
+/* What is counted, and when. */
+static int set_target(struct rps_record_settings *settings, int letter, const char *argument,
+                      struct rps_error *err)
+{
+    switch (letter) {
+    case 'p':
+        if (settings->pid_count == RPS_RECORD_LIST_MAX)
+            return rps_error_set(err, RPS_USAGE, "-p: can be given %d times; use commas",
+                                 RPS_RECORD_LIST_MAX);
+        settings->pid[settings->pid_count++] = argument;
+        return 0;
+    case 'a':
+        settings->all_cpus = 1;
+        return 0;
+    case 'C':
+        return set_text(&settings->cpus, "-C", argument, err);
+    case 'G':
+        return set_text(&settings->cgroup, "-G", argument, err);
+    case OPTION_DELAY:
+        return set_delay(settings, argument, err);
+    default:
+        return set_text(&settings->control, "--control", argument, err);
+    }
 }
 
 static int set_option(struct rps_cli *cli, int letter, const char *argument)
@@ -101,13 +144,24 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         return 0;
     case OPTION_COMMIT:
         return rps_parse_duration_ns("--commit", argument, 0, HOUR_NS, &settings->commit_ns, err);
-    default:
+    case OPTION_DURABILITY:
         return set_durability(settings, argument, err);
+    default:
+        return set_target(settings, letter, argument, err);
     }
 }
 
 static int check(struct rps_cli *cli)
 {
+    const struct rps_record_settings *settings = cli->settings;
+    int targets = (settings->pid_count > 0) + (settings->cgroup != NULL) + settings->all_cpus;
+
+    if (targets > 1 || (settings->pid_count > 0 && settings->cpus))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "-p, -a and -G exclude each other, and -p takes no -C; choose one");
+    if (settings->delay_ns < 0 && !settings->control)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--delay off: nothing would ever be counted without --control");
     if (strcmp(cli->output, "-") == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-o -: a store must be a file; name one, and see 'rpistat export' for "
@@ -137,12 +191,17 @@ int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_r
 const struct rps_command rps_command_record = {
     .name = "record",
     .summary = "record a program; the word 'record' may be left out",
-    .usage = "[OPTIONS] [--] COMMAND [ARG...]",
-    .description = "Run COMMAND, count processor events period by period into a store, and write\n"
-                   "the report beside it, to rpistat.txt. The exit status is COMMAND's own.",
+    .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
+    .description =
+        "Run COMMAND, count processor events period by period into a store, and write\n"
+        "the report beside it, to rpistat.txt. The exit status is COMMAND's own. With -p\n"
+        "running processes are recorded until they end, with -a, -C or -G processors or a\n"
+        "control group for as long as COMMAND runs; without it until Ctrl-C.",
     .examples = "  rpistat ./naive\n"
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
-                "  rpistat -- plot          a program that is named like a command",
+                "  rpistat -- plot          a program that is named like a command\n"
+                "  rpistat record -p 1234 --duration 1m\n"
+                "  rpistat record -a        the machine, until Ctrl-C",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_PATH,
     .output_help = "store to add the run to",

@@ -17,12 +17,26 @@
 /* Periods whose switch costs are looked at together before the period is stretched. */
 #define STRETCH_PERIODS 16
 
+struct track {
+    struct rps_mux mux;
+    int gone; /* its CPU went offline */
+};
+
 struct loop {
     const struct rps_loop_options *o;
-    struct rps_mux mux;
+    int track_count;
+    struct track *track;         /* owned */
+    struct rps_reading *reading; /* owned; of the tracks */
+    int set_count;
+    int current; /* set that is on */
+    int counting;
+    int64_t boundary_ns; /* end of the last period, or of the run, world's time */
+    int64_t pause_ns;    /* since when nothing is counted, world's time */
+    const char *pause_reason;
     int64_t period_ns; /* as stretched */
     int64_t grid_ns;   /* last point of the grid that was passed, world's time */
     int64_t end_ns;    /* world's time at which --duration is over, INT64_MAX: never */
+    int64_t resume_ns; /* world's time at which a delay is over, INT64_MAX: none */
     int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches */
     int switch_count;
 };
@@ -32,21 +46,54 @@ static int64_t now(const struct loop *loop)
     return loop->o->world->now_ns(loop->o->world->self);
 }
 
-static int read_current(struct loop *loop, struct rps_reading *reading, struct rps_error *err)
+static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, const char *reason)
 {
-    return loop->o->pmu->read(loop->o->pmu_self, loop->mux.current, reading, err);
+    if (to_ns > from_ns)
+        loop->o->sink->gap(loop->o->sink->context, cpu, from_ns - loop->o->start_ns,
+                           to_ns - from_ns, reason);
 }
 
-/* Hand over the period that ended at end_ns with the given reading. */
-static void finish_period(struct loop *loop, const struct rps_reading *reading, int64_t end_ns,
-                          int64_t switch_ns, uint64_t missed)
+/* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was read.
+ */
+static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct rps_error *err)
 {
-    struct rps_period period;
+    int rc;
 
-    rps_mux_end_period(&loop->mux, reading, end_ns - loop->o->start_ns, &period);
-    period.switch_ns = switch_ns;
-    period.missed = missed > UINT32_MAX ? UINT32_MAX : (uint32_t)missed;
-    loop->o->sink->period(loop->o->sink->context, &period);
+    if (loop->track[t].gone)
+        return 0;
+    rc = loop->o->pmu->read(loop->o->pmu_self, t, loop->current, ret, err);
+    if (rc > 0)
+        loop->track[t].gone = 1;
+    return rc < 0 ? rc : rc == 0;
+}
+
+/* Hand over the periods of all tracks, which ended at end_ns with what was read. */
+static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns, uint64_t missed)
+{
+    for (int t = 0; t < loop->track_count; t++) {
+        struct rps_period period;
+
+        if (loop->track[t].gone)
+            continue;
+        rps_mux_end_period(&loop->track[t].mux, &loop->reading[t], end_ns - loop->o->start_ns,
+                           &period);
+        period.switch_ns = switch_ns;
+        period.missed = missed > UINT32_MAX ? UINT32_MAX : (uint32_t)missed;
+        loop->o->sink->period(loop->o->sink->context, &period);
+    }
+    loop->boundary_ns = end_ns;
+    loop->current = (loop->current + 1) % loop->set_count;
+}
+
+static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_error *err)
+{
+    for (int t = 0; t < loop->track_count; t++) {
+        int rc = read_track(loop, t, &reading[t], err);
+
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
 }
 
 static int compare_int64(const void *a, const void *b)
@@ -97,16 +144,14 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
 static int switch_set(struct loop *loop, struct rps_error *err)
 {
     const struct rps_pmu *pmu = loop->o->pmu;
-    int alone = loop->mux.set_count == 1;
-    int current = loop->mux.current;
-    int next = (current + 1) % loop->mux.set_count;
+    int alone = loop->set_count == 1;
+    int next = (loop->current + 1) % loop->set_count;
     int64_t before_ns = now(loop), after_ns, passed;
-    struct rps_reading reading;
     int rc;
 
-    if (!alone && (rc = pmu->disable(loop->o->pmu_self, current, err)) < 0)
+    if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
-    if ((rc = read_current(loop, &reading, err)) < 0)
+    if ((rc = read_all(loop, loop->reading, err)) < 0)
         return rc;
     if (!alone && (rc = pmu->enable(loop->o->pmu_self, next, err)) < 0)
         return rc;
@@ -114,10 +159,68 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     passed = (before_ns - loop->grid_ns) / loop->period_ns;
     if (passed > 0)
         loop->grid_ns += passed * loop->period_ns;
-    finish_period(loop, &reading, before_ns, after_ns - before_ns,
-                  passed > 1 ? (uint64_t)(passed - 1) : 0);
+    finish_periods(loop, before_ns, after_ns - before_ns, passed > 1 ? (uint64_t)(passed - 1) : 0);
     consider_stretching(loop, after_ns - before_ns, before_ns);
     return 0;
+}
+
+/* Nothing is switched on any more: the last, shorter period. */
+static int finish(struct loop *loop, struct rps_error *err)
+{
+    int64_t end_ns = now(loop);
+    int rc;
+
+    if ((rc = loop->o->pmu->stop(loop->o->pmu_self, loop->current, err)) < 0 ||
+        (rc = read_all(loop, loop->reading, err)) < 0)
+        return rc;
+    finish_periods(loop, end_ns, now(loop) - end_ns, 0);
+    return 0;
+}
+
+/* --- pauses -------------------------------------------------------------------------------------
+ */
+
+static int pause_counting(struct loop *loop, struct rps_error *err)
+{
+    int rc;
+
+    if (!loop->counting)
+        return 0;
+    if ((rc = finish(loop, err)) < 0)
+        return rc;
+    loop->counting = 0;
+    loop->pause_ns = loop->boundary_ns;
+    loop->pause_reason = "paused";
+    return 0;
+}
+
+static int resume_counting(struct loop *loop, struct rps_error *err)
+{
+    int64_t time_ns;
+    int rc;
+
+    loop->resume_ns = INT64_MAX;
+    if (loop->counting)
+        return 0;
+    if ((rc = loop->o->pmu->start(loop->o->pmu_self, loop->current, err)) < 0)
+        return rc;
+    time_ns = now(loop);
+    for (int t = 0; t < loop->track_count; t++)
+        rps_mux_resume(&loop->track[t].mux, time_ns - loop->o->start_ns);
+    gap(loop, RPS_CPU_ALL, loop->pause_ns, time_ns, loop->pause_reason);
+    loop->grid_ns = time_ns;
+    loop->counting = 1;
+    return 0;
+}
+
+/* --- waiting
+ * -------------------------------------------------------------------------------------- */
+
+static int64_t next_deadline(const struct loop *loop)
+{
+    int64_t deadline_ns = loop->counting ? loop->grid_ns + loop->period_ns : loop->resume_ns;
+
+    return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
 }
 
 /* Wait for the end of the period, reading in between where a counter could wrap unseen. */
@@ -125,70 +228,108 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
 {
     const struct rps_world *world = loop->o->world;
     int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self);
-    int64_t deadline_ns = loop->grid_ns + loop->period_ns;
+    int64_t deadline_ns = next_deadline(loop);
 
-    if (deadline_ns > loop->end_ns)
-        deadline_ns = loop->end_ns;
     for (;;) {
         int64_t time_ns = now(loop), until_ns = deadline_ns;
-        struct rps_reading reading;
         int rc;
 
-        if (until_ns - time_ns > within_ns)
+        if (loop->counting && until_ns - time_ns > within_ns)
             until_ns = time_ns + within_ns;
         if ((rc = world->wait(world->self, until_ns, wake, err)) < 0)
             return rc;
         if (*wake != RPS_WAKE_DEADLINE || until_ns == deadline_ns)
             return 0;
-        if ((rc = read_current(loop, &reading, err)) < 0)
+        if ((rc = read_all(loop, loop->reading, err)) < 0)
             return rc;
-        rps_mux_fold(&loop->mux, &reading);
+        for (int t = 0; t < loop->track_count; t++)
+            if (!loop->track[t].gone)
+                rps_mux_fold(&loop->track[t].mux, &loop->reading[t]);
     }
 }
 
-/* The last, shorter period: nothing is switched on any more. */
-static int finish(struct loop *loop, int64_t *ret_elapsed_ns, struct rps_error *err)
+/* --- the run -------------------------------------------------------------------------------------
+ */
+
+static int init_tracks(struct loop *loop, struct rps_error *err)
 {
-    int64_t end_ns = now(loop), after_ns;
-    struct rps_reading reading;
+    const struct rps_loop_options *o = loop->o;
+    int count = o->pmu->track_count(o->pmu_self), rc = 0;
+
+    loop->track = calloc((size_t)count, sizeof(*loop->track));
+    loop->reading = calloc((size_t)count, sizeof(*loop->reading));
+    if (!loop->track || !loop->reading)
+        return rps_error_memory(err);
+    for (int t = 0; rc == 0 && t < count; t++) {
+        rc = rps_mux_init(&loop->track[t].mux, o->plan, o->pmu, o->pmu_self,
+                          o->pmu->track_cpu(o->pmu_self, t), err);
+        loop->track_count += rc == 0;
+    }
+    return rc;
+}
+
+static void free_tracks(struct loop *loop)
+{
+    for (int t = 0; t < loop->track_count; t++)
+        rps_mux_free(&loop->track[t].mux);
+    free(loop->track);
+    free(loop->reading);
+}
+
+/* Do what the wake-up asks for. 1: the recording is over, *ret_end says how. */
+static int act(struct loop *loop, enum rps_wake wake, enum rps_loop_end *ret_end,
+               struct rps_error *err)
+{
+    int over = wake == RPS_WAKE_DEADLINE && now(loop) >= loop->end_ns;
     int rc;
 
-    if ((rc = loop->o->pmu->disable(loop->o->pmu_self, loop->mux.current, err)) < 0 ||
-        (rc = read_current(loop, &reading, err)) < 0)
+    if (wake == RPS_WAKE_PAUSE)
+        return pause_counting(loop, err);
+    if (wake == RPS_WAKE_RESUME || (!over && wake == RPS_WAKE_DEADLINE && !loop->counting))
+        return resume_counting(loop, err);
+    if (wake == RPS_WAKE_DEADLINE && !over)
+        return switch_set(loop, err);
+    *ret_end = wake == RPS_WAKE_ENDED  ? RPS_LOOP_WORKLOAD
+               : wake == RPS_WAKE_STOP ? RPS_LOOP_STOPPED
+                                       : RPS_LOOP_DURATION;
+    if (loop->counting && (rc = finish(loop, err)) < 0)
         return rc;
-    after_ns = now(loop);
-    finish_period(loop, &reading, end_ns, after_ns - end_ns, 0);
-    *ret_elapsed_ns = end_ns - loop->o->start_ns;
-    return 0;
+    if (!loop->counting) {
+        loop->boundary_ns = now(loop);
+        gap(loop, RPS_CPU_ALL, loop->pause_ns, loop->boundary_ns, loop->pause_reason);
+    }
+    return 1;
+}
+
+static void set_times(struct loop *loop)
+{
+    const struct rps_loop_options *o = loop->o;
+
+    loop->period_ns = o->period_ns;
+    loop->grid_ns = loop->pause_ns = o->start_ns;
+    loop->end_ns = o->duration_ns > 0 ? o->start_ns + o->duration_ns : INT64_MAX;
+    loop->resume_ns = o->delay_ns > 0 ? o->start_ns + o->delay_ns : INT64_MAX;
+    loop->pause_reason = o->delay_ns > 0 ? "before the delay was over" : "not yet enabled";
+    loop->counting = o->counting;
 }
 
 int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_end,
                  int64_t *ret_elapsed_ns, struct rps_error *err)
 {
-    struct loop loop = {.o = options, .period_ns = options->period_ns};
+    struct loop loop = {.o = options, .set_count = options->plan->set_count};
     enum rps_wake wake = RPS_WAKE_DEADLINE;
-    enum rps_loop_end end = RPS_LOOP_WORKLOAD;
-    int rc;
+    int rc = init_tracks(&loop, err);
 
-    if ((rc = rps_mux_init(&loop.mux, options->plan, options->pmu, options->pmu_self, err)) < 0)
-        return rc;
-    loop.grid_ns = options->start_ns;
-    loop.end_ns = options->duration_ns > 0 ? options->start_ns + options->duration_ns : INT64_MAX;
-    for (;;) {
-        if ((rc = wait_period(&loop, &wake, err)) < 0)
-            break;
-        if (wake != RPS_WAKE_DEADLINE || now(&loop) >= loop.end_ns) {
-            end = wake == RPS_WAKE_ENDED  ? RPS_LOOP_WORKLOAD
-                  : wake == RPS_WAKE_STOP ? RPS_LOOP_STOPPED
-                                          : RPS_LOOP_DURATION;
-            rc = finish(&loop, ret_elapsed_ns, err);
-            break;
-        }
-        if ((rc = switch_set(&loop, err)) < 0)
-            break;
+    set_times(&loop);
+    if (rc == 0 && !loop.counting && options->delay_ns <= 0 && !options->paused)
+        rc = resume_counting(&loop, err);
+    while (rc == 0) {
+        rc = wait_period(&loop, &wake, err);
+        if (rc == 0)
+            rc = act(&loop, wake, ret_end, err);
     }
-    if (rc == 0)
-        *ret_end = end;
-    rps_mux_free(&loop.mux);
-    return rc;
+    if (rc > 0)
+        *ret_elapsed_ns = loop.boundary_ns - options->start_ns;
+    free_tracks(&loop);
+    return rc < 0 ? rc : 0;
 }

@@ -18,7 +18,7 @@ static uint64_t counter_delta(uint64_t now, uint64_t before, unsigned width)
 static void open_period(struct rps_mux *mux, uint64_t number)
 {
     memset(&mux->open, 0, sizeof(mux->open));
-    mux->open.cpu = RPS_CPU_ALL;
+    mux->open.cpu = mux->cpu;
     mux->open.set_no = (uint32_t)mux->current;
     mux->open.period = number;
     mux->open.start_ns = mux->boundary_ns;
@@ -26,13 +26,14 @@ static void open_period(struct rps_mux *mux, uint64_t number)
 }
 
 int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
-                 void *self, struct rps_error *err)
+                 void *self, int32_t cpu, struct rps_error *err)
 {
     memset(mux, 0, sizeof(*mux));
     mux->set = calloc((size_t)plan->set_count, sizeof(*mux->set));
     if (!mux->set)
         return rps_error_memory(err);
     mux->set_count = plan->set_count;
+    mux->cpu = cpu;
     mux->clock_width = pmu->width(self, 0, -1);
     for (int n = 0; n < plan->set_count; n++) {
         const struct rps_event_set *set = &plan->set[n];
@@ -51,6 +52,12 @@ void rps_mux_free(struct rps_mux *mux)
 {
     free(mux->set);
     memset(mux, 0, sizeof(*mux));
+}
+
+void rps_mux_resume(struct rps_mux *mux, int64_t time_ns)
+{
+    mux->boundary_ns = time_ns;
+    mux->open.start_ns = time_ns;
 }
 
 void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)

@@ -33,6 +33,7 @@ struct sim {
     const struct rps_plan *plan;
     struct sim_set *set;
     int enabled_set; /* -1: none */
+    int clock_runs;
     int64_t now_ns;
     uint64_t clock; /* cycles, all of them */
     uint64_t enabled_ns;
@@ -158,7 +159,7 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
 {
     uint64_t passed_ns = (uint64_t)(limit_ns - sim->now_ns);
 
-    if (!phase_on(sim)->sleeping) {
+    if (sim->clock_runs && !phase_on(sim)->sleeping) {
         sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
         sim->enabled_ns += passed_ns;
         if (sim->enabled_set >= 0 && !stolen) {
@@ -305,17 +306,33 @@ static int sim_fits(void *self, const struct rps_event *const *event, int count)
     return count <= sim->script->counters;
 }
 
-static int sim_attach(void *self, const struct rps_plan *plan, pid_t pid, struct rps_error *err)
+static int sim_attach(void *self, const struct rps_plan *plan, const struct rps_target *target,
+                      struct rps_error *err)
 {
     struct sim *sim = self;
 
-    (void)pid;
     sim->set = calloc((size_t)plan->set_count, sizeof(*sim->set));
     if (!sim->set)
         return rps_error_memory(err);
     sim->plan = plan;
-    sim->enabled_set = 0;
+    if (target->start_at_exec) {
+        sim->enabled_set = 0;
+        sim->clock_runs = 1;
+    }
     return 0;
+}
+
+static int sim_track_count(void *self)
+{
+    (void)self;
+    return 1;
+}
+
+static int sim_track_cpu(void *self, int track)
+{
+    (void)self;
+    (void)track;
+    return RPS_CPU_ALL;
 }
 
 static unsigned sim_width(void *self, int set, int slot)
@@ -376,6 +393,24 @@ static int sim_disable(void *self, int set, struct rps_error *err)
     return 0;
 }
 
+static int sim_start(void *self, int set, struct rps_error *err)
+{
+    struct sim *sim = self;
+
+    (void)err;
+    sim->enabled_set = set;
+    sim->clock_runs = 1;
+    return 0;
+}
+
+static int sim_stop(void *self, int set, struct rps_error *err)
+{
+    struct sim *sim = self;
+
+    sim->clock_runs = 0;
+    return sim_disable(self, set, err);
+}
+
 static int read_fails(const struct sim *sim)
 {
     const struct sim_stretches *fail = &sim->script->fail_read;
@@ -387,10 +422,11 @@ static int read_fails(const struct sim *sim)
     return 0;
 }
 
-static int sim_read(void *self, int set, struct rps_reading *ret, struct rps_error *err)
+static int sim_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
 {
     const struct sim *sim = self;
 
+    (void)track;
     (void)err;
     memset(ret, 0, sizeof(*ret));
     ret->clock = wrapped(sim, sim->clock);
@@ -447,6 +483,10 @@ const struct rps_pmu rps_pmu_sim = {
     .try_event = sim_try_event,
     .fits = sim_fits,
     .attach = sim_attach,
+    .track_count = sim_track_count,
+    .track_cpu = sim_track_cpu,
+    .start = sim_start,
+    .stop = sim_stop,
     .width = sim_width,
     .read_within_ns = sim_read_within_ns,
     .enable = sim_enable,

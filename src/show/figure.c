@@ -501,7 +501,7 @@ static void write_title(const struct rps_figure *figure, FILE *file)
 {
     char text[FIGURE_TEXT_SIZE];
 
-    rps_text_command(text, sizeof(text) - 8, figure->run.argc, figure->run.argv);
+    rps_run_title(text, sizeof(text) - 8, &figure->run);
     cut_text(text, characters_across(figure, 16));
     fprintf(file, "|%s\n", text);
 }

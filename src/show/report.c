@@ -25,7 +25,7 @@ static void print_head(struct rps_report *report)
     char command[4096], date[64];
     struct tm local;
 
-    rps_text_command(command, sizeof(command), report->run.argc, report->run.argv);
+    rps_run_title(command, sizeof(command), &report->run);
     fputs(stars, report->out);
     fprintf(report->out, "rpistat: %s\n", command);
     if (localtime_r(&start, &local) &&

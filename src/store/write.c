@@ -339,8 +339,8 @@ void rps_writer_period(struct rps_writer *writer, const struct rps_period *perio
         rps_writer_note_lost(writer);
     else
         lose(writer, period);
-    /* at half the room it may be waiting for its next commit */
-    wake = writer->sleeping || writer->queue.count == writer->queue.capacity / 2;
+    /* with so many it may be waiting for its next commit */
+    wake = writer->sleeping || writer->queue.count == rps_writer_due(writer);
     pthread_mutex_unlock(&writer->lock);
     if (wake) /* now: a thread woken under the lock would wait for the lock at once */
         pthread_cond_signal(&writer->wake);

@@ -21,6 +21,9 @@
 /* Periods in one transaction, at most. */
 #define BATCH_MAX 1024
 
+/* With so many waiting the next commit is due, whatever --commit says. */
+#define DUE_PERIODS (4 * BATCH_MAX)
+
 /* Periods whose pages are packed together; the transaction takes 10 ms. */
 #define SETTLE_PERIODS 2048
 
@@ -279,6 +282,13 @@ static bool has_work(const struct rps_writer *writer)
     return writer->queue.count > 0 || writer->notes.first;
 }
 
+size_t rps_writer_due(const struct rps_writer *writer)
+{
+    size_t half = writer->queue.capacity / 2;
+
+    return half < DUE_PERIODS ? half : DUE_PERIODS;
+}
+
 /* Wait for work, and until it is due. With the lock held. False: told to stop, and all is done. */
 static bool wait_for_work(struct rps_writer *writer)
 {
@@ -292,7 +302,7 @@ static bool wait_for_work(struct rps_writer *writer)
         writer->sleeping = false;
     }
     while (!writer->stop && writer->last_commit_ns > 0 &&
-           writer->queue.count < writer->queue.capacity / 2) {
+           writer->queue.count < rps_writer_due(writer)) {
         wait_ns = writer->last_commit_ns + writer->options.commit_ns - rps_clock_monotonic_ns();
         if (wait_ns <= 0)
             break;

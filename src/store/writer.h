@@ -89,6 +89,9 @@ struct rps_writer {
 /* The thread: writes until told to stop, then what is left, then returns NULL. */
 void *rps_writer_thread(void *writer);
 
+/* Periods in the queue that make the next commit due at once. */
+size_t rps_writer_due(const struct rps_writer *writer);
+
 /* Turn the lost stretch, if any, into a gap. With the lock held. */
 void rps_writer_note_lost(struct rps_writer *writer);
 

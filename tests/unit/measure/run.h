@@ -28,6 +28,8 @@ struct test_run {
     struct rps_period *period;
     size_t count;
     char mark[256];
+    char gap[128];
+    int64_t gap_ns;
     enum rps_loop_end end;
     int64_t elapsed_ns;
 };
@@ -47,6 +49,17 @@ static void test_keep_mark(void *context, int64_t time_ns, const char *text)
 
     (void)time_ns;
     snprintf(run->mark, sizeof(run->mark), "%s", text);
+}
+
+static void test_keep_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                          const char *reason)
+{
+    struct test_run *run = context;
+
+    (void)cpu;
+    (void)start_ns;
+    run->gap_ns += length_ns;
+    snprintf(run->gap, sizeof(run->gap), "%s", reason);
 }
 
 static void test_run_free(struct test_run *run)
@@ -73,6 +86,7 @@ struct test_options {
     int64_t period_ns; /* 0: 100 ms */
     int64_t duration_ns;
     const char *plan; /* NULL: arm1176 */
+    int64_t delay_ns;
 };
 
 /* Run a simulation script to its end. */
@@ -80,7 +94,8 @@ static inline void test_simulate(struct test_run *ret, const char *script,
                                  const struct test_options *options)
 {
     struct rps_error err = {""};
-    struct rps_sink sink = {ret, test_keep_period, test_keep_mark};
+    struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
+    struct rps_target target = {.start_at_exec = !options->delay_ns};
     const struct rps_pmu *pmu;
     char path[64], choice[80], note[64];
     void *self;
@@ -93,7 +108,7 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     unlink(path);
     if (rps_plan_load(options->plan ? options->plan : "arm1176", &ret->plan, &err) < 0 ||
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0 ||
-        pmu->attach(self, ret->plan, 0, &err) < 0)
+        pmu->attach(self, ret->plan, &target, &err) < 0)
         fail_msg("%s", err.message);
     struct rps_loop_options loop = {
         .pmu = pmu,
@@ -103,6 +118,8 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         .sink = &sink,
         .period_ns = options->period_ns ? options->period_ns : 100 * MS,
         .duration_ns = options->duration_ns,
+        .delay_ns = options->delay_ns,
+        .counting = target.start_at_exec,
     };
     if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0)
         fail_msg("%s", err.message);

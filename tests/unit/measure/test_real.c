@@ -126,7 +126,8 @@ static int record_task(const char *backend, const char *name, const char *argume
                        struct outcome *outcome, struct rps_error *why)
 {
     char *argv[] = {self_path, (char *)(uintptr_t)name, (char *)(uintptr_t)argument, NULL};
-    struct rps_sink sink = {ret, test_keep_period, test_keep_mark};
+    struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
+    struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid_count = 1, .start_at_exec = 1};
     struct rps_workload workload;
     struct rps_real_world *world;
     struct rps_error err = {""};
@@ -143,9 +144,11 @@ static int record_task(const char *backend, const char *name, const char *argume
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)
         fail_msg("%s", err.message);
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    if (rps_workload_fork(&workload, argv, &mask, &err) < 0 ||
-        pmu->attach(self, ret->plan, workload.pid, &err) < 0 ||
-        rps_real_world_open(&world, workload.pidfd, -1, NULL, NULL, &err) < 0 ||
+    if (rps_workload_fork(&workload, argv, &mask, &err) < 0)
+        fail_msg("%s", err.message);
+    target.pid = &workload.pid;
+    if (pmu->attach(self, ret->plan, &target, &err) < 0 ||
+        rps_real_world_open(&world, &workload.pidfd, 1, NULL, 0, &err) < 0 ||
         rps_workload_release(&workload, &start_ns, &err) < 0)
         fail_msg("%s", err.message);
     struct rps_loop_options loop = {
@@ -156,6 +159,7 @@ static int record_task(const char *backend, const char *name, const char *argume
         .sink = &sink,
         .start_ns = start_ns,
         .period_ns = options->period_ns ? options->period_ns : 10 * MS,
+        .counting = 1,
     };
     if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0 ||
         rps_workload_wait(&workload, &outcome->status, &outcome->signal, &err) < 0)
@@ -180,7 +184,7 @@ static uint64_t role_total(const struct test_run *run, const char *role)
 
 static void check_faults(const char *name, uint64_t pages)
 {
-    static const struct test_options options = {1, 0, 0, NULL};
+    static const struct test_options options = {1, 0, 0, NULL, 0};
     struct rps_error why = {""};
     struct outcome outcome;
     struct test_run run;
@@ -213,7 +217,7 @@ static void test_children(void **state)
     struct test_run run;
     struct outcome outcome;
     struct rps_error why = {""};
-    static const struct test_options options = {1, 0, 0, NULL};
+    static const struct test_options options = {1, 0, 0, NULL, 0};
 
     (void)state;
     if (!record_task("software", "children", NULL, &options, &run, &outcome, &why)) {
@@ -242,7 +246,7 @@ static int run_directly(const char *name)
 /* The workload finds the descriptors and signals that it would find without the recorder. */
 static void test_streams_and_status(void **state)
 {
-    static const struct test_options options = {1, 0, 0, NULL};
+    static const struct test_options options = {1, 0, 0, NULL, 0};
     struct rps_error why = {""};
     struct outcome outcome;
     struct test_run run;
@@ -268,7 +272,7 @@ static void test_instructions(void **state)
     static const char document[] = "[plan]\nname = one\n[event instructions]\n"
                                    "event = instructions\n[set one]\nevents = instructions\n";
     char plan[80];
-    const struct test_options options = {1, 0, 0, plan};
+    const struct test_options options = {1, 0, 0, plan, 0};
     struct rps_error why = {""};
     struct outcome outcome;
     struct test_run run;

@@ -1,8 +1,8 @@
 /* The loop, the multiplexer and fitting over the simulated ARM1176: every number is exact. */
 #include "run.h"
 
-static const struct test_options rotate = {0, 0, 0, NULL};
-static const struct test_options merge = {1, 0, 0, NULL};
+static const struct test_options rotate = {0, 0, 0, NULL, 0};
+static const struct test_options merge = {1, 0, 0, NULL, 0};
 
 static const char steady[] = "default instructions=73M ibuf_stall=16M dc_access=1M dc_miss=220k\n"
                              "default micro_tlb_miss=53k main_tlb_miss=39k branches=8M "
@@ -60,7 +60,7 @@ static void test_wrap(void **state)
 /* Within one period of a minute the cycle counter wraps nine times: it is read in between. */
 static void test_long_period(void **state)
 {
-    static const struct test_options minute = {0, 60 * S, 0, NULL};
+    static const struct test_options minute = {0, 60 * S, 0, NULL, 0};
     struct test_run run;
 
     (void)state;
@@ -289,7 +289,7 @@ static void test_hiccup(void **state)
 
 static void test_duration(void **state)
 {
-    static const struct test_options short_run = {0, 0, 1234 * MS, NULL};
+    static const struct test_options short_run = {0, 0, 1234 * MS, NULL, 0};
     struct test_run run;
 
     (void)state;
@@ -302,12 +302,32 @@ static void test_duration(void **state)
     test_run_free(&run);
 }
 
+/* Nothing is counted before the delay is over; the time is a gap. */
+static void test_delay(void **state)
+{
+    static const struct test_options late = {0, 0, 0, NULL, 730 * MS};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "phase setup 730ms instructions=9M\nphase work 2s instructions=1M\n",
+                  &late);
+    assert_int_equal(run.count, 20);
+    assert_int_equal(run.period[0].start_ns, 730 * MS);
+    assert_int_equal(run.period[0].length_ns, 100 * MS);
+    assert_int_equal(run.period[0].count[0], 100000);
+    assert_int_equal(run.period[0].cycle, 70000000);
+    assert_int_equal(run.gap_ns, 730 * MS);
+    assert_string_equal(run.gap, "before the delay was over");
+    assert_int_equal(run.elapsed_ns, 2730 * MS);
+    test_run_free(&run);
+}
+
 /* The same noise however often it is read; another one for another seed. */
 static void test_noise(void **state)
 {
     static const char script[] = "counters 8\nseed 7\nnoise 5%\nphase work 3s instructions=10M\n";
     static const char other[] = "counters 8\nseed 8\nnoise 5%\nphase work 3s instructions=10M\n";
-    static const struct test_options odd = {1, 37 * MS, 0, NULL};
+    static const struct test_options odd = {1, 37 * MS, 0, NULL, 0};
     struct test_run run, again, different;
     size_t unlike = 0;
 
@@ -409,9 +429,9 @@ int main(void)
         cmocka_unit_test(test_fail_event),  cmocka_unit_test(test_fail_read),
         cmocka_unit_test(test_switch_cost), cmocka_unit_test(test_stretch),
         cmocka_unit_test(test_shrink),      cmocka_unit_test(test_hiccup),
-        cmocka_unit_test(test_duration),    cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_repeat),      cmocka_unit_test(test_bad_scripts),
-        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_duration),    cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_noise),       cmocka_unit_test(test_repeat),
+        cmocka_unit_test(test_bad_scripts), cmocka_unit_test(test_choice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,192 @@
+/* The control pipes of a recording. */
+#include "control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_SIZE 1024
+
+struct pipe_end {
+    char *path; /* owned */
+    int made;   /* by us: removed at the end */
+    int fd;
+};
+
+struct rps_control {
+    struct pipe_end command, answer;
+    void (*mark)(void *context, const char *text);
+    void *context;
+    char line[LINE_SIZE];
+    size_t used;
+    int overlong; /* the line did not fit: it is passed over */
+};
+
+/* Open a pipe, made when it is not there. For reading and writing, so that it never ends, and that
+ * nobody waits for anybody. */
+static int open_pipe(struct pipe_end *end, struct rps_error *err)
+{
+    struct stat st;
+
+    end->made = mkfifo(end->path, 0600) == 0;
+    if (!end->made && errno != EEXIST)
+        return rps_error_set(err, RPS_FAILED, "--control: cannot make the named pipe %s: %s",
+                             end->path, strerror(errno));
+    end->fd = open(end->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    if (end->fd < 0)
+        return rps_error_set(err, RPS_FAILED, "--control: cannot open %s: %s", end->path,
+                             strerror(errno));
+    if (fstat(end->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+        return rps_error_set(err, RPS_FAILED, "--control: %s is there and is no named pipe",
+                             end->path);
+    return 0;
+}
+
+static void close_pipe(struct pipe_end *end)
+{
+    if (end->fd >= 0)
+        close(end->fd);
+    if (end->made)
+        unlink(end->path);
+    free(end->path);
+}
+
+int rps_control_open(struct rps_control **ret, const char *text,
+                     void (*mark)(void *context, const char *text), void *context,
+                     struct rps_error *err)
+{
+    struct rps_control *control;
+    int rc;
+
+    if (strncmp(text, "fifo:", 5) != 0 || !text[5])
+        return rps_error_set(err, RPS_USAGE, "--control %s: expected fifo:PATH", text);
+    control = calloc(1, sizeof(*control));
+    if (!control)
+        return rps_error_memory(err);
+    control->command.fd = control->answer.fd = -1;
+    control->mark = mark;
+    control->context = context;
+    control->command.path = strdup(text + 5);
+    if (!control->command.path || asprintf(&control->answer.path, "%s.ack", text + 5) < 0) {
+        control->answer.path = NULL;
+        rc = rps_error_memory(err);
+    } else if ((rc = open_pipe(&control->command, err)) == 0) {
+        rc = open_pipe(&control->answer, err);
+    }
+    if (rc < 0) {
+        rps_control_close(control);
+        return rc;
+    }
+    *ret = control;
+    return 0;
+}
+
+/* Answers nobody reads fill the pipe and are dropped then: the loop waits for nobody. */
+static void answer(struct rps_control *control, const char *text)
+{
+    char line[128];
+    int length = snprintf(line, sizeof(line), "%s\n", text);
+    ssize_t put = write(control->answer.fd, line, (size_t)length);
+
+    (void)put;
+}
+
+/* One command. Returns 1 and *ret for a request to the loop, which is answered when it is done. */
+static int obey(struct rps_control *control, const char *line, enum rps_wake *ret)
+{
+    if (strcmp(line, "enable") == 0) {
+        *ret = RPS_WAKE_RESUME;
+        return 1;
+    }
+    if (strcmp(line, "disable") == 0) {
+        *ret = RPS_WAKE_PAUSE;
+        return 1;
+    }
+    if (strcmp(line, "stop") == 0) {
+        *ret = RPS_WAKE_STOP;
+        answer(control, "ack"); /* the loop does not come back */
+        return 1;
+    }
+    if (strncmp(line, "mark ", 5) == 0 && line[5]) {
+        control->mark(control->context, line + 5);
+        answer(control, "ack");
+        return 0;
+    }
+    answer(control, "error: expected enable, disable, mark TEXT or stop");
+    return 0;
+}
+
+/* The next whole line in `line`, without its newline; 0 when there is none yet. */
+static int next_line(struct rps_control *control, char *line)
+{
+    for (;;) {
+        char *end = memchr(control->line, '\n', control->used);
+        ssize_t got;
+
+        if (end) {
+            size_t length = (size_t)(end - control->line);
+
+            memcpy(line, control->line, length);
+            line[length] = '\0';
+            control->used -= length + 1;
+            memmove(control->line, end + 1, control->used);
+            if (!control->overlong)
+                return 1;
+            control->overlong = 0;
+            answer(control, "error: the command is too long");
+            continue;
+        }
+        if (control->used == sizeof(control->line)) {
+            control->overlong = 1;
+            control->used = 0;
+        }
+        do {
+            got = read(control->command.fd, control->line + control->used,
+                       sizeof(control->line) - control->used);
+        } while (got < 0 && errno == EINTR);
+        if (got <= 0)
+            return 0;
+        control->used += (size_t)got;
+    }
+}
+
+static int on_ready(void *context, enum rps_wake *ret)
+{
+    struct rps_control *control = context;
+    char line[LINE_SIZE];
+
+    while (next_line(control, line))
+        if (line[0] && obey(control, line, ret))
+            return 1;
+    return 0;
+}
+
+/* The request was carried out; commands that came with it are looked at when the loop waits again.
+ */
+static void on_done(void *context)
+{
+    answer(context, "ack");
+}
+
+struct rps_watch rps_control_watch(struct rps_control *control)
+{
+    return (struct rps_watch){
+        .fd = control ? control->command.fd : -1,
+        .on_ready = on_ready,
+        .on_done = on_done,
+        .context = control,
+    };
+}
+
+void rps_control_close(struct rps_control *control)
+{
+    if (!control)
+        return;
+    close_pipe(&control->answer);
+    close_pipe(&control->command);
+    free(control);
+}

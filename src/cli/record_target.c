@@ -1,0 +1,248 @@
+/* Targets of a recording. */
+#include "record_target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rpistat/parse.h"
+
+#define CPU_MAX       65535
+#define CGROUP_FOLDER "/sys/fs/cgroup"
+#define ONLINE_CPUS   "/sys/devices/system/cpu/online"
+
+static int add_int(int **list, int *count, int value, struct rps_error *err)
+{
+    int *grown = realloc(*list, (size_t)(*count + 1) * sizeof(*grown));
+
+    if (!grown)
+        return rps_error_memory(err);
+    *list = grown;
+    grown[(*count)++] = value;
+    return 0;
+}
+
+/* The numbers of one item, "8" or "0-3". */
+static int parse_item(const char *what, char *item, uint64_t *ret_first, uint64_t *ret_last,
+                      struct rps_error *err)
+{
+    char *dash = strchr(item, '-');
+    int rc;
+
+    if (dash)
+        *dash = '\0';
+    if ((rc = rps_parse_uint64(what, item, 0, CPU_MAX, ret_first, err)) < 0)
+        return rc;
+    *ret_last = *ret_first;
+    if (dash && (rc = rps_parse_uint64(what, dash + 1, *ret_first, CPU_MAX, ret_last, err)) < 0)
+        return rc;
+    return 0;
+}
+
+int rps_cpu_list_parse(const char *what, const char *text, int **ret, int *ret_count,
+                       struct rps_error *err)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+    int *list = NULL, count = 0, rc = copy ? 0 : rps_error_memory(err);
+
+    while (rc == 0 && (item = strsep(&rest, ","))) {
+        uint64_t first = 0, last = 0;
+
+        rc = parse_item(what, item, &first, &last, err);
+        for (uint64_t cpu = first; rc == 0 && cpu <= last; cpu++) {
+            int known = 0;
+
+            for (int i = 0; i < count; i++)
+                known |= list[i] == (int)cpu;
+            if (!known)
+                rc = add_int(&list, &count, (int)cpu, err);
+        }
+    }
+    free(copy);
+    if (rc < 0) {
+        free(list);
+        return rc;
+    }
+    *ret = list;
+    *ret_count = count;
+    return 0;
+}
+
+static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
+{
+    char text[4096] = "";
+    FILE *file = fopen(ONLINE_CPUS, "re");
+
+    if (!file || !fgets(text, sizeof(text), file))
+        snprintf(text, sizeof(text), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+    if (file)
+        fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return rps_cpu_list_parse(ONLINE_CPUS, text, ret, ret_count, err);
+}
+
+/* Every CPU of the user's list must be online. */
+static int check_online(const char *text, const int *cpu, int count, struct rps_error *err)
+{
+    int *online = NULL, online_count = 0;
+    int rc = online_cpus(&online, &online_count, err);
+
+    for (int i = 0; rc == 0 && i < count; i++) {
+        int found = 0;
+
+        for (int k = 0; k < online_count; k++)
+            found |= online[k] == cpu[i];
+        if (!found)
+            rc = rps_error_set(err, RPS_FAILED, "-C %s: CPU %d is not online", text, cpu[i]);
+    }
+    free(online);
+    return rc;
+}
+
+static int open_cpus(const struct rps_record_settings *settings, struct rps_record_target *t,
+                     struct rps_error *err)
+{
+    int rc;
+
+    if (!settings->cpus)
+        return online_cpus(&t->cpu, &t->target.cpu_count, err);
+    rc = rps_cpu_list_parse("-C", settings->cpus, &t->cpu, &t->target.cpu_count, err);
+    if (rc == 0)
+        rc = check_online(settings->cpus, t->cpu, t->target.cpu_count, err);
+    return rc;
+}
+
+static int open_process(struct rps_record_target *t, const char *text, struct rps_error *err)
+{
+    uint64_t pid;
+    pid_t *grown;
+    int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, err);
+
+    if (rc < 0)
+        return rc;
+    fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (fd < 0)
+        return rps_error_set(err, RPS_FAILED, "-p %s: %s", text,
+                             errno == ESRCH    ? "there is no such process"
+                             : errno == EINVAL ? "it is a thread; give its process"
+                                               : strerror(errno));
+    rc = add_int(&t->pidfd, &t->pidfd_count, fd, err);
+    if (rc < 0) {
+        close(fd);
+        return rc;
+    }
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    grown = realloc(t->pid, (size_t)(t->target.pid_count + 1) * sizeof(*grown));
+    if (!grown)
+        return rps_error_memory(err);
+    t->pid = grown;
+    grown[t->target.pid_count++] = (pid_t)pid;
+    return 0;
+}
+
+static int open_processes(const struct rps_record_settings *settings, struct rps_record_target *t,
+                          struct rps_error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < settings->pid_count; i++) {
+        char *copy = strdup(settings->pid[i]), *rest = copy, *item;
+
+        rc = copy ? 0 : rps_error_memory(err);
+        while (rc == 0 && (item = strsep(&rest, ",")))
+            rc = open_process(t, item, err);
+        free(copy);
+    }
+    return rc;
+}
+
+static int open_cgroup(const char *name, struct rps_record_target *t, struct rps_error *err)
+{
+    static const char *const folders[] = {"", CGROUP_FOLDER "/", CGROUP_FOLDER "/perf_event/",
+                                          CGROUP_FOLDER "/unified/"};
+    int fd = -1;
+
+    for (size_t i = name[0] == '/' ? 0 : 1; fd < 0 && i < 4; i++) {
+        char *path;
+
+        if (asprintf(&path, "%s%s", folders[i], name) < 0)
+            return rps_error_memory(err);
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        free(path);
+    }
+    if (fd < 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "-G %s: there is no such control group below " CGROUP_FOLDER, name);
+    t->target.cgroup_fd = fd;
+    return 0;
+}
+
+/* "CPU 0-1", as the user said it or as they are. */
+static void describe(const struct rps_record_settings *settings, struct rps_record_target *t)
+{
+    size_t used;
+
+    if (t->target.kind == RPS_TARGET_LAUNCH) {
+        snprintf(t->text, sizeof(t->text), "command");
+    } else if (t->target.kind == RPS_TARGET_CGROUP) {
+        snprintf(t->text, sizeof(t->text), "cgroup %.200s", settings->cgroup);
+    } else if (t->target.kind == RPS_TARGET_CPUS) {
+        if (settings->cpus)
+            snprintf(t->text, sizeof(t->text), "CPU %.200s", settings->cpus);
+        else
+            snprintf(t->text, sizeof(t->text), "all %d CPUs", t->target.cpu_count);
+    } else {
+        snprintf(t->text, sizeof(t->text), "process");
+        for (int i = 0; i < t->target.pid_count; i++) {
+            used = strlen(t->text);
+            snprintf(t->text + used, sizeof(t->text) - used, "%s %ld", i ? "," : "",
+                     (long)t->pid[i]);
+        }
+    }
+}
+
+int rps_record_target_open(const struct rps_record_settings *settings,
+                           struct rps_record_target *ret, struct rps_error *err)
+{
+    struct rps_record_target t = {.target = {.cgroup_fd = -1}};
+    int rc = 0;
+
+    if (settings->pid_count > 0) {
+        t.target.kind = RPS_TARGET_ATTACH;
+        rc = open_processes(settings, &t, err);
+    } else if (settings->cgroup) {
+        t.target.kind = RPS_TARGET_CGROUP;
+        rc = open_cgroup(settings->cgroup, &t, err);
+        if (rc == 0)
+            rc = open_cpus(settings, &t, err);
+    } else if (settings->all_cpus || settings->cpus) {
+        t.target.kind = RPS_TARGET_CPUS;
+        rc = open_cpus(settings, &t, err);
+    } else {
+        t.target.kind = RPS_TARGET_LAUNCH;
+    }
+    if (rc < 0) {
+        rps_record_target_close(&t);
+        return rc;
+    }
+    t.target.pid = t.pid;
+    t.target.cpu = t.cpu;
+    describe(settings, &t);
+    *ret = t;
+    return 0;
+}
+
+void rps_record_target_close(struct rps_record_target *target)
+{
+    for (int i = 0; i < target->pidfd_count; i++)
+        close(target->pidfd[i]);
+    if (target->target.cgroup_fd > 0)
+        close(target->target.cgroup_fd);
+    free(target->pidfd);
+    free(target->pid);
+    free(target->cpu);
+    memset(target, 0, sizeof(*target));
+}

@@ -1,0 +1,33 @@
+/* What a recording counts, from the words of -p, -a, -C and -G to a target of measure. */
+#ifndef RPISTAT_CLI_RECORD_TARGET_H
+#define RPISTAT_CLI_RECORD_TARGET_H
+
+#include "cli.h"
+#include "rpistat/pmu.h"
+
+struct rps_record_target {
+    struct rps_target target; /* its arrays are those below */
+    pid_t *pid;               /* owned */
+    int *cpu;                 /* owned */
+    int *pidfd;               /* owned, of the processes of -p */
+    int pidfd_count;
+    char text[RPS_RUN_TEXT_SIZE]; /* for run.target */
+    int is_mine; /* 1: the workload is launched by rpistat, or none was asked for */
+};
+
+/*
+ * Parse a list of CPUs ("0-3,8"); *ret is a new array for free(). RPS_USAGE quotes the list.
+ */
+int rps_cpu_list_parse(const char *what, const char *text, int **ret, int *ret_count,
+                       struct rps_error *err);
+
+/*
+ * Find what the settings ask for. Everything is opened and checked: processes are there, CPUs are
+ * online, the control group exists. For a command (no -p, -a, -C, -G) the kind is
+ * RPS_TARGET_LAUNCH, and the caller fills in the process. Free with rps_record_target_close.
+ */
+int rps_record_target_open(const struct rps_record_settings *settings,
+                           struct rps_record_target *ret, struct rps_error *err);
+void rps_record_target_close(struct rps_record_target *target);
+
+#endif
