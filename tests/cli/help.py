@@ -9,8 +9,9 @@ from program import COMMANDS, Folder, call, expect, tap
 SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
+    "PIPE": "fifo:control", "LIST": "1",
 }
-NAMES = {"format": "long", "decimal": ",", "sets": "software", "pmu": "software"}
+NAMES = {"cgroup": "x", "format": "long", "decimal": ",", "sets": "software", "pmu": "software"}
 
 
 def help_of(command):
