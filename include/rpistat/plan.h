@@ -8,7 +8,7 @@
  * The document, in the dialect of inih (`;` and `#` start comments, indented lines continue a
  * value):
  *
- *     [plan]                    name, title, explain
+ *     [plan]                    name, title, explain, match (see rps_plan_matches)
  *     [family ID]               label: names a block of the report ("DC" gives "DC periods")
  *     [event ID]                event (what to count: see rps_event_resolve), label, role, unit,
  *                               family, explain
@@ -16,9 +16,14 @@
  *     [metric ID]               formula, label, unit, family, panel, explain
  *
  * Sections may refer only to what stands above them. IDs are names as formulas take them.
- * Formulas may use, beside the events of the plan's sets: `clock` (the clock event's count),
- * `seconds` (elapsed time) and `cpu_seconds` (the workload's CPU time). All event counts in
- * formulas are scaled estimates over the stretch that is looked at.
+ * Formulas may use, beside the events of the plan's sets (by ID, by what they count, or by role):
+ * `clock` (the clock event's count), `seconds` (elapsed time) and `cpu_seconds` (the workload's CPU
+ * time). All event counts in formulas are scaled estimates over the stretch that is looked at.
+ *
+ * A role says what an event is for, the same on every processor: instructions, frontend_stall,
+ * backend_stall, l1d_access, l1d_miss, l1i_miss, l2_access, l2_miss, llc_access, llc_miss,
+ * dtlb_l1_miss, dtlb_miss, dtlb_store_miss, itlb_l1_miss, branches, branch_misses; of software:
+ * task_clock, minor_faults, major_faults, context_switches, cpu_migrations, syscalls, block_io.
  */
 #ifndef RPISTAT_PLAN_H
 #define RPISTAT_PLAN_H
@@ -34,6 +39,8 @@
 #define RPS_SPEC_SIZE    192
 #define RPS_EXPLAIN_SIZE 1024
 #define RPS_REASON_SIZE  256
+#define RPS_WHERE_SIZE   192
+#define RPS_MATCH_SIZE   1024
 
 /* Numbers of Linux's perf ABI; the perf backend asserts that they are the kernel's. */
 enum rps_event_type {
@@ -63,6 +70,7 @@ struct rps_event {
     uint64_t config, config1, config2;
     enum rps_event_state state;
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
+    char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
 };
 
 struct rps_event_set {
@@ -87,6 +95,7 @@ struct rps_plan {
     char name[RPS_NAME_SIZE];   /* "arm1176", "generic", "software" */
     char title[RPS_NAME_SIZE * 2];
     char explain[RPS_EXPLAIN_SIZE];
+    char match[RPS_MATCH_SIZE]; /* processors it is for; "" any */
     struct rps_event clock;     /* the clock event; set by the PMU backend */
     int set_count;
     struct rps_event_set *set;  /* owned */
@@ -107,8 +116,8 @@ enum rps_operand {
 /* Number of operands of the plan's formulas. */
 int rps_plan_operand_count(const struct rps_plan *plan);
 
-/* Operand of that name, or -1. Beside the fixed names and event IDs, an event's spec is found too.
- * Has the type rps_formula_lookup; context is a const struct rps_plan *. */
+/* Operand of that name, or -1. Beside the fixed names and event IDs, an event's spec is found too,
+ * and then its role. Has the type rps_formula_lookup; context is a const struct rps_plan *. */
 int rps_plan_operand(void *plan, const char *name);
 
 /* Name of an operand, "" if it is none; lives as long as the plan. */
@@ -130,12 +139,13 @@ int rps_plan_parse(const char *origin, const char *text, size_t size, struct rps
                    struct rps_error *err);
 
 /*
- * A document by name: an embedded one ("arm1176", "generic", "software"), or, when the name holds a
+ * A document by name: an embedded one ("cortex-a72", "generic", "software"), or, if the name has a
  * '/' or ends in ".ini", a file. Errors as above; an unknown name lists the known ones.
  */
 int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err);
 
-/* Names of the embedded documents, NULL-terminated. */
+/* Names of the embedded documents, NULL-terminated; for each kind of processor before the more
+ * general ones. */
 const char *const *rps_plan_names(void);
 
 /* An empty plan (no set, no metric) for rps_plan_free; NULL without memory. */
@@ -152,17 +162,78 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err);
 
 void rps_plan_free(struct rps_plan *plan);
 
+/* --- the user's own choice -------------------------------------------------------------------- */
+
+/*
+ * A plan of one set for each of the `count` groups (`-e a,b -e c,d`), in which commas separate
+ * events, but not inside PMU/.../. An event's ID is made from what was typed, so that formulas can
+ * use it ("L1-dcache-loads" gives L1_dcache_loads; formulas may also quote 'L1-dcache-loads'), and
+ * its label is what was typed. There are no metrics yet, and nothing is resolved. RPS_USAGE for an
+ * empty event or more than RPS_SLOT_MAX in a group.
+ */
+int rps_plan_from_events(const char *const *group, int count, struct rps_plan **ret,
+                         struct rps_error *err);
+
+/* Add the metric of "NAME=FORMULA"; NAME is its label and its panel too. RPS_USAGE when the text is
+ * not of that form, the formula does not compile, or the plan has such a metric. */
+int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_error *err);
+
+/*
+ * Give every event that no metric uses a metric of its own: its count per second (for times in ns:
+ * the share of elapsed time in percent), so that there is something to draw.
+ */
+int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err);
+
+/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches". */
+const char *const *rps_plan_scenarios(void);
+
+/*
+ * Keep of the plan what a scenario looks at: the events with its roles, in its own sets; the plan's
+ * metrics that these are enough for; and add the scenario's own metrics, hit ratios and memory
+ * density among them, where its events are enough for these. RPS_USAGE, with the plan unchanged,
+ * for an unknown scenario, or when they are enough for none of the scenario's metrics.
+ */
+int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_error *err);
+
+/* --- processors ------------------------------------------------------------------------------- */
+
+/*
+ * A plan's `match` lists the processors that it is for, separated by commas, as perf names them:
+ * VENDOR-FAMILY-MODEL-STEPPING on x86 (model and stepping hexadecimal: GenuineIntel-6-8F-8), else
+ * IMPLEMENTER/PART of /proc/cpuinfo (0x41/0xd08), and `armv8` for every processor of that
+ * architecture. * stands for any text, ? for any character.
+ *
+ * The file is "/proc/cpuinfo" but in tests; without a processor that it names, only plans for any
+ * processor match.
+ */
+
+/*
+ * 1 when the plan is for every kind of processor of this machine, else 0 and a sentence in *why
+ * (which may be NULL) that says what it is for, and what this is.
+ */
+int rps_plan_matches(const struct rps_plan *plan, const char *cpuinfo, struct rps_error *why);
+
+/* Name of the embedded document for this machine: the first that is for some processor and for all
+ * kinds of this machine, so "armv8" where fast and slow cores differ; "generic" when there is none.
+ * Lives as long as the program. */
+const char *rps_plan_for_cpu(const char *cpuinfo);
+
 /* --- resolution ------------------------------------------------------------------------------- */
 
 /*
  * Find the encoding of event->spec and fill type, config*, modifiers. Order: perf's generic names
- * (`instructions`, `L1-dcache-load-misses`, `task-clock`); a PMU event of sysfs (`msr/tsc/`,
- * `cpu/event=0x3c,umask=0x1/`); `rNNN` (hexadecimal); a tracepoint (`sched:sched_switch`).
- * Modifiers `:u` and `:k` may follow each.
+ * (`instructions`, `L1-dcache-load-misses`, `task-clock`); a role, through the document for this
+ * machine (`l1d_miss`); a PMU event of sysfs (`msr/tsc/`, `cpu/event=0x3c,umask=0x1/`; a * in the
+ * PMU's name stands for any text, the first PMU in the order of the alphabet is taken); `rNNN`
+ * (hexadecimal); a tracepoint (`sched:sched_switch`); libpfm4's names for this processor, where it
+ * was there at build time (`INST_RETIRED:ANY_P`). Modifiers `:u` and `:k` may follow each.
+ *
+ * An event found by its role, which has no role yet, gets role, unit and explain of the document's.
  *
  * Returns 0 with event->state RPS_EVENT_MEASURED when found; 0 with another state and a reason when
- * the name is well-formed but this machine does not have it (no such PMU, tracefs not mounted or not
- * readable); RPS_USAGE when no event has such a name.
+ * the name is well-formed but this machine does not have it (no such PMU, tracefs not mounted or
+ * not readable, no event with that role); RPS_USAGE when no event has such a name, with names that
+ * are much like it. The message begins with event->where.
  *
  * `sys` is the folder of sysfs, "/sys" but in tests.
  */

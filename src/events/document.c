@@ -11,6 +11,8 @@
  * Every key is text. A section is collected as text in one draft, whatever its kind, and turned
  * into an event, a set or a metric when the next section begins.
  */
+#include "names.h"
+
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
@@ -42,6 +44,7 @@ static const char *const kind_names[KIND_COUNT] = {
 enum field {
     FIELD_NAME,
     FIELD_TITLE,
+    FIELD_MATCH,
     FIELD_EVENT,
     FIELD_EVENTS,
     FIELD_FORMULA,
@@ -64,6 +67,7 @@ static const struct {
 } fields[FIELD_COUNT] = {
     [FIELD_NAME] = {"name", RPS_NAME_SIZE, IN(KIND_PLAN)},
     [FIELD_TITLE] = {"title", 2 * RPS_NAME_SIZE, IN(KIND_PLAN)},
+    [FIELD_MATCH] = {"match", RPS_MATCH_SIZE, IN(KIND_PLAN)},
     [FIELD_EVENT] = {"event", RPS_SPEC_SIZE, IN(KIND_EVENT)},
     [FIELD_EVENTS] = {"events", EVENTS_SIZE, IN(KIND_SET)},
     [FIELD_FORMULA] = {"formula", sizeof(((struct rps_metric *)0)->formula_text), IN(KIND_METRIC)},
@@ -156,23 +160,6 @@ static void *grow(struct reader *reader, void **array, int *count, size_t size)
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
-
-static bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
-
-/* True for a name that formulas can use without quotes. */
-static bool is_id(const char *text)
-{
-    if (!is_letter(*text))
-        return false;
-    for (; *text; text++) {
-        if (!is_letter(*text) && !(*text >= '0' && *text <= '9') && *text != '.' && *text != ':')
-            return false;
-    }
-    return true;
-}
 
 static struct declared *find_declared(struct reader *reader, const char *id)
 {
@@ -272,6 +259,7 @@ static void end_plan(struct reader *reader)
     if (reader->draft.field_line[FIELD_NAME])
         copy(plan->name, sizeof(plan->name), value(reader, FIELD_NAME));
     copy(plan->title, sizeof(plan->title), value(reader, FIELD_TITLE));
+    copy(plan->match, sizeof(plan->match), value(reader, FIELD_MATCH));
     copy(plan->explain, sizeof(plan->explain), value(reader, FIELD_EXPLAIN));
 }
 
@@ -286,6 +274,15 @@ static void end_family(struct reader *reader)
         return;
     copy(family->id, sizeof(family->id), reader->draft.id);
     copy(family->label, sizeof(family->label), value(reader, FIELD_LABEL));
+}
+
+/* "ORIGIN:LINE"; of a long path only its end. */
+static void write_where(const struct reader *reader, int line, char ret[RPS_WHERE_SIZE])
+{
+    size_t length = strlen(reader->origin), room = RPS_WHERE_SIZE - sizeof("...:1234567890");
+
+    snprintf(ret, RPS_WHERE_SIZE, "%s%s:%d", length > room ? "..." : "",
+             length > room ? reader->origin + length - room : reader->origin, line);
 }
 
 static void end_event(struct reader *reader)
@@ -308,6 +305,7 @@ static void end_event(struct reader *reader)
          reader->draft.field_line[FIELD_UNIT] ? value(reader, FIELD_UNIT) : "events");
     copy(event->family, sizeof(event->family), family_label(reader));
     copy(event->explain, sizeof(event->explain), value(reader, FIELD_EXPLAIN));
+    write_where(reader, reader->draft.field_line[FIELD_EVENT], event->where);
 }
 
 /* Move the event called id into the set. */
@@ -442,7 +440,7 @@ static void check_id(struct reader *reader)
 
     if (draft->kind == KIND_PLAN && draft->id[0])
         fail(reader, line, "[plan] takes no name here: use name =");
-    else if (draft->kind != KIND_PLAN && !is_id(draft->id))
+    else if (draft->kind != KIND_PLAN && !rps_name_is_id(draft->id, strlen(draft->id)))
         fail(reader, line, "[%s %s]: its name must be of letters, digits and _, as in [%s dc_miss]",
              kind, draft->id, kind);
     else if (is_known(reader, draft->kind, draft->id))

@@ -2,10 +2,9 @@
  * Plans: their life, their operands, and the documents that are part of the program. Parsing is in
  * document.c, finding the encoding of an event in resolve.c.
  */
-#include "rpistat/plan.h"
-#include "rpistat/text.h"
+#include "document.h"
 
-#include "embed.h"
+#include "rpistat/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,9 +15,6 @@
 
 /* Nobody writes a set document of this size; /dev/zero would be one. */
 #define DOCUMENT_MAX_BYTES (1024 * 1024)
-
-/* made at build time from sets/ */
-extern const struct rps_embedded rps_embedded_sets[];
 
 static const char *const fixed_operands[RPS_OPERAND_EVENTS] = {
     [RPS_OPERAND_CLOCK] = "clock",
@@ -75,14 +71,15 @@ int rps_plan_operand_count(const struct rps_plan *plan)
     return RPS_OPERAND_EVENTS + plan->set_count * RPS_SLOT_MAX;
 }
 
-/* Operand of the first event whose name, or else whose spec, is the given one; or -1. */
-static int find_event(const struct rps_plan *plan, const char *name, bool by_spec)
+/* Operand of the first event whose text at `offset` in struct rps_event is the given name; or -1.
+ */
+static int find_event(const struct rps_plan *plan, const char *name, size_t offset)
 {
     for (int n = 0; n < plan->set_count; n++) {
         for (int slot = 0; slot < plan->set[n].event_count; slot++) {
             const struct rps_event *event = &plan->set[n].event[slot];
 
-            if (strcmp(by_spec ? event->spec : event->name, name) == 0)
+            if (strcmp((const char *)event + offset, name) == 0)
                 return RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + slot;
         }
     }
@@ -91,14 +88,20 @@ static int find_event(const struct rps_plan *plan, const char *name, bool by_spe
 
 int rps_plan_operand(void *plan, const char *name)
 {
-    int operand;
+    static const size_t offsets[] = {offsetof(struct rps_event, name),
+                                     offsetof(struct rps_event, spec),
+                                     offsetof(struct rps_event, role)};
+    int operand = -1;
 
+    if (*name == '\0')
+        return -1;
     for (int i = 0; i < RPS_OPERAND_EVENTS; i++) {
         if (strcmp(fixed_operands[i], name) == 0)
             return i;
     }
-    operand = find_event(plan, name, false);
-    return operand >= 0 ? operand : find_event(plan, name, true);
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]) && operand < 0; i++)
+        operand = find_event(plan, name, offsets[i]);
+    return operand;
 }
 
 const char *rps_plan_operand_name(const struct rps_plan *plan, int operand)
@@ -178,36 +181,43 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
 const char *const *rps_plan_names(void)
 {
     /* the files of sets/ without their ending; the unit test compares the two lists */
-    static const char *const names[] = {"arm1176", "generic", "software", NULL};
+    static const char *const names[] = {"arm1176",    "cortex-a7",   "cortex-a53", "cortex-a72",
+                                        "cortex-a76", "neoverse-n1", "armv8",      "intel",
+                                        "amd-zen",    "generic",     "software",   NULL};
 
     return names;
 }
 
-/* The embedded document NAME.ini, or NULL. */
-static const struct rps_embedded *find_embedded(const char *name)
+const struct rps_embedded *rps_embedded_find(const struct rps_embedded *table, const char *name)
 {
     size_t length = strlen(name);
 
-    for (const struct rps_embedded *set = rps_embedded_sets; set->name; set++) {
+    for (const struct rps_embedded *set = table; set->name; set++) {
         if (strncmp(set->name, name, length) == 0 && strcmp(set->name + length, ".ini") == 0)
             return set;
     }
     return NULL;
 }
 
+char *rps_names_join(const char *const *names, char *ret, size_t size)
+{
+    size_t length = 0;
+
+    ret[0] = '\0';
+    for (const char *const *at = names; *at && length < size; at++)
+        length += (size_t)snprintf(ret + length, size - length, "%s%s", length ? ", " : "", *at);
+    return ret;
+}
+
 static int unknown_name(const char *name, struct rps_error *err)
 {
-    char printable[RPS_NAME_SIZE], known[256] = "";
+    char printable[RPS_NAME_SIZE], known[256];
 
-    for (const char *const *at = rps_plan_names(); *at; at++) {
-        size_t length = strlen(known);
-
-        snprintf(known + length, sizeof(known) - length, "%s%s", length ? ", " : "", *at);
-    }
     return rps_error_set(err, RPS_USAGE,
                          "no event sets are called \"%s\": there are %s; "
                          "to read a file, give it as ./NAME or NAME.ini",
-                         rps_text_printable(printable, sizeof(printable), name), known);
+                         rps_text_printable(printable, sizeof(printable), name),
+                         rps_names_join(rps_plan_names(), known, sizeof(known)));
 }
 
 /* Read a whole file of at most DOCUMENT_MAX_BYTES; *ret is for free(). */
@@ -261,7 +271,7 @@ int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err
         free(text);
         return result;
     }
-    embedded = find_embedded(name);
+    embedded = rps_embedded_find(rps_embedded_sets, name);
     if (!embedded)
         return unknown_name(name, err);
     return rps_plan_parse(embedded->name, embedded->text, embedded->size, ret, err);

@@ -1,17 +1,25 @@
 /*
  * Resolution: from what people call an event to the numbers perf_event_open takes.
  *
- * The numbers of generic events are Linux's ABI and are written out here, since only the perf
- * backend may include the kernel's header; it asserts that they are the same. Everything else is
- * read from sysfs and tracefs, under a folder the caller names. That an event resolves says only
- * that its name has a meaning here: whether the processor can count it is found by opening it.
+ * Names that are the same everywhere are in names.c and libpfm4's in pfm.c; everything else is read
+ * from sysfs and tracefs, under a folder the caller names. That an event resolves says only that
+ * its name has a meaning here: whether the processor can count it is found by opening it.
+ *
+ * perf's generic names come before roles, although some are both (`branches`): a document must be
+ * able to say what Linux means by them, the one called "generic" above all.
  */
+#include "resolve.h"
+
+#include "names.h"
+#include "pfm.h"
+
 #include "rpistat/parse.h"
-#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,106 +28,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_SIZE  1024
-#define VALUE_SIZE 512 /* the longest content of a sysfs file that we read */
-
-/* --- generic names --------------------------------------------------------------------------- */
-
-struct generic {
-    const char *name;
-    enum rps_event_type type;
-    uint64_t config;
-};
-
-static const struct generic generics[] = {
-    {"cycles", RPS_EVENT_HARDWARE, 0},
-    {"cpu-cycles", RPS_EVENT_HARDWARE, 0},
-    {"instructions", RPS_EVENT_HARDWARE, 1},
-    {"cache-references", RPS_EVENT_HARDWARE, 2},
-    {"cache-misses", RPS_EVENT_HARDWARE, 3},
-    {"branches", RPS_EVENT_HARDWARE, 4},
-    {"branch-instructions", RPS_EVENT_HARDWARE, 4},
-    {"branch-misses", RPS_EVENT_HARDWARE, 5},
-    {"bus-cycles", RPS_EVENT_HARDWARE, 6},
-    {"stalled-cycles-frontend", RPS_EVENT_HARDWARE, 7},
-    {"idle-cycles-frontend", RPS_EVENT_HARDWARE, 7},
-    {"stalled-cycles-backend", RPS_EVENT_HARDWARE, 8},
-    {"idle-cycles-backend", RPS_EVENT_HARDWARE, 8},
-    {"ref-cycles", RPS_EVENT_HARDWARE, 9},
-    {"cpu-clock", RPS_EVENT_SOFTWARE, 0},
-    {"task-clock", RPS_EVENT_SOFTWARE, 1},
-    {"page-faults", RPS_EVENT_SOFTWARE, 2},
-    {"faults", RPS_EVENT_SOFTWARE, 2},
-    {"context-switches", RPS_EVENT_SOFTWARE, 3},
-    {"cs", RPS_EVENT_SOFTWARE, 3},
-    {"cpu-migrations", RPS_EVENT_SOFTWARE, 4},
-    {"migrations", RPS_EVENT_SOFTWARE, 4},
-    {"minor-faults", RPS_EVENT_SOFTWARE, 5},
-    {"major-faults", RPS_EVENT_SOFTWARE, 6},
-    {"alignment-faults", RPS_EVENT_SOFTWARE, 7},
-    {"emulation-faults", RPS_EVENT_SOFTWARE, 8},
-    {"dummy", RPS_EVENT_SOFTWARE, 9},
-    {"bpf-output", RPS_EVENT_SOFTWARE, 10},
-    {"cgroup-switches", RPS_EVENT_SOFTWARE, 11},
-};
-
-/* in the order of their numbers */
-static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
-                                     "iTLB",      "branch",    "node"};
-
-static const struct {
-    const char *suffix;
-    uint64_t config; /* operation << 8 | result << 16 */
-} cache_operations[] = {
-    {"-loads", 0x00000},        {"-load-misses", 0x10000}, {"-stores", 0x00100},
-    {"-store-misses", 0x10100}, {"-prefetches", 0x00200},  {"-prefetch-misses", 0x10200},
-};
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static bool find_cache(const char *name, uint64_t *ret_config)
-{
-    for (size_t cache = 0; cache < COUNT(caches); cache++) {
-        size_t length = strlen(caches[cache]);
-
-        if (strncmp(name, caches[cache], length) != 0)
-            continue;
-        for (size_t i = 0; i < COUNT(cache_operations); i++) {
-            if (strcmp(name + length, cache_operations[i].suffix) == 0) {
-                *ret_config = cache | cache_operations[i].config;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool find_generic(const char *name, struct rps_event *event)
-{
-    for (size_t i = 0; i < COUNT(generics); i++) {
-        if (strcmp(name, generics[i].name) == 0) {
-            event->type = generics[i].type;
-            event->config = generics[i].config;
-            return true;
-        }
-    }
-    if (!find_cache(name, &event->config))
-        return false;
-    event->type = RPS_EVENT_HW_CACHE;
-    return true;
-}
-
-/* rNNN: r and one to sixteen hexadecimal digits. */
-static bool find_raw(const char *name, struct rps_event *event)
-{
-    size_t digits = name[0] == 'r' ? strlen(name + 1) : 0;
-
-    if (digits < 1 || digits > 16 || strspn(name + 1, "0123456789abcdefABCDEF") != digits)
-        return false;
-    event->type = RPS_EVENT_RAW;
-    event->config = strtoull(name + 1, NULL, 16);
-    return true;
-}
+#define PATH_SIZE    1024
+#define VALUE_SIZE   512 /* the longest content of a sysfs file that we read */
 
 /* True for NAME:REST where NAME is an event that has no ':' in it: REST was meant as modifiers. */
 static bool has_bad_modifiers(const char *text)
@@ -129,7 +40,8 @@ static bool has_bad_modifiers(const char *text)
     size_t length = strcspn(text, ":");
 
     snprintf(name, sizeof(name), "%.*s", (int)length, text);
-    return text[length] == ':' && (find_generic(name, &ignored) || find_raw(name, &ignored));
+    return text[length] == ':' &&
+           (rps_name_generic(name, &ignored) || rps_name_raw(name, &ignored));
 }
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -406,34 +318,88 @@ static int set_terms(const struct pmu *pmu, const char *terms, bool nested)
     return result;
 }
 
+/*
+ * The PMU that a pattern like armv8_* means, the first in the order of the alphabet: the kernel
+ * names PMUs of ARM after the processor or number them. Returns 0 or an errno; ENOENT when there is
+ * none.
+ */
+static int find_pmu(const char *sys, const char *pattern, char ret[RPS_SPEC_SIZE])
+{
+    char path[PATH_SIZE];
+    struct dirent *entry;
+    DIR *folder;
+    int error = ENOENT;
+
+    if (!join(path, sys, "bus/event_source/devices", ""))
+        return ENAMETOOLONG;
+    folder = opendir(path);
+    if (!folder)
+        return errno;
+    while ((entry = readdir(folder))) {
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= RPS_SPEC_SIZE ||
+            fnmatch(pattern, entry->d_name, 0) != 0)
+            continue;
+        if (error == 0 && strcmp(entry->d_name, ret) >= 0)
+            continue;
+        memcpy(ret, entry->d_name, strlen(entry->d_name) + 1); /* its length was looked at */
+        error = 0;
+    }
+    closedir(folder);
+    return error;
+}
+
+/* True for the name of a PMU, or a pattern of one: at least one character beside *. */
+static bool is_pmu_pattern(const char *text)
+{
+    char plain[RPS_SPEC_SIZE];
+    size_t length = 0;
+
+    for (; *text && length < sizeof(plain) - 1; text++) {
+        if (*text != '*')
+            plain[length++] = *text;
+    }
+    plain[length] = '\0';
+    return is_file_name(plain);
+}
+
+/* Number of the PMU: fills event->type, or its state; false when it cannot be counted. */
+static bool read_type(const struct pmu *pmu)
+{
+    struct rps_event *event = pmu->event;
+    char path[PATH_SIZE], line[VALUE_SIZE];
+    uint64_t type = 0;
+    int error = ENAMETOOLONG;
+
+    if (pmu_path(pmu, path, "type", ""))
+        error = read_line(path, line);
+    if (error == ENOENT)
+        not_here(event, RPS_EVENT_UNSUPPORTED, "no PMU called %.100s on this machine", pmu->name);
+    else if (error)
+        unreadable(event, path, error);
+    else if (rps_parse_uint64("type", line, 0, UINT32_MAX, &type, NULL) < 0)
+        not_here(event, RPS_EVENT_UNSUPPORTED, "%.180s does not hold a number", path);
+    event->type = (uint32_t)type;
+    return event->state == RPS_EVENT_MEASURED;
+}
+
 /* text is PMU/TERMS/ without modifiers; it is taken apart. */
 static int resolve_pmu(struct rps_event *event, char *text, const char *sys, struct rps_error *err)
 {
     char *terms = strchr(text, '/') + 1;
     char *end = strchr(terms, '/');
     struct pmu pmu = {.sys = sys, .name = text, .terms = terms, .event = event, .err = err};
-    char path[PATH_SIZE], line[VALUE_SIZE];
-    uint64_t type = 0;
-    int error = ENAMETOOLONG;
+    char found[RPS_SPEC_SIZE];
 
     terms[-1] = '\0';
-    if (!end || end[1] != '\0' || !is_file_name(pmu.name))
+    if (!end || end[1] != '\0' || !is_pmu_pattern(pmu.name))
         return rps_error_set(err, RPS_USAGE,
                              "event %s: a PMU event is written PMU/EVENT/ or "
                              "PMU/event=0x3c,umask=0x1/, with :u or :k behind it",
                              event->spec);
     *end = '\0';
-    if (pmu_path(&pmu, path, "type", ""))
-        error = read_line(path, line);
-    if (error == ENOENT)
-        return not_here(event, RPS_EVENT_UNSUPPORTED, "no PMU called %.100s on this machine",
-                        pmu.name);
-    if (error)
-        return unreadable(event, path, error);
-    if (rps_parse_uint64("type", line, 0, UINT32_MAX, &type, NULL) < 0)
-        return not_here(event, RPS_EVENT_UNSUPPORTED, "%.180s does not hold a number", path);
-    event->type = (uint32_t)type;
-    return set_terms(&pmu, terms, false);
+    if (strchr(text, '*') && find_pmu(sys, text, found) == 0)
+        pmu.name = found;
+    return read_type(&pmu) ? set_terms(&pmu, terms, false) : 0;
 }
 
 /* --- tracepoints ----------------------------------------------------------------------------- */
@@ -505,72 +471,139 @@ static bool is_tracepoint(const char *text)
     return is_file_name(system) && is_file_name(colon + 1);
 }
 
-/* --- modifiers ------------------------------------------------------------------------------- */
+/* --- roles ----------------------------------------------------------------------------------- */
 
-/* Read "u", "k" or both; false for anything else. */
-static bool scan_modifiers(const char *text, char ret[8])
+/* The event with that role in a document that is part of the program: 1 and *ret, 0 when there is
+ * none, negative on error. */
+static int find_in_document(const char *name, const char *role, struct rps_event *ret,
+                            struct rps_error *err)
 {
-    bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
+    struct rps_plan *plan = NULL;
+    const struct rps_event *found;
+    int result = rps_plan_load(name, &plan, err);
 
-    if (*text == '\0' || strspn(text, "uk") != strlen(text) ||
-        strlen(text) != (size_t)user + (size_t)kernel)
-        return false;
-    snprintf(ret, 8, "%s%s", user ? "u" : "", kernel ? "k" : "");
-    return true;
+    if (result < 0)
+        return result;
+    found = rps_plan_role(plan, role, NULL, NULL);
+    if (found)
+        *ret = *found;
+    rps_plan_free(plan);
+    return found != NULL;
 }
 
-/*
- * Cut the modifiers from text. They stand behind the last ':' or, as perf also takes them, directly
- * behind the last '/' of a PMU event. A tracepoint's own ':' is no mark of modifiers.
- */
-static void take_modifiers(char *text, char ret[8])
-{
-    char *slash = strrchr(text, '/');
-    char *colon = strrchr(text, ':');
+static int resolve_name(struct rps_event *event, char *text, const char *sys,
+                        struct rps_error *err);
 
-    ret[0] = '\0';
-    if (colon && colon > slash) {
-        if (scan_modifiers(colon + 1, ret))
-            *colon = '\0';
-    } else if (slash && slash != strchr(text, '/') && scan_modifiers(slash + 1, ret)) {
-        slash[1] = '\0';
+static int resolve_role(struct rps_event *event, const char *role, const char *sys,
+                        const char *cpuinfo, struct rps_error *err)
+{
+    const char *document = rps_plan_for_cpu(cpuinfo);
+    struct rps_event found;
+    char text[RPS_SPEC_SIZE], modifiers[8];
+    int result = find_in_document(document, role, &found, err);
+
+    if (result == 0)
+        result = find_in_document("software", role, &found, err);
+    if (result < 0)
+        return result;
+    if (result == 0)
+        return not_here(event, RPS_EVENT_UNSUPPORTED,
+                        "the event sets for this processor (%.60s) have no %.60s", document, role);
+    snprintf(text, sizeof(text), "%s", found.spec);
+    rps_name_take_modifiers(text, modifiers);
+    result = resolve_name(event, text, sys, err);
+    if (result < 0)
+        return result;
+    if (event->modifiers[0] == '\0')
+        memcpy(event->modifiers, modifiers, sizeof(modifiers));
+    if (event->role[0] == '\0') {
+        memcpy(event->role, found.role, sizeof(event->role));
+        memcpy(event->unit, found.unit, sizeof(event->unit));
+        memcpy(event->explain, found.explain, sizeof(event->explain));
     }
+    return 0;
+}
+
+/* --- every kind of name ---------------------------------------------------------------------- */
+
+static void consider(void *context, const char *name)
+{
+    rps_near_consider(context, name);
 }
 
 /* The error for text that is no event at all. */
 static int unknown_event(const char *spec, const char *text, struct rps_error *err)
 {
-    char printable[RPS_SPEC_SIZE];
+    struct rps_near near = {.typed = text};
+    char printable[RPS_SPEC_SIZE], question[RPS_NEAR_MAX * RPS_NAME_SIZE + 32];
 
     rps_text_printable(printable, sizeof(printable), spec);
     if (has_bad_modifiers(text))
         return rps_error_set(err, RPS_USAGE, "event %s: the modifiers behind : are u and k",
                              printable);
+    rps_near_consider_generic(&near);
+    rps_pfm_each(consider, &near);
     return rps_error_set(err, RPS_USAGE,
-                         "no event is called \"%s\": `rpistat events` lists what can be counted",
-                         printable);
+                         "no event is called \"%s\": %s`rpistat events` lists what can be counted",
+                         printable, rps_near_question(&near, question, sizeof(question)));
+}
+
+/* A tracepoint, or, since the two look alike, an event of libpfm4 with a unit mask. */
+static int resolve_colon(struct rps_event *event, const char *text, const char *sys,
+                         struct rps_error *err)
+{
+    struct rps_event other = *event;
+    int result = resolve_tracepoint(event, text, sys);
+
+    if (result < 0 || event->state == RPS_EVENT_MEASURED)
+        return result;
+    result = rps_pfm_find(&other, text, err);
+    if (result == 1)
+        *event = other;
+    return result < 0 ? result : 0;
+}
+
+/* Everything but roles; text is taken apart. */
+static int resolve_name(struct rps_event *event, char *text, const char *sys, struct rps_error *err)
+{
+    int result;
+
+    if (rps_name_generic(text, event) || rps_name_raw(text, event))
+        return 0;
+    if (strchr(text, '/'))
+        return resolve_pmu(event, text, sys, err);
+    if (is_tracepoint(text) && !has_bad_modifiers(text))
+        return resolve_colon(event, text, sys, err);
+    result = rps_pfm_find(event, text, err);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    return unknown_event(event->spec, text, err);
+}
+
+int rps_resolve(struct rps_event *event, const char *sys, const char *cpuinfo,
+                struct rps_error *err)
+{
+    struct rps_event found = *event;
+    char text[RPS_SPEC_SIZE];
+    int result;
+
+    snprintf(text, sizeof(text), "%s", event->spec);
+    rps_name_take_modifiers(text, found.modifiers);
+    found.config = found.config1 = found.config2 = 0;
+    found.state = RPS_EVENT_MEASURED;
+    found.reason[0] = '\0';
+    if (rps_name_role(text) && !rps_name_generic(text, &found))
+        result = resolve_role(&found, text, sys, cpuinfo, err);
+    else
+        result = resolve_name(&found, text, sys, err);
+    if (result == 0)
+        *event = found;
+    else if (event->where[0])
+        rps_error_prefix(err, result, "%s", event->where);
+    return result;
 }
 
 int rps_event_resolve(struct rps_event *event, const char *sys, struct rps_error *err)
 {
-    struct rps_event found = *event;
-    char text[RPS_SPEC_SIZE];
-    int result = 0;
-
-    snprintf(text, sizeof(text), "%s", event->spec);
-    take_modifiers(text, found.modifiers);
-    found.config = found.config1 = found.config2 = 0;
-    found.state = RPS_EVENT_MEASURED;
-    found.reason[0] = '\0';
-    if (find_generic(text, &found) || find_raw(text, &found))
-        result = 0;
-    else if (strchr(text, '/'))
-        result = resolve_pmu(&found, text, sys, err);
-    else if (is_tracepoint(text) && !has_bad_modifiers(text))
-        result = resolve_tracepoint(&found, text, sys);
-    else
-        result = unknown_event(event->spec, text, err);
-    if (result == 0)
-        *event = found;
-    return result;
+    return rps_resolve(event, sys, "/proc/cpuinfo", err);
 }

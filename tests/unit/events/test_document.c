@@ -18,6 +18,8 @@ static const char good[] = "\xef\xbb\xbf# a comment\r\n"
                            "[plan]\r\n"
                            "name = mine\r\n"
                            "title = My events\r\n"
+                           "match = 0x41/0xd0?,\r\n"
+                           "    armv8\r\n"
                            "explain = first line\r\n"
                            "    second line ; a comment\r\n"
                            "\tthird line\r\n"
@@ -65,6 +67,7 @@ static void test_plan_and_sets(void **state)
     (void)state;
     assert_string_equal(plan->name, "mine");
     assert_string_equal(plan->title, "My events");
+    assert_string_equal(plan->match, "0x41/0xd0?, armv8");
     assert_string_equal(plan->explain, "first line second line third line");
     assert_int_equal(plan->set_count, 2);
     assert_string_equal(plan->set[0].name, "one");
@@ -89,12 +92,31 @@ static void test_events(void **state)
     assert_string_equal(x->role, "cycles");
     assert_string_equal(x->unit, "ns");
     assert_string_equal(x->family, "Fam");
+    assert_string_equal(x->where, "some/where.ini:13");
     assert_string_equal(y->spec, "r0b");
     assert_string_equal(y->label, "y_1.a:b");
     assert_string_equal(y->role, "");
     assert_string_equal(y->unit, "events");
     assert_string_equal(y->family, "");
     assert_string_equal(plan->set[1].event[0].spec, "task-clock");
+    rps_plan_free(plan);
+}
+
+/* Of a long path its end is what tells. */
+static void test_where_of_a_long_path(void **state)
+{
+    static const char text[] = "[event a]\nevent = r1\n[set s]\nevents = a\n";
+    struct rps_plan *plan = NULL;
+    char origin[512];
+    const char *where;
+
+    (void)state;
+    memset(origin, 'x', sizeof(origin));
+    snprintf(origin + 490, sizeof(origin) - 490, "/end.ini");
+    assert_int_equal(rps_plan_parse(origin, text, strlen(text), &plan, NULL), 0);
+    where = plan->set[0].event[0].where;
+    assert_int_equal(strncmp(where, "...xxx", 6), 0);
+    assert_string_equal(where + strlen(where) - 10, "/end.ini:2");
     rps_plan_free(plan);
 }
 
@@ -267,10 +289,15 @@ static void test_prefixes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_and_sets),     cmocka_unit_test(test_events),
-        cmocka_unit_test(test_metrics),           cmocka_unit_test(test_names_from_the_file),
-        cmocka_unit_test(test_bad_documents),     cmocka_unit_test(test_zero_byte),
-        cmocka_unit_test(test_size_is_respected), cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_plan_and_sets),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_names_from_the_file),
+        cmocka_unit_test(test_bad_documents),
+        cmocka_unit_test(test_zero_byte),
+        cmocka_unit_test(test_size_is_respected),
+        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_where_of_a_long_path),
     };
 
     return cmocka_run_group_tests_name("document", tests, NULL, NULL);

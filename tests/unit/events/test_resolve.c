@@ -1,4 +1,8 @@
-/* Resolution: generic names, and PMUs and tracepoints of a sysfs made for the test. */
+/* Resolution: generic names, roles, and PMUs and tracepoints of a sysfs made for the test. */
+#include "tree.h"
+
+#include "events/resolve.h"
+
 #include "rpistat/plan.h"
 
 #include <setjmp.h>
@@ -8,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,86 +47,36 @@ static const struct {
     {DEVICES "/cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=?\n"},
     {DEVICES "/cpu/events/loop", "loop\n"},
     {DEVICES "/broken/type", "many\n"},
+    {DEVICES "/armv8_pmuv3_1/type", "11\n"},
+    {DEVICES "/armv8_cortex_a53/type", "12\n"},
+    {DEVICES "/armv8_cortex_a53/format/event", "config:0-15\n"},
+    {DEVICES "/armv8_cortex_a53/events/l1d_cache", "event=0x0004\n"},
     {"kernel/tracing/events/sched/sched_switch/id", "316\n"},
     {"kernel/debug/tracing/events/old/place/id", "77\n"},
     {"kernel/tracing/events/odd/none/id", "x\n"},
 };
-
-struct tree {
-    char root[512];
-};
-
-/* Make folder and what is above it, below root. */
-static void make_folders(const char *root, const char *path)
-{
-    char folder[1024];
-
-    snprintf(folder, sizeof(folder), "%s/%s", root, path);
-    for (char *at = folder + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-            fail_msg("%s: %s", folder, strerror(errno));
-        *at = '/';
-    }
-}
-
-static void make_file(const char *root, const char *path, const char *text)
-{
-    char name[1024];
-    FILE *file;
-
-    make_folders(root, path);
-    snprintf(name, sizeof(name), "%s/%s", root, path);
-    file = fopen(name, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* Remove a file, or a folder with all that is in it; there may be none. */
-static void remove_tree(const char *path)
-{
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder))) {
-        char name[1024];
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        assert_true(snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) < 1024);
-        remove_tree(name);
-    }
-    if (folder)
-        closedir(folder);
-    remove(path);
-}
 
 static void remove_below(const char *root, const char *path)
 {
     char name[1024];
 
     snprintf(name, sizeof(name), "%s/%s", root, path);
-    remove_tree(name);
+    tree_remove(name);
 }
 
 static int set_up(void **state)
 {
-    static struct tree tree;
-    const char *folder = getenv("TMPDIR");
+    const char *root = tree_new();
 
-    snprintf(tree.root, sizeof(tree.root), "%s/rpistat-sys-XXXXXX", folder ? folder : "/tmp");
-    if (!mkdtemp(tree.root) || chmod(tree.root, 0755) != 0)
-        return -1;
     for (size_t i = 0; i < COUNT(sysfs); i++)
-        make_file(tree.root, sysfs[i].path, sysfs[i].text);
-    *state = tree.root;
+        tree_file(root, sysfs[i].path, sysfs[i].text);
+    *state = (void *)(uintptr_t)root;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    remove_tree(*state);
+    tree_remove(*state);
     return 0;
 }
 
@@ -186,6 +139,9 @@ static const struct {
     {"cpu/mem-loads,ldlat=30/u", 4, 0x1cd, 30, 0, "u"},
     {"cpu/config=0x7,config1=8,config2=9/", 4, 7, 8, 9, ""},
     {"cpu//", 4, 0, 0, 0, ""},
+    {"armv8_*/l1d_cache/", 12, 4, 0, 0, ""},
+    {"armv8*/event=0x11/u", 12, 0x11, 0, 0, "u"},
+    {"m*r/tsc/", 9, 0, 0, 0, ""},
     {"sched:sched_switch", RPS_EVENT_TRACEPOINT, 316, 0, 0, ""},
     {"sched:sched_switch:u", RPS_EVENT_TRACEPOINT, 316, 0, 0, "u"},
     {"old:place", RPS_EVENT_TRACEPOINT, 77, 0, 0, ""},
@@ -241,6 +197,8 @@ static const struct {
     const char *spec, *reason;
 } absent[] = {
     {"nopmu/tsc/", "no PMU called nopmu on this machine"},
+    {"armv9_*/l1d_cache/", "no PMU called armv9_* on this machine"},
+    {"armv8_*/stall_frontend/", "PMU armv8_cortex_a53 of this machine has no event or parameter"},
     {"broken/x/", "does not hold a number"},
     {"msr/aperf/", "PMU msr of this machine has no event or parameter called aperf"},
     {"msr/umask=1/", "no event or parameter called umask"},
@@ -335,7 +293,6 @@ static const struct {
     {"foo", "no event is called \"foo\": `rpistat events` lists"},
     {"Cycles", "no event is called \"Cycles\""},
     {"L1-dcache", "no event is called"},
-    {"L1-dcache-loadz", "no event is called"},
     {"r", "no event is called"},
     {"r0x1g", "no event is called"},
     {"r11112222333344445", "no event is called"},
@@ -352,6 +309,12 @@ static const struct {
     {"cpu/event=1", "a PMU event is written"},
     {"cpu/event=1/x", "a PMU event is written"},
     {"cpu/a/b/", "a PMU event is written"},
+    {"*/type/", "a PMU event is written"},
+    {"*../type/", "a PMU event is written"},
+    {"Instructoins", "\"Instructoins\": did you mean instructions? `rpistat events`"},
+    {"l1d_mis:u", "\"l1d_mis:u\": did you mean l1d_miss? "},
+    {"L1-dcache-loadz", "did you mean L1-dcache-loads? "},
+    {"l2_mess", "did you mean l2_miss? "},
     {"/event=1/", "a PMU event is written"},
     {"../cpu/event=1/", "a PMU event is written"},
     {"../", "a PMU event is written"},
@@ -383,6 +346,73 @@ static void test_wrong(void **state)
     }
 }
 
+/* A document's event says where it was written. */
+static void test_where(void **state)
+{
+    struct rps_event event = {.spec = "foo", .where = "my.ini:7"};
+    struct rps_error err = {""};
+
+    assert_int_equal(rps_event_resolve(&event, *state, &err), RPS_USAGE);
+    assert_int_equal(strncmp(err.message, "my.ini:7: no event is called \"foo\"", 33), 0);
+}
+
+/* --- roles ----------------------------------------------------------------------------------- */
+
+#define PI_2 "processor : 0\nCPU implementer : 0x41\nCPU architecture: 7\nCPU part : 0xc07\n"
+
+static const struct {
+    const char *cpuinfo, *spec;
+    uint32_t type;
+    uint64_t config;
+    const char *modifiers, *role, *unit;
+} roles[] = {
+    {PI_2, "l1d_miss", RPS_EVENT_RAW, 0x03, "", "l1d_miss", "events"},
+    {PI_2, "branch_misses:u", RPS_EVENT_RAW, 0x10, "u", "branch_misses", "events"},
+    {PI_2, "task_clock", RPS_EVENT_SOFTWARE, 1, "", "task_clock", "ns"},
+    {PI_2, "branches", RPS_EVENT_HARDWARE, 4, "", "", ""}, /* perf's name comes first */
+    {"nothing\n", "l1d_miss", RPS_EVENT_HW_CACHE, 0x10000, "", "l1d_miss", "events"},
+    {"nothing\n", "frontend_stall:k", RPS_EVENT_HARDWARE, 7, "k", "frontend_stall", "cycles"},
+};
+
+static void test_roles(void **state)
+{
+    for (size_t i = 0; i < COUNT(roles); i++) {
+        struct rps_event event = {.name = "x", .label = "X"};
+        struct rps_error err = {""};
+        char cpuinfo[1024];
+
+        tree_file(*state, "cpuinfo", roles[i].cpuinfo);
+        snprintf(cpuinfo, sizeof(cpuinfo), "%s/cpuinfo", (char *)*state);
+        snprintf(event.spec, sizeof(event.spec), "%s", roles[i].spec);
+        if (rps_resolve(&event, *state, cpuinfo, &err) != 0)
+            fail_msg("%s", err.message);
+        assert_int_equal(event.state, RPS_EVENT_MEASURED);
+        assert_int_equal(event.type, roles[i].type);
+        assert_int_equal(event.config, roles[i].config);
+        assert_string_equal(event.modifiers, roles[i].modifiers);
+        assert_string_equal(event.role, roles[i].role);
+        assert_string_equal(event.unit, roles[i].unit);
+        assert_string_equal(event.spec, roles[i].spec);
+        assert_string_equal(event.label, "X");
+    }
+}
+
+static void test_roles_that_are_not_here(void **state)
+{
+    struct rps_event event = {.spec = "frontend_stall", .role = "mine"};
+    char cpuinfo[1024];
+
+    tree_file(*state, "cpuinfo", PI_2);
+    snprintf(cpuinfo, sizeof(cpuinfo), "%s/cpuinfo", (char *)*state);
+    assert_int_equal(rps_resolve(&event, *state, cpuinfo, NULL), 0);
+    assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
+    assert_string_equal(event.reason,
+                        "the event sets for this processor (cortex-a7) have no frontend_stall");
+    snprintf(event.spec, sizeof(event.spec), "l1d_access");
+    assert_int_equal(rps_resolve(&event, *state, cpuinfo, NULL), 0);
+    assert_string_equal(event.role, "mine");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +422,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_tracefs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_permitted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_where, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_roles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_roles_that_are_not_here, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("resolve", tests, NULL, NULL);

@@ -2,6 +2,11 @@
  * The documents that are part of the program: complete, explained, resolvable, and, for the
  * ARM1176, the sets and figures that rpistat published in 2013.
  */
+#include "tree.h"
+
+#include "events/names.h"
+#include "events/pfm.h"
+
 #include "rpistat/plan.h"
 
 #include <setjmp.h>
@@ -14,9 +19,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array)    (sizeof(array) / sizeof((array)[0]))
+#define SET_MAX         8
 #define LABEL_MAX_BYTES 18 /* the report gives a label, its colon and a blank 20 columns */
 
 static struct rps_plan *load(const char *name)
@@ -58,25 +65,63 @@ static void check_texts(const char *what, const char *label, const char *explain
         fail_msg("%s: explanation \"%s\"", what, explain);
 }
 
-static void check_event(const struct rps_event *found)
+/* sys is a sysfs that has the PMUs of all processors. */
+static void check_event(const struct rps_event *found, const char *sys)
 {
     struct rps_event event = *found;
     struct rps_error err = {""};
 
     check_texts(event.name, event.label, event.explain);
     assert_string_not_equal(event.family, "");
-    assert_string_not_equal(event.role, "");
+    assert_true(rps_name_role(event.role));
+    assert_string_not_equal(event.where, "");
+    /* a role that stands for a role would not be found */
+    assert_false(rps_name_role(event.spec) && !rps_name_generic(event.spec, &event));
     /* tracepoints need a tracefs, so their state is the machine's; the name must be good anywhere
      */
-    if (rps_event_resolve(&event, "/sys", &err) != 0)
+    event = *found;
+    if (rps_event_resolve(&event, sys, &err) != 0)
         fail_msg("%s", err.message);
-    if (event.type != RPS_EVENT_TRACEPOINT)
-        assert_int_equal(event.state, RPS_EVENT_MEASURED);
+    if (event.type != RPS_EVENT_TRACEPOINT && event.state != RPS_EVENT_MEASURED)
+        fail_msg("%s: %s", event.where, event.reason);
+}
+
+/* What Linux shows of an ARMv8 PMU: the events of the architecture, by number. */
+static const char *const armv8_events[][2] = {
+    {"l1d_cache_refill", "event=0x0003"}, {"l1d_cache", "event=0x0004"},
+    {"l1d_tlb_refill", "event=0x0005"},   {"inst_retired", "event=0x0008"},
+    {"br_mis_pred", "event=0x0010"},      {"br_pred", "event=0x0012"},
+    {"l2d_cache", "event=0x0016"},        {"l2d_cache_refill", "event=0x0017"},
+    {"stall_frontend", "event=0x0023"},   {"stall_backend", "event=0x0024"},
+    {"dtlb_walk", "event=0x0034"},
+};
+
+#define ARMV8 "bus/event_source/devices/armv8_pmuv3_0"
+
+static int set_up(void **state)
+{
+    const char *root = tree_new();
+
+    for (size_t i = 0; i < COUNT(armv8_events); i++) {
+        char path[256];
+
+        snprintf(path, sizeof(path), ARMV8 "/events/%s", armv8_events[i][0]);
+        tree_file(root, path, armv8_events[i][1]);
+    }
+    tree_file(root, ARMV8 "/type", "10\n");
+    tree_file(root, ARMV8 "/format/event", "config:0-15\n");
+    *state = (void *)(uintptr_t)root;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tree_remove(*state);
+    return 0;
 }
 
 static void test_every_document(void **state)
 {
-    (void)state;
     for (const char *const *name = rps_plan_names(); *name; name++) {
         struct rps_plan *plan = load(*name);
 
@@ -87,7 +132,7 @@ static void test_every_document(void **state)
         for (int n = 0; n < plan->set_count; n++) {
             check_texts(plan->set[n].name, "set", plan->set[n].explain);
             for (int slot = 0; slot < plan->set[n].event_count; slot++)
-                check_event(&plan->set[n].event[slot]);
+                check_event(&plan->set[n].event[slot], *state);
         }
         for (int i = 0; i < plan->metric_count; i++) {
             check_texts(plan->metric[i].name, plan->metric[i].label, plan->metric[i].explain);
@@ -103,8 +148,8 @@ static void test_formulas_are_closed(void **state)
     (void)state;
     for (const char *const *name = rps_plan_names(); *name; name++) {
         struct rps_plan *plan = load(*name);
-        double operand[RPS_OPERAND_EVENTS + 4 * RPS_SLOT_MAX];
-        bool used[RPS_OPERAND_EVENTS + 4 * RPS_SLOT_MAX] = {false};
+        double operand[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX];
+        bool used[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX] = {false};
 
         assert_true(rps_plan_operand_count(plan) <= (int)COUNT(operand));
         for (size_t i = 0; i < COUNT(operand); i++)
@@ -239,6 +284,402 @@ static void test_figures_of_2013(void **state)
     rps_plan_free(plan);
 }
 
+/* --- codes ----------------------------------------------------------------------------------- */
+
+/*
+ * The number of every event of the processors' documents, from their manuals, and the name by which
+ * libpfm4 4.13 knows it, where it does. What stands for the same event under several names of
+ * libpfm4 (generations of a processor) has a row for each.
+ */
+static const struct {
+    const char *plan, *event;
+    uint64_t code;
+    const char *pfm;
+} codes[] = {
+    {"cortex-a7", "instructions", 0x08, "arm_ac7::INST_RETIRED"},
+    {"cortex-a7", "ic_miss", 0x01, "arm_ac7::L1I_CACHE_REFILL"},
+    {"cortex-a7", "dc_access", 0x04, "arm_ac7::L1D_CACHE_ACCESS"},
+    {"cortex-a7", "dc_miss", 0x03, "arm_ac7::L1D_CACHE_REFILL"},
+    {"cortex-a7", "dtlb_l1_miss", 0x05, "arm_ac7::L1D_TLB_REFILL"},
+    {"cortex-a7", "itlb_l1_miss", 0x02, "arm_ac7::L1I_TLB_REFILL"},
+    {"cortex-a7", "branches", 0x12, "arm_ac7::BRANCH_PRED"},
+    {"cortex-a7", "branch_miss", 0x10, "arm_ac7::BRANCH_MISPRED"},
+    {"cortex-a7", "l2_access", 0x16, "arm_ac7::L2D_CACHE_ACCESS"},
+    {"cortex-a7", "l2_miss", 0x17, "arm_ac7::L2D_CACHE_REFILL"},
+    {"cortex-a53", "instructions", 0x08, "arm_ac53::INST_RETIRED"},
+    {"cortex-a53", "frontend_stall", 0xe1, ""},
+    {"cortex-a53", "dc_access", 0x04, "arm_ac53::L1D_CACHE_ACCESS"},
+    {"cortex-a53", "dc_miss", 0x03, "arm_ac53::L1D_CACHE_REFILL"},
+    {"cortex-a53", "dtlb_l1_miss", 0x05, "arm_ac53::L1D_TLB_REFILL"},
+    {"cortex-a53", "itlb_l1_miss", 0x02, "arm_ac53::L1I_TLB_REFILL"},
+    {"cortex-a53", "branches", 0x12, "arm_ac53::BRANCH_PRED"},
+    {"cortex-a53", "branch_miss", 0x10, "arm_ac53::BRANCH_MISPRED"},
+    {"cortex-a53", "l2_access", 0x16, "arm_ac53::L2D_CACHE_ACCESS"},
+    {"cortex-a53", "l2_miss", 0x17, "arm_ac53::L2D_CACHE_REFILL"},
+    {"cortex-a72", "instructions", 0x08, ""},
+    {"cortex-a72", "ic_miss", 0x01, ""},
+    {"cortex-a72", "dc_access", 0x04, ""},
+    {"cortex-a72", "dc_miss", 0x03, ""},
+    {"cortex-a72", "dtlb_l1_miss", 0x05, ""},
+    {"cortex-a72", "itlb_l1_miss", 0x02, ""},
+    {"cortex-a72", "branches", 0x12, ""},
+    {"cortex-a72", "branch_miss", 0x10, ""},
+    {"cortex-a72", "l2_access", 0x16, ""},
+    {"cortex-a72", "l2_miss", 0x17, ""},
+    {"cortex-a76", "instructions", 0x08, ""},
+    {"cortex-a76", "frontend_stall", 0x23, ""},
+    {"cortex-a76", "dc_access", 0x04, ""},
+    {"cortex-a76", "dc_miss", 0x03, ""},
+    {"cortex-a76", "dtlb_l1_miss", 0x05, ""},
+    {"cortex-a76", "dtlb_miss", 0x34, ""},
+    {"cortex-a76", "branches", 0x21, ""},
+    {"cortex-a76", "branch_miss", 0x22, ""},
+    {"cortex-a76", "l2_access", 0x16, ""},
+    {"cortex-a76", "l2_miss", 0x17, ""},
+    {"cortex-a76", "llc_access", 0x36, ""},
+    {"cortex-a76", "llc_miss", 0x37, ""},
+    {"cortex-a76", "backend_stall", 0x24, ""},
+    {"neoverse-n1", "instructions", 0x08, "arm_n1::INST_RETIRED"},
+    {"neoverse-n1", "frontend_stall", 0x23, "arm_n1::STALL_FRONTEND"},
+    {"neoverse-n1", "dc_access", 0x04, "arm_n1::L1D_CACHE"},
+    {"neoverse-n1", "dc_miss", 0x03, "arm_n1::L1D_CACHE_REFILL"},
+    {"neoverse-n1", "dtlb_l1_miss", 0x05, "arm_n1::L1D_TLB_REFILL"},
+    {"neoverse-n1", "dtlb_miss", 0x34, "arm_n1::DTLB_WALK"},
+    {"neoverse-n1", "branches", 0x21, "arm_n1::BR_RETIRED"},
+    {"neoverse-n1", "branch_miss", 0x22, "arm_n1::BR_MIS_PRED_RETIRED"},
+    {"neoverse-n1", "l2_access", 0x16, "arm_n1::L2D_CACHE_ACCESS"},
+    {"neoverse-n1", "l2_miss", 0x17, "arm_n1::L2D_CACHE_REFILL"},
+    {"neoverse-n1", "llc_access", 0x36, "arm_n1::LL_CACHE_RD"},
+    {"neoverse-n1", "llc_miss", 0x37, "arm_n1::LL_CACHE_MISS_RD"},
+    {"neoverse-n1", "backend_stall", 0x24, "arm_n1::STALL_BACKEND"},
+    {"armv8", "instructions", 0x08, ""},
+    {"armv8", "frontend_stall", 0x23, ""},
+    {"armv8", "dc_access", 0x04, ""},
+    {"armv8", "dc_miss", 0x03, ""},
+    {"armv8", "dtlb_l1_miss", 0x05, ""},
+    {"armv8", "dtlb_miss", 0x34, ""},
+    {"armv8", "branches", 0x12, ""},
+    {"armv8", "branch_miss", 0x10, ""},
+    {"armv8", "l2_access", 0x16, ""},
+    {"armv8", "l2_miss", 0x17, ""},
+    {"armv8", "backend_stall", 0x24, ""},
+    {"intel", "instructions", 0xc0, "skl::INST_RETIRED:ANY_P"},
+    {"intel", "instructions", 0xc0, "icl::INST_RETIRED:ANY_P"},
+    {"intel", "instructions", 0xc0, "spr::INST_RETIRED:ANY_P"},
+    {"intel", "frontend_stall", 0x400019c, "skl::IDQ_UOPS_NOT_DELIVERED:CORE:c=4"},
+    {"intel", "frontend_stall", 0x400019c, "icl::IDQ_UOPS_NOT_DELIVERED:CORE:c=4"},
+    {"intel", "frontend_stall", 0x400019c, "spr::IDQ_UOPS_NOT_DELIVERED:CORE:c=4"},
+    {"intel", "dc_access", 0x81d0, "skl::MEM_INST_RETIRED:ALL_LOADS"},
+    {"intel", "dc_access", 0x81d0, "icl::MEM_INST_RETIRED:ALL_LOADS"},
+    {"intel", "dc_access", 0x81d0, "spr::MEM_INST_RETIRED:ALL_LOADS"},
+    {"intel", "dc_miss", 0x8d1, "skl::MEM_LOAD_RETIRED:L1_MISS"},
+    {"intel", "dc_miss", 0x8d1, "icl::MEM_LOAD_RETIRED:L1_MISS"},
+    {"intel", "dc_miss", 0x8d1, "spr::MEM_LOAD_RETIRED:L1_MISS"},
+    {"intel", "dtlb_miss", 0x11d0, "skl::MEM_INST_RETIRED:STLB_MISS_LOADS"},
+    {"intel", "dtlb_miss", 0x11d0, "icl::MEM_INST_RETIRED:STLB_MISS_LOADS"},
+    {"intel", "dtlb_miss", 0x11d0, "spr::MEM_INST_RETIRED:STLB_MISS_LOADS"},
+    {"intel", "dtlb_store_miss", 0x12d0, "skl::MEM_INST_RETIRED:STLB_MISS_STORES"},
+    {"intel", "dtlb_store_miss", 0x12d0, "icl::MEM_INST_RETIRED:STLB_MISS_STORES"},
+    {"intel", "dtlb_store_miss", 0x12d0, "spr::MEM_INST_RETIRED:STLB_MISS_STORES"},
+    {"intel", "branches", 0xc4, "skl::BR_INST_RETIRED:ALL_BRANCHES"},
+    {"intel", "branches", 0xc4, "icl::BR_INST_RETIRED:ALL_BRANCHES"},
+    {"intel", "branches", 0xc4, "spr::BR_INST_RETIRED:ALL_BRANCHES"},
+    {"intel", "branch_miss", 0xc5, "skl::BR_MISP_RETIRED:ALL_BRANCHES"},
+    {"intel", "branch_miss", 0xc5, "icl::BR_MISP_RETIRED:ALL_BRANCHES"},
+    {"intel", "branch_miss", 0xc5, "spr::BR_MISP_RETIRED:ALL_BRANCHES"},
+    {"intel", "l2_access", 0xe724, "skl::L2_RQSTS:ALL_DEMAND_REFERENCES"},
+    {"intel", "l2_access", 0xe724, "icl::L2_RQSTS:ALL_DEMAND_REFERENCES"},
+    {"intel", "l2_access", 0xe724, "spr::L2_RQSTS:ALL_DEMAND_REFERENCES"},
+    {"intel", "l2_miss", 0x2724, "skl::L2_RQSTS:ALL_DEMAND_MISS"},
+    {"intel", "l2_miss", 0x2724, "icl::L2_RQSTS:ALL_DEMAND_MISS"},
+    {"intel", "l2_miss", 0x2724, "spr::L2_RQSTS:ALL_DEMAND_MISS"},
+    {"intel", "llc_access", 0x4f2e, "skl::LONGEST_LAT_CACHE:REFERENCE"},
+    {"intel", "llc_access", 0x4f2e, "icl::LONGEST_LAT_CACHE:REFERENCES"},
+    {"intel", "llc_access", 0x4f2e, "spr::LONGEST_LAT_CACHE:REFERENCE"},
+    {"intel", "llc_miss", 0x412e, "skl::LONGEST_LAT_CACHE:MISS"},
+    {"intel", "llc_miss", 0x412e, "icl::LONGEST_LAT_CACHE:MISS"},
+    {"intel", "llc_miss", 0x412e, "spr::LONGEST_LAT_CACHE:MISS"},
+    {"intel", "backend_stall", 0x40004a3, "skl::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"intel", "backend_stall", 0x40004a3, "icl::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"intel", "backend_stall", 0x40004a3, "spr::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"amd-zen", "instructions", 0xc0, "amd64_fam17h_zen2::RETIRED_INSTRUCTIONS"},
+    {"amd-zen", "instructions", 0xc0, "amd64_fam19h_zen3::RETIRED_INSTRUCTIONS"},
+    {"amd-zen", "instructions", 0xc0, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS"},
+    {"amd-zen", "frontend_stall", 0xa9, "amd64_fam17h_zen2::UOPS_QUEUE_EMPTY"},
+    {"amd-zen", "frontend_stall", 0xa9, "amd64_fam19h_zen3::UOPS_QUEUE_EMPTY"},
+    {"amd-zen", "frontend_stall", 0xa9, "amd64_fam19h_zen4::OPS_QUEUE_EMPTY"},
+    {"amd-zen", "dc_access", 0x729,
+     "amd64_fam17h_zen2::LS_DISPATCH:LD_DISPATCH:STORE_DISPATCH:LD_ST_DISPATCH"},
+    {"amd-zen", "dc_access", 0x729,
+     "amd64_fam19h_zen3::LS_DISPATCH:LD_DISPATCH:STORE_DISPATCH:LD_ST_DISPATCH"},
+    {"amd-zen", "dc_access", 0x729,
+     "amd64_fam19h_zen4::LS_DISPATCH:LD_DISPATCH:STORE_DISPATCH:LD_ST_DISPATCH"},
+    {"amd-zen", "dc_miss", 0x5f43,
+     "amd64_fam19h_zen3::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:INT_CACHE:EXT_CACHE_LCL:MEM_IO_"
+     "LCL:EXT_CACHE_RMT:MEM_IO_RMT"},
+    {"amd-zen", "dc_miss", 0x5f43,
+     "amd64_fam19h_zen4::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:"
+     "DRAM_IO_NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_FAR"},
+    {"amd-zen", "dtlb_l1_miss", 0xff45,
+     "amd64_fam17h_zen2::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
+     "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_"
+     "RELOAD_COALESCED_PAGE_HIT:TLB_RELOAD_4K_L2_HIT"},
+    {"amd-zen", "dtlb_l1_miss", 0xff45,
+     "amd64_fam19h_zen3::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
+     "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_"
+     "RELOAD_COALESCED_PAGE_HIT:TLB_RELOAD_4K_L2_HIT"},
+    {"amd-zen", "dtlb_l1_miss", 0xff45,
+     "amd64_fam19h_zen4::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
+     "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_"
+     "RELOAD_COALESCED_PAGE_HIT:TLB_RELOAD_4K_L2_HIT"},
+    {"amd-zen", "dtlb_miss", 0xf045,
+     "amd64_fam17h_zen2::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
+     "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS"},
+    {"amd-zen", "dtlb_miss", 0xf045,
+     "amd64_fam19h_zen3::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
+     "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS"},
+    {"amd-zen", "dtlb_miss", 0xf045,
+     "amd64_fam19h_zen4::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
+     "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS"},
+    {"amd-zen", "branches", 0xc2, "amd64_fam17h_zen2::RETIRED_BRANCH_INSTRUCTIONS"},
+    {"amd-zen", "branches", 0xc2, "amd64_fam19h_zen3::RETIRED_BRANCH_INSTRUCTIONS"},
+    {"amd-zen", "branches", 0xc2, "amd64_fam19h_zen4::RETIRED_BRANCH_INSTRUCTIONS"},
+    {"amd-zen", "branch_miss", 0xc3, "amd64_fam17h_zen2::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
+    {"amd-zen", "branch_miss", 0xc3, "amd64_fam19h_zen3::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
+    {"amd-zen", "branch_miss", 0xc3, "amd64_fam19h_zen4::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
+    {"amd-zen", "l2_access", 0xff64,
+     "amd64_fam17h_zen2::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_"
+     "X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X:LS_RD_BLK_C:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS"},
+    {"amd-zen", "l2_access", 0xff64,
+     "amd64_fam19h_zen3::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_"
+     "X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X:LS_RD_BLK_C:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS"},
+    {"amd-zen", "l2_access", 0xff64,
+     "amd64_fam19h_zen4::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_"
+     "X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X:LS_RD_BLK_C:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS"},
+    {"amd-zen", "l2_miss", 0x964,
+     "amd64_fam17h_zen2::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS"},
+    {"amd-zen", "l2_miss", 0x964,
+     "amd64_fam19h_zen3::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS"},
+    {"amd-zen", "l2_miss", 0x964,
+     "amd64_fam19h_zen4::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS"},
+    {"amd-zen", "llc_access", 0x5e43,
+     "amd64_fam19h_zen3::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:INT_CACHE:EXT_CACHE_LCL:MEM_IO_LCL:"
+     "EXT_CACHE_RMT:MEM_IO_RMT"},
+    {"amd-zen", "llc_access", 0x5e43,
+     "amd64_fam19h_zen4::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:DRAM_IO_"
+     "NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_FAR"},
+    {"amd-zen", "llc_miss", 0x4843,
+     "amd64_fam19h_zen3::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT"},
+    {"amd-zen", "llc_miss", 0x4843,
+     "amd64_fam19h_zen4::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR"},
+};
+
+static void test_codes(void **state)
+{
+    struct rps_plan *plan = NULL;
+
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        struct rps_event event;
+
+        if (!plan || strcmp(plan->name, codes[i].plan) != 0) {
+            rps_plan_free(plan);
+            plan = load(codes[i].plan);
+        }
+        event = *find_event(plan, codes[i].event);
+        assert_int_equal(rps_event_resolve(&event, *state, NULL), 0);
+        if (event.config != codes[i].code || event.config1 != 0 || event.config2 != 0)
+            fail_msg("%s, %s: 0x%llx", codes[i].plan, codes[i].event,
+                     (unsigned long long)event.config);
+    }
+    rps_plan_free(plan);
+}
+
+/* No event of a processor's document is without a row above. */
+static void test_codes_are_complete(void **state)
+{
+    (void)state;
+    for (const char *const *name = rps_plan_names(); *name; name++) {
+        struct rps_plan *plan = load(*name);
+
+        for (int n = 0; n < plan->set_count; n++) {
+            for (int slot = 0; slot < plan->set[n].event_count; slot++) {
+                const char *event = plan->set[n].event[slot].name;
+                size_t i = 0;
+
+                while (i < COUNT(codes) &&
+                       (strcmp(codes[i].plan, *name) != 0 || strcmp(codes[i].event, event) != 0))
+                    i++;
+                if (i == COUNT(codes) && plan->match[0] && strcmp(*name, "arm1176") != 0)
+                    fail_msg("%s, %s", *name, event);
+            }
+        }
+        rps_plan_free(plan);
+    }
+}
+
+/* libpfm4 has the tables of the architecture that it was built for. */
+static bool is_in_tables(const char *pfm)
+{
+#ifndef RPS_HAVE_PFM
+    (void)pfm;
+    return false;
+#elif defined(__x86_64__) || defined(__i386__)
+    return strncmp(pfm, "arm_", 4) != 0;
+#elif defined(__aarch64__)
+    return strncmp(pfm, "arm_", 4) == 0 && strncmp(pfm, "arm_ac7:", 8) != 0;
+#elif defined(__arm__)
+    return strncmp(pfm, "arm_", 4) == 0;
+#else
+    (void)pfm;
+    return false;
+#endif
+}
+
+static void test_codes_are_libpfm4s(void **state)
+{
+    int checked = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        struct rps_event event = {.name = "x"};
+        struct rps_error err = {"libpfm4 does not know it"};
+
+        if (codes[i].pfm[0] == '\0' || !is_in_tables(codes[i].pfm))
+            continue;
+        if (rps_pfm_find(&event, codes[i].pfm, &err) != 1)
+            fail_msg("%s: %s", codes[i].pfm, err.message);
+        if (event.type != RPS_EVENT_RAW || event.config != codes[i].code)
+            fail_msg("%s is 0x%llx", codes[i].pfm, (unsigned long long)event.config);
+        checked++;
+    }
+    if (checked == 0)
+        skip(); /* no libpfm4, or one for another architecture */
+}
+
+/* Modifiers, unit masks and what is no event of a processor. */
+static void test_libpfm4(void **state)
+{
+    static const struct {
+        const char *name;
+        int result;
+        uint64_t config;
+        const char *modifiers, *part;
+    } names[] = {
+        {"skl::INST_RETIRED:ANY_P:u", 1, 0xc0, "u", ""},
+        {"skl::INST_RETIRED:ANY_P:k", 1, 0xc0, "k", ""},
+        {"skl::INST_RETIRED:ANY_P:u:k", 1, 0xc0, "", ""},
+        {"SKL::inst_retired:any_p:c=1", 1, 0x10000c0, "", ""},
+        {"skl::INST_RETIRED:FOO", RPS_USAGE, 0, "",
+         "event skl::INST_RETIRED:FOO: invalid event attribute; write it as "
+         "skl::INST_RETIRED:MASK, with one of"},
+        {"skl::OFFCORE_RESPONSE_0:FOO", RPS_USAGE, 0, "", " ..."},
+        {"skl::INST_RETIRED:precise=1", RPS_USAGE, 0, "", "not sampled or pinned"},
+        {"skl::FOO", 0, 0, "", ""},
+        {"cycles", 0, 0, "", ""},
+        {"perf::CYCLES", 0, 0, "", ""},
+        {"perf::CYCLES:FOO", 0, 0, "", ""},
+        {"r0b", 0, 0, "", ""},
+        {"skl::INST_RETIRED,x", 0, 0, "", ""},
+        {"", 0, 0, "", ""},
+        {":", 0, 0, "", ""},
+        {"::", 0, 0, "", ""},
+    };
+
+    (void)state;
+    if (!is_in_tables("skl::"))
+        skip();
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct rps_event event = {.name = "x"};
+        struct rps_error err = {""};
+
+        if (rps_pfm_find(&event, names[i].name, &err) != names[i].result)
+            fail_msg("\"%s\": not %d (%s)", names[i].name, names[i].result, err.message);
+        assert_int_equal(event.config, names[i].config);
+        assert_string_equal(event.modifiers, names[i].modifiers);
+        if (!strstr(err.message, names[i].part))
+            fail_msg("\"%s\" does not say \"%s\"", err.message, names[i].part);
+    }
+}
+
+/* The last step of resolution, and modifiers of ours around it. */
+static void test_resolution_ends_with_libpfm4(void **state)
+{
+    struct rps_event event = {.spec = "skl::LONGEST_LAT_CACHE:MISS:u"};
+    struct rps_error err = {""};
+
+    if (!is_in_tables("skl::"))
+        skip();
+    assert_int_equal(rps_event_resolve(&event, *state, NULL), 0);
+    assert_int_equal(event.state, RPS_EVENT_MEASURED);
+    assert_int_equal(event.type, RPS_EVENT_RAW);
+    assert_int_equal(event.config, 0x412e);
+    assert_string_equal(event.modifiers, "u");
+    snprintf(event.spec, sizeof(event.spec), "skl::L2_RQSTS:NONE");
+    assert_int_equal(rps_event_resolve(&event, *state, &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, "event skl::L2_RQSTS:NONE: "));
+}
+
+/* What stands for one role on all processors stands in one family, with one unit. */
+static void test_roles_are_comparable(void **state)
+{
+    struct rps_event first[32];
+    int count = 0;
+
+    (void)state;
+    for (const char *const *name = rps_plan_names(); *name; name++) {
+        struct rps_plan *plan = load(*name);
+
+        for (int n = 0; n < plan->set_count; n++) {
+            for (int slot = 0; slot < plan->set[n].event_count; slot++) {
+                const struct rps_event *event = &plan->set[n].event[slot];
+                int i = 0;
+
+                while (i < count && strcmp(first[i].role, event->role) != 0)
+                    i++;
+                if (i == count) {
+                    assert_true(count < (int)COUNT(first));
+                    first[count++] = *event;
+                }
+                assert_string_equal(first[i].family, event->family);
+                assert_string_equal(first[i].unit, event->unit);
+                assert_ptr_equal(rps_plan_role(plan, event->role, NULL, NULL), event);
+            }
+        }
+        rps_plan_free(plan);
+    }
+    for (const char *const *role = rps_name_roles; *role; role++)
+        count--;
+    assert_int_equal(count, 0); /* and the list of roles is theirs */
+}
+
+/* Figures of one name are the same figure on all processors. */
+static void test_metrics_are_comparable(void **state)
+{
+    struct rps_metric first[64];
+    int count = 0;
+
+    (void)state;
+    for (const char *const *name = rps_plan_names(); *name; name++) {
+        struct rps_plan *plan = load(*name);
+
+        for (int m = 0; m < plan->metric_count; m++) {
+            const struct rps_metric *metric = &plan->metric[m];
+            int i = 0;
+
+            while (i < count && strcmp(first[i].name, metric->name) != 0)
+                i++;
+            if (i == count) {
+                assert_true(count < (int)COUNT(first));
+                first[count++] = *metric;
+            }
+            assert_string_equal(first[i].formula_text, metric->formula_text);
+            assert_string_equal(first[i].family, metric->family);
+            assert_string_equal(first[i].unit, metric->unit);
+        }
+        rps_plan_free(plan);
+    }
+}
+
 /* --- the others ------------------------------------------------------------------------------ */
 
 static void test_generic_has_the_roles_of_2013(void **state)
@@ -285,7 +726,14 @@ static void test_software(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_document),
+        cmocka_unit_test_setup_teardown(test_every_document, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),
+        cmocka_unit_test(test_codes_are_complete),
+        cmocka_unit_test(test_codes_are_libpfm4s),
+        cmocka_unit_test(test_libpfm4),
+        cmocka_unit_test_setup_teardown(test_resolution_ends_with_libpfm4, set_up, tear_down),
+        cmocka_unit_test(test_roles_are_comparable),
+        cmocka_unit_test(test_metrics_are_comparable),
         cmocka_unit_test(test_formulas_are_closed),
         cmocka_unit_test(test_panels),
         cmocka_unit_test(test_sets_of_2013),
@@ -294,5 +742,7 @@ int main(void)
         cmocka_unit_test(test_software),
     };
 
+    /* libpfm4: names of other processors too */
+    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
     return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
 }

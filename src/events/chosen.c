@@ -1,0 +1,271 @@
+/*
+ * Plans that the user writes on the command line: events (`-e`) and formulas (`--metric`). They
+ * become what a document would have been, so that nothing behind them knows the difference.
+ */
+#include "names.h"
+
+#include "rpistat/plan.h"
+#include "rpistat/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copy at most size - 1 bytes of the `length` at text. */
+static void copy_part(char *ret, size_t size, const char *text, size_t length)
+{
+    if (length >= size)
+        length = size - 1;
+    memcpy(ret, text, length);
+    ret[length] = '\0';
+}
+
+/* Move both ends of a part of a text inwards over blanks. */
+static void trim(const char **text, size_t *length)
+{
+    while (*length > 0 && ((*text)[0] == ' ' || (*text)[0] == '\t')) {
+        (*text)++;
+        (*length)--;
+    }
+    while (*length > 0 && ((*text)[*length - 1] == ' ' || (*text)[*length - 1] == '\t'))
+        (*length)--;
+}
+
+/* --- -e -------------------------------------------------------------------------------------- */
+
+/* Length of the first event of a group: up to a comma that is not between slashes. */
+static size_t event_length(const char *group)
+{
+    bool inside = false;
+    size_t length = 0;
+
+    for (; group[length] && (inside || group[length] != ','); length++) {
+        if (group[length] == '/')
+            inside = !inside;
+    }
+    return length;
+}
+
+/*
+ * An ID of a spec: what formulas cannot take without quotes becomes _, once for several in a row;
+ * none at the end.
+ */
+static void make_id(const char *spec, char ret[RPS_NAME_SIZE])
+{
+    size_t length = 0;
+
+    ret[length++] = '_';
+    if (rps_name_is_id(spec, 1))
+        length = 0;
+    for (; *spec && length < RPS_NAME_SIZE - 1; spec++) {
+        ret[length] = *spec;
+        if (rps_name_is_id(ret, length + 1))
+            length++;
+        else if (length > 0 && ret[length - 1] != '_')
+            ret[length++] = '_';
+    }
+    while (length > 1 && ret[length - 1] == '_')
+        length--;
+    ret[length] = '\0';
+}
+
+/* Is there an operand of that very name, not only one that counts it or has the role? */
+static bool is_taken(struct rps_plan *plan, const char *name)
+{
+    int operand = rps_plan_operand(plan, name);
+
+    return operand >= 0 && strcmp(rps_plan_operand_name(plan, operand), name) == 0;
+}
+
+/* Make the event's ID another one as long as the plan has such an operand: x, x_2, x_3. */
+static void make_unique(struct rps_plan *plan, char name[RPS_NAME_SIZE])
+{
+    char base[RPS_NAME_SIZE];
+
+    memcpy(base, name, sizeof(base));
+    for (int i = 2; is_taken(plan, name); i++)
+        snprintf(name, RPS_NAME_SIZE, "%.50s_%d", base, i);
+}
+
+/* The event that is spelled out at text, into the plan's last set. */
+static int add_event(struct rps_plan *plan, const char *group, const char *text, size_t length,
+                     struct rps_error *err)
+{
+    struct rps_event_set *set = &plan->set[plan->set_count - 1];
+    struct rps_event event = {.unit = "events"};
+    char plain[RPS_SPEC_SIZE], modifiers[8];
+
+    trim(&text, &length);
+    if (length == 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "\"%s\" names no event before or behind a comma: write "
+                             "the events of a set as a,b",
+                             group);
+    if (length >= sizeof(event.spec))
+        return rps_error_set(err, RPS_USAGE, "the event \"%.40s...\" is longer than %zu characters",
+                             text, sizeof(event.spec) - 1);
+    if (set->event_count == RPS_SLOT_MAX)
+        return rps_error_set(err, RPS_USAGE,
+                             "\"%s\" has more than %d events: make two sets of it, -e a,b -e c,d",
+                             group, RPS_SLOT_MAX);
+    copy_part(event.spec, sizeof(event.spec), text, length);
+    copy_part(event.label, sizeof(event.label), text, length);
+    make_id(event.spec, event.name);
+    make_unique(plan, event.name);
+    memcpy(plain, event.spec, sizeof(plain));
+    rps_name_take_modifiers(plain, modifiers);
+    snprintf(event.unit, sizeof(event.unit), "%s", rps_name_unit(plain));
+    set->event[set->event_count++] = event;
+    return 0;
+}
+
+static int add_group(struct rps_plan *plan, const char *group, struct rps_error *err)
+{
+    struct rps_event_set *set = rps_plan_add_set(plan);
+    const char *at = group;
+    int result = 0;
+
+    if (!set)
+        return rps_error_memory(err);
+    snprintf(set->name, sizeof(set->name), "set%d", plan->set_count);
+    while (result == 0) {
+        size_t length = event_length(at);
+
+        result = add_event(plan, group, at, length, err);
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
+    }
+    return result;
+}
+
+int rps_plan_from_events(const char *const *group, int count, struct rps_plan **ret,
+                         struct rps_error *err)
+{
+    struct rps_plan *plan = rps_plan_new();
+    int result = plan ? 0 : rps_error_memory(err);
+
+    if (plan) {
+        snprintf(plan->name, sizeof(plan->name), "events");
+        snprintf(plan->title, sizeof(plan->title), "Events chosen with -e");
+    }
+    for (int i = 0; i < count && result == 0; i++)
+        result = add_group(plan, group[i], err);
+    if (result == 0) {
+        *ret = plan;
+        plan = NULL;
+    }
+    rps_plan_free(plan);
+    return result;
+}
+
+/* --- --metric -------------------------------------------------------------------------------- */
+
+static bool has_metric(const struct rps_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->metric_count; i++) {
+        if (strcmp(plan->metric[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Append the metric to the plan, compiled. */
+static int add_metric(struct rps_plan *plan, struct rps_metric *metric, struct rps_error *err)
+{
+    struct rps_metric *place;
+    int result =
+        rps_formula_compile(metric->formula_text, rps_plan_operand, plan, &metric->formula, err);
+
+    if (result < 0)
+        return rps_error_prefix(err, result, "metric %s", metric->name);
+    place = rps_plan_add_metric(plan);
+    if (!place)
+        return rps_error_memory(err);
+    *place = *metric;
+    return 0;
+}
+
+int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_error *err)
+{
+    const char *equals = strchr(text, '='), *name = text, *formula;
+    struct rps_metric metric = {.unit = ""};
+    size_t name_length, length;
+
+    name_length = equals ? (size_t)(equals - text) : 0;
+    trim(&name, &name_length);
+    if (!rps_name_is_id(name, name_length) || name_length >= sizeof(metric.name))
+        return rps_error_set(err, RPS_USAGE,
+                             "metric \"%s\": write NAME=FORMULA with a NAME of letters, digits and "
+                             "_, as in ipc=instructions/clock",
+                             text);
+    formula = equals + 1;
+    length = strlen(formula);
+    trim(&formula, &length);
+    if (length >= sizeof(metric.formula_text))
+        return rps_error_set(err, RPS_USAGE,
+                             "metric \"%.40s...\": its formula is longer than %zu "
+                             "characters",
+                             text, sizeof(metric.formula_text) - 1);
+    copy_part(metric.name, sizeof(metric.name), name, name_length);
+    copy_part(metric.formula_text, sizeof(metric.formula_text), formula, length);
+    memcpy(metric.label, metric.name, sizeof(metric.label));
+    memcpy(metric.panel, metric.name, sizeof(metric.panel));
+    snprintf(metric.explain, sizeof(metric.explain), "%s", metric.formula_text);
+    if (has_metric(plan, metric.name))
+        return rps_error_set(err, RPS_USAGE,
+                             "there is already a metric called %s: give this one "
+                             "another name",
+                             metric.name);
+    return add_metric(plan, &metric, err);
+}
+
+/* --- rates ----------------------------------------------------------------------------------- */
+
+static bool is_used(const struct rps_plan *plan, int operand)
+{
+    for (int i = 0; i < plan->metric_count; i++) {
+        const struct rps_formula *formula = &plan->metric[i].formula;
+
+        for (int step = 0; step < formula->step_count; step++) {
+            if (formula->step[step].op == RPS_FORMULA_OPERAND &&
+                formula->step[step].operand == operand)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int add_rate(struct rps_plan *plan, const struct rps_event *event, struct rps_error *err)
+{
+    bool is_time = strcmp(event->unit, "ns") == 0;
+    struct rps_metric metric = {.unit = ""};
+
+    snprintf(metric.name, sizeof(metric.name), "%.50s_rate", event->name);
+    for (int i = 2; has_metric(plan, metric.name); i++)
+        snprintf(metric.name, sizeof(metric.name), "%.45s_rate_%d", event->name, i);
+    snprintf(metric.formula_text, sizeof(metric.formula_text),
+             is_time ? "100 * '%s' / (seconds * 1000000000)" : "'%s' / seconds", event->name);
+    memcpy(metric.label, event->label, sizeof(metric.label));
+    memcpy(metric.family, event->family, sizeof(metric.family));
+    snprintf(metric.unit, sizeof(metric.unit), is_time ? "%%" : "/s");
+    snprintf(metric.panel, sizeof(metric.panel), "%.45s %s", event->label,
+             is_time ? "(% of one CPU)" : "per second");
+    snprintf(metric.explain, sizeof(metric.explain), "%s.",
+             is_time ? "Share of elapsed time" : "Count per second of elapsed time");
+    return add_metric(plan, &metric, err);
+}
+
+int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err)
+{
+    int result = 0;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int slot = 0; slot < plan->set[n].event_count && result == 0; slot++) {
+            if (!is_used(plan, RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + slot))
+                result = add_rate(plan, &plan->set[n].event[slot], err);
+        }
+    }
+    return result;
+}

@@ -1,0 +1,284 @@
+/*
+ * Names of events that mean the same on every machine. Their numbers are Linux's ABI and are
+ * written out here, since only the perf backend may include the kernel's header; it asserts that
+ * they are the same.
+ */
+#include "names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct generic {
+    const char *name;
+    enum rps_event_type type;
+    uint64_t config;
+    const char *unit;
+};
+
+static const struct generic generics[] = {
+    {"cycles", RPS_EVENT_HARDWARE, 0, "cycles"},
+    {"cpu-cycles", RPS_EVENT_HARDWARE, 0, "cycles"},
+    {"instructions", RPS_EVENT_HARDWARE, 1, "events"},
+    {"cache-references", RPS_EVENT_HARDWARE, 2, "events"},
+    {"cache-misses", RPS_EVENT_HARDWARE, 3, "events"},
+    {"branches", RPS_EVENT_HARDWARE, 4, "events"},
+    {"branch-instructions", RPS_EVENT_HARDWARE, 4, "events"},
+    {"branch-misses", RPS_EVENT_HARDWARE, 5, "events"},
+    {"bus-cycles", RPS_EVENT_HARDWARE, 6, "cycles"},
+    {"stalled-cycles-frontend", RPS_EVENT_HARDWARE, 7, "cycles"},
+    {"idle-cycles-frontend", RPS_EVENT_HARDWARE, 7, "cycles"},
+    {"stalled-cycles-backend", RPS_EVENT_HARDWARE, 8, "cycles"},
+    {"idle-cycles-backend", RPS_EVENT_HARDWARE, 8, "cycles"},
+    {"ref-cycles", RPS_EVENT_HARDWARE, 9, "cycles"},
+    {"cpu-clock", RPS_EVENT_SOFTWARE, 0, "ns"},
+    {"task-clock", RPS_EVENT_SOFTWARE, 1, "ns"},
+    {"page-faults", RPS_EVENT_SOFTWARE, 2, "events"},
+    {"faults", RPS_EVENT_SOFTWARE, 2, "events"},
+    {"context-switches", RPS_EVENT_SOFTWARE, 3, "events"},
+    {"cs", RPS_EVENT_SOFTWARE, 3, "events"},
+    {"cpu-migrations", RPS_EVENT_SOFTWARE, 4, "events"},
+    {"migrations", RPS_EVENT_SOFTWARE, 4, "events"},
+    {"minor-faults", RPS_EVENT_SOFTWARE, 5, "events"},
+    {"major-faults", RPS_EVENT_SOFTWARE, 6, "events"},
+    {"alignment-faults", RPS_EVENT_SOFTWARE, 7, "events"},
+    {"emulation-faults", RPS_EVENT_SOFTWARE, 8, "events"},
+    {"dummy", RPS_EVENT_SOFTWARE, 9, "events"},
+    {"bpf-output", RPS_EVENT_SOFTWARE, 10, "events"},
+    {"cgroup-switches", RPS_EVENT_SOFTWARE, 11, "events"},
+};
+
+/* in the order of their numbers */
+static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
+                                     "iTLB",      "branch",    "node"};
+
+static const struct {
+    const char *suffix;
+    uint64_t config; /* operation << 8 | result << 16 */
+} cache_operations[] = {
+    {"-loads", 0x00000},        {"-load-misses", 0x10000}, {"-stores", 0x00100},
+    {"-store-misses", 0x10100}, {"-prefetches", 0x00200},  {"-prefetch-misses", 0x10200},
+};
+
+const char *const rps_name_roles[] = {
+    "instructions",    "frontend_stall", "backend_stall",  "l1d_access",
+    "l1d_miss",        "l1i_miss",       "l2_access",      "l2_miss",
+    "llc_access",      "llc_miss",       "dtlb_l1_miss",   "dtlb_miss",
+    "dtlb_store_miss", "itlb_l1_miss",   "branches",       "branch_misses",
+    "task_clock",      "minor_faults",   "major_faults",   "context_switches",
+    "syscalls",        "block_io",       "cpu_migrations", NULL};
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+static const struct generic *find_generic(const char *name)
+{
+    for (size_t i = 0; i < COUNT(generics); i++) {
+        if (strcmp(name, generics[i].name) == 0)
+            return &generics[i];
+    }
+    return NULL;
+}
+
+static bool find_cache(const char *name, uint64_t *ret_config)
+{
+    for (size_t cache = 0; cache < COUNT(caches); cache++) {
+        size_t length = strlen(caches[cache]);
+
+        if (strncmp(name, caches[cache], length) != 0)
+            continue;
+        for (size_t i = 0; i < COUNT(cache_operations); i++) {
+            if (strcmp(name + length, cache_operations[i].suffix) == 0) {
+                *ret_config = cache | cache_operations[i].config;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool rps_name_generic(const char *name, struct rps_event *event)
+{
+    const struct generic *generic = find_generic(name);
+
+    if (generic) {
+        event->type = generic->type;
+        event->config = generic->config;
+        return true;
+    }
+    if (!find_cache(name, &event->config))
+        return false;
+    event->type = RPS_EVENT_HW_CACHE;
+    return true;
+}
+
+const char *rps_name_unit(const char *name)
+{
+    const struct generic *generic = find_generic(name);
+
+    return generic ? generic->unit : "events";
+}
+
+bool rps_name_raw(const char *name, struct rps_event *event)
+{
+    size_t digits = name[0] == 'r' ? strlen(name + 1) : 0;
+
+    if (digits < 1 || digits > 16 || strspn(name + 1, "0123456789abcdefABCDEF") != digits)
+        return false;
+    event->type = RPS_EVENT_RAW;
+    event->config = strtoull(name + 1, NULL, 16);
+    return true;
+}
+
+bool rps_name_role(const char *name)
+{
+    for (const char *const *role = rps_name_roles; *role; role++) {
+        if (strcmp(*role, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+bool rps_name_is_id(const char *text, size_t length)
+{
+    if (length == 0 || !is_letter(*text))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (!is_letter(text[i]) && !(text[i] >= '0' && text[i] <= '9') && text[i] != '.' &&
+            text[i] != ':')
+            return false;
+    }
+    return true;
+}
+
+/* --- modifiers ------------------------------------------------------------------------------- */
+
+/* Read "u", "k" or both; false for anything else. */
+static bool scan_modifiers(const char *text, char ret[8])
+{
+    bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
+
+    if (*text == '\0' || strspn(text, "uk") != strlen(text) ||
+        strlen(text) != (size_t)user + (size_t)kernel)
+        return false;
+    snprintf(ret, 8, "%s%s", user ? "u" : "", kernel ? "k" : "");
+    return true;
+}
+
+void rps_name_take_modifiers(char *text, char ret[8])
+{
+    char *slash = strrchr(text, '/');
+    char *colon = strrchr(text, ':');
+
+    ret[0] = '\0';
+    if (colon && colon > slash) {
+        if (scan_modifiers(colon + 1, ret))
+            *colon = '\0';
+    } else if (slash && slash != strchr(text, '/') && scan_modifiers(slash + 1, ret)) {
+        slash[1] = '\0';
+    }
+}
+
+/* --- suggestions ----------------------------------------------------------------------------- */
+
+#define NEAR_LENGTH_MAX (RPS_NAME_SIZE - 1)
+
+/* Letters that may be wrong in a name of this length: one in five, so that short names are not
+ * taken for each other. */
+static int tolerance(size_t length)
+{
+    return length < 5 ? 1 : (int)(length / 5);
+}
+
+static bool same_letter(char a, char b)
+{
+    return (a >= 'A' && a <= 'Z' ? a + 'a' - 'A' : a) == (b >= 'A' && b <= 'Z' ? b + 'a' - 'A' : b);
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, remove, change or swap with their neighbour to make b of a; upper and lower
+ * case are the same. Both are at most NEAR_LENGTH_MAX long. */
+static int distance_between(const char *a, const char *b)
+{
+    int row[3][NEAR_LENGTH_MAX + 1]; /* of the last three letters of a, by modulo */
+    int length_a = (int)strlen(a), length_b = (int)strlen(b);
+
+    for (int j = 0; j <= length_b; j++)
+        row[0][j] = j;
+    for (int i = 1; i <= length_a; i++) {
+        int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+
+        now[0] = i;
+        for (int j = 1; j <= length_b; j++) {
+            now[j] = last[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+            now[j] = smaller(now[j], smaller(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1]))
+                now[j] = smaller(now[j], before[j - 2] + 1);
+        }
+    }
+    return row[length_a % 3][length_b];
+}
+
+void rps_near_consider(struct rps_near *near, const char *name)
+{
+    size_t typed_length = strlen(near->typed), length = strlen(name);
+    int limit = tolerance(typed_length), distance;
+
+    if (typed_length == 0 || typed_length > NEAR_LENGTH_MAX || length > NEAR_LENGTH_MAX ||
+        length + (size_t)limit < typed_length || typed_length + (size_t)limit < length)
+        return;
+    distance = distance_between(near->typed, name);
+    if (distance > limit || (near->count > 0 && distance > near->distance))
+        return;
+    if (near->count > 0 && distance < near->distance)
+        near->count = 0;
+    for (int i = 0; i < near->count; i++) {
+        if (strcmp(near->name[i], name) == 0)
+            return;
+    }
+    if (near->count == RPS_NEAR_MAX)
+        return;
+    near->distance = distance;
+    memcpy(near->name[near->count++], name, length + 1);
+}
+
+void rps_near_consider_generic(struct rps_near *near)
+{
+    for (size_t i = 0; i < COUNT(generics); i++)
+        rps_near_consider(near, generics[i].name);
+    for (size_t cache = 0; cache < COUNT(caches); cache++) {
+        for (size_t i = 0; i < COUNT(cache_operations); i++) {
+            char name[RPS_NAME_SIZE];
+
+            snprintf(name, sizeof(name), "%s%s", caches[cache], cache_operations[i].suffix);
+            rps_near_consider(near, name);
+        }
+    }
+    for (const char *const *role = rps_name_roles; *role; role++)
+        rps_near_consider(near, *role);
+}
+
+char *rps_near_question(const struct rps_near *near, char *ret, size_t size)
+{
+    size_t length = 0;
+
+    ret[0] = '\0';
+    for (int i = 0; i < near->count && length < size; i++) {
+        const char *before = i == 0 ? "did you mean " : i == near->count - 1 ? " or " : ", ";
+
+        length += (size_t)snprintf(ret + length, size - length, "%s%s%s", before, near->name[i],
+                                   i == near->count - 1 ? "? " : "");
+    }
+    return ret;
+}

@@ -1,0 +1,216 @@
+/*
+ * libpfm4, which knows the events of most processors by the names of their manuals.
+ *
+ * Its tables are those of the architecture it was built for. On ARM its encodings carry no PMU, so
+ * that where fast and slow cores differ they bind to the first. It also knows perf's generic names,
+ * raw numbers and (through debugfs) tracepoints: they are not taken from it, since resolve.c says
+ * better why one cannot be counted.
+ *
+ * The library is opened when a name gets this far, and stays. Linked in, its tables cost every
+ * start of the program 1.1 MiB of memory and 2 ms, for names that few recordings use. Initialising
+ * it twice costs nothing, so there is no state here.
+ */
+#include "pfm.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef RPS_HAVE_PFM
+
+#include <dlfcn.h>
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
+
+#define LIBRARY "libpfm.so.4"
+
+/* The functions of the library that are used. */
+struct pfm {
+    void *library;
+    __typeof__(pfm_initialize) *initialize;
+    __typeof__(pfm_strerror) *strerror;
+    __typeof__(pfm_find_event) *find_event;
+    __typeof__(pfm_get_pmu_info) *get_pmu_info;
+    __typeof__(pfm_get_event_next) *get_event_next;
+    __typeof__(pfm_get_event_info) *get_event_info;
+    __typeof__(pfm_get_event_attr_info) *get_event_attr_info;
+    __typeof__(pfm_get_os_event_encoding) *get_os_event_encoding;
+};
+
+/* Store the address of a function in the pointer at `function`; false when there is none. */
+static bool get_function(const struct pfm *pfm, const char *name, void *function)
+{
+    void *symbol = dlsym(pfm->library, name);
+
+    memcpy(function, &symbol, sizeof(symbol));
+    return symbol;
+}
+
+static void close_library(struct pfm *pfm)
+{
+    if (pfm->library)
+        dlclose(pfm->library);
+}
+
+/* Open the library; false when this machine does not have it. close_library() either way. */
+static bool open_library(struct pfm *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    return ret->library && get_function(ret, "pfm_initialize", &ret->initialize) &&
+           get_function(ret, "pfm_strerror", &ret->strerror) &&
+           get_function(ret, "pfm_find_event", &ret->find_event) &&
+           get_function(ret, "pfm_get_pmu_info", &ret->get_pmu_info) &&
+           get_function(ret, "pfm_get_event_next", &ret->get_event_next) &&
+           get_function(ret, "pfm_get_event_info", &ret->get_event_info) &&
+           get_function(ret, "pfm_get_event_attr_info", &ret->get_event_attr_info) &&
+           get_function(ret, "pfm_get_os_event_encoding", &ret->get_os_event_encoding) &&
+           ret->initialize() == PFM_SUCCESS;
+}
+
+/* True for the PMUs in libpfm4 that stand for perf itself. */
+static bool is_perf(pfm_pmu_t pmu)
+{
+    return pmu == PFM_PMU_PERF_EVENT || pmu == PFM_PMU_PERF_EVENT_RAW;
+}
+
+static bool is_present(const struct pfm *pfm, pfm_pmu_t pmu, pfm_pmu_info_t *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->size = sizeof(*ret);
+    return !is_perf(pmu) && pfm->get_pmu_info(pmu, ret) == PFM_SUCCESS && ret->is_present;
+}
+
+/* What the library says about an event of a processor; false when it is none. */
+static bool get_info(const struct pfm *pfm, int index, pfm_event_info_t *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->size = sizeof(*ret);
+    return pfm->get_event_info(index, PFM_OS_PERF_EVENT_EXT, ret) == PFM_SUCCESS &&
+           !is_perf(ret->pmu);
+}
+
+/* Unit masks of the event, as many as fit, each behind a blank. */
+static void list_masks(const struct pfm *pfm, const pfm_event_info_t *info, char *ret, size_t size)
+{
+    size_t length = 0;
+
+    ret[0] = '\0';
+    for (int i = 0; i < info->nattrs; i++) {
+        pfm_event_attr_info_t mask = {.size = sizeof(mask)};
+
+        if (pfm->get_event_attr_info(info->idx, i, PFM_OS_PERF_EVENT_EXT, &mask) != PFM_SUCCESS ||
+            mask.type != PFM_ATTR_UMASK)
+            continue;
+        if (length + strlen(mask.name) + sizeof("  ...") > size) {
+            snprintf(ret + length, size - length, " ...");
+            return;
+        }
+        length += (size_t)snprintf(ret + length, size - length, " %s", mask.name);
+    }
+}
+
+/* The sentence for a name that libpfm4 knows and cannot encode; 0 when it does not know the name.
+ */
+static int explain_failure(const struct pfm *pfm, const char *name, int error,
+                           struct rps_error *err)
+{
+    const char *qualifier = strstr(name, "::");
+    size_t length = qualifier ? (size_t)(qualifier + 2 - name) : 0;
+    char event[RPS_SPEC_SIZE], masks[256];
+    pfm_event_info_t info;
+    int index;
+
+    length += strcspn(name + length, ":");
+    snprintf(event, sizeof(event), "%.*s", (int)length, name);
+    index = pfm->find_event(event);
+    if (index < 0 || !get_info(pfm, index, &info))
+        return 0;
+    list_masks(pfm, &info, masks, sizeof(masks));
+    if (masks[0] == '\0')
+        return rps_error_set(err, RPS_USAGE, "event %s: %s", name, pfm->strerror(error));
+    return rps_error_set(err, RPS_USAGE, "event %s: %s; write it as %s:MASK, with one of%s", name,
+                         pfm->strerror(error), event, masks);
+}
+
+static int find(const struct pfm *pfm, struct rps_event *event, const char *name,
+                struct rps_error *err)
+{
+    struct perf_event_attr attr = {.size = sizeof(attr)};
+    pfm_perf_encode_arg_t encoding = {.attr = &attr, .size = sizeof(encoding)};
+    pfm_event_info_t info;
+    int error =
+        pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &encoding);
+
+    if (error != PFM_SUCCESS)
+        return explain_failure(pfm, name, error, err);
+    if (!get_info(pfm, encoding.idx, &info))
+        return 0;
+    if (attr.sample_period || attr.precise_ip || attr.pinned || attr.exclusive)
+        return rps_error_set(err, RPS_USAGE, "event %s: it can be counted, not sampled or pinned",
+                             name);
+    event->type = attr.type;
+    event->config = attr.config;
+    event->config1 = attr.config1;
+    event->config2 = attr.config2;
+    if (attr.exclude_kernel != attr.exclude_user)
+        snprintf(event->modifiers, sizeof(event->modifiers), attr.exclude_kernel ? "u" : "k");
+    return 1;
+}
+
+int rps_pfm_find(struct rps_event *event, const char *name, struct rps_error *err)
+{
+    struct pfm pfm;
+    int result = 0;
+
+    if (*name == '\0' || strpbrk(name, ",/"))
+        return 0;
+    if (open_library(&pfm))
+        result = find(&pfm, event, name, err);
+    close_library(&pfm);
+    return result;
+}
+
+static void each_event(const struct pfm *pfm, const pfm_pmu_info_t *pmu,
+                       void (*each)(void *context, const char *name), void *context)
+{
+    pfm_event_info_t info;
+
+    for (int i = pmu->first_event; i != -1; i = pfm->get_event_next(i)) {
+        if (get_info(pfm, i, &info))
+            each(context, info.name);
+    }
+}
+
+void rps_pfm_each(void (*each)(void *context, const char *name), void *context)
+{
+    struct pfm pfm;
+    pfm_pmu_info_t present;
+
+    if (open_library(&pfm)) {
+        for (int pmu = PFM_PMU_NONE; pmu < PFM_PMU_MAX; pmu++) {
+            if (is_present(&pfm, (pfm_pmu_t)pmu, &present))
+                each_event(&pfm, &present, each, context);
+        }
+    }
+    close_library(&pfm);
+}
+
+#else
+
+int rps_pfm_find(struct rps_event *event, const char *name, struct rps_error *err)
+{
+    (void)event;
+    (void)name;
+    (void)err;
+    return 0;
+}
+
+void rps_pfm_each(void (*each)(void *context, const char *name), void *context)
+{
+    (void)each;
+    (void)context;
+}
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * Scenarios: one question (the first-level cache, branches, ...) on any processor.
+ *
+ * A scenario is a document too (scenarios/), whose events are roles; what counts them is taken from
+ * the event sets that were chosen. So it works with every document that gives its events roles, the
+ * user's own and those of processors to come included. Scenarios written into each document were
+ * tried on paper: eleven documents times five of them, nearly all alike.
+ */
+#include "document.h"
+
+#include "rpistat/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const *rps_plan_scenarios(void)
+{
+    /* the files of scenarios/ without their ending; the unit test compares the two lists */
+    static const char *const names[] = {"l1", "l2", "tlb", "ipc", "branches", NULL};
+
+    return names;
+}
+
+static int load(const char *scenario, struct rps_plan **ret, struct rps_error *err)
+{
+    const struct rps_embedded *document = rps_embedded_find(rps_embedded_scenarios, scenario);
+    char printable[RPS_NAME_SIZE], known[128];
+
+    if (document)
+        return rps_plan_parse(document->name, document->text, document->size, ret, err);
+    return rps_error_set(err, RPS_USAGE, "no scenario is called \"%s\": there are %s",
+                         rps_text_printable(printable, sizeof(printable), scenario),
+                         rps_names_join(rps_plan_scenarios(), known, sizeof(known)));
+}
+
+/* The plan's events with the roles that the scenario's set names, in a new set; none, no set. */
+static int take_events(const struct rps_plan *plan, const struct rps_event_set *wanted,
+                       struct rps_plan *ret, struct rps_error *err)
+{
+    struct rps_event_set *set = NULL;
+
+    for (int slot = 0; slot < wanted->event_count; slot++) {
+        const struct rps_event *event = rps_plan_role(plan, wanted->event[slot].spec, NULL, NULL);
+
+        if (!event)
+            continue;
+        if (!set) {
+            set = rps_plan_add_set(ret);
+            if (!set)
+                return rps_error_memory(err);
+            memcpy(set->name, wanted->name, sizeof(set->name));
+            memcpy(set->explain, wanted->explain, sizeof(set->explain));
+        }
+        set->event[set->event_count++] = *event;
+    }
+    return 0;
+}
+
+static bool same_formula(const struct rps_formula *a, const struct rps_formula *b)
+{
+    if (a->step_count != b->step_count)
+        return false;
+    for (int i = 0; i < a->step_count; i++) {
+        if (a->step[i].op != b->step[i].op || a->step[i].operand != b->step[i].operand ||
+            a->step[i].number != b->step[i].number)
+            return false;
+    }
+    return true;
+}
+
+/* True when the plan has that metric, by name or by what it is. */
+static bool has_metric(const struct rps_plan *plan, const struct rps_metric *metric)
+{
+    for (int i = 0; i < plan->metric_count; i++) {
+        if (strcmp(plan->metric[i].name, metric->name) == 0 ||
+            same_formula(&plan->metric[i].formula, &metric->formula))
+            return true;
+    }
+    return false;
+}
+
+/* Add those of a plan's metrics that the events of *ret are enough for, and count them in *count,
+ * those that were there already included. */
+static int take_metrics(const struct rps_plan *from, struct rps_plan *ret, int *count,
+                        struct rps_error *err)
+{
+    for (int i = 0; i < from->metric_count; i++) {
+        struct rps_metric metric = from->metric[i], *place;
+
+        if (rps_formula_compile(metric.formula_text, rps_plan_operand, ret, &metric.formula, NULL) <
+            0)
+            continue;
+        ++*count;
+        if (has_metric(ret, &metric))
+            continue;
+        place = rps_plan_add_metric(ret);
+        if (!place)
+            return rps_error_memory(err);
+        *place = metric;
+    }
+    return 0;
+}
+
+/* The sentence for a plan that has nothing a scenario looks at. */
+static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *scenario,
+                           struct rps_error *err)
+{
+    char roles[256] = "";
+    size_t length = 0;
+
+    for (int n = 0; n < scenario->set_count; n++) {
+        for (int slot = 0; slot < scenario->set[n].event_count && length < sizeof(roles); slot++)
+            length += (size_t)snprintf(roles + length, sizeof(roles) - length, "%s%s",
+                                       length ? ", " : "", scenario->set[n].event[slot].spec);
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "the event sets %s have nothing for scenario %s: it looks at events with "
+                         "the roles %s",
+                         plan->name, scenario->name, roles);
+}
+
+/* Give `selected` the rest of what a plan is. */
+static void describe(const struct rps_plan *plan, const struct rps_plan *scenario,
+                     struct rps_plan *selected)
+{
+    memcpy(selected->name, plan->name, sizeof(selected->name));
+    memcpy(selected->match, plan->match, sizeof(selected->match));
+    memcpy(selected->explain, scenario->explain, sizeof(selected->explain));
+    snprintf(selected->title, sizeof(selected->title), "%.60s: %.60s", plan->title,
+             scenario->title);
+    selected->clock = plan->clock;
+}
+
+int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps_error *err)
+{
+    struct rps_plan *scenario = NULL, *selected = rps_plan_new(), old;
+    int result = selected ? load(scenario_name, &scenario, err) : rps_error_memory(err);
+    int kept = 0, added = 0;
+
+    for (int n = 0; result == 0 && n < scenario->set_count; n++)
+        result = take_events(plan, &scenario->set[n], selected, err);
+    if (result == 0)
+        result = take_metrics(plan, selected, &kept, err);
+    if (result == 0)
+        result = take_metrics(scenario, selected, &added, err);
+    if (result == 0 && added == 0)
+        result = nothing_to_show(plan, scenario, err);
+    if (result == 0) {
+        describe(plan, scenario, selected);
+        old = *plan;
+        *plan = *selected;
+        *selected = old;
+    }
+    rps_plan_free(selected);
+    rps_plan_free(scenario);
+    return result;
+}

@@ -1,0 +1,241 @@
+/* Scenarios: what is kept of which event sets, and what is added. */
+#include "events/document.h"
+
+#include "rpistat/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array)    (sizeof(array) / sizeof((array)[0]))
+#define LABEL_MAX_BYTES 18
+
+static struct rps_plan *load(const char *name)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_error err = {""};
+
+    if (rps_plan_load(name, &plan, &err) != 0)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static const struct rps_metric *find_metric(const struct rps_plan *plan, const char *label)
+{
+    for (int i = 0; i < plan->metric_count; i++) {
+        if (strcmp(plan->metric[i].label, label) == 0)
+            return &plan->metric[i];
+    }
+    return NULL;
+}
+
+/* What must be left: the event IDs of each set, and the labels of the metrics. */
+static const struct {
+    const char *plan, *scenario, *sets, *metrics;
+} kept[] = {
+    {"arm1176", "l1", "instr: instructions; l1: dc_access dc_miss;",
+     "CPI, DC miss ratio, Memory density, DC hit ratio, DC miss rate, "},
+    {"arm1176", "tlb", "instr: instructions; tlb: micro_tlb_miss main_tlb_miss; dc: dc_access;",
+     "CPI, Micro miss rate, Main miss rate, DTLB hit ratio, "},
+    {"arm1176", "ipc", "instr: instructions ibuf_stall;", "CPI, IBUF stall percent, IPC, "},
+    {"arm1176", "branches", "instr: instructions; br: branches branch_miss;",
+     "CPI, Branch rate, Mispredict ratio, BR hit ratio, INS per branch, Mispredict rate, "},
+    {"cortex-a7", "l2", "instr: instructions; l2: l2_access l2_miss;",
+     "CPI, L2 miss ratio, L2 miss rate, L2 density, L2 hit ratio, "},
+    {"cortex-a7", "ipc", "instr: instructions;", "CPI, IPC, "},
+    {"cortex-a7", "tlb", "instr: instructions; tlb: dtlb_l1_miss; dc: dc_access;",
+     "CPI, DTLB miss rate, "},
+    {"cortex-a76", "ipc", "instr: instructions frontend_stall; stall: backend_stall;",
+     "CPI, FE stall percent, BE stall percent, IPC, "},
+    {"amd-zen", "l2", "instr: instructions; l2: l2_access l2_miss; llc: llc_access llc_miss;",
+     "CPI, L2 miss ratio, L2 miss rate, LLC miss ratio, LLC miss rate, L2 density, L2 hit ratio, "
+     "LLC hit ratio, "},
+    {"generic", "l1", "instr: instructions; l1: dc_access dc_miss;",
+     "CPI, DC miss ratio, DC miss rate, Memory density, DC hit ratio, "},
+};
+
+static void test_kept(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(kept); i++) {
+        struct rps_plan *plan = load(kept[i].plan);
+        struct rps_error err = {""};
+        char sets[512] = "", metrics[512] = "";
+
+        if (rps_plan_select(plan, kept[i].scenario, &err) != 0)
+            fail_msg("%s", err.message);
+        for (int n = 0; n < plan->set_count; n++) {
+            snprintf(sets + strlen(sets), sizeof(sets) - strlen(sets), "%s%s:", n ? " " : "",
+                     plan->set[n].name);
+            for (int slot = 0; slot < plan->set[n].event_count; slot++)
+                snprintf(sets + strlen(sets), sizeof(sets) - strlen(sets), " %s",
+                         plan->set[n].event[slot].name);
+            strcat(sets, ";");
+        }
+        for (int m = 0; m < plan->metric_count; m++)
+            snprintf(metrics + strlen(metrics), sizeof(metrics) - strlen(metrics), "%s, ",
+                     plan->metric[m].label);
+        assert_string_equal(sets, kept[i].sets);
+        assert_string_equal(metrics, kept[i].metrics);
+        assert_string_equal(plan->name, kept[i].plan);
+        rps_plan_free(plan);
+    }
+}
+
+/* Events stay what they were, and figures are what their names say; after compiling again too. */
+static void test_values(void **state)
+{
+    struct rps_plan *plan = load("arm1176");
+    double operand[RPS_OPERAND_EVENTS + 2 * RPS_SLOT_MAX] = {0};
+
+    (void)state;
+    snprintf(plan->clock.label, sizeof(plan->clock.label), "Ticks");
+    assert_int_equal(rps_plan_select(plan, "l1", NULL), 0);
+    assert_string_equal(plan->clock.label, "Ticks");
+    assert_string_equal(plan->title, "ARM1176JZF-S (Raspberry Pi 1, Zero): first-level data cache");
+    assert_string_equal(plan->match, "0x41/0xb76");
+    assert_string_equal(plan->set[1].event[0].spec, "r09");
+    assert_string_equal(plan->set[1].event[0].label, "DC cached accesses");
+    assert_string_equal(plan->set[1].event[0].family, "DC");
+    operand[rps_plan_operand(plan, "instructions")] = 1000;
+    operand[rps_plan_operand(plan, "dc_access")] = 400;
+    operand[rps_plan_operand(plan, "dc_miss")] = 20;
+    for (int pass = 0; pass < 2; pass++) {
+        assert_true(rps_formula_value(&find_metric(plan, "DC miss ratio")->formula, operand) == 5);
+        assert_true(rps_formula_value(&find_metric(plan, "DC hit ratio")->formula, operand) == 95);
+        assert_true(rps_formula_value(&find_metric(plan, "Memory density")->formula, operand) ==
+                    0.4);
+        assert_int_equal(rps_plan_compile(plan, NULL), 0);
+    }
+    assert_string_equal(find_metric(plan, "Memory density")->family, "DC");
+    rps_plan_free(plan);
+}
+
+/* A document of the user's own takes part by its roles. */
+static void test_own_document(void **state)
+{
+    static const char text[] = "[event x]\nevent = r1\nrole = l2_access\n"
+                               "[event y]\nevent = r2\nrole = l2_miss\n"
+                               "[event z]\nevent = r3\n"
+                               "[set s]\nevents = z, y, x\n"
+                               "[metric p]\nformula = x / y\n[metric q]\nformula = z / y\n";
+    struct rps_plan *plan = NULL;
+
+    (void)state;
+    assert_int_equal(rps_plan_parse("own.ini", text, strlen(text), &plan, NULL), 0);
+    assert_int_equal(rps_plan_select(plan, "l2", NULL), 0);
+    assert_int_equal(plan->set_count, 1);
+    assert_int_equal(plan->set[0].event_count, 2);
+    assert_string_equal(plan->set[0].event[0].name, "x");
+    assert_string_equal(plan->set[0].event[0].where, "own.ini:2");
+    assert_int_equal(plan->metric_count, 2);
+    assert_string_equal(plan->metric[0].name, "p");
+    assert_string_equal(plan->metric[1].name, "l2_hit_ratio");
+    rps_plan_free(plan);
+}
+
+static void test_nothing_to_show(void **state)
+{
+    struct rps_plan *plan = load("software");
+    struct rps_error err = {""};
+
+    (void)state;
+    for (const char *const *name = rps_plan_scenarios(); *name; name++) {
+        assert_int_equal(rps_plan_select(plan, *name, &err), RPS_USAGE);
+        assert_non_null(strstr(err.message, "the event sets software have nothing for scenario"));
+        assert_int_equal(plan->set[0].event_count, 7);
+    }
+    rps_plan_free(plan);
+
+    plan = load("generic");
+    assert_int_equal(rps_plan_select(plan, "l2", &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, "generic have nothing for scenario l2: it looks at events "
+                                        "with the roles instructions, l2_access, l2_miss"));
+    assert_int_equal(plan->set_count, 4);
+    assert_int_equal(rps_plan_select(plan, "l3\033", &err), RPS_USAGE);
+    assert_string_equal(err.message, "no scenario is called \"l3\\x1b\": there are l1, l2, tlb, "
+                                     "ipc, branches");
+    assert_int_equal(plan->set_count, 4);
+    rps_plan_free(plan);
+}
+
+/* --- the documents --------------------------------------------------------------------------- */
+
+static void check_document(const struct rps_embedded *embedded)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_error err = {""};
+
+    if (rps_plan_parse(embedded->name, embedded->text, embedded->size, &plan, &err) != 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(strncmp(embedded->name, plan->name, strlen(plan->name)), 0);
+    assert_string_not_equal(plan->title, plan->name);
+    assert_string_not_equal(plan->explain, "");
+    assert_true(plan->metric_count > 0);
+    for (int i = 0; i < plan->metric_count; i++) {
+        const struct rps_metric *metric = &plan->metric[i];
+
+        assert_true(strlen(metric->label) <= LABEL_MAX_BYTES);
+        assert_string_not_equal(metric->family, "");
+        assert_true(strlen(metric->explain) > 10);
+        for (int j = 0; j < i; j++) {
+            if (strcmp(metric->panel, plan->metric[j].panel) == 0)
+                assert_string_equal(metric->unit, plan->metric[j].unit);
+        }
+    }
+    rps_plan_free(plan);
+}
+
+static void test_documents(void **state)
+{
+    const char *const *names = rps_plan_scenarios();
+    int count = 0;
+
+    (void)state;
+    for (; rps_embedded_scenarios[count].name; count++) {
+        char file[64];
+
+        assert_non_null(names[count]);
+        snprintf(file, sizeof(file), "%s.ini", names[count]);
+        assert_string_equal(file, rps_embedded_scenarios[count].name);
+        check_document(&rps_embedded_scenarios[count]);
+    }
+    assert_null(names[count]);
+    assert_int_equal(count, 5);
+}
+
+/* Each scenario has something to show on each processor with a document of its own. */
+static void test_every_processor(void **state)
+{
+    (void)state;
+    for (const char *const *name = rps_plan_names(); *name; name++) {
+        for (const char *const *scenario = rps_plan_scenarios(); *scenario; scenario++) {
+            struct rps_plan *plan = load(*name);
+            struct rps_error err = {""};
+            bool has_l2 = rps_plan_role(plan, "l2_miss", NULL, NULL);
+
+            if (strcmp(*name, "software") != 0 && (has_l2 || strcmp(*scenario, "l2") != 0) &&
+                rps_plan_select(plan, *scenario, &err) != 0)
+                fail_msg("%s", err.message);
+            rps_plan_free(plan);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept),         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_own_document), cmocka_unit_test(test_nothing_to_show),
+        cmocka_unit_test(test_documents),    cmocka_unit_test(test_every_processor),
+    };
+
+    return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
+}
