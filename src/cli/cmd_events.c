@@ -51,6 +51,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
 
 /* --- backends --------------------------------------------------------------------------------- */
 
+#define CPUINFO "/proc/cpuinfo"
+
 struct backend {
     const struct rps_pmu *pmu;
     void *self; /* NULL: cannot be used, err says why */
@@ -334,17 +336,39 @@ static int list_plan(struct rps_cli *cli, struct machine *machine, const char *n
     return result;
 }
 
+/* 1 when the document is for this machine's processor, or for any. */
+static int is_for_this(const char *name)
+{
+    struct rps_plan *plan = NULL;
+    int fits = rps_plan_load(name, &plan, NULL) < 0 || rps_plan_matches(plan, CPUINFO, NULL);
+
+    rps_plan_free(plan);
+    return fits;
+}
+
 static int list_all(struct rps_cli *cli, struct machine *machine)
 {
     const struct settings *settings = cli->settings;
     const char *const *names = rps_plan_names();
+    char others[512] = "";
     int result = 0;
 
     print_backends(cli, machine);
     if (settings->sets != NULL)
         return list_plan(cli, machine, settings->sets);
-    for (int i = 0; names[i] != NULL && result == 0; i++)
-        result = list_plan(cli, machine, names[i]);
+    for (int i = 0; names[i] != NULL && result == 0; i++) {
+        size_t used = strlen(others);
+
+        if (is_for_this(names[i]))
+            result = list_plan(cli, machine, names[i]);
+        else
+            snprintf(others + used, sizeof(others) - used, " %s", names[i]);
+    }
+    if (result == 0 && others[0] != '\0') {
+        fputs("\nEvent sets for other processors ('rpistat events --sets NAME' shows one)\n",
+              cli->out);
+        print_text(cli, 2, others + 1);
+    }
     return result;
 }
 
@@ -382,7 +406,9 @@ static int try_name(struct machine *machine, const char *name, struct rps_event 
         struct backend *backend = &machine->backend[i];
         struct rps_event tried = {.state = RPS_EVENT_UNSUPPORTED};
 
-        if (!find_in_plan(backend->pmu->default_plan, name, &tried))
+        if (!find_in_plan(backend->pmu == &rps_pmu_hardware ? rps_plan_for_cpu(CPUINFO)
+                                                            : backend->pmu->default_plan,
+                          name, &tried))
             snprintf(tried.spec, sizeof(tried.spec), "%s", name);
         result = try_event(backend, &tried, err);
         if (result < 0)

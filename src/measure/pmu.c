@@ -96,27 +96,34 @@ static int set_fits(struct fit *fit, const struct rps_event_set *set)
     return count == 0 || fit->pmu->fits(fit->self, event, count);
 }
 
-/* Programmable counters beside the clock event, asked for with copies of one event that needs one:
+/*
+ * Programmable counters beside the clock event, asked for with copies of one event that needs one:
  * branches where the plan has them, since some processors count instructions on a counter of their
- * own. */
+ * own. The search starts at what fitted together already, and is over in two or three questions.
+ */
 static int count_counters(struct fit *fit, const struct rps_plan *plan)
 {
     const struct rps_event *probe = rps_plan_role(plan, "branches", NULL, NULL);
     const struct rps_event *event[COUNTER_MAX + 1];
-    int count = 0;
+    int count = 1;
 
-    for (int n = 0; n < plan->set_count && (!probe || probe->state != RPS_EVENT_MEASURED); n++)
+    for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++)
-            if (plan->set[n].event[s].state == RPS_EVENT_MEASURED)
+            if (plan->set[n].event[s].state == RPS_EVENT_MEASURED &&
+                (!probe || probe->state != RPS_EVENT_MEASURED))
                 probe = &plan->set[n].event[s];
+        if (plan->set[n].event_count > count)
+            count = plan->set[n].event_count;
+    }
     if (!probe || probe->state != RPS_EVENT_MEASURED)
         return -1;
-    for (count = 0; count <= COUNTER_MAX; count++) {
-        event[count] = probe;
-        if (!fit->pmu->fits(fit->self, event, count + 1))
-            return count;
-    }
-    return -1;
+    for (int i = 0; i <= COUNTER_MAX; i++)
+        event[i] = probe;
+    while (count > 0 && !fit->pmu->fits(fit->self, event, count))
+        count--;
+    while (count <= COUNTER_MAX && fit->pmu->fits(fit->self, event, count + 1))
+        count++;
+    return count <= COUNTER_MAX ? count : -1;
 }
 
 /* Try every event; at least one must be countable. */
@@ -289,10 +296,10 @@ int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan
     if ((rc = pmu->choose_clock(self, &plan->clock, err)) < 0 ||
         (rc = try_events(&fit, plan, &measured, err)) < 0)
         return rc;
-    fitting.counter_count = count_counters(&fit, plan);
     drop_idle_sets(plan);
     if ((rc = arrange_sets(&fit, plan, merge, err)) < 0 || (rc = rps_plan_compile(plan, err)) < 0)
         return rc;
+    fitting.counter_count = count_counters(&fit, plan);
     *ret = fitting;
     return 0;
 }

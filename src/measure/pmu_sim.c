@@ -268,6 +268,12 @@ static int event_code(const struct rps_event *event)
         {"L1-dcache-loads", 0x09},
         {"L1-dcache-load-misses", 0x0b},
         {"dTLB-load-misses", 0x0f},
+        {"frontend_stall", 0x01}, /* and the roles */
+        {"l1d_access", 0x09},
+        {"l1d_miss", 0x0b},
+        {"dtlb_l1_miss", 0x04},
+        {"dtlb_miss", 0x0f},
+        {"branch_misses", 0x06},
     };
 
     for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)

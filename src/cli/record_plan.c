@@ -1,0 +1,58 @@
+/* Choosing the plan of a recording. */
+#include "record_plan.h"
+
+#include <string.h>
+
+#define CPUINFO "/proc/cpuinfo"
+
+/* Numbers of one processor's events mean something else on another. */
+static int check_processor(const struct rps_plan *plan, const struct rps_pmu *pmu,
+                           struct rps_error *err)
+{
+    struct rps_error why;
+
+    if (pmu != &rps_pmu_hardware || rps_plan_matches(plan, CPUINFO, &why))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "--sets %s: %s; choose others, or leave --sets out: rpistat knows this "
+                         "machine's",
+                         plan->name, why.message);
+}
+
+static int load_sets(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                     struct rps_plan **ret, struct rps_error *err)
+{
+    const char *name = settings->sets;
+    int rc;
+
+    if (!name)
+        name = pmu == &rps_pmu_hardware ? rps_plan_for_cpu(CPUINFO) : pmu->default_plan;
+    rc = rps_plan_load(name, ret, err);
+    if (rc == 0)
+        rc = check_processor(*ret, pmu, err);
+    if (rc == 0 && settings->scenario)
+        rc = rps_plan_select(*ret, settings->scenario, err);
+    return rc;
+}
+
+int rps_record_plan_load(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                         struct rps_plan **ret, struct rps_error *err)
+{
+    struct rps_plan *plan = NULL;
+    int rc;
+
+    if (settings->event_count > 0)
+        rc = rps_plan_from_events(settings->events, settings->event_count, &plan, err);
+    else
+        rc = load_sets(settings, pmu, &plan, err);
+    for (int i = 0; rc == 0 && i < settings->metric_count; i++)
+        rc = rps_plan_add_formula(plan, settings->metric[i], err);
+    if (rc == 0 && settings->event_count > 0)
+        rc = rps_plan_add_rates(plan, err);
+    if (rc < 0) {
+        rps_plan_free(plan);
+        return rc;
+    }
+    *ret = plan;
+    return 0;
+}

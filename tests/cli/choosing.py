@@ -1,0 +1,112 @@
+"""Choosing what is counted: -e, --metric, --scenario, --sets, on the simulated processor."""
+import csv
+import io
+import os
+import platform
+import sqlite3
+
+from program import Folder, call, expect, refused, tap
+
+
+def query(folder, statement):
+    store = sqlite3.connect(folder.path + "/rpistat.data")
+    try:
+        return store.execute(statement).fetchall()
+    finally:
+        store.close()
+
+
+def simulate(folder, *options):
+    return expect(folder.call("record", "--pmu", "sim:script.sim", *options), 0)
+
+
+def test_events():
+    """-e makes a set each, of names, roles and numbers; they rotate with --no-merge"""
+    with Folder() as folder:
+        simulate(folder, "--no-merge", "-e", "instructions,branches", "-e", "l1d_miss,r09")
+        assert query(folder, "SELECT set_no, slot, name, config FROM event WHERE set_no >= 0 "
+                     "ORDER BY 1, 2") == [(0, 0, "instructions", 7), (0, 1, "branches", 5),
+                                          (1, 0, "l1d_miss", 11), (1, 1, "r09", 9)]
+        assert query(folder, "SELECT sum(c0), sum(c1) FROM period WHERE set_no = 0 AND "
+                     "start_ns < 20000000000") == [(2000000000, 200000000)]
+
+
+def test_counts_do_not_depend_on_sets():
+    """the same event gives the same estimate from a document and from -e"""
+    with Folder() as folder:
+        simulate(folder)
+        simulate(folder, "-e", "r07,r01", "-e", "r09,r0b", "-e", "r04,r0f", "-e", "r05,r06")
+        sums = query(folder, "SELECT run_id, set_no, sum(c0), sum(c1) FROM period GROUP BY 1, 2")
+        assert [row[1:] for row in sums if row[0] == 1] == [row[1:] for row in sums if row[0] == 2]
+
+
+def test_metric():
+    """--metric is in the report and in the rates"""
+    with Folder() as folder:
+        simulate(folder, "-e", "instructions,branches", "--metric", "ipc=instructions/clock",
+                 "--metric", "share = 100 * branches / (instructions + 0)")
+        report = expect(folder.call("report", "--to", "20s"), 0).stdout
+        assert "ipc:                0.286" in report, report
+        assert "share:              10.000" in report, report
+        rows = list(csv.DictReader(io.StringIO(
+            expect(folder.call("export", "--rates", "--to", "10s"), 0).stdout)))
+        assert {row["share"] for row in rows} == {"10"}, rows[:3]
+
+
+def test_division_by_nothing():
+    """a figure without its events is missing, not zero"""
+    with Folder() as folder:
+        simulate(folder, "-e", "instructions,r20", "--metric", "x=instructions/r20")
+        rows = list(csv.DictReader(io.StringIO(
+            expect(folder.call("export", "--rates"), 0).stdout)))
+        assert {row["x"] for row in rows} == {""}, rows[:3]
+
+
+def test_scenario():
+    """--scenario keeps the events that a question needs, and adds its figures"""
+    with Folder() as folder:
+        simulate(folder, "--scenario", "l1")
+        names = {row[0] for row in query(folder, "SELECT role FROM event WHERE set_no >= 0")}
+        assert {"l1d_access", "l1d_miss", "instructions"} <= names, names
+        assert "branches" not in names and "dtlb_miss" not in names, names
+        report = expect(folder.call("report", "--to", "10s"), 0).stdout
+        assert "hit ratio" in report and "density" in report, report
+        for scenario in ["tlb", "ipc", "branches"]:
+            simulate(folder, "--scenario", scenario)
+
+
+def test_refusals():
+    """what cannot be counted is one sentence, and nothing is made"""
+    simulated = ["record", "--pmu", "sim:script.sim"]
+    with Folder() as folder:
+        refused(folder.call(*simulated, "-e", "instrctions"), 2, "instrctions", "instructions")
+        refused(folder.call(*simulated, "-e", ""), 2)
+        refused(folder.call(*simulated, "-e", "instructions,"), 2)
+        refused(folder.call(*simulated, "-e", "r04", "--sets", "arm1176"), 2, "--sets")
+        refused(folder.call(*simulated, "--scenario", "none"), 2, "none")
+        refused(folder.call(*simulated, "--scenario", "l2"), 2, "l2")
+        refused(folder.call(*simulated, "-e", "r04", "--metric", "x=r05/r04"), 2, "r05")
+        refused(folder.call(*simulated, "--metric", "x"), 2, "x")
+        refused(folder.call(*simulated, "--sets", "none"), 2, "none", "generic")
+        folder.write("own.ini", "[plan]\nname = own\n[event a]\nevent = instrctions\n"
+                     "[set s]\nevents = a\n")
+        refused(folder.call(*simulated, "--sets", "./own.ini"), 2, "own.ini:4", "instrctions")
+        folder.write("own.ini", "[event a]\nevent = r07\n[set s]\nevents = a\n"
+                     "[metric m]\nformula = a / b\n")
+        refused(folder.call(*simulated, "--sets", "./own.ini"), 2, "own.ini:6", "b")
+        assert sorted(os.listdir(folder.path)) == ["own.ini", "script.sim"], sorted(os.listdir(folder.path))
+
+
+def test_other_processor():
+    """sets of another processor are not used on the machine's own counters"""
+    if expect(call("events"), 0).stdout.split("\n")[1].split()[1] != "yes":
+        raise tap.Skip("this machine has no hardware counters")
+    other = "arm1176" if platform.machine() != "armv6l" else "intel"
+    with Folder() as folder:
+        refused(folder.call("record", "--pmu", "hardware", "--sets", other, "--", "true"), 1,
+                other, "processor")
+        assert sorted(os.listdir(folder.path)) == ["script.sim"]
+
+
+tap.main([test_events, test_counts_do_not_depend_on_sets, test_metric, test_division_by_nothing,
+          test_scenario, test_refusals, test_other_processor])
