@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "list.h"
+
 #define NS_PER_S        INT64_C(1000000000)
 #define LENGTH_MAX_S    1e6
 #define THREAD_MAX      4096
@@ -37,16 +39,11 @@
 #define DEFAULT_ORDER   "compute,touch,chase-small,sleep,chase-large,touch,syscall"
 #define DEFAULT_SECONDS 3.0
 
-struct node {
-    struct node *next;
-    char padding[NODE_SIZE - sizeof(struct node *)];
-};
-
 /* One thread's place in the work; `result` keeps the compiler from dropping any of it. */
 struct worker {
     pthread_t thread;
     const struct plan *plan;
-    struct node *small, *large;
+    struct list_item *small, *large;
     uint32_t result;
     int error; /* errno of what stopped this thread */
 };
@@ -67,7 +64,7 @@ struct plan {
     int step_count;
     struct step *step;
     int thread_count;
-    struct node *small, *large;
+    struct list_item *small, *large;
     int64_t start_ns; /* end of the set-up, begin of the first phase */
 };
 
@@ -77,15 +74,6 @@ static int64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
-/* xorshift32 (Marsaglia 2003): the same numbers everywhere and every time; state is never 0. */
-static uint32_t next_random(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -127,14 +115,12 @@ static int work_touch(struct worker *worker, int64_t end_ns)
     return 0;
 }
 
-/* Follow the list from `node` until the time is up; returns where it stopped. */
-static struct node *chase(struct node *node, int hops, int64_t end_ns)
+/* Follow the list from `item` until the time is up; returns where it stopped. */
+static struct list_item *chase(struct list_item *item, uint64_t hops, int64_t end_ns)
 {
-    while (now_ns() < end_ns) {
-        for (int i = 0; i < hops; i++)
-            node = node->next;
-    }
-    return node;
+    while (now_ns() < end_ns)
+        item = list_chase(item, hops);
+    return item;
 }
 
 static int work_chase_small(struct worker *worker, int64_t end_ns)
@@ -183,49 +169,18 @@ static const struct phase phases[] = {
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
-/* A list of `size` bytes that visits every node once in random order (Sattolo's shuffle). */
-static struct node *new_list(size_t size)
-{
-    const uint32_t count = (uint32_t)(size / sizeof(struct node));
-    uint32_t random = 20130626;
-    struct node *list =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (list == MAP_FAILED)
-        return NULL;
-#ifdef MADV_NOHUGEPAGE
-    madvise(list, size, MADV_NOHUGEPAGE);
-#endif
-    for (uint32_t i = 0; i < count; i++)
-        list[i].next = &list[i];
-    for (uint32_t i = count - 1; i > 0; i--) {
-        uint32_t j = (uint32_t)(((uint64_t)next_random(&random) * i) >> 32);
-        struct node *next = list[i].next;
-
-        list[i].next = list[j].next;
-        list[j].next = next;
-    }
-    return list;
-}
-
-static void free_list(struct node *list, size_t size)
-{
-    if (list)
-        munmap(list, size);
-}
-
 /* Threads begin at different places of the lists, so that one does not fetch for another. */
 static void place_worker(struct worker *worker, const struct plan *plan, size_t large_size,
                          int number)
 {
-    const size_t small_count = SMALL_SIZE / sizeof(struct node);
-    const size_t large_count = large_size / sizeof(struct node);
+    const size_t small_count = SMALL_SIZE / NODE_SIZE;
+    const size_t large_count = large_size / NODE_SIZE;
     const size_t part = (size_t)number, parts = (size_t)plan->thread_count;
 
     *worker = (struct worker){
         .plan = plan,
-        .small = &plan->small[small_count * part / parts],
-        .large = &plan->large[(size_t)((uint64_t)large_count * part / parts)],
+        .small = list_at(plan->small, NODE_SIZE, small_count * part / parts),
+        .large = list_at(plan->large, NODE_SIZE, (size_t)((uint64_t)large_count * part / parts)),
         .result = 1,
     };
 }
@@ -309,8 +264,8 @@ static int run(struct plan *plan, FILE *boundaries, int64_t zero_ns)
     const size_t large_size = needs_large(plan) ? LARGE_SIZE : SMALL_SIZE;
     int error = ENOMEM;
 
-    plan->small = new_list(SMALL_SIZE);
-    plan->large = new_list(large_size);
+    plan->small = list_new(SMALL_SIZE, NODE_SIZE);
+    plan->large = list_new(large_size, NODE_SIZE);
     if (!worker || !plan->small || !plan->large)
         goto out;
     for (int i = 0; i < plan->thread_count; i++)
@@ -322,8 +277,8 @@ static int run(struct plan *plan, FILE *boundaries, int64_t zero_ns)
 out:
     if (error)
         fprintf(stderr, "phased: stopped: %s\n", strerror(error));
-    free_list(plan->large, large_size);
-    free_list(plan->small, SMALL_SIZE);
+    list_free(plan->large, large_size);
+    list_free(plan->small, SMALL_SIZE);
     free(worker);
     return error ? EXIT_FAILURE : EXIT_SUCCESS;
 }

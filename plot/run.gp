@@ -6,7 +6,10 @@
 #
 #     figure.gp        numbers: size, axes, what each panel holds
 #     text.gp          text: title, headings, legends; never interpreted
-#     panel-P-M.dat    metric M of panel P: position, mean, smallest, largest, dot
+#     panel-P-L.dat    line L of panel P: position, mean, smallest, largest, dot
+#
+# The lines of a panel are its metrics; where CPUs stand side by side (apart = 1) they are the CPUs,
+# the same in all panels, with one legend at the top.
 
 load "figure.gp"
 load "text.gp"
@@ -35,9 +38,11 @@ if (ARG1 eq "png") {
 
 # --- style: Okabe and Ito's colours, told apart by colour-blind readers too --------------------
 
-array colour[7] = ["0072B2", "D55E00", "009E73", "CC79A7", "E69F00", "56B4E9", "000000"]
-metric_colour(m) = "#" . colour[(m - 1) % 7 + 1]
-band_colour(m) = "#A0" . colour[(m - 1) % 7 + 1]      # the same, rather transparent
+array colour[8] = ["0072B2", "D55E00", "009E73", "CC79A7", "E69F00", "56B4E9", "000000", "8C8C8C"]
+line_colour(n) = "#" . colour[(n - 1) % 8 + 1]
+line_dash(n) = n > 8 ? 2 : 1                    # the second eight are dashed
+band_opacity(n) = !apart ? "#A0" : n <= 2 ? "#C0" : "#D8"
+band_colour(m, n) = band_opacity(n) . colour[(m - 1) % 8 + 1]
 
 dark = "#202020"
 quiet = "#606060"
@@ -53,7 +58,8 @@ set style fill noborder
 px = scale
 left = 58 * px
 right = 34 * px
-head = 52 * px
+legend = 52 * px                    # of the CPUs, below the title
+head = legend + legend_rows * legend_height * px
 foot = 46 * px
 heading = 24 * px
 narrow = width / scale < 760        # legends go below the headings then
@@ -81,16 +87,29 @@ do for [p = 1 : panels] {
     top = head + (p - 1) * panel_height
     set lmargin at screen across(left)
     set rmargin at screen across(width - right)
-    under = top + heading + (narrow && metrics[p] > 1 ? 17 * px : 0)
+    under = top + heading + (narrow && lines[p] > 1 && !apart ? 17 * px : 0)
     set tmargin at screen up(under)
     set bmargin at screen up(top + panel_height - 5 * px)
 
     unset label
+    unset arrow
     if (p == 1) {
         set label 1 caption(1) at screen across(14 * px), up(17 * px) left noenhanced \
             font title_font
         set label 2 caption(2) at screen across(14 * px), up(36 * px) left noenhanced \
             textcolor rgb quiet
+    }
+    if (p == 1 && apart) {
+        across_count = int((width / scale - 28) / legend_entry)
+        do for [n = 1 : lines[p]] {
+            legend_x = (14 + ((n - 1) % across_count) * legend_entry) * px
+            legend_y = legend + (int((n - 1) / across_count) + 0.5) * legend_height * px - 4 * px
+            set arrow n from screen across(legend_x), up(legend_y) \
+                to screen across(legend_x + 18 * px), up(legend_y) nohead front linewidth 1.8 \
+                dashtype line_dash(n) linecolor rgb line_colour(n)
+            set label 100 + n caption(line + n) at screen across(legend_x + 22 * px), up(legend_y) \
+                left noenhanced
+        }
     }
     set label 3 caption(line) at screen across(left), up(top + heading - 11 * px) left noenhanced \
         textcolor rgb dark
@@ -113,25 +132,26 @@ do for [p = 1 : panels] {
         set ytics add (y_text(i * y_step[p], p) i * y_step[p])
     }
 
-    if (metrics[p] > 1) {
+    if (lines[p] > 1 && !apart) {
         set key at screen across(width - right), up(under - 11 * px) right center \
             horizontal Left reverse noenhanced samplen 1.6
     } else {
         unset key
     }
-    if (metrics[p] == 0) {
+    if (lines[p] == 0) {
         set label 5 "no data" at graph 0.5, 0.5 center textcolor rgb quiet
         plot NaN notitle
     } else {
         file(m) = sprintf("panel-%d-%d.dat", p, m)
-        plot for [m = 1 : metrics[p]] file(m) using 1:3:4 with filledcurves \
-                fillcolor rgb band_colour(m) notitle, \
-            for [m = 1 : metrics[p]] file(m) using 1:5:3:4 with yerrorbars pointtype 7 \
-                pointsize 0.35 linecolor rgb metric_colour(m) notitle, \
-            for [m = 1 : metrics[p]] file(m) using 1:2 with lines linewidth 1.5 \
-                linecolor rgb metric_colour(m) title caption(line + m)
+        bars = apart || quantile ? 0 : 1    # as long as the band, for points that have none
+        plot for [m = 1 : lines[p]] file(m) using 1:3:4 with filledcurves \
+                fillcolor rgb band_colour(m, lines[p]) notitle, \
+            for [m = 1 : lines[p]] file(m) using 1:5:(bars ? $3 : $5):(bars ? $4 : $5) \
+                with yerrorbars pointtype 7 pointsize 0.35 linecolor rgb line_colour(m) notitle, \
+            for [m = 1 : lines[p]] file(m) using 1:2 with lines linewidth 1.5 \
+                dashtype line_dash(m) linecolor rgb line_colour(m) title caption(line + m)
     }
-    line = line + 1 + metrics[p]
+    line = line + 1 + lines[p]
 }
 unset multiplot
 unset output

@@ -3,7 +3,8 @@
 #     gnuplot -d -c terminal.gp KIND        KIND: mono or colour
 #
 # is run in a folder that rpistat plot has filled; see run.gp for its files. The mean is a line
-# of `*` (`#`, `$`, ... for further metrics); `|` reaches from the smallest to the largest value.
+# of `*` (`#`, `$`, ... for further lines); `|` reaches from the smallest to the largest value, but
+# not where CPUs stand side by side.
 
 load "figure.gp"
 load "text.gp"
@@ -18,13 +19,13 @@ if (ARG1 eq "colour") {
 
 array mark[7] = ["*", "#", "$", "%", "@", "&", "="]     # gnuplot's own for line types 1 to 7
 array colour[7] = ["green", "magenta", "cyan", "red", "blue", "yellow", "black"]
-metric_mark(m) = mark[(m - 1) % 7 + 1]
-metric_colour(m) = colour[(m - 1) % 7 + 1]
+line_mark(m) = mark[(m - 1) % 7 + 1]
+line_colour(m) = colour[(m - 1) % 7 + 1]
 
 # Screen coordinates of a character; the first line is the title, the last but one the axis.
 left = 8
 right = 3
-head = 2
+head = 2 + legend_rows
 foot = 2
 across(x) = x / (width - 1.0)
 up(y) = 1 - y / (height - 1.0)
@@ -71,31 +72,31 @@ do for [p = 1 : panels] {
     do for [i = int(ceil(y_from[p] / y_step[p] - 1e-9)) : int(floor(y_to[p] / y_step[p] + 1e-9))] {
         set ytics add (y_text(i * y_step[p], p) i * y_step[p])
     }
-    if (metrics[p] > 1) {
-        column = width
-        do for [m = 1 : metrics[p]] {
+    if (lines[p] > 1 && (!apart || p == 1)) {
+        column = apart ? 0 : width
+        do for [m = 1 : apart ? 0 : lines[p]] {
             column = column - strlen(caption(line + m)) - 4
         }
-        row = column > left + strlen(caption(line)) ? top : top + 1
-        do for [m = 1 : metrics[p]] {
-            set label 10 + m metric_mark(m) . " " . caption(line + m) \
-                at screen across(column + 2), up(row) left noenhanced \
-                textcolor rgb metric_colour(m) front
+        row = apart ? 2 : column > left + strlen(caption(line)) ? top : top + 1
+        do for [m = 1 : lines[p]] {
+            set label 10 + m line_mark(m) . " " . caption(line + m) \
+                at screen across(column + (apart ? 0 : 2)), up(row) left noenhanced \
+                textcolor rgb line_colour(m) front
             column = column + strlen(caption(line + m)) + 4
         }
     }
-    if (metrics[p] == 0) {
+    if (lines[p] == 0) {
         set label 5 "no data" at graph 0.5, 0.5 center
         plot NaN notitle
     } else {
         file(m) = sprintf("panel-%d-%d.dat", p, m)
-        plot for [m = 1 : metrics[p]] file(m) using 1:3:(0):($4 - $3) with vectors nohead \
-                dashtype 3 linecolor rgb metric_colour(m) notitle, \
-            for [m = 1 : metrics[p]] file(m) using 1:2 with lines linetype m \
-                linecolor rgb metric_colour(m) notitle, \
-            for [m = 1 : metrics[p]] file(m) using 1:5 with points pointtype metric_mark(m) \
-                linecolor rgb metric_colour(m) notitle
+        plot for [m = 1 : lines[p]] file(m) using 1:(apart ? NaN : $3):(0):($4 - $3) with vectors nohead \
+                dashtype 3 linecolor rgb line_colour(m) notitle, \
+            for [m = 1 : lines[p]] file(m) using 1:2 with lines linetype m \
+                linecolor rgb line_colour(m) notitle, \
+            for [m = 1 : lines[p]] file(m) using 1:5 with points pointtype line_mark(m) \
+                linecolor rgb line_colour(m) notitle
     }
-    line = line + 1 + metrics[p]
+    line = line + 1 + lines[p]
 }
 unset multiplot

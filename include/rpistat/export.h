@@ -8,11 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/store.h"
 
 struct rps_export_options {
     int64_t from_ns, to_ns;  /* the part of the run; 0 and INT64_MAX for all of it */
+    struct rps_cpus cpus;    /* of a recording by CPU; the sum has -1 in its column cpu */
     char separator;          /* ',' */
     char decimal;            /* '.' */
     int crlf;                /* 1: lines end in CR LF */

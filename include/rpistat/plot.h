@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include "rpistat/bins.h"
+#include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/store.h"
 
 struct rps_plot_options {
     int64_t from_ns, to_ns;   /* the part of the run; 0 and INT64_MAX for all of it */
+    struct rps_cpus cpus;     /* of a recording by CPU */
     enum rps_axis axis;
     const char *output;       /* file; its ending (.png .svg .pdf) chooses the format; "-": a drawing
                                  in characters on standard output */

@@ -73,9 +73,10 @@ void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, in
 void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret);
 
 /*
- * Write what is queued and end the run: state, end_reason, elapsed_ns, exit status or signal,
- * recorder_cpu_ns and fitting are taken from run; then stop the thread. Returns RPS_FAILED when something could
- * not be written; what was committed stays.
+ * Write what is queued and end the run: state, end_reason, start (known exactly only after
+ * rps_writer_begin), elapsed_ns, exit status or signal, recorder_cpu_ns and fitting are taken from
+ * run; then stop the thread. Returns RPS_FAILED when something could not be written; what was
+ * committed stays.
  */
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
 

@@ -81,6 +81,7 @@ extern const struct rps_command rps_command_report;
 extern const struct rps_command rps_command_plot;
 extern const struct rps_command rps_command_export;
 extern const struct rps_command rps_command_events;
+extern const struct rps_command rps_command_verify;
 
 /* All commands in the order of the help; the last is NULL. */
 extern const struct rps_command *const rps_commands[];
@@ -127,6 +128,11 @@ struct rps_record_settings {
     const char *label;   /* --label, "" when not given; shorter than RPS_RUN_TEXT_SIZE */
     int tag_count;
     const char *tag[RPS_RECORD_LIST_MAX]; /* --tag: "KEY=VALUE", KEY not empty */
+    int event_count;
+    const char *events[RPS_RECORD_LIST_MAX]; /* -e: a set each */
+    int metric_count;
+    const char *metric[RPS_RECORD_LIST_MAX]; /* --metric: "NAME=FORMULA" */
+    const char *scenario; /* --scenario; NULL: none */
     const char *sets;  /* --sets: a document's name or file; NULL: chosen by what can be counted */
     const char *pmu;   /* --pmu: "auto", or a backend's name with what it needs behind a colon */
     int no_merge;      /* --no-merge */

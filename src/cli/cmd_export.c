@@ -1,9 +1,11 @@
 /* `rpistat export`: a run for other programs. The formats themselves are rows of
  * rps_export_formats. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "cpus.h"
 #include "rpistat/export.h"
 
 enum {
@@ -14,11 +16,13 @@ enum {
     OPTION_DECIMAL,
     OPTION_CRLF,
     OPTION_BOM,
+    OPTION_CPU,
 };
 
 struct settings {
     const struct rps_export_format *format;
     struct rps_export_options export;
+    const char *cpus;
 };
 
 static const struct rps_option options[] = {
@@ -29,6 +33,7 @@ static const struct rps_option options[] = {
     {"decimal", OPTION_DECIMAL, "C", "decimal mark, a point or a comma", "."},
     {"crlf", OPTION_CRLF, NULL, "end lines with CR LF", NULL},
     {"bom", OPTION_BOM, NULL, "begin with a UTF-8 byte order mark", NULL},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "each"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -93,9 +98,12 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_CRLF:
         settings->export.crlf = 1;
         return 0;
-    default:
+    case OPTION_BOM:
         settings->export.bom = 1;
         return 0;
+    default:
+        settings->cpus = argument;
+        return rps_cpus_check(argument, &cli->err);
     }
 }
 
@@ -114,13 +122,18 @@ static int check(struct rps_cli *cli)
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
+    int *list = NULL;
+    int result = rps_cpus_parse(settings->cpus, &settings->export.cpus, &list, &cli->err);
 
     (void)argc;
     (void)argv;
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;
-    return settings->format->write(cli->out, cli->reader, cli->run_id, &settings->export,
-                                   &cli->err);
+    if (result == 0)
+        result = settings->format->write(cli->out, cli->reader, cli->run_id, &settings->export,
+                                         &cli->err);
+    free(list);
+    return result;
 }
 
 const struct rps_command rps_command_export = {

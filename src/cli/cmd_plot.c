@@ -1,10 +1,12 @@
 /* `rpistat plot`: a run as a picture, or as a drawing in the terminal. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "config.h"
+#include "cpus.h"
 #include "rpistat/parse.h"
 #include "rpistat/plot.h"
 
@@ -12,12 +14,14 @@ enum {
     OPTION_AXIS = RPS_OPTION_OWN,
     OPTION_SIZE,
     OPTION_KEEP,
+    OPTION_CPU,
 };
 
 struct settings {
     enum rps_axis axis;
     const char *size; /* NULL: chosen */
     const char *keep; /* NULL: nothing is kept */
+    const char *cpus; /* NULL: chosen */
     int width, height;
 };
 
@@ -34,6 +38,7 @@ static const struct rps_option options[] = {
     {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time"},
     {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
     {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -56,6 +61,9 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_SIZE:
         settings->size = argument;
         return 0;
+    case OPTION_CPU:
+        settings->cpus = argument;
+        return rps_cpus_check(argument, &cli->err);
     default:
         if (argument[0] == '\0')
             return rps_error_set(&cli->err, RPS_USAGE, "--keep: the folder's name is empty");
@@ -112,6 +120,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .height = settings->height,
         .colour = rps_output_colour(),
     };
+    int *list = NULL;
     char note[512];
     int result;
 
@@ -121,7 +130,13 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         rps_output_terminal(&plot.width, &plot.height);
         plot.height -= plot.height > (int)character_limits.height_min; /* the prompt's line */
     }
+    if (settings->cpus != NULL) {
+        result = rps_cpus_parse(settings->cpus, &plot.cpus, &list, &cli->err);
+        if (result < 0)
+            return result;
+    }
     result = rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
+    free(list);
     if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO)) {
         snprintf(note, sizeof(note), "run %lld is drawn in %s", (long long)cli->run_id,
                  cli->output);

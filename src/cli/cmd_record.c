@@ -18,13 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "config.h"
 #include "control.h"
+#include "record_plan.h"
 #include "record_target.h"
+#include "region_marks.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/loop.h"
@@ -53,6 +56,7 @@ struct recording {
     struct rps_record_target target;
     struct rps_workload workload;
     struct rps_control *control;
+    struct rps_region_marks *region_marks;
     const struct rps_world *world;
     struct rps_real_world *real_world;
     struct rps_status *status;
@@ -190,8 +194,7 @@ static int prepare_counters(struct recording *r, struct rps_error *err)
     }
     if ((rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err)) <
             0 ||
-        (rc = rps_plan_load(settings->sets ? settings->sets : r->pmu->default_plan, &r->plan,
-                            err)) < 0 ||
+        (rc = rps_record_plan_load(settings, r->pmu, &r->plan, err)) < 0 ||
         (rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting,
                               err)) < 0)
         return rc;
@@ -280,6 +283,14 @@ static void control_mark(void *context, const char *text)
     rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
 }
 
+/* A mark that the workload made of itself. */
+static void region_mark(void *context, int64_t time_ns, const char *text)
+{
+    struct recording *r = context;
+
+    rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
+}
+
 /* What the loop waits for: the end of our workload, or of the processes of -p; signals; commands.
  */
 static int open_world(struct recording *r, struct rps_error *err)
@@ -287,10 +298,11 @@ static int open_world(struct recording *r, struct rps_error *err)
     const struct rps_watch watch[] = {
         {.fd = r->signal_fd, .on_ready = on_signal, .context = r},
         rps_control_watch(r->control),
+        rps_region_marks_watch(r->region_marks),
     };
     const int *pidfd = r->argv ? &r->workload.pidfd : r->target.pidfd;
     int rc = rps_real_world_open(&r->real_world, pidfd, r->argv ? 1 : r->target.pidfd_count, watch,
-                                 2, err);
+                                 3, err);
 
     if (rc == 0)
         r->world = rps_real_world_table(r->real_world);
@@ -304,13 +316,31 @@ static int starts_at_exec(const struct recording *r)
            (r->simulated || (r->argv && r->target.target.kind == RPS_TARGET_LAUNCH));
 }
 
+/* Does counting begin when all is ready? */
+static int starts_now(const struct recording *r)
+{
+    return r->settings->delay_ns == 0 && !starts_at_exec(r);
+}
+
+/* Let the workload go; the run, which was added to the store before, begins now. */
+static int release(struct recording *r, struct rps_error *err)
+{
+    struct rps_run *run = &r->run;
+    int64_t before_ns = run->start_monotonic_ns;
+    int rc = rps_workload_release(&r->workload, &run->start_monotonic_ns, err);
+
+    run->start_realtime_ns += run->start_monotonic_ns - before_ns;
+    return rc;
+}
+
 /* Launch the workload, if any, open the counters, add the run: from here on all is ready. */
 static int launch(struct recording *r, struct rps_error *err)
 {
     int rc;
 
     if (r->argv) {
-        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0)
+        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0 ||
+            (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) < 0)
             return rc;
     }
     if (r->target.target.kind == RPS_TARGET_LAUNCH) {
@@ -322,8 +352,7 @@ static int launch(struct recording *r, struct rps_error *err)
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();
-    if (r->settings->delay_ns == 0 && !starts_at_exec(r) &&
-        (rc = r->pmu->start(r->pmu_self, 0, err)) < 0)
+    if (starts_now(r) && !r->argv && (rc = r->pmu->start(r->pmu_self, 0, err)) < 0)
         return rc;
     if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
         return rc;
@@ -333,7 +362,9 @@ static int launch(struct recording *r, struct rps_error *err)
     }
     if ((rc = open_world(r, err)) < 0)
         return rc;
-    return r->argv ? rps_workload_release(&r->workload, &r->run.start_monotonic_ns, err) : 0;
+    if (!r->argv || (rc = release(r, err)) < 0)
+        return rc;
+    return starts_now(r) ? r->pmu->start(r->pmu_self, 0, err) : 0;
 }
 
 static int run_loop(struct recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
@@ -467,6 +498,8 @@ static void outlive(struct recording *r)
 {
     struct rps_error unheard;
 
+    rps_control_close(r->control); /* nobody obeys any more */
+    r->control = NULL;
     r->pmu->close(r->pmu_self);
     r->pmu_self = NULL;
     wait_for_workload(r);
@@ -486,6 +519,7 @@ static int record(struct recording *r, struct rps_error *err)
         return rc;
     }
     failed = run_loop(r, &end, err) < 0;
+    rps_region_marks_finish(r->region_marks);
     rc = finish_store(r, end, failed, err);
     if (r->argv && (failed || end != RPS_LOOP_WORKLOAD) && !r->stop_signal) {
         if (failed) { /* said now, not when the workload ends */
@@ -533,6 +567,24 @@ static int check_usage(const struct recording *r, int argc, struct rps_error *er
     return 0;
 }
 
+/* The workload's redirected output must not be a file that we write ourselves. */
+static int check_stream(const char *path, const char *what, struct rps_error *err)
+{
+    struct stat file, stream;
+
+    if (stat(path, &file) < 0 || !S_ISREG(file.st_mode))
+        return 0;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fstat(fd, &stream) < 0 || stream.st_dev != file.st_dev || stream.st_ino != file.st_ino)
+            continue;
+        return rps_error_set(err, RPS_USAGE,
+                             "%s is where the output goes, and the %s would replace it: send the "
+                             "output to another file, or name another store with -o",
+                             path, what);
+    }
+    return 0;
+}
+
 /* Everything that can be found wrong before something is made or started. */
 static int prepare(struct recording *r, int argc, struct rps_error *err)
 {
@@ -545,7 +597,8 @@ static int prepare(struct recording *r, int argc, struct rps_error *err)
     r->report_path = choose_report_path(r->cli->output);
     if (!r->report_path)
         return rps_error_memory(err);
-    if ((rc = open_store(r, err)) < 0)
+    if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
+        (rc = check_stream(r->cli->output, "store", err)) < 0 || (rc = open_store(r, err)) < 0)
         return rc;
     return r->settings->control
                ? rps_control_open(&r->control, r->settings->control, control_mark, r, err)
@@ -574,6 +627,7 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
 out:
     rps_real_world_close(r.real_world);
     rps_control_close(r.control);
+    rps_region_marks_close(r.region_marks);
     rps_record_target_close(&r.target);
     rps_workload_close(&r.workload);
     if (r.pmu_self)

@@ -1,17 +1,23 @@
 /* `rpistat report`: the text report of a run. */
+#include <stdlib.h>
+
 #include "cli.h"
+#include "cpus.h"
 #include "rpistat/report.h"
 
 enum {
     OPTION_EXPLAIN = RPS_OPTION_OWN,
+    OPTION_CPU,
 };
 
 struct settings {
     int explain;
+    const char *cpus;
 };
 
 static const struct rps_option options[] = {
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -19,8 +25,11 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
     struct settings *settings = cli->settings;
 
-    (void)argument;
-    settings->explain = letter == OPTION_EXPLAIN;
+    if (letter == OPTION_CPU) {
+        settings->cpus = argument;
+        return rps_cpus_check(argument, &cli->err);
+    }
+    settings->explain = 1;
     return 0;
 }
 
@@ -34,9 +43,15 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .explain = settings->explain,
     };
 
+    int *list = NULL;
+    int result = rps_cpus_parse(settings->cpus, &report.cpus, &list, &cli->err);
+
     (void)argc;
     (void)argv;
-    return rps_report_write(cli->out, cli->reader, cli->run_id, &report, &cli->err);
+    if (result == 0)
+        result = rps_report_write(cli->out, cli->reader, cli->run_id, &report, &cli->err);
+    free(list);
+    return result;
 }
 
 const struct rps_command rps_command_report = {

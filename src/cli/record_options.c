@@ -23,6 +23,8 @@ enum {
     OPTION_DURABILITY,
     OPTION_DELAY,
     OPTION_CONTROL,
+    OPTION_METRIC,
+    OPTION_SCENARIO,
 };
 
 static const struct rps_option options[] = {
@@ -37,6 +39,9 @@ static const struct rps_option options[] = {
     {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", ""},
     {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
     {"sets", OPTION_SETS, "NAME", "event sets: a name of 'rpistat events', or a .ini file", NULL},
+    {"scenario", OPTION_SCENARIO, "NAME", "a part of them: l1, l2, tlb, ipc or branches", NULL},
+    {"event", 'e', "LIST", "count these events, EVENT,EVENT...; again for a set", NULL},
+    {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
     {"commit", OPTION_COMMIT, "T", "time between commits; 0: every period", "0"},
@@ -94,17 +99,29 @@ static int set_delay(struct rps_record_settings *settings, const char *text, str
     return rps_parse_duration_ns("--delay", text, 0, YEAR_NS, &settings->delay_ns, err);
 }
 
+static int add_text(const char **list, int *count, const char *what, const char *text,
+                    struct rps_error *err)
+{
+    if (*count == RPS_RECORD_LIST_MAX)
+        return rps_error_set(err, RPS_USAGE, "%s: can be given %d times; leave out '%s'", what,
+                             RPS_RECORD_LIST_MAX, text);
+    list[(*count)++] = text;
+    return 0;
+}
+
 /* What is counted, and when. */
 static int set_target(struct rps_record_settings *settings, int letter, const char *argument,
                       struct rps_error *err)
 {
     switch (letter) {
     case 'p':
-        if (settings->pid_count == RPS_RECORD_LIST_MAX)
-            return rps_error_set(err, RPS_USAGE, "-p: can be given %d times; use commas",
-                                 RPS_RECORD_LIST_MAX);
-        settings->pid[settings->pid_count++] = argument;
-        return 0;
+        return add_text(settings->pid, &settings->pid_count, "-p", argument, err);
+    case 'e':
+        return add_text(settings->events, &settings->event_count, "-e", argument, err);
+    case OPTION_METRIC:
+        return add_text(settings->metric, &settings->metric_count, "--metric", argument, err);
+    case OPTION_SCENARIO:
+        return set_text(&settings->scenario, "--scenario", argument, err);
     case 'a':
         settings->all_cpus = 1;
         return 0;
@@ -159,6 +176,9 @@ static int check(struct rps_cli *cli)
     if (targets > 1 || (settings->pid_count > 0 && settings->cpus))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-p, -a and -G exclude each other, and -p takes no -C; choose one");
+    if (settings->event_count > 0 && (settings->sets || settings->scenario))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "-e names the events itself; leave out --sets and --scenario");
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--delay off: nothing would ever be counted without --control");
@@ -200,6 +220,7 @@ const struct rps_command rps_command_record = {
     .examples = "  rpistat ./naive\n"
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
                 "  rpistat -- plot          a program that is named like a command\n"
+                "  rpistat -e instructions,branches -e r04,sched:sched_switch ./naive\n"
                 "  rpistat record -p 1234 --duration 1m\n"
                 "  rpistat record -a        the machine, until Ctrl-C",
     .input = RPS_INPUT_NONE,

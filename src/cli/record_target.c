@@ -123,12 +123,16 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
 
     if (rc < 0)
         return rc;
+    for (int i = 0; i < t->target.pid_count; i++)
+        if (t->pid[i] == (pid_t)pid) /* named twice, counted once */
+            return 0;
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0)
         return rps_error_set(err, RPS_FAILED, "-p %s: %s", text,
-                             errno == ESRCH    ? "there is no such process"
-                             : errno == EINVAL ? "it is a thread; give its process"
-                                               : strerror(errno));
+                             errno == ESRCH ? "there is no such process"
+                             : errno == EINVAL || errno == ENOENT /* since Linux 6.9 */
+                                 ? "it is a thread; give its process"
+                                 : strerror(errno));
     rc = add_int(&t->pidfd, &t->pidfd_count, fd, err);
     if (rc < 0) {
         close(fd);

@@ -21,6 +21,9 @@
 #define METRICS_MAX 3
 #define LINE_SIZE   512
 
+/* What a terminal shows for an interrupt key. */
+#define ECHO_COLUMNS 2
+
 /* What the line shows. */
 struct view {
     uint64_t periods;
@@ -53,16 +56,21 @@ static int may_draw(void)
            (mode.c_lflag & ICANON);
 }
 
-static size_t terminal_columns(void)
+/* Columns that the line may take: the terminal's, without those in which it echoes ^C or ^Z, which
+ * would go to another line otherwise and leave this one standing. */
+static size_t line_columns(void)
 {
     struct winsize size;
+    size_t columns = 80;
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
-        return 79;
-    return size.ws_col < LINE_SIZE ? size.ws_col - 1u : LINE_SIZE - 1;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        columns = size.ws_col;
+    return (columns < LINE_SIZE ? columns : LINE_SIZE) - 1 - ECHO_COLUMNS;
 }
 
-static void __attribute__((format(printf, 2, 3))) append(char *line, const char *format, ...)
+/* Append a field; one that does not fit is left out. */
+static void __attribute__((format(printf, 3, 4)))
+append(char *line, size_t columns, const char *format, ...)
 {
     size_t used = strlen(line);
     va_list args;
@@ -70,10 +78,13 @@ static void __attribute__((format(printf, 2, 3))) append(char *line, const char 
     va_start(args, format);
     vsnprintf(line + used, LINE_SIZE - used, format, args);
     va_end(args);
+    if (strlen(line) > columns)
+        line[used] = '\0';
 }
 
-/* "elapsed 12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %" */
-static void compose(struct rps_status *status, char *line)
+/* "rpistat  12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %", as far as it
+ * fits. */
+static void compose(struct rps_status *status, char *line, size_t columns)
 {
     char number[RPS_TEXT_NUMBER_SIZE];
     const struct view *view = &status->drawn;
@@ -82,21 +93,22 @@ static void compose(struct rps_status *status, char *line)
 
     rps_writer_status(status->writer, &written);
     line[0] = '\0';
-    append(line, "rpistat  %s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
-    append(line, "  %llu periods", (unsigned long long)view->periods);
+    append(line, columns, "rpistat  %s",
+           rps_text_duration(number, sizeof(number), view->elapsed_ns));
+    append(line, columns, "  %llu periods", (unsigned long long)view->periods);
     if (!isnan(view->duty))
-        append(line, "  duty %.0f %%", view->duty * 100);
-    append(line, "  %s", rps_text_size(number, sizeof(number), written.size_bytes));
+        append(line, columns, "  duty %.0f %%", view->duty * 100);
+    append(line, columns, "  %s", rps_text_size(number, sizeof(number), written.size_bytes));
     if (written.failing)
-        append(line, "  NOT WRITING, %llu waiting", (unsigned long long)written.queued);
+        append(line, columns, "  NOT WRITING, %llu waiting", (unsigned long long)written.queued);
     for (int m = 0; m < status->plan->metric_count && view->have_operand; m++) {
         const struct rps_metric *metric = &status->plan->metric[m];
         double value = rps_formula_value(&metric->formula, view->operand);
 
         if (isnan(value) || metrics == METRICS_MAX)
             continue;
-        append(line, "  %s %.3g%s%s", metric->label, value, metric->unit[0] == '/' ? "" : " ",
-               metric->unit);
+        append(line, columns, "  %s %.3g%s%s", metric->label, value,
+               metric->unit[0] == '/' || metric->unit[0] == '\0' ? "" : " ", metric->unit);
         metrics++;
     }
 }
@@ -107,8 +119,7 @@ static void draw(struct rps_status *status)
 
     if (!may_draw())
         return;
-    compose(status, line);
-    line[terminal_columns()] = '\0';
+    compose(status, line, line_columns());
     dprintf(STDERR_FILENO, "\r%s\033[K", line);
     status->shown = 1;
 }

@@ -14,12 +14,16 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-/* Periods whose switch costs are looked at together before the period is stretched. */
-#define STRETCH_PERIODS 16
+/* Periods whose switch costs are looked at together before the period is stretched; fewer where each
+ * of them took a large part of its period. */
+#define STRETCH_PERIODS     16
+#define STRETCH_PERIODS_FEW 3
+#define STRETCH_LARGE(ns)   ((ns) / 20)
 
 struct track {
     struct rps_mux mux;
-    int gone; /* its CPU went offline */
+    int gone;        /* its CPU went offline */
+    int64_t gone_ns; /* end of its last period, world's time */
 };
 
 struct loop {
@@ -53,6 +57,18 @@ static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, 
                            to_ns - from_ns, reason);
 }
 
+/* A track is no more: its CPU went offline. What is missing of it is a gap at the end. */
+static void lose_track(struct loop *loop, int t)
+{
+    int32_t cpu = loop->track[t].mux.cpu;
+    char text[80];
+
+    loop->track[t].gone = 1;
+    loop->track[t].gone_ns = loop->boundary_ns;
+    snprintf(text, sizeof(text), "CPU %ld went offline: it is not counted any more", (long)cpu);
+    loop->o->sink->mark(loop->o->sink->context, loop->boundary_ns - loop->o->start_ns, text);
+}
+
 /* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was read.
  */
 static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct rps_error *err)
@@ -63,7 +79,7 @@ static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct 
         return 0;
     rc = loop->o->pmu->read(loop->o->pmu_self, t, loop->current, ret, err);
     if (rc > 0)
-        loop->track[t].gone = 1;
+        lose_track(loop, t);
     return rc < 0 ? rc : rc == 0;
 }
 
@@ -121,13 +137,16 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
 {
     char text[160], cost[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
     int64_t median_ns, factor, present = loop->period_ns / loop->o->period_ns;
+    int count = loop->switch_count;
 
-    loop->switch_ns[loop->switch_count++] = switch_ns;
-    if (loop->switch_count < STRETCH_PERIODS)
+    loop->switch_ns[count++] = switch_ns;
+    loop->switch_count = count;
+    qsort(loop->switch_ns, (size_t)count, sizeof(loop->switch_ns[0]), compare_int64);
+    if (count < STRETCH_PERIODS &&
+        (count < STRETCH_PERIODS_FEW || loop->switch_ns[0] < STRETCH_LARGE(loop->period_ns)))
         return;
     loop->switch_count = 0;
-    qsort(loop->switch_ns, STRETCH_PERIODS, sizeof(loop->switch_ns[0]), compare_int64);
-    median_ns = loop->switch_ns[STRETCH_PERIODS / 2];
+    median_ns = loop->switch_ns[count / 2];
     factor = stretch_factor(loop, median_ns);
     if (factor <= present && factor * 2 > present) /* wide enough, and not much too wide */
         return;
@@ -140,13 +159,22 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
     loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
 }
 
+/* Timer expiries that passed unseen, when a period ends at time_ns. */
+static uint64_t missed_until(const struct loop *loop, int64_t time_ns)
+{
+    int64_t passed = (time_ns - loop->grid_ns) / loop->period_ns;
+
+    return passed > 1 ? (uint64_t)(passed - 1) : 0;
+}
+
 /* The deadline was reached: read, switch, hand over. */
 static int switch_set(struct loop *loop, struct rps_error *err)
 {
     const struct rps_pmu *pmu = loop->o->pmu;
     int alone = loop->set_count == 1;
     int next = (loop->current + 1) % loop->set_count;
-    int64_t before_ns = now(loop), after_ns, passed;
+    int64_t before_ns = now(loop), after_ns;
+    uint64_t missed = missed_until(loop, before_ns);
     int rc;
 
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
@@ -156,10 +184,9 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     if (!alone && (rc = pmu->enable(loop->o->pmu_self, next, err)) < 0)
         return rc;
     after_ns = now(loop);
-    passed = (before_ns - loop->grid_ns) / loop->period_ns;
-    if (passed > 0)
-        loop->grid_ns += passed * loop->period_ns;
-    finish_periods(loop, before_ns, after_ns - before_ns, passed > 1 ? (uint64_t)(passed - 1) : 0);
+    if (before_ns > loop->grid_ns)
+        loop->grid_ns += (before_ns - loop->grid_ns) / loop->period_ns * loop->period_ns;
+    finish_periods(loop, before_ns, after_ns - before_ns, missed);
     consider_stretching(loop, after_ns - before_ns, before_ns);
     return 0;
 }
@@ -173,7 +200,7 @@ static int finish(struct loop *loop, struct rps_error *err)
     if ((rc = loop->o->pmu->stop(loop->o->pmu_self, loop->current, err)) < 0 ||
         (rc = read_all(loop, loop->reading, err)) < 0)
         return rc;
-    finish_periods(loop, end_ns, now(loop) - end_ns, 0);
+    finish_periods(loop, end_ns, now(loop) - end_ns, missed_until(loop, end_ns));
     return 0;
 }
 
@@ -301,12 +328,21 @@ static int act(struct loop *loop, enum rps_wake wake, enum rps_loop_end *ret_end
     return 1;
 }
 
+/* The tracks that were lost, in the store. */
+static void note_lost_tracks(struct loop *loop)
+{
+    for (int t = 0; t < loop->track_count; t++)
+        if (loop->track[t].gone)
+            gap(loop, loop->track[t].mux.cpu, loop->track[t].gone_ns, loop->boundary_ns,
+                "the CPU was offline");
+}
+
 static void set_times(struct loop *loop)
 {
     const struct rps_loop_options *o = loop->o;
 
     loop->period_ns = o->period_ns;
-    loop->grid_ns = loop->pause_ns = o->start_ns;
+    loop->grid_ns = loop->pause_ns = loop->boundary_ns = o->start_ns;
     loop->end_ns = o->duration_ns > 0 ? o->start_ns + o->duration_ns : INT64_MAX;
     loop->resume_ns = o->delay_ns > 0 ? o->start_ns + o->delay_ns : INT64_MAX;
     loop->pause_reason = o->delay_ns > 0 ? "before the delay was over" : "not yet enabled";
@@ -328,8 +364,10 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
         if (rc == 0)
             rc = act(&loop, wake, ret_end, err);
     }
-    if (rc > 0)
+    if (rc > 0) {
         *ret_elapsed_ns = loop.boundary_ns - options->start_ns;
+        note_lost_tracks(&loop);
+    }
     free_tracks(&loop);
     return rc < 0 ? rc : 0;
 }

@@ -12,19 +12,28 @@
  * call a period.
  * - Siblings have a read format of their own, so that each can still be read alone when a group
  * read answers ECHILD (threads whose groups are incomplete, Linux 6.5 and later).
+ * - What could not be read keeps its last value, so that totals never go back.
+ * - A process is attached to again and again until no thread was started meanwhile: what a thread
+ * inherited cannot be asked for, and one that is opened as well would be counted twice. Adding
+ * newcomers was tried: with threads coming and going it doubled counts and did not come to an end.
  */
 #include "rpistat/pmu.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "rpistat/clock.h"
 
 _Static_assert((int)RPS_EVENT_HARDWARE == (int)PERF_TYPE_HARDWARE, "the kernel's number");
 _Static_assert((int)RPS_EVENT_SOFTWARE == (int)PERF_TYPE_SOFTWARE, "the kernel's number");
@@ -37,11 +46,23 @@ _Static_assert((int)RPS_EVENT_RAW == (int)PERF_TYPE_RAW, "the kernel's number");
 /* Descriptors that stay free for everything else. */
 #define DESCRIPTORS_FREE 64
 
+/* Copies of one event that are tried at once. */
+#define COPIES_MAX 16
+
 /* Kinds of core that one machine may have. */
 #define CORE_MAX 4
 
-/* A group read that meets a thread in the middle of its exit is tried again so often. */
-#define READ_TRIES 20
+/* A group read that meets a thread in the middle of its exit is tried again so often, after such
+ * pauses. */
+#define READ_TRIES    20
+#define READ_PAUSE_NS 20000
+
+/* Attaching to a process is tried again so often, and for so long. */
+#define ATTACH_TRIES 1000
+#define ATTACH_NS    (3 * RPS_NS_PER_S)
+
+/* How often the start of counting, and its end, are asked for. */
+#define SETTLE_TIMES 3
 
 enum open_flags {
     OPEN_DISABLED = 1, /* count only when enabled */
@@ -60,6 +81,10 @@ struct group {
     int leader_fd; /* of the group read; -1: none */
     int members;   /* values a group read gives */
     struct slot slot[RPS_SLOT_MAX];
+    /* What was read last; what cannot be read stays as it was, so that totals never go back. */
+    uint64_t running_ns;
+    uint64_t value[RPS_SLOT_MAX];
+    uint32_t valid; /* slots that the latest read gave */
 };
 
 /* Where counters are opened, with those counters. */
@@ -71,18 +96,21 @@ struct place {
     int track;
     int gone; /* its CPU went offline */
     int clock_fd;
-    struct group *group; /* owned; a set each */
+    uint64_t clock, enabled_ns; /* as last read */
+    struct group *group;        /* owned; a set each */
 };
 
 /* A kind of core on a hybrid processor. */
 struct core {
-    uint32_t type;  /* of its PMU */
-    char cpus[256]; /* its CPUs, as sysfs lists them */
+    char name[64];   /* of its PMU: "cpu_atom" */
+    uint32_t type;   /* of its PMU */
+    char cpus[4096]; /* its CPUs, as sysfs lists them */
 };
 
 struct perf {
     int hardware;
-    int group_reads;        /* PERF_FORMAT_GROUP works together with inherit */
+    int group_reads; /* PERF_FORMAT_GROUP works together with inherit */
+    int limit;       /* events that really count beside the clock event; INT_MAX: no limit known */
     struct rps_event clock; /* the clock event that was chosen */
     const struct rps_plan *plan;
     int clock_leads; /* the clock event is the leader of the only group */
@@ -189,20 +217,30 @@ static int is_virtual_machine(void)
     return found;
 }
 
+/* What to do about a refusal; root is refused only where something shuts it in. */
+static const char *permission_advice(void)
+{
+    return geteuid() == 0
+               ? ", even to root: a container or sandbox forbids perf_event_open; start it with "
+                 "CAP_PERFMON and a seccomp profile that allows perf_event_open"
+               : ": run as root, give rpistat CAP_PERFMON, or set 'sysctl "
+                 "kernel.perf_event_paranoid=1'; in a container perf_event_open may be forbidden "
+                 "altogether";
+}
+
 /* Sort the errno of a failed open into a state, and say in words what it means here. */
 static enum rps_event_state explain_errno(int number, char *reason, size_t size)
 {
     switch (number) {
     case EACCES:
     case EPERM:
-        snprintf(reason, size,
-                 "not permitted (kernel.perf_event_paranoid is %d): run as root, give rpistat "
-                 "CAP_PERFMON, or set 'sysctl kernel.perf_event_paranoid=1'; in a container "
-                 "perf_event_open may be forbidden altogether",
-                 read_paranoid());
+        snprintf(reason, size, "not permitted (kernel.perf_event_paranoid is %d)%s",
+                 read_paranoid(), permission_advice());
         return RPS_EVENT_NOT_PERMITTED;
     case ENOSYS:
-        snprintf(reason, size, "this kernel was built without performance events");
+        snprintf(reason, size,
+                 "there is no perf_event_open here: the kernel was built without performance "
+                 "events, or a sandbox hides them");
         return RPS_EVENT_UNSUPPORTED;
     case EBUSY:
         snprintf(reason, size, "another tool has taken the counters for itself");
@@ -219,6 +257,94 @@ static enum rps_event_state explain_errno(int number, char *reason, size_t size)
                  is_virtual_machine() ? ": this virtual machine does not have it" : "");
         return RPS_EVENT_UNSUPPORTED;
     }
+}
+
+/* --- kinds of core -------------------------------------------------------------------------------
+ *
+ * A hybrid processor has a PMU for each kind of core. A generic event names one of them in the
+ * upper half of its number, a raw one in its type; otherwise it belongs to one kind and stands
+ * still on the others. Events of a group must all be of one PMU.
+ * (tools/perf/Documentation/intel-hybrid.txt)
+ */
+
+static int kinds_of(const struct perf *perf)
+{
+    return perf->core_count > 1 ? perf->core_count : 1;
+}
+
+/* The only kind of core that can count the event, or -1: each can, in its own way. By name too: the
+ * type of Intel's "cpu_core" is that of raw events. */
+static int only_kind(const struct perf *perf, const struct rps_event *event)
+{
+    for (int k = 0; k < perf->core_count; k++) {
+        size_t length = strlen(perf->core[k].name);
+
+        if (event->type == perf->core[k].type && event->type != RPS_EVENT_RAW)
+            return k;
+        if (strncmp(event->spec, perf->core[k].name, length) == 0 && event->spec[length] == '/')
+            return k;
+    }
+    return -1;
+}
+
+static int needs_counter(const struct perf *perf, const struct rps_event *event)
+{
+    return event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE ||
+           event->type == RPS_EVENT_RAW || only_kind(perf, event) >= 0;
+}
+
+/* Can the event be counted on this kind of core? */
+static int counts_on(const struct perf *perf, const struct rps_event *event, int kind)
+{
+    int only = perf->core_count > 1 ? only_kind(perf, event) : -1;
+
+    return only < 0 || only == kind;
+}
+
+/* The event as it is opened on one kind of core. */
+static struct rps_event event_on(const struct perf *perf, const struct rps_event *event, int kind)
+{
+    struct rps_event copy = *event;
+
+    if (perf->core_count < 2)
+        return copy;
+    if (event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE)
+        copy.config |= (uint64_t)perf->core[kind].type << 32; /* PERF_PMU_TYPE_SHIFT */
+    else if (event->type == RPS_EVENT_RAW)
+        copy.type = perf->core[kind].type;
+    return copy;
+}
+
+/* Is cpu in a list like "0-3,8"? */
+static int list_has(const char *list, int cpu)
+{
+    while (*list) {
+        char *end;
+        long first = strtol(list, &end, 10), last = first;
+
+        if (end == list)
+            return 0;
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        if (cpu >= first && cpu <= last)
+            return 1;
+        list = *end == ',' ? end + 1 : "";
+    }
+    return 0;
+}
+
+/* Move this thread to one kind of core; 0 when it may not go there. */
+static int go_to(const struct core *core)
+{
+    cpu_set_t mask, wanted;
+
+    CPU_ZERO(&wanted);
+    if (sched_getaffinity(0, sizeof(mask), &mask) < 0)
+        return 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &mask) && list_has(core->cpus, cpu))
+            CPU_SET(cpu, &wanted);
+    return CPU_COUNT(&wanted) > 0 && sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
 }
 
 /* --- trying --------------------------------------------------------------------------------------
@@ -239,21 +365,43 @@ static int counts_anyway(const struct rps_event *event)
            (event->config == PERF_COUNT_SW_TASK_CLOCK || event->config == PERF_COUNT_SW_CPU_CLOCK);
 }
 
+/* Open the event to see whether that works, on every kind of core that counts it. Returns 0 or
+ * -errno; *ret_kind is where it failed. */
+static int try_open(const struct perf *perf, const struct rps_event *event, int *ret_kind,
+                    int *ret_user_only)
+{
+    for (int kind = 0; kind < kinds_of(perf); kind++) {
+        struct rps_event one = event_on(perf, event, kind);
+        int fd, user_only = 0;
+
+        if (!counts_on(perf, event, kind))
+            continue;
+        *ret_kind = kind;
+        fd = open_event(&one, NULL, -1, OPEN_DISABLED | OPEN_INHERIT, &user_only);
+        if (fd < 0)
+            return fd;
+        close(fd);
+        *ret_user_only |= user_only;
+    }
+    return 0;
+}
+
 static int perf_try_event(void *self, struct rps_event *event, struct rps_error *err)
 {
+    const struct perf *perf = self;
     int rc = rps_event_resolve(event, "/sys", err);
-    int user_only = 0, fd;
+    int user_only = 0, kind = 0, number;
 
-    (void)self;
     if (rc < 0 || event->state != RPS_EVENT_MEASURED)
         return rc;
-    fd = open_event(event, NULL, -1, OPEN_DISABLED | OPEN_INHERIT, &user_only);
-    if (fd < 0) {
-        event->state = explain_errno(-fd, event->reason, sizeof(event->reason));
-        return 0;
-    }
-    close(fd);
-    if (user_only && happens_in_kernel(event)) {
+    number = -try_open(perf, event, &kind, &user_only);
+    if (number != 0) {
+        event->state = explain_errno(number, event->reason, sizeof(event->reason));
+        if (perf->core_count > 1 && event->state == RPS_EVENT_UNSUPPORTED)
+            snprintf(event->reason, sizeof(event->reason),
+                     "the %s cores of this processor cannot count it (%s)", perf->core[kind].name,
+                     strerror(number));
+    } else if (user_only && happens_in_kernel(event)) {
         event->state = RPS_EVENT_NOT_PERMITTED;
         snprintf(event->reason, sizeof(event->reason),
                  "it happens in the kernel, which may not be counted (kernel.perf_event_paranoid "
@@ -268,7 +416,7 @@ static int perf_try_event(void *self, struct rps_event *event, struct rps_error 
 
 /* Does the event count on this thread? Returns 0, or the errno of opening, or ENODATA for an event
  * that opens and stands still. */
-static int counts_here(const struct rps_event *event)
+static int counts_now(const struct rps_event *event)
 {
     uint64_t value[3] = {0, 0, 0};
     volatile unsigned spin = 0;
@@ -281,6 +429,19 @@ static int counts_here(const struct rps_event *event)
     ssize_t got = read(fd, value, sizeof(value));
     close(fd);
     return got == (ssize_t)sizeof(value) && value[0] > 0 ? 0 : ENODATA;
+}
+
+/* The same on any kind of core: this thread is on one of them. */
+static int counts_here(const struct perf *perf, const struct rps_event *event)
+{
+    int number = ENODATA;
+
+    for (int kind = 0; number != 0 && kind < kinds_of(perf); kind++) {
+        struct rps_event one = event_on(perf, event, kind);
+
+        number = counts_now(&one);
+    }
+    return number;
 }
 
 static void set_clock(struct rps_event *clock, const char *spec, const char *label,
@@ -314,7 +475,7 @@ static int perf_choose_clock(void *self, struct rps_event *clock, struct rps_err
         set_clock(&event, choice[i].spec, choice[i].label, choice[i].unit, choice[i].explain);
         if ((rc = perf_try_event(self, &event, err)) < 0)
             return rc;
-        if (event.state == RPS_EVENT_MEASURED && counts_here(&event) == 0) {
+        if (event.state == RPS_EVENT_MEASURED && counts_here(perf, &event) == 0) {
             *clock = perf->clock = event;
             return 0;
         }
@@ -326,27 +487,62 @@ static int perf_choose_clock(void *self, struct rps_event *clock, struct rps_err
 /* --- fitting -----------------------------------------------------------------------------------
  */
 
-static int needs_counter(const struct rps_event *event)
+/*
+ * Grow a group of the clock event and copies of one event while it can be placed; all copies must
+ * count alike. Returns how many do, or INT_MAX when every copy that was placed did. Not
+ * asked on hybrid processors, where a generic event may be for the other kind of core.
+ */
+static int find_limit(void)
 {
-    return event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE ||
-           event->type == RPS_EVENT_RAW;
+    struct rps_event cycles = {.type = RPS_EVENT_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES};
+    struct rps_event copy = {.type = RPS_EVENT_HARDWARE,
+                             .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS};
+    uint64_t buffer[3 + COPIES_MAX + 1];
+    int fd[COPIES_MAX + 1], opened = 0, limit = INT_MAX;
+
+    fd[0] = open_event(&cycles, NULL, -1, OPEN_PINNED | OPEN_GROUP | OPEN_DISABLED, NULL);
+    while (limit == INT_MAX && fd[opened] >= 0 && ++opened <= COPIES_MAX) {
+        volatile unsigned spin = 0;
+
+        fd[opened] = open_event(&copy, NULL, fd[0], 0, NULL);
+        if (fd[opened] < 0 || ioctl(fd[0], PERF_EVENT_IOC_ENABLE, 0) < 0)
+            break;
+        while (spin < 20000)
+            spin++;
+        if (ioctl(fd[0], PERF_EVENT_IOC_DISABLE, 0) < 0 ||
+            read(fd[0], buffer, sizeof(buffer)) <= 0 || buffer[2] == 0)
+            break;
+        if (buffer[3 + opened] >= 10000) /* the newest copy; each turn has a branch */
+            continue;
+        if (opened == 1) /* branches are not counted at all: nothing is learnt */
+            break;
+        limit = opened - 1;
+    }
+    for (int i = 0; i <= opened && i <= COPIES_MAX; i++)
+        close_fd(&fd[i]);
+    return limit;
 }
 
-static int perf_fits(void *self, const struct rps_event *const *event, int count)
+/* Can the events that this kind of core counts be on its counters all together? Asked on the core
+ * that this thread is on. */
+static int fits_on(const struct perf *perf, const struct rps_event *const *event, int count,
+                   int kind)
 {
     uint64_t buffer[3 + 2 * (RPS_SLOT_MAX + 16)];
-    int fd[RPS_SLOT_MAX + 16], opened = 0, fits = 1;
-    const struct perf *perf = self;
+    int fd[RPS_SLOT_MAX + 16], opened = 0, counters = 0, fits = 1;
     volatile unsigned spin = 0;
 
-    if (count > RPS_SLOT_MAX + 15)
-        return 0;
     for (int i = -1; i < count && fits; i++) {
-        const struct rps_event *one = i < 0 ? &perf->clock : event[i];
+        const struct rps_event *asked = i < 0 ? &perf->clock : event[i];
+        struct rps_event one = event_on(perf, asked, kind);
 
-        if (!needs_counter(one))
+        if (!needs_counter(perf, asked) || !counts_on(perf, asked, kind))
             continue;
-        fd[opened] = open_event(one, NULL, opened ? fd[0] : -1,
+        if (i >= 0 && ++counters > perf->limit) {
+            fits = 0;
+            break;
+        }
+        fd[opened] = open_event(&one, NULL, opened ? fd[0] : -1,
                                 opened ? 0 : OPEN_PINNED | OPEN_GROUP | OPEN_DISABLED, NULL);
         if (fd[opened] < 0)
             fits = 0;
@@ -365,43 +561,73 @@ static int perf_fits(void *self, const struct rps_event *const *event, int count
     return fits;
 }
 
+/* A kind of core that this thread may not go to is not asked. */
+static int perf_fits(void *self, const struct rps_event *const *event, int count)
+{
+    const struct perf *perf = self;
+    cpu_set_t before;
+    int fits = 1;
+
+    if (count > RPS_SLOT_MAX + 15)
+        return 0;
+    if (perf->core_count < 2)
+        return fits_on(perf, event, count, 0);
+    if (sched_getaffinity(0, sizeof(before), &before) < 0)
+        return 0;
+    for (int kind = 0; fits && kind < perf->core_count; kind++) {
+        if (go_to(&perf->core[kind]))
+            fits = fits_on(perf, event, count, kind);
+        sched_setaffinity(0, sizeof(before), &before);
+    }
+    return fits;
+}
+
 /* --- attaching ----------------------------------------------------------------------------------
  */
 
+/* The event could be counted on rpistat itself: what is refused here is the target. */
 static int attach_failed(struct rps_error *err, const struct rps_event *event,
                          const struct place *place, int number)
 {
-    char reason[RPS_REASON_SIZE], where[64];
+    char reason[RPS_REASON_SIZE];
 
+    if ((number == EACCES || number == EPERM) && place->cpu >= 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot count everything on CPU %d: not permitted "
+                             "(kernel.perf_event_paranoid is %d): run as root, give rpistat "
+                             "CAP_PERFMON, or set 'sysctl kernel.perf_event_paranoid=0'",
+                             place->cpu, read_paranoid());
+    if (number == EACCES || number == EPERM)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot count process %ld: it is another user's, or has privileges; "
+                             "run as root, or give rpistat CAP_PERFMON and CAP_SYS_PTRACE",
+                             (long)place->pid);
     explain_errno(number, reason, sizeof(reason));
     if (place->cpu >= 0)
-        snprintf(where, sizeof(where), "CPU %d", place->cpu);
-    else
-        snprintf(where, sizeof(where), "process %ld", (long)place->pid);
-    return rps_error_set(err, RPS_FAILED, "cannot count %s on %s: %s", event->spec, where, reason);
+        return rps_error_set(err, RPS_FAILED, "cannot count %s on CPU %d: %s", event->spec,
+                             place->cpu, reason);
+    return rps_error_set(err, RPS_FAILED, "cannot count %s of process %ld: %s", event->spec,
+                         (long)place->pid, reason);
 }
 
-/* The event as it is opened on one kind of core of a hybrid processor. */
-static struct rps_event event_on(const struct perf *perf, const struct rps_event *event, int kind)
+/* Is the event counted at this place? What needs no counter is counted once a thread, not once more
+ * for each kind of core. */
+static int is_counted_at(const struct perf *perf, const struct rps_event *event,
+                         const struct place *place)
 {
-    struct rps_event copy = *event;
-
-    if (perf->core_count < 2)
-        return copy;
-    if (event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE)
-        copy.config |= (uint64_t)perf->core[kind].type << 32; /* PERF_PMU_TYPE_SHIFT */
-    else if (event->type == RPS_EVENT_RAW)
-        copy.type = perf->core[kind].type;
-    return copy;
+    if (event->state != RPS_EVENT_MEASURED || !counts_on(perf, event, place->kind))
+        return 0;
+    return place->kind == 0 || place->cpu >= 0 || needs_counter(perf, event);
 }
 
-/* Events that the kernel counts are counted once, whatever the kinds of core. */
-static int is_counted_at(const struct rps_event *event, const struct place *place)
+/* What opening answers when the thread has ended or the CPU is offline. */
+static int has_gone(int fd)
 {
-    return event->state == RPS_EVENT_MEASURED && (place->kind == 0 || needs_counter(event));
+    return fd == -ESRCH || fd == -ENODEV;
 }
 
-/* Open the measured events of a set; those that cannot join the group are counted on their own. */
+/* Open the measured events of a set; those that cannot join the group are counted on their own.
+ * 1: the thread has gone, or the CPU is offline. */
 static int attach_set(struct perf *perf, struct place *place, int number, unsigned start,
                       struct rps_error *err)
 {
@@ -416,7 +642,7 @@ static int attach_set(struct perf *perf, struct place *place, int number, unsign
         struct rps_event event = event_on(perf, &set->event[s], place->kind);
         struct slot *slot = &group->slot[s];
 
-        if (!is_counted_at(&event, place))
+        if (!is_counted_at(perf, &set->event[s], place))
             continue;
         if (group->leader_fd >= 0) {
             slot->fd = open_event(&event, place, group->leader_fd, start & OPEN_INHERIT, NULL);
@@ -429,7 +655,7 @@ static int attach_set(struct perf *perf, struct place *place, int number, unsign
             open_event(&event, place, -1,
                        start | (group->leader_fd < 0 && perf->group_reads ? OPEN_GROUP : 0), NULL);
         if (slot->fd < 0)
-            return attach_failed(err, &event, place, -slot->fd);
+            return has_gone(slot->fd) ? 1 : attach_failed(err, &event, place, -slot->fd);
         if (group->leader_fd < 0 && perf->group_reads) {
             group->leader_fd = slot->fd;
             slot->position = group->members++;
@@ -449,7 +675,7 @@ static int attach_place(struct perf *perf, struct place *place, int start_at_exe
 
     place->clock_fd =
         open_event(&clock, place, -1, first | (perf->clock_leads ? OPEN_GROUP : 0), NULL);
-    if (place->clock_fd == -ESRCH || place->clock_fd == -ENODEV)
+    if (has_gone(place->clock_fd))
         return 1;
     if (place->clock_fd < 0)
         return attach_failed(err, &clock, place, -place->clock_fd);
@@ -465,6 +691,13 @@ static void close_place(struct perf *perf, struct place *place)
             close_fd(&place->group[n].slot[s].fd);
     close_fd(&place->clock_fd);
     free(place->group);
+}
+
+/* Forget places from this one on. */
+static void drop_places(struct perf *perf, int first)
+{
+    while (perf->place_count > first)
+        close_place(perf, &perf->place[--perf->place_count]);
 }
 
 /* Add a place and open its counters, for every kind of core that it may use. */
@@ -500,29 +733,11 @@ static int add_place(struct perf *perf, const struct place *wanted, int start_at
 /* --- targets
  * --------------------------------------------------------------------------------------- */
 
-/* Is cpu in a list like "0-3,8"? */
-static int list_has(const char *list, int cpu)
-{
-    while (*list) {
-        char *end;
-        long first = strtol(list, &end, 10), last = first;
-
-        if (end == list)
-            return 0;
-        if (*end == '-')
-            last = strtol(end + 1, &end, 10);
-        if (cpu >= first && cpu <= last)
-            return 1;
-        list = *end == ',' ? end + 1 : "";
-    }
-    return 0;
-}
-
 static int add_thread(struct perf *perf, pid_t tid, int start_at_exec, struct rps_error *err)
 {
     int rc = 0;
 
-    for (int kind = 0; rc == 0 && kind < (perf->core_count > 1 ? perf->core_count : 1); kind++) {
+    for (int kind = 0; rc == 0 && kind < kinds_of(perf); kind++) {
         struct place place = {.pid = tid, .cpu = -1, .kind = kind};
 
         rc = add_place(perf, &place, start_at_exec, err);
@@ -530,51 +745,109 @@ static int add_thread(struct perf *perf, pid_t tid, int start_at_exec, struct rp
     return rc;
 }
 
-static int has_thread(const struct perf *perf, pid_t tid)
+/* Threads of a process, by number. */
+struct threads {
+    pid_t *tid; /* owned */
+    size_t count;
+};
+
+static int compare_tids(const void *a, const void *b)
 {
-    for (int i = 0; i < perf->place_count; i++)
-        if (perf->place[i].pid == tid)
-            return 1;
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* List a process's threads; none when there is no such process. */
+static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
+{
+    struct threads list = {NULL, 0};
+    size_t room = 0;
+    char path[64];
+    struct dirent *entry;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+    folder = opendir(path);
+    while (folder && (entry = readdir(folder))) {
+        pid_t tid = (pid_t)atoi(entry->d_name);
+
+        if (tid <= 0)
+            continue;
+        if (list.count == room) {
+            pid_t *grown = realloc(list.tid, (room = room * 2 + 64) * sizeof(*grown));
+
+            if (!grown) {
+                free(list.tid);
+                closedir(folder);
+                return rps_error_memory(err);
+            }
+            list.tid = grown;
+        }
+        list.tid[list.count++] = tid;
+    }
+    if (folder)
+        closedir(folder);
+    if (list.count > 0)
+        qsort(list.tid, list.count, sizeof(*list.tid), compare_tids);
+    *ret = list;
     return 0;
 }
 
+/* Open every thread of a process; *ret_late is how many of the *ret_count that it then has were
+ * started meanwhile. */
+static int open_threads(struct perf *perf, pid_t pid, size_t *ret_count, size_t *ret_late,
+                        struct rps_error *err)
+{
+    struct threads before = {NULL, 0}, after = {NULL, 0};
+    int rc = list_threads(pid, &before, err);
+
+    for (size_t i = 0; rc >= 0 && i < before.count; i++)
+        rc = add_thread(perf, before.tid[i], 0, err);
+    if (rc >= 0)
+        rc = list_threads(pid, &after, err);
+    *ret_count = after.count;
+    *ret_late = 0;
+    for (size_t i = 0; rc >= 0 && i < after.count; i++)
+        *ret_late += before.count == 0 || !bsearch(&after.tid[i], before.tid, before.count,
+                                                   sizeof(*before.tid), compare_tids);
+    free(before.tid);
+    free(after.tid);
+    return rc < 0 ? rc : 0;
+}
+
 /*
- * Open every thread of a running process. `inherit` covers what a thread starts from then on, not
- * its siblings, so the list is read again until it holds nothing new: a thread that was started
- * meanwhile is either in it or was inherited. Being both is no matter: perf_event_open of an
- * inherited thread would count it twice, so threads started by one that is already open are left
- * out by their age.
+ * Open a running process. `inherit` covers what a thread starts once it is open. Of a thread that
+ * was started while its siblings were being opened nobody can tell whether it inherited counters,
+ * all or a part of them; so everything is closed and opened again until no thread was started
+ * meanwhile. With thousands of threads one in a hundred may be in doubt: it is left out.
  */
 static int add_process(struct perf *perf, pid_t pid, struct rps_error *err)
 {
-    char path[64];
-    int found, any = 0;
+    int64_t until_ns = rps_clock_monotonic_ns() + ATTACH_NS;
+    int first = perf->place_count;
+    size_t count = 0, late = 0;
 
-    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
-    do {
-        DIR *folder = opendir(path);
-        struct dirent *entry;
+    for (int tries = 1;; tries++) {
+        int rc = open_threads(perf, pid, &count, &late, err);
 
-        found = 0;
-        while (folder && (entry = readdir(folder))) {
-            pid_t tid = (pid_t)atoi(entry->d_name);
-            int rc;
-
-            if (tid <= 0 || has_thread(perf, tid))
-                continue;
-            rc = add_thread(perf, tid, 0, err);
-            if (rc < 0) {
-                closedir(folder);
-                return rc;
-            }
-            found |= rc == 0;
+        if (rc < 0)
+            return rc;
+        if (late == 0)
+            break;
+        if (tries < ATTACH_TRIES && rps_clock_monotonic_ns() < until_ns) {
+            drop_places(perf, first);
+            continue;
         }
-        if (folder)
-            closedir(folder);
-        any |= found;
-    } while (found);
-    if (!any)
-        return rps_error_set(err, RPS_FAILED, "there is no process %ld", (long)pid);
+        if (late * 100 <= count)
+            break;
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot count process %ld: it starts threads faster than their "
+                             "counters can be opened; record it from its start, or all CPUs (-a)",
+                             (long)pid);
+    }
+    if (perf->place_count == first)
+        return rps_error_set(err, RPS_FAILED, "process %ld has ended", (long)pid);
     return 0;
 }
 
@@ -715,7 +988,8 @@ static int switch_clocks(struct perf *perf, unsigned long request)
     int failed = 0;
 
     for (int i = 0; i < perf->place_count; i++)
-        failed |= ioctl(perf->place[i].clock_fd, request, 0) < 0;
+        if (!perf->place[i].gone)
+            failed |= ioctl(perf->place[i].clock_fd, request, 0) < 0;
     return failed;
 }
 
@@ -755,59 +1029,72 @@ static int perf_disable(void *self, int set, struct rps_error *err)
     return switch_groups(self, set, PERF_EVENT_IOC_DISABLE, err);
 }
 
-/* Groups first when stopping, and last when starting: what a set counts, its clock counts too. */
+/*
+ * Groups first when stopping, and last when starting: what a set counts, its clock counts too.
+ *
+ * A thread that is being started at that very moment can keep the state of before, and hand it on:
+ * Linux swaps the counters of a thread and of those it started rather than switch them. With a
+ * process that starts thousands of threads a second one recording in forty counted nothing. Asking
+ * again finds those threads; where counting was started at exec there is nothing to ask.
+ */
 static int perf_start(void *self, int set, struct rps_error *err)
 {
     struct perf *perf = self;
+    int rc = 0;
 
-    if (!perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_ENABLE))
-        return rps_error_set(err, RPS_FAILED, "cannot start the clock event: %s", strerror(errno));
-    return perf_enable(self, set, err);
+    for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
+        if (!perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_ENABLE))
+            return rps_error_set(err, RPS_FAILED, "cannot start the clock event: %s",
+                                 strerror(errno));
+        rc = perf_enable(self, set, err);
+    }
+    return rc;
 }
 
 static int perf_stop(void *self, int set, struct rps_error *err)
 {
     struct perf *perf = self;
-    int rc = perf_disable(self, set, err);
+    int rc = 0;
 
-    if (rc == 0 && !perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_DISABLE))
-        return rps_error_set(err, RPS_FAILED, "cannot stop the clock event: %s", strerror(errno));
+    for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
+        rc = perf_disable(self, set, err);
+        if (rc == 0 && !perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_DISABLE))
+            return rps_error_set(err, RPS_FAILED, "cannot stop the clock event: %s",
+                                 strerror(errno));
+    }
     return rc;
 }
 
-/* Read one descriptor; a thread that is just leaving answers ECHILD for a moment. */
+/* Read one descriptor. A thread that is just leaving answers ECHILD until it has taken its counters
+ * apart; it may be waiting for the very CPU that we are on, so each try lets it run. */
 static ssize_t read_counter(int fd, void *buffer, size_t size)
 {
+    const struct timespec pause = {.tv_nsec = READ_PAUSE_NS};
     ssize_t got = -1;
 
     for (int tries = 0; tries < READ_TRIES; tries++) {
         got = read(fd, buffer, size);
         if (got >= 0 || (errno != EINTR && errno != ECHILD))
             break;
+        nanosleep(&pause, NULL);
     }
     return got;
 }
 
-/* What one place gives. */
-struct sample {
-    uint64_t clock, enabled_ns, running_ns;
-    uint64_t value[RPS_SLOT_MAX];
-    uint32_t valid;
-};
-
-static void read_alone(const struct slot *slot, int s, struct sample *ret)
+static void read_alone(struct group *group, int s)
 {
     uint64_t value[3];
 
-    if (read_counter(slot->fd, value, sizeof(value)) != (ssize_t)sizeof(value))
+    if (read_counter(group->slot[s].fd, value, sizeof(value)) != (ssize_t)sizeof(value))
         return;
-    ret->value[s] = value[0];
-    ret->valid |= UINT32_C(1) << s;
-    if (value[2] > ret->running_ns)
-        ret->running_ns = value[2];
+    group->value[s] = value[0];
+    group->valid |= UINT32_C(1) << s;
+    if (value[2] > group->running_ns)
+        group->running_ns = value[2];
 }
 
-static void read_group(const struct perf *perf, const struct group *group, struct sample *ret)
+/* Read a place's group, and with it the clock event that leads it. */
+static void read_group(const struct perf *perf, struct place *place, struct group *group)
 {
     uint64_t buffer[3 + RPS_SLOT_MAX + 1]; /* how many, enabled, running, values */
     ssize_t got = -1;
@@ -818,59 +1105,72 @@ static void read_group(const struct perf *perf, const struct group *group, struc
         grouped = got >= (ssize_t)((3 + (size_t)group->members) * sizeof(uint64_t));
     }
     if (grouped) {
-        ret->running_ns = buffer[2];
+        group->running_ns = buffer[2];
         if (perf->clock_leads) {
-            ret->enabled_ns = buffer[1];
-            ret->clock = buffer[3];
+            place->enabled_ns = buffer[1];
+            place->clock = buffer[3];
         }
     }
+    group->valid = 0;
     for (int s = 0; s < RPS_SLOT_MAX; s++) {
         const struct slot *slot = &group->slot[s];
 
         if (slot->fd < 0)
             continue;
         if (grouped && slot->position >= 0) {
-            ret->value[s] = buffer[3 + slot->position];
-            ret->valid |= UINT32_C(1) << s;
+            group->value[s] = buffer[3 + slot->position];
+            group->valid |= UINT32_C(1) << s;
         } else if (slot->fd != group->leader_fd) {
-            read_alone(slot, s, ret);
+            read_alone(group, s);
         }
     }
 }
 
-/* Read a place. 1: its CPU has gone. */
-static int read_place(const struct perf *perf, const struct place *place, int set,
-                      struct sample *ret, struct rps_error *err)
+static int read_clock(struct place *place, struct rps_error *err)
 {
     uint64_t clock[3];
-    ssize_t got;
+    ssize_t got = read_counter(place->clock_fd, clock, sizeof(clock));
 
-    memset(ret, 0, sizeof(*ret));
-    read_group(perf, &place->group[set], ret);
-    if (perf->clock_leads)
-        return 0;
-    got = read_counter(place->clock_fd, clock, sizeof(clock));
     if (got == 0 || (got < 0 && errno == ENODEV))
         return 1;
     if (got != (ssize_t)sizeof(clock))
         return rps_error_set(err, RPS_FAILED, "cannot read the clock event: %s", strerror(errno));
-    ret->clock = clock[0];
-    ret->enabled_ns = clock[1];
+    place->clock = clock[0];
+    place->enabled_ns = clock[1];
     return 0;
 }
 
-/* Slots of the set that the place counts. */
-static uint32_t slots_at(const struct place *place, int set)
+/* Read a place. 1: its CPU has gone: the counters of an offline CPU can be read for ever, but time
+ * stands still for them. */
+static int read_place(const struct perf *perf, struct place *place, int set, struct rps_error *err)
 {
-    uint32_t slots = 0;
+    uint64_t before_ns = place->enabled_ns;
+    int rc = 0;
 
-    for (int s = 0; s < RPS_SLOT_MAX; s++)
-        if (place->group[set].slot[s].fd >= 0)
-            slots |= UINT32_C(1) << s;
-    return slots;
+    read_group(perf, place, &place->group[set]);
+    if (!perf->clock_leads)
+        rc = read_clock(place, err);
+    if (rc == 0 && place->cpu >= 0 && place->pid == -1 && place->enabled_ns == before_ns)
+        rc = 1;
+    return rc;
 }
 
-/* The places of a track are added up; a slot that one of them could not read is not valid. */
+/* Add what was read of a place; a slot that is not read at one of a track's places is not valid. */
+static void add_reading(const struct place *place, int set, struct rps_reading *sum)
+{
+    const struct group *group = &place->group[set];
+
+    sum->clock += place->clock;
+    sum->running_ns += group->running_ns;
+    if (place->kind == 0 || place->cpu >= 0) /* a thread is enabled once, on all kinds of core */
+        sum->enabled_ns += place->enabled_ns;
+    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+        sum->value[s] += group->value[s];
+        if (!place->gone && group->slot[s].fd >= 0 && !(group->valid & UINT32_C(1) << s))
+            sum->valid &= ~(UINT32_C(1) << s);
+    }
+}
+
 static int perf_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
 {
     struct perf *perf = self;
@@ -879,26 +1179,16 @@ static int perf_read(void *self, int track, int set, struct rps_reading *ret, st
 
     for (int i = 0; i < perf->place_count; i++) {
         struct place *place = &perf->place[i];
-        struct sample sample;
         int rc;
 
-        if (place->track != track || place->gone)
+        if (place->track != track)
             continue;
-        rc = read_place(perf, place, set, &sample, err);
+        rc = place->gone ? 1 : read_place(perf, place, set, err);
         if (rc < 0)
             return rc;
         place->gone = rc;
-        if (rc > 0)
-            continue;
-        places++;
-        sum.clock += sample.clock;
-        sum.running_ns += sample.running_ns;
-        if (place->kind == 0 ||
-            place->cpu >= 0) /* a thread is enabled once, on all kinds of core */
-            sum.enabled_ns += sample.enabled_ns;
-        for (int s = 0; s < RPS_SLOT_MAX; s++)
-            sum.value[s] += sample.value[s];
-        sum.valid &= sample.valid | ~slots_at(place, set);
+        places += !place->gone;
+        add_reading(place, set, &sum);
     }
     if (places == 0)
         return 1;
@@ -929,14 +1219,14 @@ static void perf_close(void *self)
 
     if (!perf)
         return;
-    for (int i = 0; i < perf->place_count; i++)
-        close_place(perf, &perf->place[i]);
+    drop_places(perf, 0);
     free(perf->place);
     free(perf->track_cpu);
     free(perf);
 }
 
-/* The kinds of core: PMUs of sysfs that list their CPUs the way core PMUs do. */
+/* The kinds of core: PMUs of sysfs with a file "cpus", which core PMUs alone have, and CPUs in it:
+ * those of a kind may all be offline. */
 static void find_cores(struct perf *perf)
 {
     static const char folder_path[] = "/sys/bus/event_source/devices";
@@ -960,6 +1250,7 @@ static void find_cores(struct perf *perf)
         file = fopen(path, "re");
         if (file && fscanf(file, "%u", &type) == 1 && core->cpus[0] && core->cpus[0] != '\n') {
             core->type = type;
+            snprintf(core->name, sizeof(core->name), "%.63s", entry->d_name);
             perf->core_count++;
         }
         if (file)
@@ -978,31 +1269,65 @@ static int group_reads_work(const struct rps_event *event)
     return fd >= 0;
 }
 
+/* Older kernels cannot be told which kind of core a generic event is for (ARM before Linux 6.6):
+ * they choose one kind, and the time it counted for shows how much of the run that was. */
+static void check_kinds(struct perf *perf, const struct rps_event *event)
+{
+    struct rps_event one = event_on(perf, event, 0);
+    int fd = open_event(&one, NULL, -1, OPEN_DISABLED, NULL);
+
+    if (fd >= 0)
+        close(fd);
+    else if (fd == -ENOENT || fd == -EINVAL)
+        perf->core_count = 0;
+}
+
+/* Does the event that every machine of this kind has count? */
+static int check_probe(const struct perf *perf, const struct rps_event *probe, const char *what,
+                       struct rps_error *err)
+{
+    char reason[RPS_REASON_SIZE];
+    int number = counts_here(perf, probe);
+
+    if (number == 0)
+        return 0;
+    if (number == ENODATA)
+        return rps_error_set(
+            err, RPS_FAILED, "%s cannot be used: they open but do not count%s", what,
+            is_virtual_machine() ? " in this virtual machine" : " on this machine");
+    if (perf->hardware && (number == ENOENT || number == ENODEV || number == ENXIO ||
+                           number == EOPNOTSUPP || number == EINVAL))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s cannot be used: this is a virtual machine without them, or its "
+                             "kernel has no driver for them (%s)",
+                             what, strerror(number));
+    explain_errno(number, reason, sizeof(reason));
+    return rps_error_set(err, RPS_FAILED, "%s cannot be used: %s", what, reason);
+}
+
 static int perf_open(void **ret, int hardware, const char *spec, const char *what,
                      struct rps_error *err)
 {
     struct rps_event probe;
     struct perf *perf;
-    char reason[RPS_REASON_SIZE];
-    int number;
 
     set_clock(&probe, spec, spec, "", "");
     if (rps_event_resolve(&probe, "/sys", err) < 0)
         return RPS_FAILED;
-    number = counts_here(&probe);
-    if (number == ENODATA)
-        return rps_error_set(
-            err, RPS_FAILED, "%s cannot be used: they open but do not count%s", what,
-            is_virtual_machine() ? " in this virtual machine" : " on this machine");
-    if (number != 0) {
-        explain_errno(number, reason, sizeof(reason));
-        return rps_error_set(err, RPS_FAILED, "%s cannot be used: %s", what, reason);
-    }
     perf = calloc(1, sizeof(*perf));
     if (!perf)
         return rps_error_memory(err);
     perf->hardware = hardware;
-    find_cores(perf);
+    if (hardware) {
+        find_cores(perf);
+        if (perf->core_count > 1)
+            check_kinds(perf, &probe);
+    }
+    if (check_probe(perf, &probe, what, err) < 0) {
+        free(perf);
+        return RPS_FAILED;
+    }
+    perf->limit = hardware && perf->core_count < 2 ? find_limit() : INT_MAX;
     perf->group_reads = group_reads_work(&probe);
     *ret = perf;
     return 0;

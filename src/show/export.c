@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "export_rows.h"
+#include "tracks.h"
 
 const struct rps_export_format rps_export_formats[] = {
     {"wide", "one row a measurement period, a column an event (the default)", rps_export_wide},
@@ -32,24 +33,37 @@ void rps_export_place(struct rps_export_job *job, int32_t cpu)
     rps_sheet_int64(job->sheet, cpu);
 }
 
-static int walk_periods(struct rps_export_job *job, struct rps_cursor *cursor,
+/* A period for the rows of a format. */
+struct walk {
+    struct rps_export_job *job;
+    const struct rps_export_rows *rows;
+};
+
+static int walk_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct walk *walk = context;
+
+    (void)err;
+    walk->rows->period(walk->job, period);
+    /* A reader that went away (a closed pipe, a full disk) ends the walk at once. */
+    return walk->job->sheet->write_errno != 0;
+}
+
+static int walk_periods(struct rps_export_job *job, const struct rps_tracks *tracks, int sum,
                         const struct rps_export_rows *rows, struct rps_error *err)
 {
-    struct rps_period period;
-    int got;
+    struct walk walk = {job, rows};
+    int result = sum ? rps_tracks_walk_sum(tracks, walk_period, &walk, err)
+                     : rps_tracks_walk(tracks, walk_period, &walk, err);
 
-    /* A reader that went away (a closed pipe, a full disk) ends the walk at once. */
-    while (!job->sheet->write_errno && (got = rps_cursor_next(cursor, &period, err)) != 0) {
-        if (got < 0)
-            return got;
-        rows->period(job, &period);
-    }
+    if (result < 0)
+        return result;
     if (rows->end)
         rows->end(job);
     return rps_sheet_end(job->sheet, err);
 }
 
-static int walk_with_plan(struct rps_export_job *job, struct rps_cursor *cursor,
+static int walk_with_plan(struct rps_export_job *job, const struct rps_tracks *tracks, int sum,
                           const struct rps_export_rows *rows, struct rps_error *err)
 {
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
@@ -60,7 +74,7 @@ static int walk_with_plan(struct rps_export_job *job, struct rps_cursor *cursor,
     before = uselocale(c_locale);
     result = rows->begin(job, err);
     if (result == 0) {
-        result = walk_periods(job, cursor, rows, err);
+        result = walk_periods(job, tracks, sum, rows, err);
         rows->release(job);
     }
     uselocale(before);
@@ -74,7 +88,7 @@ int rps_export_walk(FILE *out, struct rps_reader *reader, int64_t run_id,
 {
     struct rps_sheet *sheet = malloc(sizeof(*sheet));
     struct rps_plan *plan = NULL;
-    struct rps_cursor *cursor = NULL;
+    struct rps_tracks tracks = {0};
     struct rps_export_job job = {.sheet = sheet, .run_id = run_id};
     int result;
 
@@ -87,12 +101,13 @@ int rps_export_walk(FILE *out, struct rps_reader *reader, int64_t run_id,
     if (result < 0)
         goto done;
     job.plan = plan;
-    result = rps_cursor_open(&cursor, reader, run_id, options->from_ns, options->to_ns, err);
+    result = rps_tracks_open(&tracks, reader, run_id, options->from_ns, options->to_ns,
+                             &options->cpus, err);
     if (result < 0)
         goto done;
-    result = walk_with_plan(&job, cursor, rows, err);
+    result = walk_with_plan(&job, &tracks, options->cpus.way == RPS_CPUS_SUM, rows, err);
 done:
-    rps_cursor_close(cursor);
+    rps_tracks_free(&tracks);
     rps_plan_free(plan);
     free(sheet);
     return result;

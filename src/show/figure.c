@@ -1,39 +1,29 @@
 /*
- * Figures: from the store to the files that gnuplot loads.
+ * Figures: from the store to the series of a picture.
  *
- * gnuplot runs what it loads, so text from the store must not reach it as code. figure.gp holds
- * numbers only; text.gp is one block of data, which gnuplot keeps as it is, each line behind a bar
- * so that no line can end the block. (A data file would not do: its reader takes quotes apart.)
+ * A recording by CPU has three looks. Added up it is a run like any other. Side by side, each
+ * metric has a panel of its own, because lines of several metrics and several CPUs in one panel
+ * cannot be told apart. Of more CPUs than there are colours, each line is the median over them, and
+ * the band around it holds four fifths of them: where all do the same it is thin.
  */
 #include "figure.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "rpistat/clock.h"
-#include "rpistat/text.h"
+#define FIGURE_WIDTH        1200
+#define FIGURE_PANEL_HEIGHT 160
+#define FIGURE_PANEL_LEAST  110 /* room a panel's text needs */
+#define FIGURE_BIN_PX       1.5
+#define FIGURE_COLUMNS      80
+#define FIGURE_LINES        24
+#define FIGURE_PANEL_LINES  4
+#define FIGURE_BAND_LINES   4   /* CPUs side by side that each have the band of their extremes */
+#define FIGURE_BAND         0.1 /* share of the CPUs below and above the band of many */
 
-#define FIGURE_WIDTH         1200
-#define FIGURE_PANEL_HEIGHT  160
-#define FIGURE_FRAME_HEIGHT  98  /* title above and axis below the panels */
-#define FIGURE_PANEL_LEAST   110 /* room a panel's text needs */
-#define FIGURE_MARGIN        92  /* pixels beside a panel */
-#define FIGURE_BIN_PX        1.5
-#define FIGURE_COLUMNS       80
-#define FIGURE_LINES         24
-#define FIGURE_FRAME_LINES   4
-#define FIGURE_PANEL_LINES   4
-#define FIGURE_COLUMN_MARGIN 10 /* characters beside a panel */
-#define FIGURE_TEXT_SIZE     2048
-#define FIGURE_PEAK          5  /* times its neighbours: a lone peak */
-#define FIGURE_FEW           40 /* points of a series that are drawn as dots too */
-
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- walking -------------------------------------------------------------------------------------
+ */
 
 static double axis_from(enum rps_axis axis, const struct rps_period *period)
 {
@@ -47,57 +37,238 @@ static double axis_to(enum rps_axis axis, const struct rps_period *period)
                                   : (double)(period->start_ns + period->length_ns) / 1e9;
 }
 
-/*
- * Walk the periods of one CPU, the first that comes: into bins, or when bins is NULL to find the
- * range of the axis. 1 when there was a period, 0 when there was none.
- */
-static int walk(struct rps_figure *figure, struct rps_reader *reader, int64_t run_id,
-                const struct rps_plot_options *options, struct rps_bins *bins,
+static int side_by_side(const struct rps_figure *figure)
+{
+    return figure->apart || figure->quantile;
+}
+
+static int walk(const struct rps_figure *figure, rps_tracks_period *each, void *context,
                 struct rps_error *err)
 {
-    struct rps_cursor *cursor = NULL;
-    struct rps_period period;
-    int got, any = 0;
+    return side_by_side(figure) ? rps_tracks_walk(&figure->tracks, each, context, err)
+                                : rps_tracks_walk_sum(&figure->tracks, each, context, err);
+}
 
-    if (rps_cursor_open(&cursor, reader, run_id, options->from_ns, options->to_ns, err) < 0)
-        return RPS_FAILED;
-    while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
-        if (!any)
-            figure->cpu = period.cpu;
-        if (period.cpu != figure->cpu)
-            continue;
-        if (bins) {
-            rps_bins_add(bins, &period);
-        } else {
-            figure->from = fmin(any ? figure->from : INFINITY, axis_from(figure->axis, &period));
-            figure->to = fmax(any ? figure->to : 0, axis_to(figure->axis, &period));
-        }
-        any = 1;
-    }
-    rps_cursor_close(cursor);
-    return got < 0 ? got : any;
+static int widen_range(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct rps_figure *figure = context;
+
+    (void)err;
+    figure->from = fmin(figure->from, axis_from(figure->axis, period));
+    figure->to = fmax(figure->to, axis_to(figure->axis, period));
+    return 0;
 }
 
 /* The run knows how long it was, so that only the cycle axis costs a walk of its own. */
-static int read_range(struct rps_figure *figure, struct rps_reader *reader, int64_t run_id,
-                      const struct rps_plot_options *options, struct rps_error *err)
+static int read_range(struct rps_figure *figure, const struct rps_plot_options *options,
+                      struct rps_error *err)
 {
     if (figure->axis == RPS_AXIS_TIME && figure->run.elapsed_ns > 0) {
         figure->from = (double)options->from_ns / 1e9;
         figure->to = fmin((double)options->to_ns, (double)figure->run.elapsed_ns) / 1e9;
-    } else if (walk(figure, reader, run_id, options, NULL, err) < 0) {
-        return RPS_FAILED;
+    } else {
+        figure->from = INFINITY;
+        figure->to = 0;
+        if (walk(figure, widen_range, figure, err) < 0)
+            return RPS_FAILED;
     }
+    if (!isfinite(figure->from))
+        figure->from = 0;
     if (!(figure->to > figure->from))
         figure->to = figure->from + 1;
     return 0;
 }
 
-static int series_has_data(const struct rps_series *series)
+/* --- series --------------------------------------------------------------------------------------
+ */
+
+static size_t bin_count(const struct rps_figure *figure)
 {
-    for (size_t i = 0; i < series->count; i++) {
-        if (isfinite(series->value[i]))
-            return 1;
+    double room = figure->characters
+                      ? figure->width - RPS_FIGURE_COLUMN_MARGIN
+                      : (figure->width - RPS_FIGURE_MARGIN * figure->scale) / FIGURE_BIN_PX;
+
+    return room > 10 ? (size_t)room : 10;
+}
+
+/* The bins of the track that is being walked, and where its series go. */
+struct binning {
+    struct rps_figure *figure;
+    struct rps_bins *bins;
+    int32_t cpu;
+    int lines;                 /* room for series of each metric */
+    int line;                  /* the one being filled */
+    struct rps_series *series; /* as in the figure, with `lines` a metric */
+};
+
+static int end_track(struct binning *binning, struct rps_error *err)
+{
+    const struct rps_plan *plan = binning->figure->plan;
+    int result = 0;
+
+    if (!binning->bins)
+        return 0;
+    for (int m = 0; m < plan->metric_count && result == 0; m++) {
+        if (plan->metric[m].panel[0])
+            result = rps_bins_series(binning->bins, m,
+                                     &binning->series[m * binning->lines + binning->line], err);
+    }
+    rps_bins_free(binning->bins);
+    binning->bins = NULL;
+    binning->line++;
+    return result;
+}
+
+static int bin_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct binning *binning = context;
+    const struct rps_figure *figure = binning->figure;
+
+    if (binning->bins && period->cpu != binning->cpu && end_track(binning, err) < 0)
+        return RPS_FAILED;
+    if (binning->line >= binning->lines)
+        return 1; /* a CPU that came while the tracks were counted: not in this picture */
+    if (!binning->bins && rps_bins_new(&binning->bins, figure->plan, figure->axis, figure->from,
+                                       figure->to, bin_count(figure), err) < 0)
+        return RPS_FAILED;
+    binning->cpu = period->cpu;
+    rps_bins_add(binning->bins, period);
+    return 0;
+}
+
+static void free_series(struct rps_series *series, size_t count)
+{
+    for (size_t i = 0; series && i < count; i++)
+        rps_series_free(&series[i]);
+    free(series);
+}
+
+/* A value of one CPU, and the column of the picture it belongs to. */
+struct sample {
+    size_t column;
+    double position, value;
+};
+
+/* By column, in it by value, missing ones last. */
+static int compare_samples(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    if (isnan(x->value) || isnan(y->value))
+        return isnan(x->value) - isnan(y->value);
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* The value below which `share` of the sorted samples lie, in between where it falls there. */
+static double quantile(const struct sample *sample, size_t count, double share)
+{
+    double place = share * (double)(count - 1);
+    size_t low = (size_t)place;
+
+    if (low + 1 >= count)
+        return sample[count - 1].value;
+    return sample[low].value + (place - (double)low) * (sample[low + 1].value - sample[low].value);
+}
+
+/* Median and band of the samples of one column, as the next point. */
+static void add_column(struct rps_series *series, const struct sample *sample, size_t count)
+{
+    size_t i = series->count++, known = 0;
+    double position = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        position += sample[k].position / (double)count;
+        known += !isnan(sample[k].value);
+    }
+    series->position[i] = position;
+    series->value[i] = known > 0 ? quantile(sample, known, 0.5) : NAN;
+    series->min[i] = known > 0 ? quantile(sample, known, FIGURE_BAND) : NAN;
+    series->max[i] = known > 0 ? quantile(sample, known, 1 - FIGURE_BAND) : NAN;
+}
+
+static int allocate_series(struct rps_series *series, size_t points, struct rps_error *err)
+{
+    points = points > 0 ? points : 1;
+    series->position = calloc(points, sizeof(double));
+    series->value = calloc(points, sizeof(double));
+    series->min = calloc(points, sizeof(double));
+    series->max = calloc(points, sizeof(double));
+    if (series->position && series->value && series->min && series->max)
+        return 0;
+    rps_series_free(series);
+    return rps_error_memory(err);
+}
+
+/* One series of many: the points of all of them, column by column. */
+static int merge_series(const struct rps_figure *figure, const struct rps_series *series, int count,
+                        struct rps_series *ret, struct rps_error *err)
+{
+    double columns = (double)bin_count(figure);
+    size_t total = 0, used = 0, begin = 0;
+    struct sample *sample;
+    int result;
+
+    for (int i = 0; i < count; i++)
+        total += series[i].count;
+    sample = calloc(total > 0 ? total : 1, sizeof(*sample));
+    if (!sample)
+        return rps_error_memory(err);
+    for (int i = 0; i < count; i++) {
+        for (size_t k = 0; k < series[i].count; k++, used++) {
+            double share = (series[i].position[k] - figure->from) / (figure->to - figure->from);
+
+            sample[used].column = share > 0 ? (size_t)(share * columns) : 0;
+            sample[used].position = series[i].position[k];
+            sample[used].value = series[i].value[k];
+        }
+    }
+    qsort(sample, total, sizeof(*sample), compare_samples);
+    result = allocate_series(ret, total, err);
+    for (size_t end = 1; result == 0 && end <= total; end++) {
+        if (end < total && sample[end].column == sample[begin].column)
+            continue;
+        add_column(ret, &sample[begin], end - begin);
+        begin = end;
+    }
+    free(sample);
+    return result;
+}
+
+/* From a series a CPU to one of their quantiles, for each metric. */
+static int merge_lines(struct rps_figure *figure, struct binning *binning, struct rps_error *err)
+{
+    size_t metrics = (size_t)figure->plan->metric_count;
+    struct rps_series *merged = calloc(metrics + 1, sizeof(*merged));
+    int result = merged ? 0 : rps_error_memory(err);
+
+    for (size_t m = 0; m < metrics && result == 0; m++)
+        result = merge_series(figure, &binning->series[m * (size_t)binning->lines], binning->lines,
+                              &merged[m], err);
+    free_series(binning->series, metrics * (size_t)binning->lines);
+    binning->series = merged;
+    figure->line_count = 1;
+    return result;
+}
+
+/* --- panels --------------------------------------------------------------------------------------
+ */
+
+struct rps_series *rps_figure_series(const struct rps_figure *figure, int metric, int line)
+{
+    return &figure->series[metric * figure->line_count + line];
+}
+
+static int metric_has_data(const struct rps_figure *figure, int metric)
+{
+    for (int line = 0; line < figure->line_count; line++) {
+        const struct rps_series *series = rps_figure_series(figure, metric, line);
+
+        for (size_t i = 0; i < series->count; i++) {
+            if (isfinite(series->value[i]))
+                return 1;
+        }
     }
     return 0;
 }
@@ -105,7 +276,7 @@ static int series_has_data(const struct rps_series *series)
 /* The panel of metric m: that of an earlier drawn metric of the same panel, or a new one. */
 static int panel_of(struct rps_figure *figure, int m)
 {
-    for (int i = 0; i < m; i++) {
+    for (int i = 0; i < m && !figure->apart; i++) {
         if (figure->panel[i] >= 0 &&
             strcmp(figure->plan->metric[i].panel, figure->plan->metric[m].panel) == 0)
             return figure->panel[i];
@@ -113,55 +284,60 @@ static int panel_of(struct rps_figure *figure, int m)
     return figure->panel_count++;
 }
 
-static int take_series(struct rps_figure *figure, struct rps_bins *bins, struct rps_error *err)
+static void choose_panels(struct rps_figure *figure)
 {
-    for (int m = 0; m < figure->plan->metric_count; m++) {
-        figure->panel[m] = -1;
-        if (!figure->plan->metric[m].panel[0])
-            continue;
-        if (rps_bins_series(bins, m, &figure->series[m], err) < 0)
-            return RPS_FAILED;
-        if (series_has_data(&figure->series[m]))
-            figure->panel[m] = panel_of(figure, m);
-    }
+    for (int m = 0; m < figure->plan->metric_count; m++)
+        figure->panel[m] = metric_has_data(figure, m) ? panel_of(figure, m) : -1;
     if (figure->panel_count == 0)
         figure->panel_count = 1;
-    return 0;
 }
 
-static size_t bin_count(const struct rps_figure *figure)
+/* The bands of many lines lie on one another and hide the lines. */
+static void drop_bands(struct rps_figure *figure)
 {
-    double room = figure->characters
-                      ? figure->width - FIGURE_COLUMN_MARGIN
-                      : (figure->width - FIGURE_MARGIN * figure->scale) / FIGURE_BIN_PX;
+    for (int i = 0; i < figure->plan->metric_count * figure->line_count; i++) {
+        const struct rps_series *series = &figure->series[i];
 
-    return room > 10 ? (size_t)room : 10;
+        for (size_t k = 0; k < series->count; k++)
+            series->min[k] = series->max[k] = series->value[k];
+    }
 }
 
-static int read_series(struct rps_figure *figure, struct rps_reader *reader, int64_t run_id,
-                       const struct rps_plot_options *options, struct rps_error *err)
+static int read_series(struct rps_figure *figure, struct rps_error *err)
 {
-    size_t metrics = (size_t)figure->plan->metric_count + 1;
-    struct rps_bins *bins = NULL;
+    size_t metrics = (size_t)figure->plan->metric_count;
+    struct binning binning = {.figure = figure, .lines = 1};
     int result;
 
-    figure->series = calloc(metrics, sizeof(*figure->series));
-    figure->panel = calloc(metrics, sizeof(*figure->panel));
-    if (!figure->series || !figure->panel)
+    if (figure->tracks.count == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "run %lld holds no measurement periods there: nothing can be drawn",
+                             (long long)figure->tracks.run_id);
+    if (side_by_side(figure))
+        binning.lines = figure->tracks.count;
+    figure->line_count = binning.lines;
+    figure->panel = calloc(metrics + 1, sizeof(*figure->panel));
+    binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
+    if (!figure->panel || !binning.series) {
+        free(binning.series);
         return rps_error_memory(err);
-    if (rps_bins_new(&bins, figure->plan, figure->axis, figure->from, figure->to, bin_count(figure),
-                     err) < 0)
-        return RPS_FAILED;
-    result = walk(figure, reader, run_id, options, bins, err);
-    if (result > 0)
-        result = take_series(figure, bins, err);
-    else if (result == 0)
-        result = rps_error_set(err, RPS_FAILED,
-                               "run %lld holds no measurement periods there: nothing can be drawn",
-                               (long long)run_id);
-    rps_bins_free(bins);
+    }
+    result = walk(figure, bin_period, &binning, err);
+    if (result == 0)
+        result = end_track(&binning, err);
+    rps_bins_free(binning.bins);
+    if (result == 0 && figure->quantile)
+        result = merge_lines(figure, &binning, err);
+    figure->series = binning.series;
+    if (result == 0 && figure->apart && figure->line_count > FIGURE_BAND_LINES)
+        drop_bands(figure);
+    if (result == 0)
+        choose_panels(figure);
     return result;
 }
+
+/* --- the figure ----------------------------------------------------------------------------------
+ */
 
 static double between(double value, double least, double most)
 {
@@ -176,14 +352,28 @@ static void choose_width(struct rps_figure *figure, const struct rps_plot_option
     figure->scale = figure->characters ? 1 : between(figure->width / (double)FIGURE_WIDTH, 0.7, 8);
 }
 
+int rps_figure_legend_rows(const struct rps_figure *figure)
+{
+    int across;
+
+    if (!figure->apart)
+        return 0;
+    if (figure->characters)
+        return 1;
+    across = (int)((figure->width / figure->scale - 28) / RPS_FIGURE_LEGEND_ENTRY);
+    return (figure->line_count + across - 1) / across;
+}
+
 static void choose_height(struct rps_figure *figure, const struct rps_plot_options *options)
 {
-    double natural = FIGURE_FRAME_HEIGHT + (double)FIGURE_PANEL_HEIGHT * figure->panel_count;
-    double least = FIGURE_FRAME_HEIGHT + (double)FIGURE_PANEL_LEAST * figure->panel_count;
+    int rows = rps_figure_legend_rows(figure);
+    double frame = RPS_FIGURE_FRAME_HEIGHT + (double)RPS_FIGURE_LEGEND_HEIGHT * rows;
+    double natural = frame + (double)FIGURE_PANEL_HEIGHT * figure->panel_count;
+    double least = frame + (double)FIGURE_PANEL_LEAST * figure->panel_count;
 
     if (figure->characters) {
         /* A panel of fewer lines cannot be read: rather let the terminal scroll. */
-        int least_lines = FIGURE_FRAME_LINES + FIGURE_PANEL_LINES * figure->panel_count;
+        int least_lines = RPS_FIGURE_FRAME_LINES + rows + FIGURE_PANEL_LINES * figure->panel_count;
 
         figure->height = options->height > 0 ? options->height : FIGURE_LINES;
         figure->height = figure->height > least_lines ? figure->height : least_lines;
@@ -191,6 +381,18 @@ static void choose_height(struct rps_figure *figure, const struct rps_plot_optio
     }
     figure->height = options->height > 0 ? options->height : (int)(natural * figure->scale);
     figure->scale = between(figure->scale, 0.5, fmax(0.5, figure->height / least));
+}
+
+/* Added up, side by side, or as quantiles. */
+static void choose_look(struct rps_figure *figure, enum rps_cpus_way way)
+{
+    int few = figure->characters ? RPS_CPUS_MARK_MAX : RPS_CPUS_LINE_MAX;
+    int count = figure->tracks.count;
+
+    if (count <= 1 || way == RPS_CPUS_SUM || (way == RPS_CPUS_CHOSEN && count > few))
+        return;
+    figure->apart = count <= few;
+    figure->quantile = count > few;
 }
 
 int rps_figure_read(struct rps_figure *figure, struct rps_reader *reader, int64_t run_id,
@@ -203,8 +405,11 @@ int rps_figure_read(struct rps_figure *figure, struct rps_reader *reader, int64_
     choose_width(figure, options);
     if (rps_reader_run(reader, run_id, &figure->run, err) < 0 ||
         rps_reader_plan(reader, run_id, &figure->plan, err) < 0 ||
-        read_range(figure, reader, run_id, options, err) < 0 ||
-        read_series(figure, reader, run_id, options, err) < 0)
+        rps_tracks_open(&figure->tracks, reader, run_id, options->from_ns, options->to_ns,
+                        &options->cpus, err) < 0)
+        return RPS_FAILED;
+    choose_look(figure, options->cpus.way);
+    if (read_range(figure, options, err) < 0 || read_series(figure, err) < 0)
         return RPS_FAILED;
     choose_height(figure, options);
     return 0;
@@ -212,464 +417,12 @@ int rps_figure_read(struct rps_figure *figure, struct rps_reader *reader, int64_
 
 void rps_figure_free(struct rps_figure *figure)
 {
-    for (int m = 0; figure->series && m < figure->plan->metric_count; m++)
-        rps_series_free(&figure->series[m]);
-    free(figure->series);
+    if (figure->plan)
+        free_series(figure->series,
+                    (size_t)figure->plan->metric_count * (size_t)figure->line_count);
     free(figure->panel);
+    rps_tracks_free(&figure->tracks);
     rps_plan_free(figure->plan);
     rps_run_free(&figure->run);
     memset(figure, 0, sizeof(*figure));
-}
-
-/* --- axes ------------------------------------------------------------------------------------ */
-
-/* The smallest of 1, 2, 5 times a power of ten that is not below step. */
-static double round_step(double step)
-{
-    double power = pow(10, floor(log10(step)));
-
-    if (step <= power * 1.01)
-        return power;
-    if (step <= 2 * power * 1.01)
-        return 2 * power;
-    return step <= 5 * power * 1.01 ? 5 * power : 10 * power;
-}
-
-/* The same for a clock: beyond a second, steps that divide minutes, hours and days. */
-static double round_clock_step(double step)
-{
-    static const double steps[] = {1,   2,   5,    10,   15,   30,    60,    120,   300,
-                                   600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
-
-    if (step < 0.5001)
-        return round_step(step);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        if (step <= steps[i])
-            return steps[i];
-    }
-    return 86400 * ceil(step / 86400);
-}
-
-struct y_axis {
-    double from, to, step, scale;
-    const char *suffix;
-    double peak; /* the largest value when it lies above the axis, else 0 */
-};
-
-/* The unit prefix under which numbers up to `size` read well. */
-static void choose_prefix(struct y_axis *axis, double size)
-{
-    static const struct {
-        double from, scale;
-        const char *suffix;
-    } prefixes[] = {{1e13, 1e12, "T"}, {1e10, 1e9, "G"}, {1e7, 1e6, "M"},
-                    {1e4, 1e3, "k"},   {1e-3, 1, ""},    {1e-6, 1e-3, "m"}};
-
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        if (size >= prefixes[i].from) {
-            axis->scale = prefixes[i].scale;
-            axis->suffix = prefixes[i].suffix;
-            return;
-        }
-    }
-    axis->scale = 1;
-    axis->suffix = "";
-}
-
-/* Does the metric relate events that were counted at different times? */
-static int mixes_sets(const struct rps_plan *plan, const struct rps_metric *metric)
-{
-    int first = -1, whole = 0;
-
-    for (int i = 0; i < metric->formula.step_count; i++) {
-        const struct rps_formula_step *step = &metric->formula.step[i];
-        int set = (step->operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
-
-        if (step->op != RPS_FORMULA_OPERAND)
-            continue;
-        if (step->operand < RPS_OPERAND_EVENTS) {
-            whole = 1;
-            continue;
-        }
-        if (first >= 0 && set != first)
-            return 1;
-        first = set;
-    }
-    return whole && first >= 0 && plan->set_count > 1;
-}
-
-/* Is value i far above the known values before and behind it? */
-static int is_lone_peak(const struct rps_series *series, size_t i)
-{
-    double around = NAN;
-
-    for (size_t k = i; k-- > 0 && isnan(around);)
-        around = series->value[k];
-    for (size_t k = i + 1; k < series->count; k++) {
-        if (!isnan(series->value[k])) {
-            around = fmax(around, series->value[k]);
-            break;
-        }
-    }
-    return series->value[i] > FIGURE_PEAK * around;
-}
-
-/*
- * Where sets take turns, the rotation in which the workload changed relates a count from before
- * with one from behind, and one such value can be many times what there is else. It stays in the
- * picture, but does not set its scale.
- */
-static double highest(const struct rps_series *series, int mixed)
-{
-    double value = 0, top = 0;
-
-    for (size_t i = 0; mixed && i < series->count; i++) {
-        if (!is_lone_peak(series, i))
-            value = fmax(value, series->value[i]);
-    }
-    for (size_t i = 0; i < series->count; i++) {
-        if (value == 0 || series->max[i] <= FIGURE_PEAK * value)
-            top = fmax(top, series->max[i]);
-    }
-    return top;
-}
-
-static void measure_series(struct y_axis *axis, const struct rps_series *series, int mixed)
-{
-    axis->to = fmax(axis->to, highest(series, mixed));
-    for (size_t i = 0; i < series->count; i++) {
-        axis->from = fmin(axis->from, series->min[i]);
-        axis->peak = fmax(axis->peak, series->max[i]);
-    }
-}
-
-static struct y_axis choose_y_axis(const struct rps_figure *figure, int panel)
-{
-    struct y_axis axis = {0, 0, 1, 1, "", 0};
-    double room =
-        figure->characters
-            ? (figure->height - (double)FIGURE_FRAME_LINES) / figure->panel_count / 3
-            : (figure->height / figure->scale - FIGURE_FRAME_HEIGHT) / figure->panel_count / 34;
-
-    for (int m = 0; m < figure->plan->metric_count; m++) {
-        if (figure->panel[m] == panel)
-            measure_series(&axis, &figure->series[m],
-                           mixes_sets(figure->plan, &figure->plan->metric[m]));
-    }
-    if (!(axis.to > axis.from) || !isfinite(axis.to - axis.from)) {
-        axis = (struct y_axis){0, 1, 1, 1, "", 0};
-        return axis;
-    }
-    axis.step = round_step((axis.to - axis.from) / between(floor(room), 2, 6));
-    /* 100.1 % does not deserve a tic at 150. */
-    axis.from = fmin(axis.from, axis.step * floor(axis.from / axis.step + 0.02));
-    axis.to = fmax(axis.to, axis.step * ceil(axis.to / axis.step - 0.02));
-    if (axis.peak <= axis.to)
-        axis.peak = 0;
-    choose_prefix(&axis, fmax(axis.to, -axis.from));
-    return axis;
-}
-
-static double choose_x_step(const struct rps_figure *figure)
-{
-    double room = figure->characters ? (figure->width - FIGURE_COLUMN_MARGIN) / 16.0
-                                     : (figure->width / figure->scale - FIGURE_MARGIN) / 105;
-    double step = (figure->to - figure->from) / between(floor(room), 1, 1000);
-
-    return figure->axis == RPS_AXIS_TIME ? round_clock_step(step) : round_step(step);
-}
-
-/* Power of ten, a multiple of 3, in which the cycle axis is labelled. */
-static int x_power(const struct rps_figure *figure)
-{
-    if (figure->axis == RPS_AXIS_TIME || figure->to < 1e4)
-        return 0;
-    return 3 * (int)floor(log10(figure->to) / 3);
-}
-
-/* --- files ----------------------------------------------------------------------------------- */
-
-static FILE *file_open(int folder_fd, const char *name, struct rps_error *err)
-{
-    int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-
-    if (!file) {
-        rps_error_set(err, RPS_FAILED, "the plot's file %s could not be written: %s", name,
-                      strerror(errno));
-        if (fd >= 0)
-            close(fd);
-    }
-    return file;
-}
-
-static int file_close(FILE *file, const char *name, struct rps_error *err)
-{
-    int failed = ferror(file);
-
-    if (fclose(file) != 0 || failed)
-        return rps_error_set(err, RPS_FAILED, "the plot's file %s could not be written: %s", name,
-                             strerror(errno));
-    return 0;
-}
-
-static int panel_metrics(const struct rps_figure *figure, int panel)
-{
-    int count = 0;
-
-    for (int m = 0; m < figure->plan->metric_count; m++)
-        count += figure->panel[m] == panel;
-    return count;
-}
-
-static void write_x_axis(const struct rps_figure *figure, FILE *file)
-{
-    double step = choose_x_step(figure);
-    int decimals = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
-
-    fprintf(file, "x_is_time = %d\n", figure->axis == RPS_AXIS_TIME);
-    fprintf(file, "x_from = %.17g\n", figure->from);
-    fprintf(file, "x_to = %.17g\n", figure->to);
-    fprintf(file, "x_step = %.17g\n", step);
-    fprintf(file, "x_decimals = %d\n", decimals);
-    fprintf(file, "x_scale = 1e%d\n", x_power(figure));
-}
-
-static int write_numbers(const struct rps_figure *figure, int folder_fd, struct rps_error *err)
-{
-    static const char name[] = "figure.gp";
-    FILE *file = file_open(folder_fd, name, err);
-    int n = figure->panel_count;
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# The figure's numbers, written by rpistat plot; its text is in text.gp.\n");
-    fprintf(file, "width = %d\nheight = %d\nscale = %.6g\n", figure->width, figure->height,
-            figure->scale);
-    write_x_axis(figure, file);
-    fprintf(file, "panels = %d\n", n);
-    fprintf(file, "array metrics[%d]\narray y_from[%d]\narray y_to[%d]\narray y_step[%d]\n", n, n,
-            n, n);
-    fprintf(file, "array y_scale[%d]\narray y_suffix[%d]\n", n, n);
-    for (int p = 0; p < n; p++) {
-        struct y_axis axis = choose_y_axis(figure, p);
-
-        fprintf(file, "metrics[%d] = %d\n", p + 1, panel_metrics(figure, p));
-        fprintf(file, "y_from[%d] = %.17g\n", p + 1, axis.from);
-        fprintf(file, "y_to[%d] = %.17g\n", p + 1, axis.to);
-        fprintf(file, "y_step[%d] = %.17g\n", p + 1, axis.step);
-        fprintf(file, "y_scale[%d] = %g\n", p + 1, axis.scale);
-        fprintf(file, "y_suffix[%d] = \"%s\"\n", p + 1, axis.suffix);
-    }
-    return file_close(file, name, err);
-}
-
-/* Cut text to `most` characters, the last of them an ellipsis then. */
-static void cut_text(char *text, int most)
-{
-    int count = 0;
-    char *cut = text;
-
-    for (char *c = text; *c; c++) {
-        if (((unsigned char)*c & 0xc0) == 0x80)
-            continue;
-        if (++count == most)
-            cut = c;
-        if (count > most) {
-            strcpy(cut, "\xe2\x80\xa6");
-            return;
-        }
-    }
-}
-
-/* Characters that fit across the figure at `px` pixels high. */
-static int characters_across(const struct rps_figure *figure, double px)
-{
-    if (figure->characters)
-        return figure->width - 2;
-    return (int)between((figure->width / figure->scale - 28) / (px * 0.6), 10, 400);
-}
-
-static void write_text(FILE *file, const char *text)
-{
-    fputc('|', file);
-    rps_text_print(file, text);
-    fputc('\n', file);
-}
-
-static void write_title(const struct rps_figure *figure, FILE *file)
-{
-    char text[FIGURE_TEXT_SIZE];
-
-    rps_run_title(text, sizeof(text) - 8, &figure->run);
-    cut_text(text, characters_across(figure, 16));
-    fprintf(file, "|%s\n", text);
-}
-
-static void append(char *text, size_t size, const char *more)
-{
-    size_t used = strlen(text);
-
-    if (more[0])
-        snprintf(text + used, size - used, "%s%s", used ? " \xc2\xb7 " : "", more);
-}
-
-static void write_subtitle(const struct rps_figure *figure, FILE *file)
-{
-    const struct rps_run *run = &figure->run;
-    time_t start = (time_t)(run->start_realtime_ns / RPS_NS_PER_S);
-    char text[FIGURE_TEXT_SIZE] = "", raw[FIGURE_TEXT_SIZE] = "", part[RPS_TEXT_NUMBER_SIZE];
-    struct tm local;
-
-    append(raw, sizeof(raw), run->host);
-    if (localtime_r(&start, &local) && strftime(part, sizeof(part), "%Y-%m-%d %H:%M:%S", &local))
-        append(raw, sizeof(raw), part);
-    if (run->elapsed_ns >= 0)
-        append(raw, sizeof(raw), rps_text_duration(part, sizeof(part), run->elapsed_ns));
-    if (run->state == RPS_RUN_INTERRUPTED)
-        append(raw, sizeof(raw), "interrupted");
-    if (figure->cpu != RPS_CPU_ALL) {
-        snprintf(part, sizeof(part), "CPU %d", (int)figure->cpu);
-        append(raw, sizeof(raw), part);
-    }
-    append(raw, sizeof(raw), run->label);
-    rps_text_printable(text, sizeof(text) - 8, raw);
-    cut_text(text, characters_across(figure, 12));
-    fprintf(file, "|%s\n", text);
-}
-
-static void write_x_label(const struct rps_figure *figure, FILE *file)
-{
-    static const char *const powers[] = {"",
-                                         "10\xc2\xb3 ",
-                                         "10\xe2\x81\xb6 ",
-                                         "10\xe2\x81\xb9 ",
-                                         "10\xc2\xb9\xc2\xb2 ",
-                                         "10\xc2\xb9\xe2\x81\xb5 ",
-                                         "10\xc2\xb9\xe2\x81\xb8 "};
-    const struct rps_event *clock = &figure->plan->clock;
-    char text[3 * RPS_NAME_SIZE];
-    int power = x_power(figure) / 3;
-
-    if (figure->axis == RPS_AXIS_TIME) {
-        write_text(file, "Time since the start (hh:mm:ss)");
-        return;
-    }
-    snprintf(text, sizeof(text), "Cycle timestamp: %s (%s%s)",
-             clock->label[0] ? clock->label : "Cycles", power <= 6 ? powers[power] : "",
-             clock->unit[0] ? clock->unit : "cycles");
-    write_text(file, text);
-}
-
-/* The unit that all metrics of the panel share, "" when they do not. */
-static const char *panel_unit(const struct rps_figure *figure, int panel)
-{
-    const char *unit = NULL;
-
-    for (int m = 0; m < figure->plan->metric_count; m++) {
-        if (figure->panel[m] != panel)
-            continue;
-        if (unit && strcmp(unit, figure->plan->metric[m].unit) != 0)
-            return "";
-        unit = figure->plan->metric[m].unit;
-    }
-    return unit ? unit : "";
-}
-
-static void write_panel_texts(const struct rps_figure *figure, int panel, FILE *file)
-{
-    const char *unit = panel_unit(figure, panel), *title = "";
-    double peak = choose_y_axis(figure, panel).peak;
-    char text[3 * RPS_NAME_SIZE];
-    int named;
-
-    for (int m = 0; m < figure->plan->metric_count && !title[0]; m++) {
-        if (figure->panel[m] == panel)
-            title = figure->plan->metric[m].panel;
-    }
-    /* Titles of the shipped plans name their unit in words. */
-    named = !unit[0] || strchr(title, '(') || strstr(title, " per ");
-    snprintf(text, sizeof(text), named ? "%s" : "%s (%s)", title, unit);
-    if (peak > 0)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "; peak above: %.*f",
-                 peak < 100 ? 1 : 0, peak);
-    write_text(file, text);
-    for (int m = 0; m < figure->plan->metric_count; m++) {
-        const struct rps_metric *metric = &figure->plan->metric[m];
-
-        if (figure->panel[m] != panel)
-            continue;
-        snprintf(text, sizeof(text), unit[0] || !metric->unit[0] ? "%s" : "%s (%s)", metric->label,
-                 metric->unit);
-        write_text(file, text);
-    }
-}
-
-static int write_texts(const struct rps_figure *figure, int folder_fd, struct rps_error *err)
-{
-    static const char name[] = "text.gp";
-    FILE *file = file_open(folder_fd, name, err);
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# Title, second line, name of the x axis; then each panel's heading and the\n"
-                  "# names of its metrics. A line is what follows its bar.\n$text << END\n");
-    write_title(figure, file);
-    write_subtitle(figure, file);
-    write_x_label(figure, file);
-    for (int p = 0; p < figure->panel_count; p++)
-        write_panel_texts(figure, p, file);
-    fprintf(file, "END\n");
-    return file_close(file, name, err);
-}
-
-/* Neither neighbour has a value, so that no line can show this point. */
-static int is_lone(const struct rps_series *series, size_t i)
-{
-    return (i == 0 || !isfinite(series->value[i - 1])) &&
-           (i + 1 == series->count || !isfinite(series->value[i + 1]));
-}
-
-static int write_series(const struct rps_series *series, int folder_fd, int panel, int metric,
-                        struct rps_error *err)
-{
-    char name[64];
-    FILE *file;
-
-    snprintf(name, sizeof(name), "panel-%d-%d.dat", panel + 1, metric + 1);
-    file = file_open(folder_fd, name, err);
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# position mean smallest largest dot\n");
-    for (size_t i = 0; i < series->count; i++) {
-        double value = series->value[i];
-
-        if (!isfinite(value)) {
-            fputc('\n', file); /* ends the line and the band */
-            continue;
-        }
-        fprintf(file, "%.12g %.9g %.9g %.9g ", series->position[i], value, series->min[i],
-                series->max[i]);
-        if (series->count <= FIGURE_FEW || is_lone(series, i))
-            fprintf(file, "%.9g\n", value);
-        else
-            fputs("NaN\n", file);
-    }
-    return file_close(file, name, err);
-}
-
-int rps_figure_write(const struct rps_figure *figure, int folder_fd, struct rps_error *err)
-{
-    if (write_numbers(figure, folder_fd, err) < 0 || write_texts(figure, folder_fd, err) < 0)
-        return RPS_FAILED;
-    for (int p = 0; p < figure->panel_count; p++) {
-        int place = 0;
-
-        for (int m = 0; m < figure->plan->metric_count; m++) {
-            if (figure->panel[m] == p &&
-                write_series(&figure->series[m], folder_fd, p, place++, err) < 0)
-                return RPS_FAILED;
-        }
-    }
-    return 0;
 }

@@ -102,6 +102,15 @@ static void print_part(struct rps_report *report)
     fprintf(report->out, "  %-*s%s to %s\n", RPS_REPORT_SYSTEM_WIDTH, "Part reported:", from, to);
 }
 
+static void print_cpus(struct rps_report *report)
+{
+    char name[RPS_TRACKS_TEXT_SIZE], text[RPS_TRACKS_TEXT_SIZE + 16];
+
+    rps_tracks_name(name, &report->tracks);
+    snprintf(text, sizeof(text), "%s%s", name, report->tracks.count > 1 ? ", added up" : "");
+    rps_report_field(report, "Recorded by CPU", text);
+}
+
 static void print_run(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -122,6 +131,7 @@ static void print_run(struct rps_report *report)
         rps_report_field(report, "Elapsed time",
                          rps_text_duration(text, sizeof(text), run->elapsed_ns));
     print_part(report);
+    print_cpus(report);
     if (run->period_ns > 0)
         rps_report_field(report, "Measurement period",
                          rps_text_duration(text, sizeof(text), run->period_ns));
@@ -131,20 +141,40 @@ static void print_run(struct rps_report *report)
 
 /* --- putting it together --------------------------------------------------------------------- */
 
-static int read_periods(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
-                        struct rps_error *err)
+static int add_to_sum(void *context, const struct rps_period *period, struct rps_error *err)
 {
-    struct rps_cursor *cursor = NULL;
-    struct rps_period period;
-    int got;
+    struct rps_report *report = context;
 
-    if (rps_cursor_open(&cursor, reader, run_id, report->options->from_ns, report->options->to_ns,
-                        err) < 0)
-        return RPS_FAILED;
-    while ((got = rps_cursor_next(cursor, &period, err)) > 0)
-        rps_tally_add(&report->tally, &period);
-    rps_cursor_close(cursor);
-    return got;
+    (void)err;
+    rps_tally_add(&report->tally, period);
+    return 0;
+}
+
+static int add_to_cpu(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct rps_report *report = context;
+
+    (void)err;
+    for (int i = 0; i < report->tracks.count; i++) {
+        if (report->tracks.cpu[i] == period->cpu)
+            rps_tally_add(&report->cpu_tally[i], period);
+    }
+    return 0;
+}
+
+/* The tallies of the single CPUs, where they are to be shown. */
+static int read_cpus(struct rps_report *report, struct rps_error *err)
+{
+    if (report->options->cpus.way != RPS_CPUS_EACH || !report->tracks.by_cpu)
+        return 0;
+    report->cpu_tally = calloc((size_t)report->tracks.count + 1, sizeof(*report->cpu_tally));
+    if (!report->cpu_tally)
+        return rps_error_memory(err);
+    for (int i = 0; i < report->tracks.count; i++) {
+        if (rps_tally_init(&report->cpu_tally[i], report->plan, err) < 0)
+            return RPS_FAILED;
+    }
+    return rps_tracks_walk(&report->tracks, add_to_cpu, report, err);
 }
 
 static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
@@ -154,7 +184,10 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
         rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
         rps_tally_init(&report->tally, report->plan, err) < 0 ||
-        read_periods(report, reader, run_id, err) < 0)
+        rps_tracks_open(&report->tracks, reader, run_id, report->options->from_ns,
+                        report->options->to_ns, &report->options->cpus, err) < 0 ||
+        rps_tracks_walk_sum(&report->tracks, add_to_sum, report, err) < 0 ||
+        read_cpus(report, err) < 0)
         return RPS_FAILED;
     report->operand =
         calloc((size_t)rps_plan_operand_count(report->plan), sizeof(*report->operand));
@@ -169,7 +202,7 @@ static int report_print(struct rps_report *report, struct rps_error *err)
     print_head(report);
     print_system(report);
     print_run(report);
-    if (rps_report_print_events(report, err) < 0)
+    if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0)
         return RPS_FAILED;
     rps_report_print_remarks(report);
     if (fflush(report->out) != 0 || ferror(report->out))
@@ -201,7 +234,11 @@ done:
         freelocale(c_locale);
     free(report.operand);
     rps_notes_free(&report.gaps);
+    for (int i = 0; report.cpu_tally && i < report.tracks.count; i++)
+        rps_tally_free(&report.cpu_tally[i]);
+    free(report.cpu_tally);
     rps_tally_free(&report.tally);
+    rps_tracks_free(&report.tracks);
     rps_plan_free(report.plan);
     rps_run_free(&report.run);
     return result;

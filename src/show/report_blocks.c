@@ -275,23 +275,22 @@ static int print_block(struct rps_report *report, const char *family, int first,
     return 0;
 }
 
-/* Is this family that of an event before (set, slot), or of a metric before `metric`? */
-static int family_seen(const struct rps_plan *plan, const char *family, int set, int slot,
-                       int metric)
+int rps_report_family_is_new(const struct rps_plan *plan, const char *family, int set, int slot,
+                             int metric)
 {
     for (int i = 0; i <= set && i < plan->set_count; i++) {
         int end = i < set ? plan->set[i].event_count : slot;
 
         for (int s = 0; s < end; s++) {
             if (strcmp(plan->set[i].event[s].family, family) == 0)
-                return 1;
+                return 0;
         }
     }
     for (int m = 0; m < metric; m++) {
         if (strcmp(plan->metric[m].family, family) == 0)
-            return 1;
+            return 0;
     }
-    return 0;
+    return 1;
 }
 
 static int print_blocks(struct rps_report *report, struct rps_error *err)
@@ -305,7 +304,7 @@ static int print_blocks(struct rps_report *report, struct rps_error *err)
         for (int s = 0; s < plan->set[i].event_count; s++) {
             const char *family = plan->set[i].event[s].family;
 
-            if (family_seen(plan, family, i, s, 0))
+            if (!rps_report_family_is_new(plan, family, i, s, 0))
                 continue;
             if (print_block(report, family, first, err) < 0)
                 return RPS_FAILED;
@@ -315,7 +314,7 @@ static int print_blocks(struct rps_report *report, struct rps_error *err)
     for (int m = 0; m < plan->metric_count; m++) {
         const char *family = plan->metric[m].family;
 
-        if (family_seen(plan, family, plan->set_count, 0, m))
+        if (!rps_report_family_is_new(plan, family, plan->set_count, 0, m))
             continue;
         if (print_block(report, family, first, err) < 0)
             return RPS_FAILED;

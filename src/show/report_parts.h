@@ -7,6 +7,7 @@
 
 #include "rpistat/report.h"
 #include "rpistat/tally.h"
+#include "tracks.h"
 
 #define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
 #define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */
@@ -18,7 +19,9 @@ struct rps_report {
     const struct rps_report_options *options;
     struct rps_run run;
     struct rps_plan *plan;
-    struct rps_tally tally;
+    struct rps_tracks tracks;
+    struct rps_tally tally;      /* of all tracks added up */
+    struct rps_tally *cpu_tally; /* owned; of each track, or NULL: not asked for */
     struct rps_notes gaps;
     double *operand; /* of the plan's formulas */
     int titled;      /* the title of the remarks is printed */
@@ -53,8 +56,15 @@ void rps_report_each(struct rps_report *report, const char *family, rps_report_e
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
+/* 1 when the family is not that of an event before (set, slot), or of a metric before `metric`. */
+int rps_report_family_is_new(const struct rps_plan *plan, const char *family, int set, int slot,
+                             int metric);
+
 /* "Performance events": the blocks of all families (report_blocks.c). */
 int rps_report_print_events(struct rps_report *report, struct rps_error *err);
+
+/* "CPU by CPU": tables with a row a CPU (report_cpus.c); nothing without cpu_tally. */
+int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
 
 /* What the reader must know to trust the figures, if anything (report_remarks.c). */
 void rps_report_print_remarks(struct rps_report *report);

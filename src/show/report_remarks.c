@@ -65,8 +65,9 @@ static void list_user_only(struct rps_report *report, const struct rps_event *ev
     (void)report;
     (void)set;
     (void)slot;
-    if (event->state != RPS_EVENT_MEASURED || strcmp(event->modifiers, "u") != 0)
-        return;
+    if (event->state != RPS_EVENT_MEASURED || strcmp(event->modifiers, "u") != 0 ||
+        strstr(event->spec, ":u"))
+        return; /* or it was asked for */
     snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "",
              event->label);
     list->count++;

@@ -257,6 +257,8 @@ static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
 {
     static const struct rps_field column[] = {
         RPS_FIELD(RPS_FIELD_TEXT, struct rps_run, end_reason, RPS_FIELD_NEVER),
+        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, start_realtime_ns, -1),
+        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, start_monotonic_ns, -1),
         RPS_FIELD(RPS_FIELD_INT64, struct rps_run, elapsed_ns, -1),
         RPS_FIELD(RPS_FIELD_INT, struct rps_run, exit_status, -1),
         RPS_FIELD(RPS_FIELD_INT, struct rps_run, exit_signal, RPS_FIELD_NEVER),
@@ -267,8 +269,9 @@ static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
     sqlite3_stmt *stmt = NULL;
     int code = rps_database_prepare(
         db,
-        "UPDATE run SET end_reason = ?1, elapsed_ns = ?2, exit_status = ?3, exit_signal = ?4,"
-        " recorder_cpu_ns = ?5, fitting = ?6, state = ?7 WHERE run_id = ?8",
+        "UPDATE run SET end_reason = ?1, start_realtime_ns = ?2, start_monotonic_ns = ?3,"
+        " elapsed_ns = ?4, exit_status = ?5, exit_signal = ?6, recorder_cpu_ns = ?7, fitting = ?8,"
+        " state = ?9 WHERE run_id = ?10",
         &stmt);
 
     if (code == SQLITE_OK)

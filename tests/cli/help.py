@@ -9,9 +9,9 @@ from program import COMMANDS, Folder, call, expect, tap
 SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
-    "PIPE": "fifo:control", "LIST": "1",
+    "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1",
 }
-NAMES = {"cgroup": "x", "format": "long", "decimal": ",", "sets": "software", "pmu": "software"}
+NAMES = {"cgroup": "x", "scenario": "l1", "metric": "a=b", "format": "long", "decimal": ",", "sets": "software", "pmu": "software"}
 
 
 def help_of(command):

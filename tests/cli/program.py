@@ -11,7 +11,7 @@ import tap  # noqa: E402
 
 RPISTAT = os.path.abspath(sys.argv[1])
 TIMEOUT = 60  # seconds after which a call hangs, and has failed
-COMMANDS = ["record", "runs", "report", "plot", "export", "events"]
+COMMANDS = ["record", "runs", "report", "plot", "export", "events", "verify"]
 READING = ["runs", "report", "plot", "export"]
 
 # Two sets of ten seconds each on the simulated processor, then a pause.

@@ -386,6 +386,24 @@ def test_full_disk():
         assert not os.path.exists(folder / "started")
 
 
+def test_own_output():
+    """output redirected into what would become the report, or the store, is refused and kept"""
+    with Folder() as folder:
+        for name, word in [("rpistat.txt", "report"), ("rpistat.data", "store")]:
+            for stream in ["stdout", "stderr"]:
+                with open(folder / name, "w", encoding="utf-8") as file:
+                    other = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: file}
+                    answer = folder.call(*record(), "touch", "started", **other)
+                assert answer.returncode == 2, answer
+                said = answer.stderr if stream == "stdout" else folder.read(name).decode()
+                assert said.startswith("rpistat: " + name) and word in said, said
+                assert said.count("\n") == 1 and not os.path.exists(folder / "started"), said
+                os.unlink(folder / name)
+        with open(folder / "out.txt", "w", encoding="utf-8") as file:
+            expect(folder.call(*record(), "echo", "kept", stdout=file), 0)
+        assert folder.read("out.txt") == b"kept\n"
+
+
 def test_unknown_sets():
     """event sets that are not there, or do not parse, are said; the workload is not started"""
     with Folder() as folder:
@@ -428,5 +446,6 @@ tap.main([
     test_environment, test_place, test_signals, test_process_group, test_store, test_other_store,
     test_durations, test_duration, test_duration_status, test_page_faults, test_children,
     *[("refused: " + name, bad_store, make, words) for name, make, words in BAD_STORES],
-    test_read_only, test_full_disk, test_unknown_sets, test_no_script, test_simulated_status,
+    test_read_only, test_full_disk, test_own_output, test_unknown_sets, test_no_script,
+    test_simulated_status,
 ])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """This machine's own counters against a loop of known length.
 
-usage: pmu.py RPISTAT LOOP
+usage: pmu.py RPISTAT LOOP WORKLOAD
 
 Whether there are counters is found out without rpistat, so that a recorder that lost its hardware
 backend fails here and is not skipped.
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "support"))
 import tap  # noqa: E402
 from recording import TURN_INSTRUCTIONS, Recording, near  # noqa: E402
 
-RPISTAT, LOOP = map(os.path.abspath, sys.argv[1:3])
+RPISTAT, LOOP, WORKLOAD = map(os.path.abspath, sys.argv[1:4])
 TURNS = 1000000000
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241, "armv6l": 364, "armv7l": 364}
 
@@ -43,11 +43,11 @@ def need_counters():
             raise tap.Skip("%s can be opened here but do not count" % name)
 
 
-def record(folder, sets, *options):
+def record(folder, sets, *options, command=(LOOP, str(TURNS))):
     store = os.path.join(folder, "loop.data")
     subprocess.run([RPISTAT, "record", "-q", "-o", store, "--pmu", "hardware", "--period", "10ms",
-                    "--sets", os.path.join(HERE, sets), *options, "--", LOOP, str(TURNS)],
-                   cwd=folder, check=True)
+                    "--sets", os.path.join(HERE, sets), *options, "--", *command],
+                   cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return Recording(store)
 
 
@@ -74,4 +74,31 @@ def check_rotation():
         near("instructions", recording.total("c0"), TURNS * TURN_INSTRUCTIONS, 0.01)
 
 
-tap.main([check_one_set, check_rotation])
+def check_exact():
+    """a loop three times as long: the difference is exact, to one instruction in 100,000"""
+    # what starting and ending a program takes is in both and falls out
+    need_counters()
+    with tempfile.TemporaryDirectory() as folder:
+        counts = [record(folder, "one-set.ini", command=(LOOP, str(turns))).total("c0")
+                  for turns in (TURNS // 10, 3 * TURNS // 10)]
+        near("instructions", counts[1] - counts[0], TURNS // 5 * TURN_INSTRUCTIONS, 0.00001)
+
+
+def check_threads():
+    """64 threads while four sets take turns: each set counts, and together all the time"""
+    need_counters()
+    with tempfile.TemporaryDirectory() as folder:
+        recording = record(folder, "four-sets.ini", "--no-merge",
+                           command=(WORKLOAD, "threads", "64", "30000"))
+        sets = recording.sets()
+        assert sets == [period % 4 for period in range(len(sets))], sets
+        near("time on counters", recording.total("running_ns"), recording.total("enabled_ns"), 0.1)
+        for number in range(4):
+            running = recording.one("SELECT sum(running_ns) FROM period WHERE run_id = ? AND "
+                                    "set_no = ?", recording.run, number)
+            assert running > 0, "set %d was never on counters" % number
+        assert recording.one("SELECT count(*) FROM period WHERE run_id = ? AND running_ns > 0 AND "
+                             "c0 IS NULL", recording.run) == 0
+
+
+tap.main([check_one_set, check_rotation, check_exact, check_threads])

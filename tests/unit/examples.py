@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The example workloads do what they say: order and lengths of phases, and equal products.
+"""The examples do what they say: phases, products, chases, samples, predictions, digits.
 
-usage: examples.py PHASED NAIVE INTERCHANGE
+usage: examples.py PHASED NAIVE INTERCHANGE CHASE LATENCY MICRO DECIMAL
 """
 import csv
+import io
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 
-PHASED, NAIVE, INTERCHANGE = map(os.path.abspath, sys.argv[1:4])
+PHASED, NAIVE, INTERCHANGE, CHASE, LATENCY, MICRO, DECIMAL = map(os.path.abspath, sys.argv[1:8])
 
 
 def run(*command):
@@ -99,8 +100,149 @@ def check_known_product():
         for j in range(size):
             product = sum(a[i][k] * b[k][j] for k in range(size))
             total += product * ((i * size + j) % 7 + 1)
-    assert run(NAIVE, "-n", str(size)).stdout == "checksum %d\n" % total
+    assert run(NAIVE, "-s", str(size)).stdout == "checksum %d\n" % total
+
+
+def output_of(*command):
+    """Standard output of a call that succeeds."""
+    answer = run(*command)
+    assert answer.returncode == 0, answer
+    return answer.stdout
+
+
+def check_new_usage():
+    """the examples with a table of options explain themselves, and refuse what makes no sense"""
+    for program, wrong in ((NAIVE, ["--size", "0"]), (CHASE, ["--chases", "0"]),
+                           (CHASE, ["--sizes", "8,,9"]), (CHASE, ["--sizes", ""]),
+                           (CHASE, ["--sizes", ",".join(["8"] * 33)]), (LATENCY, ["-s", "99"]),
+                           (LATENCY, ["--sizes", "8k"]), (MICRO, ["--only", "loop,walk"]),
+                           (MICRO, ["--turns", "x"]), (DECIMAL, ["--numbers", "-1"]),
+                           (DECIMAL, ["extra"])):
+        answer = run(program, *wrong)
+        assert answer.returncode == 2 and answer.stderr.count("\n") == 1, (wrong, answer)
+        assert not answer.stdout, answer
+        assert "  -h, --help " in output_of(program, "--help"), program
+        assert output_of(program, "-h") == output_of(program, "--help")
+
+
+def chase_rows(*options):
+    return list(csv.DictReader(io.StringIO(output_of(CHASE, *options))))
+
+
+COUNTED = ["cpi", "dc_access", "dc_miss", "micro_tlb_miss", "main_tlb_miss", "external_access"]
+
+
+def check_chase():
+    """chase makes as many steps through each list, one line of the cache an item"""
+    rows = chase_rows("--chases", "65536")
+    assert [row["size_kib"] for row in rows] == [str(4096 >> i) for i in range(10)], rows
+    assert list(rows[0]) == ["size_kib", "cache_lines", "iterations", "time_s"] + COUNTED
+    line = int(rows[0]["size_kib"]) * 1024 // int(rows[0]["cache_lines"])
+    for row in rows:
+        assert int(row["cache_lines"]) * line == int(row["size_kib"]) * 1024, row
+        assert int(row["iterations"]) * int(row["cache_lines"]) == 65536, row
+        assert float(row["time_s"]) >= 0 and not any(row[name] for name in COUNTED), row
+    rows = chase_rows("--sizes", "64,16,100", "--chases", "1")
+    assert [row["iterations"] for row in rows] == ["1"] * 3, rows  # never less than a round
+
+
+def check_chase_self():
+    """chase --self counts an access for each step, and a cycle at least for each"""
+    rows = chase_rows("--self", "--chases", "1000000", "--sizes", "256,16")
+    if not rows[0]["dc_access"]:
+        raise tap.Skip("accesses to the data cache cannot be counted here")
+    for row in rows:
+        steps = int(row["iterations"]) * int(row["cache_lines"])
+        assert steps * 0.9 < int(row["dc_access"]) < steps * 1.5, row
+        assert float(row["cpi"]) > 1, row
+    if rows[0]["dc_miss"]:
+        assert int(rows[1]["dc_miss"]) < int(rows[1]["dc_access"]) / 10, rows  # 16 KiB fit
+
+
+def check_latency():
+    """latency takes the samples asked for in every list, and as many for the bias"""
+    rows = list(csv.DictReader(io.StringIO(output_of(
+        LATENCY, "--csv", "--samples", "1000", "--sizes", "8,512"))))
+    for kib in ("0", "8", "512"):
+        mine = [row for row in rows if row["list_kib"] == kib]
+        assert sum(int(row["samples"]) for row in mine) == 1000, mine
+        ticks = [int(row["ticks"]) for row in mine]
+        assert ticks == sorted(set(ticks)), ticks
+    assert len({row["list_kib"] for row in rows}) == 3, rows
+    text = output_of(LATENCY, "--samples", "1000", "--sizes", "8,512")
+    assert "bias " in text and "\n8 KiB: " in text and "\n512 KiB: " in text, text
+    drawn, above = 0, 0
+    for row in text.split("\n512 KiB: ")[1].splitlines()[1:]:
+        words = row.split()
+        if words[0] != "hump":
+            drawn += int(words[1])
+            above += words[0] == "above"
+    assert drawn == 1000 and above <= 1, text
+
+
+def micro_rows(*options):
+    return [line.split() for line in output_of(MICRO, *options).splitlines()]
+
+
+def check_micro():
+    """micro prints what it predicts, in the order asked for"""
+    rows = micro_rows("--only", "load,loop", "--turns", "5000")
+    assert rows[0] == ["run", "figure", "predicted"], rows
+    names = [row[0] for row in rows[1:]]
+    assert names == sorted(names, key=["load", "loop"].index) and set(names) == {"load", "loop"}
+    figures = {tuple(row[:2]): int(row[2]) for row in rows[1:]}
+    assert figures["loop", "branches"] == figures["load", "branches"] == 5000, figures
+    assert figures["load", "l1d_miss"] == 0, figures
+    assert micro_rows("--only", "touch")[1:] == [["touch", "minor_faults", "4096"]]
+
+
+def check_micro_self():
+    """micro --self counts what it predicts"""
+    rows = micro_rows("--only", "loop,load", "--self")
+    counted = [row for row in rows[1:] if row[1] == "instructions" and row[3] != "-"]
+    if not counted:
+        raise tap.Skip("instructions cannot be counted here")
+    for row in counted:
+        assert abs(int(row[3]) - int(row[2])) < 0.02 * int(row[2]), row
+        assert abs(float(row[4]) - 100 * (int(row[3]) / int(row[2]) - 1)) < 0.001, row
+
+
+def decimal_numbers():
+    """The 4096 numbers that decimal makes."""
+    state, numbers = 20130626, []
+
+    def random():
+        nonlocal state
+        state ^= state << 13 & 0xffffffff
+        state ^= state >> 17
+        state ^= state << 5 & 0xffffffff
+        return state
+    for _ in range(4096):
+        number = random() << 32 | random()
+        numbers.append(number >> (random() & 63))
+    numbers[:2] = [0, 2**64 - 1]
+    return numbers
+
+
+def check_decimal():
+    """decimal converts every number by each of its ways"""
+    first_digits = sum(ord(str(number)[0]) for number in decimal_numbers())
+    lines = output_of(DECIMAL, "--numbers", "4096").splitlines()
+    assert lines[-1] == "checksum %d" % (3 * first_digits), (lines[-1], 3 * first_digits)
+    assert [line.split()[0] for line in lines[:-1]] == ["way", "general", "constant", "reduced"]
+
+
+def check_self():
+    """--self changes nothing on standard output but adds columns, and reports on standard error"""
+    counted = run(NAIVE, "--size", "60", "--self")
+    assert counted.stdout == output_of(NAIVE, "--size", "60"), counted
+    assert "multiply" in counted.stderr and counted.returncode == 0, counted
+    counted = run(DECIMAL, "--numbers", "4096", "--self")
+    assert counted.stdout.splitlines()[-1] == output_of(DECIMAL, "--numbers", "4096").splitlines()[-1]
+    for way in ("general", "constant", "reduced"):
+        assert way in counted.stderr, counted
 
 
 tap.main([check_order, check_contiguous, check_lengths, check_usage, check_products,
-          check_known_product])
+          check_known_product, check_new_usage, check_chase, check_chase_self, check_latency,
+          check_micro, check_micro_self, check_decimal, check_self])

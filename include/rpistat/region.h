@@ -1,0 +1,125 @@
+/*
+ * Self-measurement: a program counts its own critical sections, with the events, names and formulas
+ * of rpistat's recordings.
+ *
+ *     rps_region_open(NULL);                  once, at the start; may be left out
+ *     rps_region_begin("multiply");
+ *     ...
+ *     rps_region_end("multiply");
+ *     rps_region_report(stderr);
+ *
+ * Compile and link with `pkg-config --cflags --libs rpistat`. The header needs nothing else, and
+ * may be used from C++.
+ *
+ * Counters are per thread: each thread counts what it does itself between its own begin and end, and
+ * what is read of a region is the sum over all threads, those that have ended included. Counting
+ * never disturbs the program: where nothing can be counted, begin and end do nothing but keep the
+ * time, and the report says why. Nothing is ever printed but by rps_region_report, and no signal,
+ * environment variable or file of the program is touched.
+ *
+ * Only events that the processor can count at the same time are counted: of the event sets, as many
+ * of the first ones as fit together. A count is scaled when other users of the counters (a recording
+ * with rpistat, for instance) kept the events from counting all the time. What an entry costs is
+ * part of what is counted: see rps_region_value for how much that is.
+ *
+ * When the program runs under rpistat, the beginning and end of a region become marks in the
+ * recording. A region that is entered more than ten times a second is marked at its first entry
+ * only, and with its totals at the end.
+ *
+ * All functions may be called from any thread, not from signal handlers. In a child after fork()
+ * counting starts anew at 0.
+ */
+#ifndef RPISTAT_REGION_H
+#define RPISTAT_REGION_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Choose what is counted. `sets` is what `rpistat record --sets` takes: the name of a document of
+ * event sets, or a file; NULL is what rpistat would choose on this machine. The first
+ * rps_region_begin does this with NULL when nobody did before; a later call does nothing. Returns 0,
+ * or a negative value when no event can be counted; rps_region_problem says why, and everything else
+ * may be called all the same.
+ */
+int rps_region_open(const char *sets);
+
+/*
+ * Why nothing, or less than was asked for, is counted, in lines without a final newline; "" when all
+ * is well. Lives until rps_region_close.
+ */
+const char *rps_region_problem(void);
+
+/*
+ * Begin and end a region in this thread. The name is copied at its first use; 79 bytes of it count.
+ * Regions of different names may be nested or overlap; of a region that is begun again before it
+ * ended, only the outermost entry counts. An end without a begin does nothing.
+ */
+void rps_region_begin(const char *name);
+void rps_region_end(const char *name);
+
+/* What was measured, for people: a block a region, in the order of their first entry. */
+void rps_region_report(FILE *out);
+
+/* --- the figures, for programs ----------------------------------------------------------------- */
+
+/* Times of a region, over all its completed entries in all threads. */
+struct rps_region_times {
+    uint64_t entered;    /* completed entries */
+    uint64_t elapsed_ns; /* CLOCK_MONOTONIC */
+    uint64_t enabled_ns; /* time in which the events could count: the threads ran */
+    uint64_t running_ns; /* part of it in which they did count */
+};
+
+/* Number of regions so far, and the name of one of them in the order of their first entry; NULL when
+ * there is no such region. The name lives until rps_region_close. */
+int rps_region_count(void);
+const char *rps_region_name(int region);
+
+/* Returns 0, or a negative value (with *ret untouched) when there is no region of that name. */
+int rps_region_get(const char *name, struct rps_region_times *ret);
+
+/*
+ * A figure of a region: `what` is an event (by name, by what it counts, or by role: "instructions",
+ * "L1-dcache-loads", "l1d_miss"), "clock" (the clock event), "seconds" (elapsed), "cpu_seconds", or
+ * the name of a metric ("cpi"). NaN when the region is not known, or the figure is not.
+ *
+ * The region NULL is an empty one, begun and ended at once, the least of a few entries that were
+ * made for this when counting began: what each entry adds to the counts.
+ */
+double rps_region_value(const char *name, const char *what);
+
+enum rps_region_kind {
+    RPS_REGION_CLOCK,  /* the clock event, always the first item */
+    RPS_REGION_EVENT,
+    RPS_REGION_METRIC,
+};
+
+/* An event or metric of the sets that were opened. All texts live until rps_region_close. */
+struct rps_region_item {
+    enum rps_region_kind kind;
+    const char *name;   /* as rps_region_value takes it */
+    const char *label;  /* as reports show it: "DC misses" */
+    const char *unit;   /* "events", "cycles", "ns", "%", ... */
+    const char *reason; /* why it is not counted; "" when it is */
+};
+
+/* Item `number`, from 0. Returns 0, or a negative value when there are no more. */
+int rps_region_item(int number, struct rps_region_item *ret);
+
+/* How counters are read: "without a system call", "with a system call", or "not at all". */
+const char *rps_region_way(void);
+
+/* Forget all regions and counters; no other thread may be inside a region. Happens by itself, for
+ * the marks' sake, when the program ends. */
+void rps_region_close(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * What a measured program tells the recorder that started it: datagrams to an abstract socket named
+ * after the recorder's child, since nothing in the child's environment may tell of the recorder.
+ *
+ * The recorder binds "\0rpistat-region.PID" before it lets the process PID go on; the program tries
+ * its own number and those of its ancestors. Only datagrams of the recorder's own user count. A
+ * datagram holds one struct, cut behind its last mark. Both ends are on one machine.
+ */
+#ifndef RPISTAT_REGION_WIRE_H
+#define RPISTAT_REGION_WIRE_H
+
+#include <stdint.h>
+
+#define RPS_REGION_WIRE_SOCKET "rpistat-region."
+#define RPS_REGION_WIRE_MAGIC  "rpsreg1"
+#define RPS_REGION_NAME_SIZE   80
+#define RPS_REGION_WIRE_MAX    24
+
+/* A region that is entered more often than this in a second is no longer marked. */
+#define RPS_REGION_MARKED_MAX 10
+
+enum rps_region_wire_kind {
+    RPS_REGION_WIRE_BEGIN,
+    RPS_REGION_WIRE_END,
+    RPS_REGION_WIRE_TOTALS, /* `entered` and `elapsed_ns` hold the region's totals */
+};
+
+struct rps_region_wire_mark {
+    int64_t time_ns; /* CLOCK_MONOTONIC */
+    uint32_t kind;   /* enum rps_region_wire_kind */
+    uint32_t unused; /* 0 */
+};
+
+struct rps_region_wire {
+    char magic[8]; /* RPS_REGION_WIRE_MAGIC */
+    uint32_t mark_count;
+    uint32_t unused; /* 0 */
+    uint64_t entered;
+    uint64_t elapsed_ns;
+    char name[RPS_REGION_NAME_SIZE]; /* terminated */
+    struct rps_region_wire_mark mark[RPS_REGION_WIRE_MAX];
+};
+
+#endif

@@ -1,0 +1,55 @@
+/* The option --cpu: which CPUs of a recording by CPU, and whether they are added up. */
+#include "cpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record_target.h"
+
+static const struct {
+    const char *word;
+    enum rps_cpus_way way;
+} ways[] = {{"each", RPS_CPUS_EACH}, {"sum", RPS_CPUS_SUM}};
+
+int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struct rps_error *err)
+{
+    struct rps_cpus cpus = {.way = RPS_CPUS_CHOSEN};
+    int *list = NULL, rc;
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        size_t length = strlen(ways[i].word);
+
+        if (strncmp(text, ways[i].word, length) != 0 || !strchr(",", text[length]))
+            continue;
+        cpus.way = ways[i].way;
+        text += length + (text[length] == ',');
+        if (text[-1] != ',') { /* no list behind it */
+            *ret = cpus;
+            *ret_list = NULL;
+            return 0;
+        }
+        break;
+    }
+    rc = rps_cpu_list_parse("--cpu", text, &list, &cpus.count, err);
+    if (rc < 0)
+        return cpus.way != RPS_CPUS_CHOSEN || rc != RPS_USAGE
+                   ? rc
+                   : rps_error_set(err, rc,
+                                   "--cpu: '%s' is neither each nor sum nor a list of CPUs as in "
+                                   "0-3,8",
+                                   text);
+    cpus.cpu = list;
+    *ret = cpus;
+    *ret_list = list;
+    return 0;
+}
+
+int rps_cpus_check(const char *text, struct rps_error *err)
+{
+    struct rps_cpus cpus;
+    int *list = NULL;
+    int rc = rps_cpus_parse(text, &cpus, &list, err);
+
+    free(list);
+    return rc;
+}

@@ -1,0 +1,360 @@
+/*
+ * The loops of the microbenchmarks, in assembly, with what one turn of each retires. Where no
+ * assembly was written RPS_LOOPS_EXACT is 0, and the figures of instructions mean nothing.
+ */
+#ifndef RPISTAT_MEASURE_MICRO_LOOPS_H
+#define RPISTAT_MEASURE_MICRO_LOOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Additions in a row in one turn of rps_loop_linear. */
+#define RPS_LINEAR_LENGTH 1000
+
+/* Bytes that rps_loop_load and rps_loop_store walk through, a line of 64 bytes a turn. */
+#define RPS_WALK_BYTES 16384
+
+#define RPS_LOOP_INSTRUCTIONS   4
+#define RPS_LINEAR_INSTRUCTIONS (RPS_LINEAR_LENGTH + 2)
+#define RPS_WALK_INSTRUCTIONS   5
+#define RPS_CHASE_INSTRUCTIONS  3
+#define RPS_RANDOM_BRANCHES     3 /* one of them a matter of chance */
+
+#if defined(__x86_64__)
+
+#define RPS_LOOPS_EXACT         1
+#define RPS_RANDOM_INSTRUCTIONS 15
+
+static inline void rps_loop_plain(uint64_t turns)
+{
+    __asm__ volatile("1: nop\n"
+                     "   nop\n"
+                     "   dec %0\n"
+                     "   jnz 1b\n"
+                     : "+r"(turns)
+                     :
+                     : "cc");
+}
+
+static inline void rps_loop_linear(uint64_t turns)
+{
+    uint64_t sum = 0;
+
+    __asm__ volatile("1: .rept 1000\n"
+                     "   add $1, %1\n"
+                     "   .endr\n"
+                     "   dec %0\n"
+                     "   jnz 1b\n"
+                     : "+r"(turns), "+r"(sum)
+                     :
+                     : "cc");
+}
+
+static inline void rps_loop_load(const void *memory, uint64_t turns)
+{
+    uint64_t place = 0, value;
+
+    __asm__ volatile("1: mov (%3,%1), %2\n"
+                     "   add $64, %1\n"
+                     "   and $0x3fc0, %1\n"
+                     "   dec %0\n"
+                     "   jnz 1b\n"
+                     : "+r"(turns), "+r"(place), "=&r"(value)
+                     : "r"(memory)
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_store(void *memory, uint64_t turns)
+{
+    uint64_t place = 0;
+
+    __asm__ volatile("1: mov %0, (%2,%1)\n"
+                     "   add $64, %1\n"
+                     "   and $0x3fc0, %1\n"
+                     "   dec %0\n"
+                     "   jnz 1b\n"
+                     : "+r"(turns), "+r"(place)
+                     : "r"(memory)
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_chase(const void *first, uint64_t turns)
+{
+    __asm__ volatile("1: mov (%1), %1\n"
+                     "   dec %0\n"
+                     "   jnz 1b\n"
+                     : "+r"(turns), "+r"(first)
+                     :
+                     : "cc", "memory");
+}
+
+/* Marsaglia's xorshift; both ways of the branch retire the same. */
+static inline void rps_loop_random(uint64_t turns)
+{
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15), work;
+
+    __asm__ volatile("1: mov %1, %2\n"
+                     "   shl $13, %2\n"
+                     "   xor %2, %1\n"
+                     "   mov %1, %2\n"
+                     "   shr $7, %2\n"
+                     "   xor %2, %1\n"
+                     "   mov %1, %2\n"
+                     "   shl $17, %2\n"
+                     "   xor %2, %1\n"
+                     "   test $1, %b1\n"
+                     "   jz 2f\n"
+                     "   nop\n"
+                     "   jmp 3f\n"
+                     "2: nop\n"
+                     "   jmp 3f\n"
+                     "3: dec %0\n"
+                     "   jnz 1b\n"
+                     : "+r"(turns), "+r"(random), "=&r"(work)
+                     :
+                     : "cc");
+}
+
+#elif defined(__aarch64__)
+
+#define RPS_LOOPS_EXACT         1
+#define RPS_RANDOM_INSTRUCTIONS 8
+
+static inline void rps_loop_plain(uint64_t turns)
+{
+    __asm__ volatile("1: nop\n"
+                     "   nop\n"
+                     "   subs %0, %0, #1\n"
+                     "   b.ne 1b\n"
+                     : "+r"(turns)
+                     :
+                     : "cc");
+}
+
+static inline void rps_loop_linear(uint64_t turns)
+{
+    uint64_t sum = 0;
+
+    __asm__ volatile("1: .rept 1000\n"
+                     "   add %1, %1, #1\n"
+                     "   .endr\n"
+                     "   subs %0, %0, #1\n"
+                     "   b.ne 1b\n"
+                     : "+r"(turns), "+r"(sum)
+                     :
+                     : "cc");
+}
+
+static inline void rps_loop_load(const void *memory, uint64_t turns)
+{
+    uint64_t place = 0, value;
+
+    __asm__ volatile("1: ldr %2, [%3, %1]\n"
+                     "   add %1, %1, #64\n"
+                     "   and %1, %1, #0x3fc0\n"
+                     "   subs %0, %0, #1\n"
+                     "   b.ne 1b\n"
+                     : "+r"(turns), "+r"(place), "=&r"(value)
+                     : "r"(memory)
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_store(void *memory, uint64_t turns)
+{
+    uint64_t place = 0;
+
+    __asm__ volatile("1: str %0, [%2, %1]\n"
+                     "   add %1, %1, #64\n"
+                     "   and %1, %1, #0x3fc0\n"
+                     "   subs %0, %0, #1\n"
+                     "   b.ne 1b\n"
+                     : "+r"(turns), "+r"(place)
+                     : "r"(memory)
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_chase(const void *first, uint64_t turns)
+{
+    __asm__ volatile("1: ldr %1, [%1]\n"
+                     "   subs %0, %0, #1\n"
+                     "   b.ne 1b\n"
+                     : "+r"(turns), "+r"(first)
+                     :
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_random(uint64_t turns)
+{
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+
+    __asm__ volatile("1: eor %1, %1, %1, lsl #13\n"
+                     "   eor %1, %1, %1, lsr #7\n"
+                     "   eor %1, %1, %1, lsl #17\n"
+                     "   tbz %1, #0, 2f\n"
+                     "   nop\n"
+                     "   b 3f\n"
+                     "2: nop\n"
+                     "   b 3f\n"
+                     "3: subs %0, %0, #1\n"
+                     "   b.ne 1b\n"
+                     : "+r"(turns), "+r"(random)
+                     :
+                     : "cc");
+}
+
+#elif defined(__arm__)
+
+/* Registers of 32 bits: all numbers of turns are below 2^32. */
+#define RPS_LOOPS_EXACT         1
+#define RPS_RANDOM_INSTRUCTIONS 9
+
+static inline void rps_loop_plain(uint64_t turns)
+{
+    uint32_t left = (uint32_t)turns;
+
+    __asm__ volatile("1: nop\n"
+                     "   nop\n"
+                     "   subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+r"(left)
+                     :
+                     : "cc");
+}
+
+static inline void rps_loop_linear(uint64_t turns)
+{
+    uint32_t left = (uint32_t)turns, sum = 0;
+
+    __asm__ volatile("1: .rept 1000\n"
+                     "   add %1, %1, #1\n"
+                     "   .endr\n"
+                     "   subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+r"(left), "+r"(sum)
+                     :
+                     : "cc");
+}
+
+static inline void rps_loop_load(const void *memory, uint64_t turns)
+{
+    uint32_t left = (uint32_t)turns, place = 0, value;
+
+    __asm__ volatile("1: ldr %2, [%3, %1]\n"
+                     "   add %1, %1, #64\n"
+                     "   and %1, %1, #0x3fc0\n"
+                     "   subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+r"(left), "+r"(place), "=&r"(value)
+                     : "r"(memory)
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_store(void *memory, uint64_t turns)
+{
+    uint32_t left = (uint32_t)turns, place = 0;
+
+    __asm__ volatile("1: str %0, [%2, %1]\n"
+                     "   add %1, %1, #64\n"
+                     "   and %1, %1, #0x3fc0\n"
+                     "   subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+r"(left), "+r"(place)
+                     : "r"(memory)
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_chase(const void *first, uint64_t turns)
+{
+    uint32_t left = (uint32_t)turns;
+
+    __asm__ volatile("1: ldr %1, [%1]\n"
+                     "   subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+r"(left), "+r"(first)
+                     :
+                     : "cc", "memory");
+}
+
+static inline void rps_loop_random(uint64_t turns)
+{
+    uint32_t left = (uint32_t)turns, random = UINT32_C(0x9e3779b9);
+
+    __asm__ volatile("1: eor %1, %1, %1, lsl #13\n"
+                     "   eor %1, %1, %1, lsr #17\n"
+                     "   eor %1, %1, %1, lsl #5\n"
+                     "   tst %1, #1\n"
+                     "   beq 2f\n"
+                     "   nop\n"
+                     "   b 3f\n"
+                     "2: nop\n"
+                     "   b 3f\n"
+                     "3: subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+r"(left), "+r"(random)
+                     :
+                     : "cc");
+}
+
+#else
+
+#define RPS_LOOPS_EXACT         0
+#define RPS_RANDOM_INSTRUCTIONS 0
+
+/* Keeps the compiler from unrolling, merging or dropping turns. */
+#define RPS_KEEP(value)         __asm__ volatile("" : "+r"(value) : : "memory")
+
+static inline void rps_loop_plain(uint64_t turns)
+{
+    do
+        RPS_KEEP(turns);
+    while (--turns > 0);
+}
+
+static inline void rps_loop_linear(uint64_t turns)
+{
+    rps_loop_plain(turns);
+}
+
+static inline void rps_loop_load(const void *memory, uint64_t turns)
+{
+    const volatile char *line = memory;
+    size_t place = 0;
+
+    do {
+        RPS_KEEP(turns);
+        (void)line[place];
+        place = (place + 64) % RPS_WALK_BYTES;
+    } while (--turns > 0);
+}
+
+static inline void rps_loop_store(void *memory, uint64_t turns)
+{
+    volatile char *line = memory;
+    size_t place = 0;
+
+    do {
+        RPS_KEEP(turns);
+        line[place] = 1;
+        place = (place + 64) % RPS_WALK_BYTES;
+    } while (--turns > 0);
+}
+
+static inline void rps_loop_chase(const void *first, uint64_t turns)
+{
+    void *const volatile *item = first;
+
+    do {
+        RPS_KEEP(turns);
+        item = *item;
+    } while (--turns > 0);
+}
+
+/* What the compiler makes of the chance may be no branch at all: nothing is predicted. */
+static inline void rps_loop_random(uint64_t turns)
+{
+    rps_loop_plain(turns);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,319 @@
+/*
+ * The counters of one thread.
+ *
+ * This does not go through the PMU seam. The seam switches sets and counts whole trees of threads,
+ * from outside, with inherited counters; self-measurement wants one set, one thread, and no system
+ * call, which the kernel grants only for a thread's own counters that are not inherited. What is
+ * shared is everything before: the backends choose the clock event, try the events and fit the
+ * sets.
+ *
+ * The page that the kernel maps for a counter says on which hardware counter it is at the moment;
+ * it is read under the page's lock, as linux/perf_event.h lays down. Counts are the sum of what the
+ * kernel has saved and what the hardware counter holds since. Enabled and running time are taken
+ * from the leader's page: they are the group's. In virtual machines the page often cannot tell the
+ * time; but as long as its lock does not change the thread has run without a break, and the times
+ * go on as the clock does. When it has changed, one system call sets them right.
+ */
+#include "counters.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "user_read.h"
+#include "rpistat/clock.h"
+
+#define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* config1 of an event of an ARMv8 PMU: it shall be readable without a system call. */
+#define ARMV8_USER_READ 2
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int is_hardware(const struct rps_event *event)
+{
+    return event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE ||
+           event->type == RPS_EVENT_RAW;
+}
+
+static int open_attr(struct perf_event_attr *attr, int group_fd)
+{
+    return (int)syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A descriptor, or -errno. */
+static int open_event(const struct rps_event *event, int group_fd)
+{
+    struct perf_event_attr attr;
+    int fd = -1, number;
+
+    memset(&attr, 0, sizeof(attr));
+    attr.size = sizeof(attr);
+    attr.type = event->type;
+    attr.config = event->config;
+    attr.config1 = event->config1;
+    attr.config2 = event->config2;
+    attr.disabled = group_fd < 0;
+    attr.read_format = READ_TIMES | (group_fd < 0 ? PERF_FORMAT_GROUP : 0);
+    attr.exclude_kernel = attr.exclude_hv = strcmp(event->modifiers, "u") == 0;
+    attr.exclude_user = strcmp(event->modifiers, "k") == 0;
+#if defined(__aarch64__)
+    if (is_hardware(event)) {
+        attr.config1 |= ARMV8_USER_READ;
+        fd = open_attr(&attr, group_fd);
+        attr.config1 = event->config1;
+    }
+#endif
+    if (fd < 0)
+        fd = open_attr(&attr, group_fd);
+    number = errno;
+    if (fd < 0 && (number == EACCES || number == EPERM) && !attr.exclude_kernel &&
+        !attr.exclude_user) {
+        attr.exclude_kernel = attr.exclude_hv = 1;
+        fd = open_attr(&attr, group_fd);
+    }
+    return fd >= 0 ? fd : -number;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Map the kernel's page of a counter; NULL when it cannot be read so. */
+static const volatile void *map_page(const struct rps_event *event, int fd)
+{
+    const volatile struct perf_event_mmap_page *page;
+    void *memory;
+
+    if (!RPS_USER_READ || !is_hardware(event))
+        return NULL;
+    memory = mmap(NULL, page_size(), PROT_READ, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    page = memory;
+    if (page->cap_user_rdpmc)
+        return page;
+    munmap(memory, page_size());
+    return NULL;
+}
+
+/* Open one event as the next counter. Returns 0 or an errno. */
+static int add_counter(struct rps_counters *counters, const struct rps_event *event, int index)
+{
+    struct rps_counter *counter = &counters->counter[index];
+    int leader_fd = index > 0 ? counters->counter[0].fd : -1;
+    int fd = open_event(event, leader_fd);
+
+    counter->position = -1;
+    if (fd < 0 && leader_fd >= 0) {
+        fd = open_event(event, -1);
+        if (fd >= 0)
+            ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    } else if (fd >= 0) {
+        counter->position = counters->members++;
+    }
+    if (fd < 0)
+        return -fd;
+    counter->fd = fd;
+    counter->page = counter->position >= 0 ? map_page(event, fd) : NULL;
+    if (!counter->page)
+        counters->from_user = 0;
+    return 0;
+}
+
+static const volatile struct perf_event_mmap_page *leader_page(const struct rps_counters *counters)
+{
+    return counters->counter[0].page;
+}
+
+static void clear(struct rps_counters *counters)
+{
+    memset(counters, 0, sizeof(*counters));
+    for (int i = 0; i < RPS_COUNTERS_MAX; i++)
+        counters->counter[i].fd = counters->counter[i].position = -1;
+}
+
+int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan, int set,
+                      struct rps_error *err)
+{
+    const struct rps_event_set *chosen = &plan->set[set];
+    int number;
+
+    clear(counters);
+    counters->from_user = RPS_USER_READ;
+    number = add_counter(counters, &plan->clock, 0);
+    if (number != 0) {
+        clear(counters);
+        return rps_error_set(err, RPS_FAILED, "cannot count %s in this thread: %s%s",
+                             plan->clock.spec, strerror(number),
+                             number == EMFILE ? "; raise 'ulimit -n'" : "");
+    }
+    counters->count = 1 + chosen->event_count;
+    for (int s = 0; s < chosen->event_count; s++)
+        if (chosen->event[s].state == RPS_EVENT_MEASURED)
+            add_counter(counters, &chosen->event[s], s + 1);
+    counters->user_time = counters->from_user && leader_page(counters)->cap_user_time;
+    ioctl(counters->counter[0].fd, PERF_EVENT_IOC_ENABLE, 0);
+    return 0;
+}
+
+void rps_counters_close(struct rps_counters *counters, int forked)
+{
+    for (int i = RPS_COUNTERS_MAX - 1; i >= 0; i--) {
+        struct rps_counter *counter = &counters->counter[i];
+
+        if (counters->count == 0 || counter->fd < 0)
+            continue;
+        if (counter->page && !forked)
+            munmap((void *)(uintptr_t)counter->page, page_size());
+        close(counter->fd);
+    }
+    clear(counters);
+}
+
+/* --- reading without a system call -------------------------------------------------------------
+ */
+
+/* The time since the page's times were true. */
+static uint64_t time_since(const volatile struct perf_event_mmap_page *page)
+{
+    uint64_t ticks = rps_user_time();
+    uint64_t mask, whole, rest;
+
+    if (page->cap_user_time_short)
+        ticks = page->time_cycles + ((ticks - page->time_cycles) & page->time_mask);
+    mask = (UINT64_C(1) << page->time_shift) - 1;
+    whole = ticks >> page->time_shift;
+    rest = ticks & mask;
+    return page->time_offset + whole * page->time_mult +
+           ((rest * page->time_mult) >> page->time_shift);
+}
+
+/* What a page says at one moment. */
+struct reading {
+    uint32_t lock;
+    uint64_t value, enabled_ns, running_ns;
+};
+
+/* Read one counter; -1: it is on no hardware counter. Between two equal readings of the lock the
+ * kernel has not changed the page, on this very processor, so that only the compiler has to be kept
+ * from moving reads. */
+static int read_page(const volatile struct perf_event_mmap_page *page, int with_times,
+                     struct reading *ret)
+{
+    do {
+        uint32_t index;
+        unsigned unused;
+
+        ret->lock = page->lock;
+        atomic_signal_fence(memory_order_seq_cst);
+        index = page->index;
+        if (index == 0 || !page->cap_user_rdpmc)
+            return -1;
+        unused = 64 - page->pmc_width;
+        ret->value = (uint64_t)page->offset +
+                     (uint64_t)((int64_t)(rps_user_counter(index - 1) << unused) >> unused);
+        if (with_times) {
+            uint64_t since_ns = time_since(page);
+
+            ret->enabled_ns = page->time_enabled + since_ns;
+            ret->running_ns = page->time_running + since_ns;
+        }
+        atomic_signal_fence(memory_order_seq_cst);
+    } while (page->lock != ret->lock);
+    return 0;
+}
+
+/* The times where the page does not tell them; -1: they are not known any more. */
+static int continue_times(const struct rps_counters *counters, struct reading *leader)
+{
+    uint64_t since_ns = (uint64_t)(rps_clock_monotonic_ns() - counters->sync.time_ns);
+
+    if (!counters->sync.good || counters->sync.lock != leader->lock)
+        return -1;
+    leader->enabled_ns = counters->sync.enabled_ns + since_ns;
+    leader->running_ns = counters->sync.running_ns + since_ns;
+    return 0;
+}
+
+int rps_counters_read_user(struct rps_counters *counters, struct rps_counters_sample *ret)
+{
+    struct reading reading = {0};
+
+    if (!counters->from_user)
+        return -1;
+    ret->valid = 0;
+    for (int i = 0; i < counters->count; i++) {
+        if (counters->counter[i].fd < 0)
+            continue;
+        if (read_page(counters->counter[i].page, i == 0 && counters->user_time, &reading) < 0)
+            return -1;
+        if (i == 0) {
+            if (!counters->user_time && continue_times(counters, &reading) < 0)
+                return -1;
+            ret->enabled_ns = reading.enabled_ns;
+            ret->running_ns = reading.running_ns;
+        }
+        ret->value[i] = reading.value;
+        ret->valid |= UINT32_C(1) << i;
+    }
+    return 0;
+}
+
+/* --- reading with a system call ------------------------------------------------------------------
+ */
+
+/* The times as they were at before_ns, when the kernel began to read; from there they go on as long
+ * as the lock is what it was then. */
+static void synchronise(struct rps_counters *counters, uint32_t lock, int64_t before_ns,
+                        const struct rps_counters_sample *sample)
+{
+    counters->sync.good = sample->running_ns > 0;
+    counters->sync.lock = lock;
+    counters->sync.time_ns = before_ns;
+    counters->sync.enabled_ns = sample->enabled_ns;
+    counters->sync.running_ns = sample->running_ns;
+}
+
+void rps_counters_read_system(struct rps_counters *counters, struct rps_counters_sample *ret)
+{
+    int keep_time = counters->from_user && !counters->user_time;
+    uint32_t lock = keep_time ? leader_page(counters)->lock : 0;
+    int64_t before_ns = keep_time ? rps_clock_monotonic_ns() : 0;
+    uint64_t group[3 + RPS_COUNTERS_MAX], alone[3 + 1]; /* how many, enabled, running, values */
+
+    ret->valid = 0;
+    ret->enabled_ns = ret->running_ns = 0;
+    if (counters->count == 0 || read(counters->counter[0].fd, group, sizeof(group)) <
+                                    (ssize_t)((3 + (size_t)counters->members) * sizeof(group[0])))
+        return;
+    ret->enabled_ns = group[1];
+    ret->running_ns = group[2];
+    if (keep_time)
+        synchronise(counters, lock, before_ns, ret);
+    for (int i = 0; i < counters->count; i++) {
+        const struct rps_counter *counter = &counters->counter[i];
+
+        if (counter->fd < 0)
+            continue;
+        if (counter->position >= 0)
+            ret->value[i] = group[3 + counter->position];
+        else if (read(counter->fd, alone, sizeof(alone)) == (ssize_t)sizeof(alone))
+            ret->value[i] = alone[3];
+        else
+            continue;
+        ret->valid |= UINT32_C(1) << i;
+    }
+}
+
+void rps_counters_read(struct rps_counters *counters, struct rps_counters_sample *ret)
+{
+    if (rps_counters_read_user(counters, ret) < 0)
+        rps_counters_read_system(counters, ret);
+}

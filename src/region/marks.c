@@ -1,0 +1,140 @@
+/*
+ * Marks of regions.
+ *
+ * A region may be entered a million times a second, and a recording can show a few marks a second,
+ * so most are never sent. Whether a region is of the quick kind is known a second late. Therefore
+ * the first entry of a second is told at once, and what follows in that second is held back: sent
+ * when the second is over, dropped for good at the eleventh entry. Marks carry their own time, so
+ * being late does no harm.
+ *
+ * The socket's queue is short (net.unix.max_dgram_qlen, often 10): what is held goes into one
+ * datagram, and what finds the queue full stays held.
+ */
+#include "marks.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+
+/* Ancestors that are tried: no program is nested deeper. */
+#define ANCESTOR_MAX 64
+
+/* How long the last marks may wait for the recorder. */
+#define FINISH_WAIT_US 50000
+
+static pid_t parent_of(pid_t pid, const char *proc)
+{
+    char path[128], line[128];
+    long parent = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%ld/status", proc, (long)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (parent == 0 && fgets(line, sizeof(line), file))
+        if (strncmp(line, "PPid:", 5) == 0)
+            parent = strtol(line + 5, NULL, 10);
+    fclose(file);
+    return (pid_t)parent;
+}
+
+int rps_marks_connect(pid_t pid, const char *proc)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    for (int i = 0; fd >= 0 && pid > 0 && i < ANCESTOR_MAX; i++) {
+        int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%ld",
+                              RPS_REGION_WIRE_SOCKET, (long)pid);
+
+        if (connect(fd, (struct sockaddr *)&address,
+                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
+            return fd;
+        pid = parent_of(pid, proc);
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Returns 0 when it was taken. */
+static int tell(int fd, const char *name, const struct rps_region_wire_mark *mark, int count,
+                uint64_t entered, uint64_t elapsed_ns, int flags)
+{
+    struct rps_region_wire wire = {
+        .magic = RPS_REGION_WIRE_MAGIC,
+        .mark_count = (uint32_t)count,
+        .entered = entered,
+        .elapsed_ns = elapsed_ns,
+    };
+    size_t size = offsetof(struct rps_region_wire, mark) + (size_t)count * sizeof(wire.mark[0]);
+
+    snprintf(wire.name, sizeof(wire.name), "%s", name);
+    memcpy(wire.mark, mark, (size_t)count * sizeof(*mark));
+    return send(fd, &wire, size, flags | MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
+}
+
+static void tell_held(struct rps_marks *marks, int fd, const char *name, int flags)
+{
+    if (marks->held > 0 && tell(fd, name, marks->mark, marks->held, 0, 0, flags) == 0)
+        marks->held = 0;
+}
+
+void rps_marks_flush(struct rps_marks *marks, int fd, const char *name, int64_t now_ns)
+{
+    if (marks->held > 0 && now_ns - marks->second_ns >= RPS_NS_PER_S)
+        tell_held(marks, fd, name, MSG_DONTWAIT);
+}
+
+static void mute(struct rps_marks *marks)
+{
+    marks->muted = 1;
+    marks->held = 0;
+}
+
+void rps_marks_add(struct rps_marks *marks, int fd, const char *name,
+                   enum rps_region_wire_kind kind, int64_t time_ns)
+{
+    struct rps_region_wire_mark mark = {.time_ns = time_ns, .kind = kind};
+
+    if (marks->muted)
+        return;
+    if (kind == RPS_REGION_WIRE_BEGIN) {
+        if (marks->entries == 0 || time_ns - marks->second_ns >= RPS_NS_PER_S) {
+            tell_held(marks, fd, name, MSG_DONTWAIT);
+            marks->second_ns = time_ns;
+            marks->entries = 0;
+        }
+        if (++marks->entries > RPS_REGION_MARKED_MAX) {
+            mute(marks);
+            return;
+        }
+    }
+    if (marks->entries == 1 && marks->held == 0 &&
+        tell(fd, name, &mark, 1, 0, 0, MSG_DONTWAIT) == 0)
+        return;
+    if (marks->held == RPS_REGION_WIRE_MAX)
+        mute(marks);
+    else
+        marks->mark[marks->held++] = mark;
+}
+
+void rps_marks_finish(struct rps_marks *marks, int fd, const char *name, int64_t now_ns,
+                      uint64_t entered, uint64_t elapsed_ns)
+{
+    struct rps_region_wire_mark mark = {.time_ns = now_ns, .kind = RPS_REGION_WIRE_TOTALS};
+    struct timeval wait = {.tv_usec = FINISH_WAIT_US};
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+    tell_held(marks, fd, name, 0);
+    if (marks->muted)
+        tell(fd, name, &mark, 1, entered, elapsed_ns, 0);
+}

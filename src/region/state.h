@@ -1,0 +1,44 @@
+/* What the library knows of this process: what is counted, the regions, their sums. */
+#ifndef RPISTAT_REGION_STATE_H
+#define RPISTAT_REGION_STATE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "choose.h"
+#include "counters.h"
+#include "marks.h"
+
+/* The completed entries of a region. */
+struct rps_sums {
+    uint64_t entered, elapsed_ns, enabled_ns, running_ns;
+    uint64_t value[RPS_COUNTERS_MAX];
+    uint32_t lost; /* bit i: value[i] could not always be read */
+};
+
+struct rps_region {
+    struct rps_region *next;
+    char name[RPS_REGION_NAME_SIZE];
+    struct rps_sums ended; /* of threads that are no more */
+    atomic_int marking;    /* 1: entries are told to the recorder */
+    struct rps_marks marks;
+};
+
+struct rps_region_state {
+    int opened;
+    int counting;  /* some thread has counters */
+    int from_user; /* ... that are read without a system call */
+    struct rps_choice choice;
+    struct rps_sums empty; /* one entry of an empty region */
+    struct rps_region *first;
+};
+
+/* The state, locked against other threads and opened (with the default sets) when nobody did. */
+struct rps_region_state *rps_region_state_lock(void);
+void rps_region_state_unlock(void);
+
+/* In a locked state. A region, or NULL; and its sums over all threads. */
+struct rps_region *rps_region_state_find(const struct rps_region_state *state, const char *name);
+void rps_region_state_sum(const struct rps_region *region, struct rps_sums *ret);
+
+#endif

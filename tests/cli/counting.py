@@ -1,0 +1,210 @@
+"""Real recordings against what the workload itself knows: CPU time, page faults, when it slept.
+
+usage: counting.py RPISTAT WORKLOAD
+
+Nothing here compares with a clock of the test's own: lengths and times are those of the store and
+of the workload.
+"""
+import os
+import sqlite3
+import sys
+
+import program
+from program import Folder, expect, tap
+
+WORKLOAD = os.path.abspath(sys.argv[2])
+PERIOD_NS = 10000000
+PERIOD = ["--period", "10ms"]
+SOFTWARE = ["--pmu", "software", "--sets", "software"]
+
+# Two sets that take turns on every machine, each with the CPU time of its own turns.
+TURNS = """\
+[plan]
+name = turns
+[event time_a]
+event = task-clock
+unit = ns
+[event time_b]
+event = task-clock
+unit = ns
+[event faults]
+event = minor-faults
+[set a]
+events = time_a, faults
+[set b]
+events = time_b
+"""
+
+
+TICK_NS = 1000000000 // os.sysconf("SC_CLK_TCK")
+
+
+def stolen_ns():
+    """Time that the CPUs spent on interrupts or another virtual machine's work, so far: schedstat
+    leaves it out where the kernel can tell, and perf's task clock does not."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = file.readline().split()
+    return sum(map(int, fields[6:9])) * TICK_NS
+
+
+class Run:
+    """One recording of the workload: its own numbers in `said`, the store's by SQL."""
+
+    def __init__(self, folder, options, *task):
+        program.counting()  # or skip
+        before = stolen_ns()
+        answer = expect(folder.call("record", *PERIOD, *options, "--", WORKLOAD, *task), 0)
+        self.stolen_ns = stolen_ns() - before
+        if stolen_ns() > 0:  # it is told in whole ticks
+            self.stolen_ns += TICK_NS * os.cpu_count()
+        assert not answer.stderr, answer.stderr
+        self.said = {name: int(number) for name, number in
+                     (line.split() for line in answer.stdout.splitlines())}
+        self.store = sqlite3.connect(folder / "rpistat.data")
+        self.info = self.rows("SELECT pmu, set_count, elapsed_ns, start_monotonic_ns, period_ns "
+                              "FROM run WHERE run_id = :run")[0]
+
+    def rows(self, sql):
+        newest = self.store.execute("SELECT max(run_id) FROM run").fetchone()[0]
+        return self.store.execute(sql, {"run": newest}).fetchall()
+
+    def sum(self, column):
+        return self.rows("SELECT sum(%s) FROM period WHERE run_id = :run" % column)[0][0]
+
+    def count(self, *names):
+        """Sum of the raw counts of the events of these names; None where there are none."""
+        marks = ", ".join("'%s'" % name for name in names)
+        return self.rows("SELECT sum(count) FROM sample WHERE run_id = :run AND event IN (%s)"
+                         % marks)[0][0]
+
+    def whole(self):
+        """Periods are numbered, follow each other, come once, and add up to the elapsed time; sets
+        take turns; the cycle timestamp is the sum of the cycles."""
+        rows = self.rows("SELECT period, set_no, start_ns, length_ns, cycle, cycles, running_ns, "
+                         "enabled_ns FROM period WHERE run_id = :run ORDER BY period")
+        sets, elapsed, time, total = self.info[1], self.info[2], 0, 0
+        assert len(rows) >= 3, rows
+        for number, row in enumerate(rows):
+            period, set_no, start, length, cycle, cycles, running, enabled = row
+            total += cycles
+            assert (period, set_no, start, cycle) == (number, number % sets, time, total), row
+            # a thread that starts just when sets change may keep the old one on for a turn
+            assert length > 0 and (0 <= running <= enabled or sets > 1), row
+            time += length
+        assert time == elapsed, (time, elapsed)
+        assert self.sum("running_ns") <= 1.02 * self.sum("enabled_ns"), rows
+        # deadlines lie on the grid, wider where a mark says so; the workload's end lies anywhere
+        late = self.sum("missed")
+        if not self.rows("SELECT * FROM mark WHERE run_id = :run AND text LIKE '%stretched%'"):
+            assert abs(len(rows) + late - elapsed / PERIOD_NS) <= 2, (len(rows), late, elapsed)
+        order = self.rows("SELECT period FROM period WHERE run_id = :run ORDER BY cycle, period")
+        assert [row[0] for row in order] == list(range(len(rows))), "another order by cycle"
+        assert not self.rows("SELECT * FROM gap WHERE run_id = :run")
+        return rows
+
+
+def near(what, value, low, high, percent, slack=0):
+    low, high = low * (1 - percent / 100) - slack, high * (1 + percent / 100) + slack
+    assert value is not None and low <= value <= high, \
+        "%s: %s, expected %.0f to %.0f" % (what, value, low, high)
+
+
+def cpu_time(run):
+    """Its CPU time is the workload's own schedstat within 3 %."""
+    low = run.said["cpu_ns"]
+    high = run.said.get("cpu_whole_ns", low)
+    near("time enabled", run.sum("enabled_ns"), low, high, 3, run.stolen_ns)
+    if run.info[0] == "software":
+        near("task clock", run.count("task_clock"), low, high, 3, run.stolen_ns)
+
+
+def check_cpu_time(options, task):
+    with Folder() as folder:
+        run = Run(folder, options, *task)
+        run.whole()
+        cpu_time(run)
+
+
+def test_children():
+    """1,000 short children are counted whole: CPU time within 3 %, faults within 0.2 %"""
+    with Folder() as folder:
+        run = Run(folder, SOFTWARE, "children", "1000", "1000")
+        run.whole()
+        cpu_time(run)
+        # each child has some forty faults of its own: two lost children would be seen
+        faults = run.said["faults"]
+        assert faults > 10000, faults
+        near("minor faults", run.count("minor_faults"), faults, faults, 0.2)
+
+
+def test_children_default():
+    """1,000 short children with what this machine counts by default"""
+    check_cpu_time([], ["children", "1000", "1000"])
+
+
+def test_faults():
+    """page faults of a program that touches 30,000 pages are 30,000 within 1 %"""
+    with Folder() as folder:
+        run = Run(folder, SOFTWARE, "touch", "30000")
+        run.whole()
+        near("the workload's own count", run.said["faults"], 30000, 30000, 0.1)
+        near("minor faults", run.count("minor_faults"), 30000, 30000, 1)
+
+
+def zeros(options):
+    """While the workload sleeps nothing is counted: 0, not NULL, and the cycle timestamp stands."""
+    with Folder() as folder:
+        run = Run(folder, options, "sleep", "400")
+        run.whole()
+        start = run.info[3]
+        inside = "run_id = :run AND start_ns >= %d AND start_ns + length_ns <= %d" % (
+            run.said["from_ns"] - start, run.said["to_ns"] - start)
+        rows = run.rows("SELECT cycle, cycles, enabled_ns, running_ns, set_no, c0, c1, c2, c3, c4, "
+                        "c5, c6, c7 FROM period WHERE %s ORDER BY period" % inside)
+        # it may have been kept from falling asleep for a while; from then on it slept
+        asleep = next((i for i, row in enumerate(rows) if row[2] == 0), len(rows))
+        assert len(rows) - asleep >= 5, rows
+        measured = {set_no: [bool(mark) for mark in marks] for set_no, *marks in run.rows(
+            "SELECT set_no, %s FROM event WHERE run_id = :run AND set_no >= 0 GROUP BY set_no"
+            % ", ".join("total(slot = %d AND state = 'measured')" % slot for slot in range(8)))}
+        for row in rows[asleep:]:
+            expected = [0 if mark else None for mark in measured[row[4]]]
+            assert row[1:4] == (0, 0, 0), row
+            assert list(row[5:]) == expected, (row, expected)
+            assert row[0] == rows[asleep][0], "the cycle timestamp went on: %s" % (row,)
+        wrong = run.rows("SELECT * FROM sample WHERE run_id = :run AND period IN (SELECT period "
+                         "FROM period WHERE enabled_ns = 0 AND %s) AND scaled IS NOT 0.0" % inside)
+        assert not wrong, "estimates of a sleeping workload that are not 0: %s" % wrong
+
+
+def test_rotation():
+    """64 threads while two event sets take turns: the turns add up to the whole"""
+    with Folder() as folder:
+        folder.write("turns.ini", TURNS)
+        run = Run(folder, ["--pmu", "software", "--no-merge", "--sets", folder / "turns.ini"],
+                  "threads", "64", "30000")
+        rows = run.whole()
+        assert run.info[1] == 2 and {row[1] for row in rows} == {0, 1}, run.info
+        cpu = run.said["cpu_ns"]
+        cpu_time_of_turns = run.count("time_a", "time_b")
+        near("time enabled", run.sum("enabled_ns"), cpu, cpu, 3, run.stolen_ns)
+        # what runs while the sets change belongs to neither
+        switching = 2 * run.sum("switch_ns")
+        near("task clock of both sets", cpu_time_of_turns, cpu, cpu, 3, run.stolen_ns + switching)
+        assert run.count("time_a") > 0 and run.count("time_b") > 0
+        assert not run.rows("SELECT * FROM period WHERE run_id = :run AND running_ns > 0 AND c0 IS "
+                            "NULL"), "NULL though it was counted"
+
+
+CPU_TIME = [("a single thread", ["threads", "1", "300000"]),
+            ("64 threads", ["threads", "64", "30000"])]
+
+tap.main(
+    [("CPU time of %s is its schedstat within 3 %%: %s" % (what, how), check_cpu_time, options,
+      task)
+     for what, task in CPU_TIME for how, options in [("software", SOFTWARE), ("default", [])]] +
+    [test_children, test_children_default, test_faults,
+     ("a workload that sleeps gives true zeros: software", zeros, SOFTWARE),
+     ("a workload that sleeps gives true zeros: default", zeros, []),
+     ("a workload that sleeps gives true zeros: sets in rotation", zeros, ["--no-merge"]),
+     test_rotation])

@@ -1,0 +1,157 @@
+"""A disk that is full, or fills while a recording goes on: a small one in a mount namespace.
+
+usage: full_disk.py RPISTAT
+"""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import program
+from program import RPISTAT, Folder, counting, environment, expect, tap
+
+INSIDE = "--inside"  # argv[2]: this program again, in the namespace, on the folder argv[4]
+RECORD = ["record", "--pmu", "software", "--period", "10ms", "-o", "disk/rpistat.data"]
+
+
+def in_namespace(case):
+    """Run a function of this file with a file system of 8 MiB in `disk` of a folder."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        raise tap.Skip("a private file system needs root and unshare")
+    counting()
+    with Folder() as folder:
+        os.mkdir(folder / "disk")
+        mount = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=8m none disk && exec \"$@\"",
+                 "sh"]
+        if subprocess.run([*mount, "true"], cwd=folder.path, capture_output=True,
+                          check=False).returncode != 0:
+            raise tap.Skip("no small file system can be mounted here")
+        answer = subprocess.run([*mount, sys.executable, os.path.abspath(__file__), RPISTAT, INSIDE,
+                                 case.__name__, folder.path], cwd=folder.path, check=False,
+                                capture_output=True, text=True, timeout=program.TIMEOUT)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def wait_until(what, condition):
+    """There is no event to wait for: look again until it is so, or the whole test is too late."""
+    end = time.monotonic() + program.TIMEOUT / 2
+    while not condition():
+        assert time.monotonic() < end, "never: " + what
+        time.sleep(0.01)
+
+
+class Recording:
+    """A recording whose workload waits for its standard input to end."""
+
+    def __init__(self, options=()):
+        self.errors = open("errors", "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [RPISTAT, *RECORD, *options, "cat"], stdin=subprocess.PIPE, stderr=self.errors,
+            env=environment(), text=True)
+
+    def said(self):
+        with open("errors", encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def periods(self):
+        try:
+            return query("SELECT count(*) FROM period")[0][0]
+        except sqlite3.Error:
+            return 0
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(program.TIMEOUT)
+
+
+def query(statement):
+    store = sqlite3.connect("file:disk/rpistat.data?mode=ro", uri=True, timeout=10)
+    try:
+        return store.execute(statement).fetchall()
+    finally:
+        store.close()
+
+
+def fill():
+    with open("disk/fill", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+
+
+def contiguous():
+    rows = query("SELECT period, start_ns, length_ns FROM period ORDER BY period")
+    end = 0
+    for number, (period, start, length) in enumerate(rows):
+        assert (period, start) == (number, end), (number, period, start, end)
+        end = start + length
+    assert query("PRAGMA integrity_check") == [("ok",)]
+    return len(rows), end
+
+
+def freed_again():
+    recording = Recording()
+    wait_until("some periods are in the store", lambda: recording.periods() >= 10)
+    fill()
+    wait_until("the full disk is said", recording.said)
+    before = recording.periods()
+    assert recording.process.poll() is None, "the recording ended"
+    os.unlink("disk/fill")
+    wait_until("the end of it is said", lambda: len(recording.said()) >= 2)
+    wait_until("more periods are in the store", lambda: recording.periods() >= before + 10)
+    assert recording.end() == 0, recording.said()
+    count, end = contiguous()
+    assert query("SELECT state, elapsed_ns, (SELECT count(*) FROM gap) FROM run") == [
+        ("complete", end, 0)], "%d periods, %d ns" % (count, end)
+    said = recording.said()
+    assert len(said) == 2 and all("disk/rpistat.data" in line for line in said), said
+    assert "full" in said[0] or "space" in said[0], said
+    report = subprocess.run([RPISTAT, "report", "-i", "disk/rpistat.data"], check=False, text=True,
+                            capture_output=True, env=environment())
+    assert report.returncode == 0 and str(count) in report.stdout.replace(",", ""), report
+
+
+def full_to_the_end():
+    recording = Recording()
+    wait_until("some periods are in the store", lambda: recording.periods() >= 10)
+    fill()
+    wait_until("the full disk is said", recording.said)
+    assert recording.end() == 1, recording.said()
+    said = recording.said()
+    assert "disk/rpistat.data" in said[-1], said
+    os.unlink("disk/fill")
+    count, _ = contiguous()
+    assert count >= 10
+    # as the next recording finds it
+    again = subprocess.run([RPISTAT, *RECORD, "true"], check=False, text=True, capture_output=True,
+                           env=environment(), stdin=subprocess.DEVNULL)
+    assert again.returncode == 0 and not again.stderr, again
+    assert query("SELECT state FROM run ORDER BY run_id") == [("interrupted",), ("complete",)]
+
+
+def full_at_the_start():
+    fill()
+    answer = subprocess.run([RPISTAT, *RECORD, "touch", "started"], check=False, text=True,
+                            capture_output=True, env=environment(), stdin=subprocess.DEVNULL)
+    program.refused(answer, 1, "disk/rpistat.data")
+    assert not os.path.exists("started") and os.listdir("disk") == ["fill"], os.listdir("disk")
+    os.unlink("disk/fill")
+    expect(subprocess.run([RPISTAT, *RECORD, "touch", "started"], check=False, text=True,
+                          capture_output=True, env=environment(), stdin=subprocess.DEVNULL), 0)
+    assert os.path.exists("started")
+
+
+CASES = [("full at the start: said, nothing started, nothing left behind", full_at_the_start),
+         ("fills and is freed again: nothing is lost, said once and once that it is over",
+          freed_again),
+         ("full to the end: status 1, what was committed can be read, the next run works",
+          full_to_the_end)]
+
+if sys.argv[2:3] == [INSIDE]:
+    globals()[sys.argv[3]]()
+else:
+    tap.main([(name, in_namespace, case) for name, case in CASES])

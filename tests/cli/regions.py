@@ -1,0 +1,128 @@
+"""A workload that measures its own regions: they are marks in its recording, and nothing else changes.
+
+usage: regions.py RPISTAT REGIONS
+"""
+import os
+import re
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+
+import program
+from program import Folder, expect, tap
+
+REGIONS = os.path.abspath(sys.argv[2])
+
+# Waits until the recorder's socket is there, as the workload's children would find it, and sends.
+SEND = """\
+import os, socket, sys
+link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+link.connect("\\0rpistat-region.%d" % os.getpid())
+for text in sys.argv[1:]:
+    link.send(bytes.fromhex(text))
+"""
+
+
+def marks(folder):
+    connection = sqlite3.connect(folder / "rpistat.data")
+    return connection.execute("SELECT time_ns, text FROM mark ORDER BY time_ns").fetchall()
+
+
+def texts(folder):
+    return [text for _, text in marks(folder)]
+
+
+def test_marks():
+    """begin and end of each entry are marked, in order, those of a quick region only once"""
+    with Folder() as folder:
+        expect(folder.call(*program.counting(), "--", REGIONS), 0)
+        found = texts(folder)
+        assert found.count("region slow begin") == 2 and found.count("region slow end") == 2, found
+        assert found.count("region quick begin") == 1 and found.count("region quick end") == 1, found
+        assert found.index("region slow begin") < found.index("region quick begin"), found
+        assert found.index("region quick end") < found.index("region slow end"), found
+        total = [text for text in found if re.match(r"region quick: 1000 entries, \d+\.\d+ s$", text)]
+        assert len(total) == 1, found
+        elapsed = sqlite3.connect(folder / "rpistat.data").execute(
+            "SELECT elapsed_ns FROM run").fetchone()[0]
+        assert all(0 <= when <= elapsed for when, _ in marks(folder)), (marks(folder), elapsed)
+
+
+def test_children():
+    """regions of the workload's children are marked too"""
+    with Folder() as folder:
+        expect(folder.call(*program.counting(), "--", REGIONS), 0)
+        found = texts(folder)
+        assert "region in a child begin" in found and "region in a child end" in found, found
+
+
+def test_environment():
+    """the workload's environment does not tell of the recorder"""
+    with Folder() as folder:
+        answer = expect(folder.call(*program.counting(), "--", "env", env={"A": "b", "PATH": "/bin"}), 0)
+        assert sorted(answer.stdout.split()) == ["A=b", "PATH=/bin"], answer.stdout
+
+
+def wire(name, *stamps, magic=b"rpsreg1\0", count=None):
+    """A datagram as the library sends it, in hexadecimal."""
+    data = magic + struct.pack("=IIQQ80s", len(stamps) if count is None else count, 0, 0, 0, name)
+    for stamp, kind in stamps:
+        data += struct.pack("=qII", stamp, kind, 0)
+    return data.hex()
+
+
+def test_nonsense():
+    """what is no datagram of the library's, or lies outside the run, is passed over"""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    with Folder() as folder:
+        folder.write("send.py", SEND)
+        expect(folder.call(*program.counting(), "--", sys.executable, "send.py", "00",
+                           wire(b"old", (now - 10**9, 0)), wire(b"late", (now + 10**13, 0)),
+                           wire(b"magic", (now + 10**6, 0), magic=b"rpsreg0\0"),
+                           wire(b"many", (now + 10**6, 0), count=2),
+                           wire(b"n" * 80, (now + 10**6, 0)), wire(b"", (now + 10**6, 0)),
+                           "ff" * 4096), 0)
+        assert texts(folder) == [], texts(folder)
+
+
+def test_other_user():
+    """another user's datagrams do not count"""
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can become another user")
+    with Folder() as folder:
+        answer = subprocess.Popen([program.RPISTAT, *program.counting(), "--", "sh", "-c",
+                                   "echo $$; read line"], cwd=folder.path, text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        pid = int(answer.stdout.readline())
+        for user, name in ((65534, b"foreign"), (0, b"own")):
+            send = "import os, socket, sys, time\n" \
+                   "os.setuid(%d)\n" \
+                   "link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n" \
+                   "link.connect('\\0rpistat-region.%d')\n" \
+                   "link.send(bytes.fromhex(sys.argv[1]))\n" % (user, pid)
+            now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+            subprocess.run([sys.executable, "-c", send, wire(name, (now, 0))], check=True)
+        answer.communicate("go\n", timeout=program.TIMEOUT)
+        assert answer.returncode == 0
+        assert texts(folder) == ["region own begin"], texts(folder)
+
+
+def test_flood():
+    """a workload that sends without an end is cut off, and the recording says so"""
+    stamp = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    with Folder() as folder:
+        folder.write("flood.py", SEND.replace(
+            "for text in sys.argv[1:]:", "import time\nfrom struct import pack\nfor i in range(100):").replace(
+            "bytes.fromhex(text)", "b'rpsreg1\\0' + pack('=IIQQ80s', 24, 0, 0, 0, b'f') + "
+            "24 * pack('=qII', time.clock_gettime_ns(time.CLOCK_MONOTONIC), 0, 0)"))
+        expect(folder.call(*program.counting(), "--", sys.executable, "flood.py"), 0)
+        found = texts(folder)
+        assert stamp and found.count("region f begin") >= 200, len(found)
+        dropped = [text for text in found if "were dropped" in text]
+        assert len(dropped) == 1, found[-3:]
+        assert int(dropped[0].split()[0]) + found.count("region f begin") == 2400, dropped
+
+
+tap.main([test_marks, test_children, test_environment, test_nonsense, test_other_user, test_flood])

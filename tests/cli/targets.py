@@ -1,0 +1,576 @@
+"""What a recording counts, and when: running processes, CPUs, a control group; delay and --control.
+
+usage: targets.py RPISTAT THREADS          THREADS is the program of threads.c
+"""
+import os
+import resource
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import program
+from program import RPISTAT, Folder, counting, environment, expect, refused, tap
+
+THREADS = os.path.abspath(sys.argv[2])
+MS = 1000000
+
+
+def cpu_ns(pid):
+    """CPU time of a process and all the threads it ever had: what schedstat adds up, exactly."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
+
+
+class Workload:
+    """threads.c with these arguments; `with Workload("stay", "2") as workload`."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
+    def __enter__(self):
+        self.process = subprocess.Popen([THREADS, *self.arguments], stdout=subprocess.PIPE,
+                                        stdin=subprocess.DEVNULL)
+        assert self.process.stdout.readline() == b"ready\n"
+        self.pid = self.process.pid
+        return self
+
+    def __exit__(self, *unused):
+        self.end()
+        self.process.stdout.close()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Recording:
+    """rpistat record with these options and a control pipe, which the test answers for."""
+
+    def __init__(self, folder, *arguments, options=("--delay", "off"), **more):
+        self.folder, self.path = folder, folder / "ctl"
+        for path in (self.path, self.path + ".ack"):
+            os.mkfifo(path)
+        self.command = os.open(self.path, os.O_RDWR)
+        self.answers = os.fdopen(os.open(self.path + ".ack", os.O_RDWR), "rb", buffering=0)
+        self.process = subprocess.Popen(
+            [RPISTAT, *counting(), "--control", "fifo:" + self.path, *options, *arguments],
+            cwd=folder.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=environment(), **more)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+        os.close(self.command)
+        self.answers.close()
+
+    def write(self, data):
+        os.write(self.command, data)
+
+    def answer(self):
+        line = b""
+        while not line.endswith(b"\n"):
+            ready = select.select([self.answers], [], [], 0.2)[0]
+            if ready:
+                line += self.answers.read(1)
+            elif self.process.poll() is not None:
+                raise AssertionError("rpistat ended: " + self.process.stderr.read())
+        return line.decode().rstrip("\n")
+
+    def ask(self, command, answer="ack"):
+        self.write(command.encode() + b"\n")
+        found = self.answer()
+        assert found == answer or (answer == "error" and found.startswith("error: ")), found
+
+    def end(self, status=0):
+        output, errors = self.process.communicate(timeout=program.TIMEOUT)
+        assert self.process.returncode == status, (self.process.returncode, errors)
+        assert not output and not errors, (output, errors)
+        return Store(self.folder / "rpistat.data")
+
+    def count_between(self, pids, wait):
+        """Count while wait() runs; returns the least and the most that the processes computed."""
+        self.ask("mark attached")
+        before = sum(map(cpu_ns, pids))
+        self.ask("enable")
+        inside = sum(map(cpu_ns, pids))
+        wait()
+        end_inside = sum(map(cpu_ns, pids))
+        self.ask("disable")
+        after = sum(map(cpu_ns, pids))
+        self.ask("stop")
+        return end_inside - inside, after - before
+
+
+class Store:
+    """The newest run of a store, as plain SQL."""
+
+    def __init__(self, path):
+        store = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+        self.query = lambda sql: store.execute(sql).fetchall()
+        run = self.query("SELECT run_id, state, elapsed_ns, end_reason, target FROM run "
+                         "ORDER BY run_id DESC")[0]
+        self.run, self.state, self.elapsed_ns, self.end_reason, self.target = run
+        self.periods = self.query("SELECT cpu, start_ns, length_ns FROM period WHERE run_id = %d "
+                                  "ORDER BY cpu, period" % self.run)
+        self.gaps = self.query("SELECT start_ns, length_ns, reason FROM gap WHERE run_id = %d "
+                               "ORDER BY start_ns" % self.run)
+        self.marks = self.query("SELECT time_ns, text FROM mark WHERE run_id = %d "
+                                "ORDER BY time_ns" % self.run)
+        assert self.state == "complete", self.state
+
+    def task_clock(self):
+        """CPU time that was counted, ns."""
+        set_no, slot = self.query("SELECT set_no, slot FROM event WHERE spec = 'task-clock' AND "
+                                  "set_no >= 0 AND run_id = %d" % self.run)[0]
+        return self.query("SELECT sum(c%d) FROM period WHERE run_id = %d AND set_no = %d"
+                          % (slot, self.run, set_no))[0][0]
+
+    def track(self, cpu):
+        return [(start, length) for number, start, length in self.periods if number == cpu]
+
+    def cpus(self):
+        return sorted({row[0] for row in self.periods})
+
+    def check_covered(self):
+        """Periods and gaps together cover the run, without a hole and without an overlap."""
+        for cpu in self.cpus():
+            at = 0
+            for start, length in sorted(self.track(cpu) + [gap[:2] for gap in self.gaps]):
+                assert start == at, (cpu, start, at)
+                at = start + length
+            assert at == self.elapsed_ns, (cpu, at, self.elapsed_ns)
+
+
+def counted(store, least, most, tolerance=0.03):
+    found = store.task_clock()
+    assert least * (1 - tolerance) <= found <= most * (1 + tolerance), \
+        "counted %.3f s of %.3f to %.3f s" % (found / 1e9, least / 1e9, most / 1e9)
+
+
+def computing(pids, ns):
+    """A function that returns when the processes have computed so long."""
+    end = sum(map(cpu_ns, pids)) + ns
+
+    def wait():
+        while sum(map(cpu_ns, pids)) < end:
+            time.sleep(0.01)
+    return wait
+
+
+def count_process(*arguments):
+    with Folder() as folder, Workload(*arguments) as workload:
+        with Recording(folder, "-p", str(workload.pid)) as recording:
+            times = recording.count_between([workload.pid], computing([workload.pid], 700 * MS))
+            counted(recording.end(), *times)
+
+
+# --- processes --------------------------------------------------------------------------------
+
+
+def test_attach():
+    """-p counts all threads of a running process"""
+    count_process("stay", "3")
+
+
+def test_coming_and_going():
+    """-p counts threads that come and go, within 3 %"""
+    with Folder() as folder, Workload("churn", "4", "5000") as workload:
+        with Recording(folder, "-p", str(workload.pid)) as recording:
+            times = recording.count_between([workload.pid], computing([workload.pid], 2000 * MS))
+            counted(recording.end(), *times)
+
+
+def test_chain():
+    """-p counts a process whose threads follow one another, none twice and none not at all"""
+    count_process("chain", "5000")
+
+
+def test_several():
+    """-p A,B and -p A -p B count both, and a process named twice once"""
+    with Workload("stay", "1") as one, Workload("stay", "1") as two:
+        pids = [one.pid, two.pid]
+        for options in [["-p", "%d,%d" % (*pids,)], ["-p", str(pids[0]), "-p", str(pids[1])],
+                        ["-p", "%d,%d,%d" % (pids[0], pids[1], pids[0])]]:
+            with Folder() as folder, Recording(folder, *options) as recording:
+                store = recording.count_between(pids, computing(pids, 300 * MS))
+                counted(recording.end(), *store)
+
+
+def test_attach_end():
+    """-p ends with the last of the processes, with exit status 0; its own end is no error"""
+    with Folder() as folder, Workload("stay", "1") as one, Workload("stay", "0") as two:
+        with Recording(folder, "-p", "%d,%d" % (one.pid, two.pid), options=[]) as recording:
+            recording.ask("mark started")
+            one.end()
+            recording.ask("mark one has ended")
+            two.end()
+            store = recording.end()
+            assert [text for _, text in store.marks] == ["started", "one has ended"], store.marks
+            assert str(one.pid) in store.target, store.target
+            store.check_covered()
+
+
+def test_attach_ending():
+    """a process that ends while it is attached to is recorded to its end, or said to be gone"""
+    record = counting()
+    for number in range(10):
+        with Folder() as folder:
+            process = subprocess.Popen(["sleep", "0.00%d" % number])
+            timer = threading.Thread(target=process.wait)
+            timer.start()  # so that it does not stay as a zombie
+            answer = folder.call(*record, "-p", str(process.pid))
+            timer.join()
+            assert answer.returncode in (0, 1), answer
+            if answer.returncode == 1:
+                refused(answer, 1, str(process.pid))
+            else:
+                assert Store(folder / "rpistat.data").periods
+
+
+def test_attach_stop():
+    """-p leaves the process alone: it runs on when a signal ends the recording, status 0"""
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with Folder() as folder, Workload("stay", "1") as workload:
+            with Recording(folder, "-p", str(workload.pid), options=[]) as recording:
+                recording.ask("mark started")
+                recording.process.send_signal(number)
+                store = recording.end()
+                assert signal.Signals(number).name in store.end_reason, store.end_reason
+                assert workload.process.poll() is None
+
+
+def test_no_process():
+    """a process that is gone, or a thread, is said, and no store is left"""
+    record = counting()
+    with Folder() as folder, Workload("stay", "1") as workload:
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        refused(folder.call(*record, "-p", str(gone.pid)), 1, "no such process", str(gone.pid))
+        thread = [tid for tid in os.listdir("/proc/%d/task" % workload.pid)
+                  if int(tid) != workload.pid][0]
+        # Linux answers EINVAL for a thread, before 6.9 also ENOENT
+        refused(folder.call(*record, "-p", thread), 1, "thread", thread)
+        for text in ["", "x", "0", "-1", "1,,2", "1.5", "99999999999"]:
+            refused(folder.call(*record, "-p", text), 2, "-p")
+        refused(folder.call(*record, "-p", str(workload.pid), "true"), 2, "-p")
+        refused(folder.call(*record, "-p", str(workload.pid), "-a"), 2, "-p", "-a")
+        assert os.listdir(folder.path) == ["script.sim"], os.listdir(folder.path)
+
+
+def test_other_user():
+    """another user's process is refused with the reason"""
+    record = counting()
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can become somebody else")
+    with Folder() as folder, Workload("stay", "0") as workload:
+        os.chmod(folder.path, 0o777)
+        plain = folder.call_as_user(*record, "true")
+        if plain.returncode != 0:
+            raise tap.Skip("other users can count nothing here: " + plain.stderr)
+        refused(folder.call_as_user(*record, "-p", str(workload.pid)), 1, str(workload.pid),
+                "another user")
+
+
+# --- CPUs ---------------------------------------------------------------------------------------
+
+
+def online():
+    cpus = set()
+    with open("/sys/devices/system/cpu/online", encoding="ascii") as file:
+        for item in file.read().strip().split(","):
+            first, _, last = item.partition("-")
+            cpus.update(range(int(first), int(last or first) + 1))
+    return sorted(cpus)
+
+
+def whole_machine():
+    """Options that record the machine; skips the case where this is not permitted."""
+    with Folder() as folder:
+        answer = folder.call(*counting(), "-C", str(online()[0]), "true")
+        if answer.returncode == 1 and "not permitted" in answer.stderr:
+            raise tap.Skip(answer.stderr)
+    return counting()
+
+
+def test_all_cpus():
+    """-a records a track a CPU, as many periods each, without a hole"""
+    record = whole_machine()
+    with Folder() as folder:
+        expect(folder.call(*record, "-a", "--period", "10ms", "--duration", "300ms"), 0)
+        store = Store(folder / "rpistat.data")
+        assert store.cpus() == online(), store.cpus()
+        counts = {len(store.track(cpu)) for cpu in store.cpus()}
+        assert len(counts) == 1 and counts.pop() >= 3, counts
+        store.check_covered()
+        expect(folder.call("report"), 0)
+
+
+def test_cpu_list():
+    """-C records the CPUs of its list; an offline one is said, and so is a list that is none"""
+    record = whole_machine()
+    cpu = online()[0]
+    with Folder() as folder:
+        expect(folder.call(*record, "-C", str(cpu), "--period", "10ms", "--duration", "50ms"), 0)
+        assert Store(folder / "rpistat.data").cpus() == [cpu]
+    with Folder() as folder:
+        offline = str(max(online()) + 1)
+        refused(folder.call(*record, "-C", offline, "true"), 1, "-C", "CPU " + offline, "online")
+        for text in ["x", "", "1-", "3-1", "0,", "-1", "0-99999999"]:
+            refused(folder.call(*record, "-C", text, "true"), 2, "-C")
+        assert os.listdir(folder.path) == ["script.sim"], os.listdir(folder.path)
+
+
+def test_cpus_with_command():
+    """-a with a command ends with it, and with its status; its streams are its own"""
+    record = whole_machine()
+    with Folder() as folder:
+        answer = expect(folder.call(*record, "-a", "sh", "-c", "echo out; exit 5"), 5)
+        assert answer.stdout == "out\n" and not answer.stderr, answer
+        store = Store(folder / "rpistat.data")
+        assert store.cpus() == online()
+        assert store.query("SELECT exit_status FROM run") == [(5,)]
+        store.check_covered()
+        expect(folder.call(*record, "-a", "sh", "-c", "kill -9 $$"), 137)
+
+
+def test_cpus_stopped():
+    """-a ends at a signal, with status 0 and everything written"""
+    whole_machine()
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with Folder() as folder, Recording(folder, "-a", options=[]) as recording:
+            recording.ask("mark started")
+            recording.process.send_signal(number)
+            store = recording.end()
+            assert store.cpus() == online()
+            store.check_covered()
+            expect(folder.call("report"), 0)
+
+
+# --- control groups -----------------------------------------------------------------------------
+
+
+class Group:
+    """A control group of the perf_event controller or of version 2, wherever one is mounted."""
+
+    def __enter__(self):
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            mounts = [line.split()[:4] for line in file]
+        self.path = None
+        # Version 2 counts only where version 1 does not hold the controller.
+        held = any("perf_event" in options.split(",") for _, _, kind, options in mounts
+                   if kind == "cgroup")
+        for _, place, kind, options in mounts:
+            if kind == ("cgroup" if held else "cgroup2") and \
+                    (not held or "perf_event" in options.split(",")):
+                self.path = os.path.join(place, "rpistat-test-%d" % os.getpid())
+        if not self.path:
+            raise tap.Skip("no hierarchy of control groups that can count is mounted")
+        try:
+            os.mkdir(self.path)
+        except OSError as error:
+            raise tap.Skip("no control group can be made: %s" % error)
+        return self
+
+    def add(self, pid):
+        with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write(str(pid))
+
+    def __exit__(self, *unused):
+        for _ in range(100):  # a process that was killed leaves it a moment later
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.05)
+
+
+def test_cgroup():
+    """-G counts the processes of a control group, and nothing else"""
+    record = whole_machine()
+    with Folder() as folder, Group() as group, Workload("stay", "1") as other:
+        with Workload("churn", "2", "3000") as workload:
+            group.add(workload.pid)
+            with Recording(folder, "-G", group.path) as recording:
+                try:
+                    times = recording.count_between([workload.pid],
+                                                    computing([workload.pid], 500 * MS))
+                except AssertionError as error:
+                    if "cgroup hierarchy" in str(error):
+                        raise tap.Skip(error)
+                    raise
+                store = recording.end()
+                assert store.cpus() == [-1], store.cpus()
+                counted(store, *times)
+        assert other.process.poll() is None
+        refused(folder.call(*record, "-G", group.path + "/none", "true"), 1, "none")
+        refused(folder.call(*record, "-G", folder.path, "true"), 1, "cgroup")
+
+
+# --- delay and control --------------------------------------------------------------------------
+
+
+def test_delay():
+    """--delay begins with a gap so long, then counts"""
+    record = counting()
+    with Folder() as folder:
+        expect(folder.call(*record, "--delay", "50ms", "--period", "10ms", "sleep", "0.2"), 0)
+        store = Store(folder / "rpistat.data")
+        assert len(store.gaps) == 1 and store.gaps[0][0] == 0, store.gaps
+        assert store.gaps[0][1] >= 50 * MS and "delay" in store.gaps[0][2], store.gaps
+        assert store.periods[0][1] == store.gaps[0][1]
+        store.check_covered()
+        report = expect(folder.call("report"), 0).stdout
+        assert "delay" in report, report
+
+
+def test_delay_longer():
+    """a workload that ends before the delay is over leaves a complete run and its status"""
+    with Folder() as folder:
+        expect(folder.call(*counting(), "--delay", "1h", "sh", "-c", "exit 4"), 4)
+        store = Store(folder / "rpistat.data")
+        assert not store.periods and len(store.gaps) == 1, (store.periods, store.gaps)
+        expect(folder.call("report"), 0)
+
+
+def test_delay_refused():
+    """--delay off needs --control, and a delay is a time"""
+    with Folder() as folder:
+        refused(folder.call(*counting(), "--delay", "off", "true"), 2, "--delay", "--control")
+        refused(folder.call(*counting(), "--delay", "soon", "true"), 2, "--delay")
+
+
+def test_control():
+    """enable, disable, mark and stop do what they say, and are acknowledged"""
+    with Folder() as folder, Workload("stay", "1") as workload:
+        wait = computing([workload.pid], 60 * MS)
+        with Recording(folder, "-p", str(workload.pid), "--period", "10ms") as recording:
+            recording.ask("mark before")
+            recording.ask("enable")
+            recording.ask("enable")  # is on already
+            wait()
+            recording.ask("mark within é")
+            recording.ask("disable")
+            recording.ask("disable")
+            recording.ask("mark between")
+            recording.ask("enable")
+            computing([workload.pid], 30 * MS)()
+            recording.ask("stop")
+            store = recording.end()
+        reasons = [reason for _, _, reason in store.gaps]
+        assert reasons == ["not yet enabled", "paused"], store.gaps
+        assert "--control" in store.end_reason, store.end_reason
+        store.check_covered()
+        assert [text for _, text in store.marks] == ["before", "within é", "between"], store.marks
+        before, within, between = [at for at, _ in store.marks]
+        (first, first_length, _), (second, second_length, _) = store.gaps
+        assert first <= before <= first + first_length < within <= second, (store.gaps, store.marks)
+        assert second <= between <= second + second_length, (store.gaps, store.marks)
+        report = expect(folder.call("report"), 0).stdout
+        assert "paused" in report and "not yet enabled" in report, report
+
+
+def test_control_together():
+    """commands that come together, or in pieces, are done one after the other"""
+    with Folder() as folder, Workload("stay", "1") as workload:
+        with Recording(folder, "-p", str(workload.pid), "--period", "10ms") as recording:
+            recording.write(b"enable\nmark one\ndisable\nenable\n\nmark two\nsto")
+            for _ in range(5):
+                assert recording.answer() == "ack"
+            recording.write(b"p\n")
+            assert recording.answer() == "ack"
+            store = recording.end()
+        assert [text for _, text in store.marks] == ["one", "two"], store.marks
+        assert [reason for _, _, reason in store.gaps] == ["not yet enabled", "paused"], store.gaps
+
+
+def test_control_wrong():
+    """a wrong command is answered with an error and changes nothing"""
+    with Folder() as folder, Workload("stay", "0") as workload:
+        with Recording(folder, "-p", str(workload.pid), options=[]) as recording:
+            for command in ["enabled", "Enable", "mark", "mark ", "stop now", "x" * 1500,
+                            "mark " + "y" * 5000, "\xff\xfe"]:
+                recording.ask(command, "error")
+            recording.ask("mark " + "z" * 500)
+            recording.ask("stop")
+            store = recording.end()
+        assert [len(text) for _, text in store.marks] == [500] and not store.gaps, store.marks
+
+
+def test_control_own_pipes():
+    """pipes that are not there are made for the user alone, and removed at the end"""
+    with Folder() as folder:
+        path = folder / "own"
+        process = subprocess.Popen([RPISTAT, *counting(), "--control", "fifo:own", "sleep", "60"],
+                                   cwd=folder.path, env=environment())
+        while not os.path.exists(path + ".ack"):
+            assert process.poll() is None
+            time.sleep(0.01)
+        assert os.stat(path).st_mode & 0o777 == 0o600
+        # No reader of the answers, more of them than a pipe holds: nobody is waited for.
+        with open(path, "wb", buffering=0) as pipe:
+            for _ in range(300):
+                pipe.write(b"x\n" * 100)
+            pipe.write(b"mark last\nstop\n")
+        process.send_signal(signal.SIGCONT)
+        while os.path.exists(path):
+            time.sleep(0.01)
+        assert process.poll() is None, "the workload's status was not waited for"
+        process.terminate()
+        process.wait(program.TIMEOUT)
+        assert sorted(os.listdir(folder.path)) == ["rpistat.data", "rpistat.txt", "script.sim"]
+        store = Store(folder / "rpistat.data")
+        assert [text for _, text in store.marks] == ["last"], store.marks
+
+
+def test_control_refused():
+    """a PATH that is a file, a folder or nowhere is said, and left as it was"""
+    with Folder() as folder:
+        folder.write("file", "mine\n")
+        os.symlink("file", folder / "link")
+        for path in ["file", "link", ".", "none/pipe"]:
+            refused(folder.call(*counting(), "--control", "fifo:" + path, "true"), 1, path)
+        for text in ["fifo:", "pipe:x", "x", ""]:
+            refused(folder.call(*counting(), "--control", text, "true"), 2, "--control")
+        assert folder.read("file") == b"mine\n"
+        assert sorted(name for name in os.listdir(folder.path) if "pipe" in name) == []
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def test_descriptors():
+    """too few file descriptors are counted before anything runs, and explained"""
+    whole_machine()
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+    with Folder() as folder:
+        answer = folder.call(*counting(), "-a", "sh", "-c", "echo ran", preexec_fn=limit)
+        refused(answer, 1, "file descriptors", "20", "ulimit")
+        with Workload("stay", "30") as workload:
+            answer = folder.call(*counting(), "-p", str(workload.pid), preexec_fn=limit)
+            refused(answer, 1, "file descriptors", "ulimit")
+
+    def soft():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (20, 4096))
+    with Folder() as folder:
+        answer = expect(folder.call(*counting(), "sh", "-c", "ulimit -Sn", preexec_fn=soft), 0)
+        assert answer.stdout == "20\n", "the workload's own limit: " + answer.stdout
+
+
+tap.main([
+    test_attach, test_coming_and_going, test_chain, test_several, test_attach_end,
+    test_attach_ending, test_attach_stop, test_no_process, test_other_user, test_all_cpus,
+    test_cpu_list, test_cpus_with_command, test_cpus_stopped, test_cgroup, test_delay,
+    test_delay_longer, test_delay_refused, test_control, test_control_together, test_control_wrong,
+    test_control_own_pipes, test_control_refused, test_descriptors,
+])

@@ -1,0 +1,321 @@
+/* Regions, as a program uses them. */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rpistat/micro.h"
+#include "rpistat/region.h"
+
+#define PAGES   500
+#define THREADS 4
+
+static int forget(void **state)
+{
+    (void)state;
+    rps_region_close();
+    return 0;
+}
+
+/* Software events, which can be counted on nearly every machine. */
+static void open_software(void)
+{
+    if (rps_region_open("software") < 0) {
+        print_message("nothing can be counted here: %s\n", rps_region_problem());
+        skip();
+    }
+}
+
+static void touch_pages(int pages)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    volatile char *memory = mmap(NULL, (size_t)pages * size, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    madvise((void *)(uintptr_t)memory, (size_t)pages * size, MADV_NOHUGEPAGE);
+    for (int i = 0; i < pages; i++)
+        memory[(size_t)i * size] = 1;
+    munmap((void *)(uintptr_t)memory, (size_t)pages * size);
+}
+
+static void assert_about(double value, double expected, double more)
+{
+    if (!(value >= expected && value <= expected + more))
+        fail_msg("%g is not from %g to %g", value, expected, expected + more);
+}
+
+/* Two regions side by side, one in the other: each counts its own. */
+static void test_nested(void **state)
+{
+    struct rps_region_times times;
+
+    (void)state;
+    open_software();
+    rps_region_begin("outer");
+    touch_pages(PAGES);
+    for (int i = 0; i < 3; i++) {
+        rps_region_begin("inner");
+        touch_pages(PAGES);
+        rps_region_end("inner");
+    }
+    rps_region_end("outer");
+    assert_int_equal(rps_region_count(), 2);
+    assert_string_equal(rps_region_name(0), "outer");
+    assert_string_equal(rps_region_name(1), "inner");
+    assert_null(rps_region_name(2));
+    assert_null(rps_region_name(-1));
+    assert_about(rps_region_value("outer", "minor_faults"), 4 * PAGES, PAGES / 5.0);
+    assert_about(rps_region_value("inner", "minor_faults"), 3 * PAGES, PAGES / 5.0);
+    assert_int_equal(rps_region_get("inner", &times), 0);
+    assert_int_equal(times.entered, 3);
+    assert_true(times.elapsed_ns > 0);
+    assert_true(times.enabled_ns > 0 && times.running_ns <= times.enabled_ns);
+    assert_float_equal(rps_region_value("inner", "seconds"), (double)times.elapsed_ns / 1e9, 1e-9);
+    assert_true(rps_region_value("inner", "clock") > 0);
+}
+
+/* By what it counts, by role, and as a metric. */
+static void test_names(void **state)
+{
+    double faults, seconds;
+
+    (void)state;
+    open_software();
+    rps_region_begin("r");
+    touch_pages(PAGES);
+    rps_region_end("r");
+    faults = rps_region_value("r", "minor_faults");
+    seconds = rps_region_value("r", "seconds");
+    assert_float_equal(rps_region_value("r", "minor-faults"), faults, 0);
+    assert_true(isnan(rps_region_value("r", "no_such_event")));
+    assert_true(isnan(rps_region_value("no such region", "minor_faults")));
+    assert_float_equal(rps_region_value("r", "minor_fault_rate"), faults / seconds,
+                       1e-6 * faults / seconds);
+}
+
+/* Begun again before it ended: the outermost entry counts, once. */
+static void test_recursive(void **state)
+{
+    struct rps_region_times times;
+
+    (void)state;
+    open_software();
+    rps_region_end("r");
+    rps_region_begin("r");
+    rps_region_begin("r");
+    touch_pages(PAGES);
+    rps_region_end("r");
+    touch_pages(PAGES);
+    rps_region_end("r");
+    rps_region_end("r");
+    assert_int_equal(rps_region_get("r", &times), 0);
+    assert_int_equal(times.entered, 1);
+    assert_about(rps_region_value("r", "minor_faults"), 2 * PAGES, PAGES / 5.0);
+}
+
+static void *run_thread(void *context)
+{
+    rps_region_begin("r");
+    touch_pages(PAGES);
+    rps_region_end("r");
+    if (context)
+        pthread_barrier_wait(context);
+    if (context)
+        pthread_barrier_wait(context);
+    return NULL;
+}
+
+/* Threads count for themselves and are added up, while they live and afterwards. */
+static void test_threads(void **state)
+{
+    pthread_t thread[THREADS];
+    pthread_barrier_t barrier;
+    struct rps_region_times times;
+
+    (void)state;
+    open_software();
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, run_thread, &barrier), 0);
+    pthread_barrier_wait(&barrier);
+    for (int when = 0; when < 2; when++) {
+        assert_int_equal(rps_region_get("r", &times), 0);
+        assert_int_equal(times.entered, THREADS);
+        assert_about(rps_region_value("r", "minor_faults"), THREADS * PAGES, THREADS * PAGES / 5.0);
+        if (when == 0) {
+            pthread_barrier_wait(&barrier);
+            for (int i = 0; i < THREADS; i++)
+                pthread_join(thread[i], NULL);
+        }
+    }
+    pthread_barrier_destroy(&barrier);
+}
+
+/* A child begins anew, with counters of its own; the parent's go on. */
+static void test_fork(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    open_software();
+    rps_region_begin("r");
+    touch_pages(PAGES);
+    rps_region_end("r");
+    pid = fork();
+    if (pid == 0) {
+        if (rps_region_count() != 0)
+            _exit(1);
+        rps_region_end("r");
+        rps_region_begin("r");
+        touch_pages(2 * PAGES);
+        rps_region_end("r");
+        _exit(rps_region_value("r", "minor_faults") >= 2 * PAGES ? 0 : 2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    rps_region_begin("r");
+    touch_pages(PAGES);
+    rps_region_end("r");
+    assert_about(rps_region_value("r", "minor_faults"), 2 * PAGES, PAGES / 5.0);
+}
+
+/* Nothing to count: times are kept, and the reason is there. */
+static void test_unknown_sets(void **state)
+{
+    struct rps_region_times times;
+    struct rps_region_item item;
+
+    (void)state;
+    assert_true(rps_region_open("no-such-sets") < 0);
+    assert_non_null(strstr(rps_region_problem(), "no-such-sets"));
+    assert_string_equal(rps_region_way(), "not at all");
+    rps_region_begin("r");
+    rps_region_end("r");
+    assert_int_equal(rps_region_get("r", &times), 0);
+    assert_int_equal(times.entered, 1);
+    assert_true(rps_region_value("r", "seconds") >= 0);
+    assert_true(isnan(rps_region_value("r", "clock")));
+    assert_true(isnan(rps_region_value("r", "instructions")));
+    assert_true(rps_region_item(0, &item) < 0);
+    assert_true(rps_region_open(NULL) < 0); /* too late */
+}
+
+/* What programs do wrong is harmless; errno is theirs. */
+static void test_harmless(void **state)
+{
+    char name[200];
+
+    (void)state;
+    errno = 4711;
+    rps_region_end("r");
+    rps_region_begin(NULL);
+    rps_region_end(NULL);
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    rps_region_begin(name);
+    name[100] = 'x'; /* beyond what counts */
+    rps_region_end(name);
+    assert_int_equal(errno, 4711);
+    assert_int_equal(rps_region_count(), 1);
+    assert_int_equal(strlen(rps_region_name(0)), 79);
+    rps_region_close();
+    rps_region_close();
+    rps_region_begin("again");
+    rps_region_end("again");
+    assert_int_equal(rps_region_count(), 1);
+}
+
+/* The report shows what the accessors give. */
+static void test_report(void **state)
+{
+    char *text = NULL, line[64];
+    struct rps_region_item item;
+    size_t size = 0;
+    FILE *out;
+    int items = 0, metrics = 0;
+
+    (void)state;
+    open_software();
+    for (int i = 0; i < 2; i++) {
+        rps_region_begin("some\nregion");
+        touch_pages(PAGES);
+        rps_region_end("some\nregion");
+    }
+    out = open_memstream(&text, &size);
+    rps_region_report(out);
+    fclose(out);
+    assert_non_null(strstr(text, "\nRegion some\\nregion\n"));
+    assert_non_null(strstr(text, "  Entered:                                 2\n"));
+    snprintf(line, sizeof(line), "%18.0f", rps_region_value("some\nregion", "minor_faults"));
+    assert_non_null(strstr(text, line));
+    assert_non_null(strstr(text, rps_region_way()));
+    for (; rps_region_item(items, &item) == 0; items++) {
+        metrics += item.kind == RPS_REGION_METRIC;
+        assert_int_equal(item.kind == RPS_REGION_CLOCK, items == 0);
+        if (item.reason[0] == '\0' && item.kind != RPS_REGION_METRIC)
+            assert_non_null(strstr(text, item.label));
+    }
+    assert_true(items - metrics >= 5 && metrics >= 3);
+    free(text);
+}
+
+/* The processor's counters: a loop of known length, and what an entry adds. */
+static void test_known_count(void **state)
+{
+    const struct rps_micro *micro = rps_micro_find("loop");
+    struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
+    struct rps_micro_result nothing = {0};
+    double counted, empty;
+
+    (void)state;
+    rps_region_open(NULL);
+    empty = rps_region_value(NULL, "instructions");
+    if (isnan(empty)) {
+        print_message("instructions cannot be counted here\n");
+        skip();
+    }
+    assert_true(micro->predict(1000000, &nothing, prediction) > 0);
+    if (strcmp(prediction[0].what, "instructions") != 0)
+        skip();
+    assert_about(empty, 1, 100000);
+    for (int i = 0; i < 5; i++) { /* interrupts are counted too: the least is taken */
+        char name[2] = {(char)('a' + i), '\0'};
+
+        rps_region_begin(name);
+        micro->run(NULL, 0, 1000000);
+        rps_region_end(name);
+        if (i == 0 || rps_region_value(name, "instructions") < counted)
+            counted = rps_region_value(name, "instructions");
+    }
+    assert_about(counted, prediction[0].count, empty + 0.01 * prediction[0].count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_nested, forget),
+        cmocka_unit_test_teardown(test_names, forget),
+        cmocka_unit_test_teardown(test_recursive, forget),
+        cmocka_unit_test_teardown(test_threads, forget),
+        cmocka_unit_test_teardown(test_fork, forget),
+        cmocka_unit_test_teardown(test_unknown_sets, forget),
+        cmocka_unit_test_teardown(test_harmless, forget),
+        cmocka_unit_test_teardown(test_report, forget),
+        cmocka_unit_test_teardown(test_known_count, forget),
+    };
+
+    return cmocka_run_group_tests_name("region/region", tests, NULL, NULL);
+}

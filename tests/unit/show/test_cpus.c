@@ -1,0 +1,477 @@
+/* Recordings by CPU: chosen, side by side, added up; in exports, reports and pictures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "fixture.h"
+#include "rpistat/export.h"
+#include "rpistat/plot.h"
+#include "rpistat/report.h"
+#include "show/tracks.h"
+
+/* The next periods are those of another CPU, from the start. */
+static void begin_cpu(struct fixture *fixture, int32_t cpu)
+{
+    fixture->next.cpu = cpu;
+    fixture->next.period = 0;
+    fixture->next.cycle = 0;
+    fixture->next.start_ns = 0;
+}
+
+/* CPUs 0, 1 and 3, so many periods each; CPU c counts 1000 * (c + 1) and 10 * (c + 1) in each. */
+static void write_three(struct fixture *fixture, int periods)
+{
+    static const int32_t cpus[] = {0, 1, 3};
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    for (int c = 0; c < 3; c++) {
+        uint64_t factor = (uint64_t)cpus[c] + 1, count[2] = {1000 * factor, 10 * factor};
+
+        begin_cpu(fixture, cpus[c]);
+        for (int i = 0; i < periods; i++)
+            fixture_period(fixture, 5000 * factor, count);
+    }
+}
+
+static char *export_text(struct fixture *fixture, const char *format, struct rps_cpus cpus,
+                         int64_t from_ns)
+{
+    const struct rps_export_options options = {
+        .from_ns = from_ns, .to_ns = INT64_MAX, .cpus = cpus, .separator = ',', .decimal = '.'};
+    struct rps_error err;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    if (rps_export_find(format)->write(out, fixture->reader, fixture->run_id, &options, &err) < 0)
+        fail_msg("%s", err.message);
+    fclose(out);
+    return text;
+}
+
+static void assert_export(struct fixture *fixture, const char *format, struct rps_cpus cpus,
+                          const char *rows)
+{
+    char *text = export_text(fixture, format, cpus, 0);
+
+    assert_string_equal(strchr(text, '\n') + 1, rows);
+    free(text);
+}
+
+static const struct rps_cpus as_chosen = {.way = RPS_CPUS_CHOSEN};
+static const struct rps_cpus each = {.way = RPS_CPUS_EACH};
+static const struct rps_cpus sum = {.way = RPS_CPUS_SUM};
+
+static void test_export(void **state)
+{
+    static const int list[] = {3, 0};
+    const struct rps_cpus two = {.cpu = list, .count = 2};
+    const struct rps_cpus sum_of_two = {.way = RPS_CPUS_SUM, .cpu = list, .count = 2};
+    static const char rows_of_all[] =
+        "1,0,0,0.000000000,0.100000000,5000,5000,instr,1000,10,,,,,,\n"
+        "1,0,1,0.100000000,0.100000000,10000,5000,dc,,,1000,10,,,,\n"
+        "1,1,0,0.000000000,0.100000000,10000,10000,instr,2000,20,,,,,,\n"
+        "1,1,1,0.100000000,0.100000000,20000,10000,dc,,,2000,20,,,,\n"
+        "1,3,0,0.000000000,0.100000000,20000,20000,instr,4000,40,,,,,,\n"
+        "1,3,1,0.100000000,0.100000000,40000,20000,dc,,,4000,40,,,,\n";
+    struct fixture fixture;
+
+    (void)state;
+    write_three(&fixture, 2);
+    fixture_read(&fixture);
+    assert_export(&fixture, "wide", as_chosen, rows_of_all);
+    assert_export(&fixture, "wide", each, rows_of_all);
+    assert_export(&fixture, "wide", sum,
+                  "1,-1,0,0.000000000,0.100000000,35000,35000,instr,7000,70,,,,,,\n"
+                  "1,-1,1,0.100000000,0.100000000,70000,35000,dc,,,7000,70,,,,\n");
+    assert_export(&fixture, "wide", two,
+                  "1,0,0,0.000000000,0.100000000,5000,5000,instr,1000,10,,,,,,\n"
+                  "1,0,1,0.100000000,0.100000000,10000,5000,dc,,,1000,10,,,,\n"
+                  "1,3,0,0.000000000,0.100000000,20000,20000,instr,4000,40,,,,,,\n"
+                  "1,3,1,0.100000000,0.100000000,40000,20000,dc,,,4000,40,,,,\n");
+    assert_export(&fixture, "wide", sum_of_two,
+                  "1,-1,0,0.000000000,0.100000000,25000,25000,instr,5000,50,,,,,,\n"
+                  "1,-1,1,0.100000000,0.100000000,50000,25000,dc,,,5000,50,,,,\n");
+    /* A rate over time: the length is that of one CPU, enabled time that of all. */
+    assert_export(&fixture, "rates", sum,
+                  "1,-1,0,0.000000000,0.200000000,70000,70000,5,0.2,1,,,,\n");
+    assert_export(&fixture, "long", sum,
+                  "1,-1,0,0.000000000,35000,instructions,7000,300000000,300000000,7000\n"
+                  "1,-1,0,0.000000000,35000,ibuf_stall,70,300000000,300000000,70\n"
+                  "1,-1,1,0.100000000,70000,dc_access,7000,300000000,300000000,7000\n"
+                  "1,-1,1,0.100000000,70000,dc_miss,70,300000000,300000000,70\n");
+    fixture_end(&fixture);
+}
+
+/* A CPU that goes away ends its track: the sum goes on with the others, and so does its clock. */
+static void test_cpu_goes_away(void **state)
+{
+    const uint64_t count[2] = {100, 1};
+    struct fixture fixture;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int32_t cpu = 0; cpu < 2; cpu++) {
+        begin_cpu(&fixture, cpu);
+        for (int i = 0; i < (cpu == 0 ? 3 : 1); i++) {
+            fixture.next.counted = cpu == 0 && i == 0 ? 1 : 3; /* known on one of two CPUs */
+            fixture.next.length_ns = FIXTURE_PERIOD_NS + (cpu == 1 ? 7 : 0);
+            fixture_period(&fixture, 5000, count);
+        }
+    }
+    fixture.next.start_ns = 3 * FIXTURE_PERIOD_NS;
+    fixture_read(&fixture);
+    assert_export(&fixture, "wide", sum,
+                  "1,-1,0,0.000000000,0.100000007,10000,10000,instr,200,1,,,,,,\n"
+                  "1,-1,1,0.100000000,0.100000000,15000,5000,dc,,,100,1,,,,\n"
+                  "1,-1,2,0.200000000,0.100000000,20000,5000,tlb,,,,,100,1,,\n");
+    fixture_end(&fixture);
+}
+
+/* Numbers that are further apart than the window of the sum; none is lost or counted twice. */
+static void test_long_run(void **state)
+{
+    const uint64_t count[2] = {100, 1}, step = 100000 * 4;
+    struct fixture fixture;
+    char *text, *line;
+    uint64_t expected = 0;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int32_t cpu = 0; cpu < 2; cpu++) {
+        begin_cpu(&fixture, cpu);
+        for (int i = 0; i < 40; i++) {
+            fixture_period(&fixture, 5000, count);
+            if (i % 2 == 1)
+                fixture.next.period += step - 2;
+        }
+    }
+    fixture_read(&fixture);
+    text = export_text(&fixture, "wide", sum, 0);
+    line = strchr(text, '\n') + 1;
+    for (int i = 0; i < 40; i++, line = strchr(line, '\n') + 1) {
+        char start[64];
+
+        snprintf(start, sizeof(start), "1,-1,%llu,", (unsigned long long)expected);
+        assert_memory_equal(line, start, strlen(start));
+        snprintf(start, sizeof(start), ",%d,10000,", 10000 * (i + 1));
+        assert_non_null(strstr(line, start));
+        expected += i % 2 == 1 ? step - 1 : 1;
+    }
+    assert_string_equal(line, "");
+    free(text);
+    text = export_text(&fixture, "wide", sum, 39 * FIXTURE_PERIOD_NS);
+    line = strchr(text, '\n') + 1;
+    assert_non_null(strstr(line, ",400000,10000,"));
+    assert_string_equal(strchr(line, '\n'), "\n"); /* one row */
+    free(text);
+    fixture_end(&fixture);
+}
+
+static void test_refusals(void **state)
+{
+    static const int list[] = {1, 2};
+    struct rps_export_options options = {
+        .to_ns = INT64_MAX, .separator = ',', .decimal = '.', .cpus = {.cpu = list, .count = 2}};
+    const uint64_t count[2] = {1, 2};
+    struct fixture fixture;
+    struct rps_error err;
+
+    (void)state;
+    write_three(&fixture, 2);
+    fixture_read(&fixture);
+    assert_int_equal(rps_export_find("wide")->write(stderr, fixture.reader, 1, &options, &err),
+                     RPS_FAILED);
+    assert_string_equal(err.message, "run 1 has nothing of CPU 2 there; it holds CPUs 0-1,3");
+    fixture_end(&fixture);
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    fixture_period(&fixture, 5000, count);
+    fixture_read(&fixture);
+    assert_int_equal(rps_export_find("wide")->write(stderr, fixture.reader, 1, &options, &err),
+                     RPS_FAILED);
+    assert_string_equal(err.message, "run 1 counted its workload as a whole, not by CPU: leave out "
+                                     "--cpu, or record with -a");
+    fixture_end(&fixture);
+}
+
+/* A recording without CPUs is the same whatever way is asked for. */
+static void test_whole_workload(void **state)
+{
+    const uint64_t count[2] = {100, 1};
+    struct fixture fixture;
+    char *first, *second;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int i = 0; i < 9; i++)
+        fixture_period(&fixture, 5000, count);
+    fixture_read(&fixture);
+    first = export_text(&fixture, "wide", each, 0);
+    second = export_text(&fixture, "wide", sum, 0);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+    fixture_end(&fixture);
+}
+
+static void test_name(void **state)
+{
+    static const struct {
+        int count;
+        int32_t cpu[6];
+        const char *name;
+    } cases[] = {
+        {0, {0}, ""},
+        {1, {5}, "CPU 5"},
+        {2, {0, 1}, "CPUs 0-1"},
+        {6, {0, 2, 3, 4, 8, 9}, "CPUs 0,2-4,8-9"},
+    };
+    int32_t many[400];
+    struct rps_tracks tracks = {.by_cpu = 1, .count = 400, .cpu = many};
+    char name[RPS_TRACKS_TEXT_SIZE];
+
+    (void)state;
+    for (int i = 0; i < 400; i++)
+        many[i] = 2 * i;
+    rps_tracks_name(name, &tracks);
+    assert_true(strlen(name) < sizeof(name));
+    assert_string_equal(name + strlen(name) - 4, ",...");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int32_t cpu[6];
+
+        memcpy(cpu, cases[i].cpu, sizeof(cpu));
+        tracks = (struct rps_tracks){.by_cpu = 1, .count = cases[i].count, .cpu = cpu};
+        assert_string_equal(rps_tracks_name(name, &tracks), cases[i].name);
+    }
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+static char *report_text(struct fixture *fixture, struct rps_cpus cpus)
+{
+    const struct rps_report_options options = {.to_ns = INT64_MAX, .cpus = cpus};
+    struct rps_error err;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    if (rps_report_write(out, fixture->reader, fixture->run_id, &options, &err) < 0)
+        fail_msg("%s", err.message);
+    fclose(out);
+    return text;
+}
+
+static void assert_holds(const char *text, const char *part)
+{
+    if (!strstr(text, part)) {
+        fputs(text, stderr);
+        fail_msg("the report above has no \"%s\"", part);
+    }
+}
+
+static void test_report(void **state)
+{
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    write_three(&fixture, 8);
+    fixture_read(&fixture);
+    text = report_text(&fixture, as_chosen);
+    assert_holds(text, "  Recorded by CPU:          CPUs 0-1,3, added up\n");
+    assert_holds(text, "  Total periods:      8\n");
+    assert_holds(text, "  Cycles:             280000\n");
+    assert_holds(text, "  Instructions:       14000  [56000]\n");
+    assert_holds(text, "  CPI:                5.000  \n");
+    assert_null(strstr(text, "CPU by CPU"));
+    free(text);
+    text = report_text(&fixture, each);
+    assert_holds(text, "  Instructions:       14000  [56000]\n");
+    assert_holds(text, "\nCPU by CPU (event counts are scaled)\n\n");
+    assert_holds(text, "  CPU     Cycles  Instructions");
+    assert_holds(text, "  0        40000          8000");
+    assert_holds(text, "  1        80000         16000");
+    assert_holds(text, "  3       160000         32000");
+    assert_holds(text, "  all     280000         56000");
+    for (char *line = strstr(text, "CPU by CPU"); line; line = strchr(line + 1, '\n'))
+        assert_true(strcspn(line + 1, "\n") <= 78);
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static void need_gnuplot(void)
+{
+    if (system("command -v gnuplot >/dev/null 2>&1") == 0)
+        return;
+    print_message("gnuplot is not installed here\n");
+    skip();
+}
+
+static char *kept_text(struct fixture *fixture, const char *name)
+{
+    char path[64], *text;
+    FILE *file;
+    size_t size;
+
+    snprintf(path, sizeof(path), "keep/%s", name);
+    file = fopen(fixture_file(fixture, path), "r");
+    if (!file)
+        return NULL;
+    text = calloc(1, 65536);
+    assert_non_null(text);
+    size = fread(text, 1, 65535, file);
+    assert_true(size < 65535);
+    fclose(file);
+    return text;
+}
+
+static void assert_kept(struct fixture *fixture, const char *name, const char *part)
+{
+    char *text = kept_text(fixture, name);
+
+    assert_non_null(text);
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in %s: %s", part, name, text);
+    free(text);
+}
+
+static void draw(struct fixture *fixture, struct rps_cpus cpus)
+{
+    char keep[600], output[600], command[700];
+    struct rps_plot_options options = {.to_ns = INT64_MAX,
+                                       .cpus = cpus,
+                                       .output = output,
+                                       .keep = keep,
+                                       .script_folder = TEST_PLOT_FOLDER};
+    struct rps_error err;
+
+    strcpy(keep, fixture_file(fixture, "keep"));
+    snprintf(command, sizeof(command), "rm -rf '%s'", keep);
+    assert_int_equal(system(command), 0);
+    strcpy(output, fixture_file(fixture, "a.svg"));
+    if (rps_plot_draw(fixture->reader, fixture->run_id, &options, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static void test_side_by_side(void **state)
+{
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    need_gnuplot();
+    write_three(&fixture, 40);
+    fixture_read(&fixture);
+    draw(&fixture, as_chosen);
+    assert_kept(&fixture, "figure.gp", "\napart = 1\n");
+    assert_kept(&fixture, "figure.gp", "\npanels = 7\n"); /* each metric has its own */
+    assert_kept(&fixture, "figure.gp", "\nlines[7] = 3\n");
+    assert_kept(&fixture, "text.gp", "|CPU 0\n|CPU 1\n|CPU 3\n");
+    assert_kept(&fixture, "text.gp", "|TLB misses per 1,000 instructions: Micro miss rate\n");
+    text = kept_text(&fixture, "panel-1-3.dat");
+    assert_non_null(strstr(text, "\n0.2 5 5 5 5\n"));
+    free(text);
+    draw(&fixture, sum);
+    assert_kept(&fixture, "figure.gp", "\napart = 0\n");
+    assert_kept(&fixture, "figure.gp", "\npanels = 6\n");
+    assert_kept(&fixture, "text.gp", "CPUs 0-1,3 added up\n");
+    text = kept_text(&fixture, "panel-1-2.dat");
+    assert_null(text);
+    fixture_end(&fixture);
+}
+
+/* 20 CPUs: CPU c needs (c + 1) cycles for an instruction, so the median is 10.5. */
+static void test_many_cpus(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    need_gnuplot();
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int32_t cpu = 0; cpu < 20; cpu++) {
+        const uint64_t count[2] = {1000, 10};
+
+        begin_cpu(&fixture, cpu);
+        for (int i = 0; i < 80; i++)
+            fixture_period(&fixture, 1000 * ((uint64_t)cpu + 1), count);
+    }
+    fixture_read(&fixture);
+    draw(&fixture, as_chosen);
+    assert_kept(&fixture, "figure.gp", "\napart = 0\nquantile = 0\n");
+    assert_kept(&fixture, "text.gp", "CPUs 0-19 added up\n");
+    assert_kept(&fixture, "panel-1-1.dat", "\n0.2 10.5 10.5 10.5 10.5\n");
+    draw(&fixture, each);
+    assert_kept(&fixture, "figure.gp", "\napart = 0\nquantile = 1\n");
+    assert_kept(&fixture, "text.gp", "CPUs 0-19: median, and band of 10 % to 90 % of them\n");
+    assert_kept(&fixture, "panel-1-1.dat", "\n0.2 10.5 2.9 18.1 10.5\n");
+    assert_kept(&fixture, "figure.gp", "\nlines[1] = 1\n");
+    fixture_end(&fixture);
+}
+
+/* Points of the series that have a band, of 800 rotations in 738 places, two values in turn. */
+static int points_with_band(int cpus)
+{
+    struct fixture fixture;
+    int count = 0;
+    char *text, *rest, *line;
+
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int32_t cpu = 0; cpu < cpus; cpu++) {
+        begin_cpu(&fixture, cpu);
+        for (int i = 0; i < 4 * 800; i++) {
+            const uint64_t count_of[2] = {i / 4 % 2 ? 1000 : 4000, 10};
+
+            fixture_period(&fixture, 4000, count_of);
+        }
+    }
+    fixture_read(&fixture);
+    draw(&fixture, each);
+    rest = text = kept_text(&fixture, "panel-1-1.dat");
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        double position, value, min, max;
+
+        count += sscanf(line, "%lf %lf %lf %lf", &position, &value, &min, &max) == 4 && min < max;
+    }
+    free(text);
+    fixture_end(&fixture);
+    return count;
+}
+
+static void test_bands(void **state)
+{
+    (void)state;
+    need_gnuplot();
+    assert_in_range(points_with_band(4), 50, 80);
+    assert_int_equal(points_with_band(5), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_export),         cmocka_unit_test(test_cpu_goes_away),
+        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_whole_workload), cmocka_unit_test(test_name),
+        cmocka_unit_test(test_report),         cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_many_cpus),      cmocka_unit_test(test_bands),
+    };
+
+    setenv("TZ", "UTC0", 1);
+    tzset();
+    return cmocka_run_group_tests_name("show/cpus", tests, NULL, NULL);
+}
