@@ -97,9 +97,9 @@ enum rps_loop_end {
  * goes on is a gap. Where a counter could wrap twice within a period it
  * is read in between.
  *
- * The period is stretched by a whole factor when the switch (the median of 16) takes more than 1 % of
- * it, and more than RPS_LOOP_SWITCH_FREE_NS; it shrinks again when half of that would do. A mark says
- * so each time.
+ * The period is stretched by a whole factor when the switch (the median of 16, or of 3 when each
+ * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; it
+ * shrinks again when half of that would do. A mark says so each time.
  */
 #define RPS_LOOP_SWITCH_FREE_NS INT64_C(50000)
 

@@ -53,14 +53,15 @@ const struct rps_micro *rps_micro_find(const char *name);
 /* A child that is prepared and waits. */
 struct rps_micro_child {
     pid_t pid;
-    int pidfd;     /* readable when it has ended */
-    int go_fd;     /* written to let it run */
+    int pidfd; /* readable when it has ended */
+    int go_fd; /* written to let it run */
     int result_fd;
 };
 
 /*
- * Fork a child that prepares the microbenchmark and waits: counters are opened on it now. Returns 0;
- * 1 when this machine cannot run it (one processor, no memory), and there is no child; or negative.
+ * Fork a child that prepares the microbenchmark and waits: counters are opened on it now. Returns
+ * 0; 1 when this machine cannot run it (one processor, no memory), and there is no child; or
+ * negative.
  */
 int rps_micro_launch(struct rps_micro_child *ret, const struct rps_micro *micro, uint64_t turns,
                      struct rps_error *err);

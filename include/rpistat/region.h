@@ -11,23 +11,24 @@
  * Compile and link with `pkg-config --cflags --libs rpistat`. The header needs nothing else, and
  * may be used from C++.
  *
- * Counters are per thread: each thread counts what it does itself between its own begin and end, and
- * what is read of a region is the sum over all threads, those that have ended included. Counting
- * never disturbs the program: where nothing can be counted, begin and end do nothing but keep the
- * time, and the report says why. Nothing is ever printed but by rps_region_report, and no signal,
- * environment variable or file of the program is touched.
+ * Counters are per thread: each thread counts what it does itself between its own begin and end,
+ * and what is read of a region is the sum over all threads, those that have ended included.
+ * Counting never disturbs the program: where nothing can be counted, begin and end do nothing but
+ * keep the time, and the report says why. Nothing is ever printed but by rps_region_report, and no
+ * signal, environment variable or file of the program is touched.
  *
  * Only events that the processor can count at the same time are counted: of the event sets, as many
- * of the first ones as fit together. A count is scaled when other users of the counters (a recording
- * with rpistat, for instance) kept the events from counting all the time. What an entry costs is
- * part of what is counted: see rps_region_value for how much that is.
+ * of the first ones as fit together. A count is scaled when other users of the counters (a
+ * recording with rpistat, for instance) kept the events from counting all the time. What an entry
+ * costs is part of what is counted: see rps_region_value for how much that is.
  *
  * When the program runs under rpistat, the beginning and end of a region become marks in the
  * recording. A region that is entered more than ten times a second is marked at its first entry
  * only, and with its totals at the end.
  *
  * All functions may be called from any thread, not from signal handlers. In a child after fork()
- * counting starts anew at 0.
+ * counting starts anew at 0. Counters are open descriptors: a program that closes all of its
+ * descriptors (to become a daemon) calls rps_region_close before.
  */
 #ifndef RPISTAT_REGION_H
 #define RPISTAT_REGION_H
@@ -42,15 +43,15 @@ extern "C" {
 /*
  * Choose what is counted. `sets` is what `rpistat record --sets` takes: the name of a document of
  * event sets, or a file; NULL is what rpistat would choose on this machine. The first
- * rps_region_begin does this with NULL when nobody did before; a later call does nothing. Returns 0,
- * or a negative value when no event can be counted; rps_region_problem says why, and everything else
- * may be called all the same.
+ * rps_region_begin does this with NULL when nobody did before; a later call does nothing. Returns
+ * 0, or a negative value when no event can be counted; rps_region_problem says why, and everything
+ * else may be called all the same.
  */
 int rps_region_open(const char *sets);
 
 /*
- * Why nothing, or less than was asked for, is counted, in lines without a final newline; "" when all
- * is well. Lives until rps_region_close.
+ * Why nothing, or less than was asked for, is counted, in lines without a final newline; "" when
+ * all is well. Lives until rps_region_close.
  */
 const char *rps_region_problem(void);
 
@@ -65,7 +66,8 @@ void rps_region_end(const char *name);
 /* What was measured, for people: a block a region, in the order of their first entry. */
 void rps_region_report(FILE *out);
 
-/* --- the figures, for programs ----------------------------------------------------------------- */
+/* --- the figures, for programs -----------------------------------------------------------------
+ */
 
 /* Times of a region, over all its completed entries in all threads. */
 struct rps_region_times {
@@ -75,8 +77,8 @@ struct rps_region_times {
     uint64_t running_ns; /* part of it in which they did count */
 };
 
-/* Number of regions so far, and the name of one of them in the order of their first entry; NULL when
- * there is no such region. The name lives until rps_region_close. */
+/* Number of regions so far, and the name of one of them in the order of their first entry; NULL
+ * when there is no such region. The name lives until rps_region_close. */
 int rps_region_count(void);
 const char *rps_region_name(int region);
 
@@ -94,7 +96,7 @@ int rps_region_get(const char *name, struct rps_region_times *ret);
 double rps_region_value(const char *name, const char *what);
 
 enum rps_region_kind {
-    RPS_REGION_CLOCK,  /* the clock event, always the first item */
+    RPS_REGION_CLOCK, /* the clock event, always the first item */
     RPS_REGION_EVENT,
     RPS_REGION_METRIC,
 };

@@ -340,7 +340,8 @@ static int launch(struct recording *r, struct rps_error *err)
 
     if (r->argv) {
         if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0 ||
-            (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) < 0)
+            (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) <
+                0)
             return rc;
     }
     if (r->target.target.kind == RPS_TARGET_LAUNCH) {

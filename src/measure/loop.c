@@ -14,8 +14,8 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-/* Periods whose switch costs are looked at together before the period is stretched; fewer where each
- * of them took a large part of its period. */
+/* Periods whose switch costs are looked at together before the period is stretched; fewer where
+ * each of them took a large part of its period. */
 #define STRETCH_PERIODS     16
 #define STRETCH_PERIODS_FEW 3
 #define STRETCH_LARGE(ns)   ((ns) / 20)

@@ -33,6 +33,9 @@
 /* config1 of an event of an ARMv8 PMU: it shall be readable without a system call. */
 #define ARMV8_USER_READ 2
 
+/* A switch to another thread just then makes one fail. */
+#define USER_READ_TRIES 3
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static int is_hardware(const struct rps_event *event)
@@ -139,6 +142,20 @@ static void clear(struct rps_counters *counters)
         counters->counter[i].fd = counters->counter[i].position = -1;
 }
 
+/* The page's capability may be set and the counters withheld all the same (ARMv8 without
+ * kernel.perf_user_access): counters that count and cannot be read so never will be. */
+static void try_user_read(struct rps_counters *counters)
+{
+    struct rps_counters_sample sample;
+
+    for (int i = 0; counters->from_user && i < USER_READ_TRIES; i++) {
+        rps_counters_read_system(counters, &sample);
+        if (sample.running_ns < sample.enabled_ns || rps_counters_read_user(counters, &sample) == 0)
+            return;
+    }
+    counters->from_user = 0;
+}
+
 int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan, int set,
                       struct rps_error *err)
 {
@@ -160,6 +177,7 @@ int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan
             add_counter(counters, &chosen->event[s], s + 1);
     counters->user_time = counters->from_user && leader_page(counters)->cap_user_time;
     ioctl(counters->counter[0].fd, PERF_EVENT_IOC_ENABLE, 0);
+    try_user_read(counters);
     return 0;
 }
 

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -192,6 +191,15 @@ def test_coming_and_going():
 def test_chain():
     """-p counts a process whose threads follow one another, none twice and none not at all"""
     count_process("chain", "5000")
+
+
+def test_attach_often():
+    """attaching works whatever threads end while it happens"""
+    record = counting()
+    with Workload("churn", "4", "300") as workload:
+        for _ in range(25):
+            with Folder() as folder:
+                expect(folder.call(*record, "-p", str(workload.pid), "--duration", "1ms"), 0)
 
 
 def test_several():
@@ -568,9 +576,9 @@ def test_descriptors():
 
 
 tap.main([
-    test_attach, test_coming_and_going, test_chain, test_several, test_attach_end,
-    test_attach_ending, test_attach_stop, test_no_process, test_other_user, test_all_cpus,
-    test_cpu_list, test_cpus_with_command, test_cpus_stopped, test_cgroup, test_delay,
-    test_delay_longer, test_delay_refused, test_control, test_control_together, test_control_wrong,
-    test_control_own_pipes, test_control_refused, test_descriptors,
+    test_attach, test_coming_and_going, test_chain, test_attach_often, test_several,
+    test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
+    test_all_cpus, test_cpu_list, test_cpus_with_command, test_cpus_stopped, test_cgroup,
+    test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
+    test_control_wrong, test_control_own_pipes, test_control_refused, test_descriptors,
 ])

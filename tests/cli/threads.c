@@ -90,7 +90,7 @@ static void *work(void *turns)
     while (!over) {
         while (sem_wait(&room) < 0)
             ;
-        for (volatile unsigned i = 0; i < 2000000; i++)
+        for (volatile unsigned i = 0; i < 40000000; i++)
             ;
         ++*(uint64_t *)turns;
         sem_post(&room);

@@ -6,7 +6,8 @@ import re
 
 from program import Folder, call, counting, expect, refused, tap
 
-ROW = re.compile(r"^  (\w+) +(\S.*?) +(\d+) +(\d+|not counted) +(\S+(?: %| x)?) +([\d.]+) %(  WRONG.*)?$")
+ROW = re.compile(r"^  (\w+) +(\S.*?) +(\d+) +(\d+|not counted) +(\S+(?: %| x)?)"
+                 r" +([\d.]+) %(  WRONG.*)?$")
 
 # An event that claims to be another: its count is right for what it is, and wrong for its role.
 SETS = """\

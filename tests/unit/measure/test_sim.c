@@ -270,6 +270,21 @@ static void test_shrink(void **state)
     test_run_free(&run);
 }
 
+/* Switches that take a large part of the period, as with thousands of threads, are not suffered for
+ * sixteen periods. */
+static void test_stretch_soon(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "switch 30ms\nphase work 30s instructions=1G\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.period[2].length_ns, 100 * MS);
+    assert_int_equal(run.period[5].length_ns, 3000 * MS);
+    assert_non_null(strstr(run.mark, "stretched to 3.000 s"));
+    test_run_free(&run);
+}
+
 /* A machine that stands still for a moment, twice within 16 switches, is no reason to stretch. */
 static void test_hiccup(void **state)
 {
@@ -422,16 +437,17 @@ static void test_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rotation),    cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_long_period), cmocka_unit_test(test_late),
-        cmocka_unit_test(test_steal),       cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_merge),       cmocka_unit_test(test_split),
-        cmocka_unit_test(test_fail_event),  cmocka_unit_test(test_fail_read),
-        cmocka_unit_test(test_switch_cost), cmocka_unit_test(test_stretch),
-        cmocka_unit_test(test_shrink),      cmocka_unit_test(test_hiccup),
-        cmocka_unit_test(test_duration),    cmocka_unit_test(test_delay),
-        cmocka_unit_test(test_noise),       cmocka_unit_test(test_repeat),
-        cmocka_unit_test(test_bad_scripts), cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_rotation),     cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_long_period),  cmocka_unit_test(test_late),
+        cmocka_unit_test(test_steal),        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_merge),        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_fail_event),   cmocka_unit_test(test_fail_read),
+        cmocka_unit_test(test_switch_cost),  cmocka_unit_test(test_stretch),
+        cmocka_unit_test(test_stretch_soon), cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_hiccup),       cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_delay),        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_repeat),       cmocka_unit_test(test_bad_scripts),
+        cmocka_unit_test(test_choice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
