@@ -39,7 +39,7 @@ def test_marks():
     with Folder() as folder:
         expect(folder.call(*program.counting(), "--", REGIONS), 0)
         found = texts(folder)
-        for text, count in (("slow begin", 2), ("slow end", 2), ("quick begin", 1), ("quick end", 1)):
+        for text, count in ("slow begin", 2), ("slow end", 2), ("quick begin", 1), ("quick end", 1):
             assert found.count("region " + text) == count, (text, found)
         assert found.index("region slow begin") < found.index("region quick begin"), found
         assert found.index("region quick end") < found.index("region slow end"), found

@@ -134,6 +134,26 @@ static void test_known_count(void **state)
     }
 }
 
+/* Waiting for somebody else is no time in which this thread's events could count. */
+static void test_waiting(void **state)
+{
+    struct rps_counters_sample begin, end;
+    struct rps_micro_child child;
+    struct rps_micro_result result;
+    struct rps_error err;
+
+    (void)state;
+    open_counters(NULL);
+    assert_int_equal(rps_micro_launch(&child, rps_micro_find("loop"), 50 * LOOP_TURNS, &err), 0);
+    rps_counters_read(&counters, &begin);
+    rps_counters_read(&counters, &begin);
+    assert_int_equal(rps_micro_release(&child, &err), 0);
+    assert_int_equal(rps_micro_finish(&child, &result, &err), 0);
+    rps_counters_read(&counters, &end);
+    assert_true(end.enabled_ns >= begin.enabled_ns);
+    assert_true(end.enabled_ns - begin.enabled_ns < (uint64_t)result.cpu_ns / 2);
+}
+
 /* Software events are never on a hardware counter. */
 static void test_software(void **state)
 {
@@ -171,6 +191,7 @@ int main(void)
         cmocka_unit_test_teardown(test_system, close_counters),
         cmocka_unit_test_teardown(test_both_ways, close_counters),
         cmocka_unit_test_teardown(test_known_count, close_counters),
+        cmocka_unit_test_teardown(test_waiting, close_counters),
         cmocka_unit_test_teardown(test_software, close_counters),
         cmocka_unit_test_teardown(test_closed, close_counters),
     };
