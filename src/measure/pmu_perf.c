@@ -415,12 +415,13 @@ static int perf_try_event(void *self, struct rps_event *event, struct rps_error 
 }
 
 /* Does the event count on this thread? Returns 0, or the errno of opening, or ENODATA for an event
- * that opens and stands still. */
+ * that opens and stands still. Pinned: a recording may hold the counters of this process already.
+ */
 static int counts_now(const struct rps_event *event)
 {
     uint64_t value[3] = {0, 0, 0};
     volatile unsigned spin = 0;
-    int fd = open_event(event, NULL, -1, 0, NULL);
+    int fd = open_event(event, NULL, -1, OPEN_PINNED, NULL);
 
     if (fd < 0)
         return -fd;
