@@ -238,8 +238,7 @@ static int open_store(struct recording *r, struct rps_error *err)
     return rps_writer_open(&r->writer, r->cli->output, &options, err);
 }
 
-/* --- the run
- * -------------------------------------------------------------------------------------- */
+/* --- the run --------------------------------------------------------------------------------- */
 
 static void sink_period(void *context, const struct rps_period *period)
 {
@@ -394,8 +393,7 @@ static int run_loop(struct recording *r, enum rps_loop_end *ret_end, struct rps_
     return rc;
 }
 
-/* --- after the run
- * ----------------------------------------------------------------------------------- */
+/* --- after the run --------------------------------------------------------------------------- */
 
 /* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
 static void wait_for_workload(struct recording *r)

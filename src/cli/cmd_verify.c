@@ -460,8 +460,7 @@ static int verify_rotation(struct verify *verify, struct rps_error *err)
     return rc;
 }
 
-/* --- one backend
- * ------------------------------------------------------------------------------------ */
+/* --- one backend ----------------------------------------------------------------------------- */
 
 static int needs_counter(const struct rps_event *event)
 {

@@ -240,8 +240,7 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* --- waiting
- * -------------------------------------------------------------------------------------- */
+/* --- waiting --------------------------------------------------------------------------------- */
 
 static int64_t next_deadline(const struct loop *loop)
 {

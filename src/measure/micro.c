@@ -343,8 +343,7 @@ static int predict_call(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------ */
+/* --- the table ------------------------------------------------------------------------------- */
 
 static const struct rps_micro micros[] = {
     {"linear", "1,000 additions in a row", 20000, 0, NULL, run_linear, predict_linear},

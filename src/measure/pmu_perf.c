@@ -731,8 +731,7 @@ static int add_place(struct perf *perf, const struct place *wanted, int start_at
     return rc;
 }
 
-/* --- targets
- * --------------------------------------------------------------------------------------- */
+/* --- targets --------------------------------------------------------------------------------- */
 
 static int add_thread(struct perf *perf, pid_t tid, int start_at_exec, struct rps_error *err)
 {
@@ -876,8 +875,7 @@ static int add_cpu(struct perf *perf, const struct rps_target *target, int cpu,
     return 0;
 }
 
-/* --- descriptors
- * ------------------------------------------------------------------------------------- */
+/* --- descriptors ----------------------------------------------------------------------------- */
 
 static int threads_of(pid_t pid)
 {
@@ -1211,8 +1209,7 @@ static int64_t perf_read_within_ns(void *self)
     return INT64_MAX;
 }
 
-/* --- begin and end
- * -------------------------------------------------------------------------------- */
+/* --- begin and end --------------------------------------------------------------------------- */
 
 static void perf_close(void *self)
 {

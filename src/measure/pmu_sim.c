@@ -193,8 +193,7 @@ static void advance(struct sim *sim, int64_t until_ns)
     }
 }
 
-/* --- the world
- * ------------------------------------------------------------------------------------ */
+/* --- the world ------------------------------------------------------------------------------- */
 
 static int64_t sim_now_ns(void *self)
 {
@@ -234,8 +233,7 @@ static void sim_outcome(void *self, int *ret_status, int *ret_signal)
     *ret_status = *ret_signal ? -1 : sim->script->exit_status;
 }
 
-/* --- counters
- * --------------------------------------------------------------------------------------- */
+/* --- counters -------------------------------------------------------------------------------- */
 
 static int sim_choose_clock(void *self, struct rps_event *clock, struct rps_error *err)
 {

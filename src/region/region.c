@@ -355,8 +355,7 @@ void rps_region_close(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* --- begin and end
- * -------------------------------------------------------------------------------- */
+/* --- begin and end --------------------------------------------------------------------------- */
 
 struct rps_region *rps_region_state_find(const struct rps_region_state *state, const char *name)
 {

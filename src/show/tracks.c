@@ -257,8 +257,7 @@ int rps_tracks_walk_sum(const struct rps_tracks *tracks, rps_tracks_period *each
     return answer < 0 ? answer : 0;
 }
 
-/* --- names
- * ---------------------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------------- */
 
 char *rps_tracks_name(char *ret, const struct rps_tracks *tracks)
 {
