@@ -13,6 +13,7 @@
 
 #include "rpistat/error.h"
 #include "rpistat/period.h"
+#include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 
@@ -155,5 +156,31 @@ int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes
 int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
                     struct rps_error *err);
 void rps_notes_free(struct rps_notes *notes);
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+/* A detection of phases as the store keeps it. */
+struct rps_detection {
+    int64_t detection;  /* its number in the run, from 0; given by the store */
+    char method[64];    /* "screened", "exact", ... */
+    char *parameters;   /* owned (malloc); JSON object: the settings and what was found out */
+    struct rps_phases phases; /* first and last are period numbers; owned */
+};
+
+/*
+ * Add a detection to a run of the store at path, in one transaction, and give it the next number. Works
+ * while a recorder writes the same store. An earlier detection with the same method and parameters is
+ * replaced. Errors: those of rps_writer_open; a run that is not there.
+ */
+int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
+                            struct rps_error *err);
+
+/*
+ * The newest detection of a run: 1 and *ret (free with rps_detection_free), 0 when it has none,
+ * negative on error.
+ */
+int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,
+                         struct rps_error *err);
+void rps_detection_free(struct rps_detection *detection);
 
 #endif

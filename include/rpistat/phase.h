@@ -1,0 +1,45 @@
+/*
+ * The second noun right of the store: a phase, a stretch of a run in which the event rates stay alike.
+ * A phase that comes back keeps its label. The detector makes phases of observations, the store keeps
+ * them as rows of `phase`, the pictures shade them.
+ */
+#ifndef RPISTAT_PHASE_H
+#define RPISTAT_PHASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rps_phase {
+    uint64_t first, last;      /* observations of the detector, or a run's period numbers; both
+                                  inclusive, from 0 */
+    uint64_t earliest, latest; /* `first` may lie anywhere in [earliest, latest]; both are `first`
+                                  for the first phase and behind a gap */
+    int64_t start_ns, end_ns;  /* since the start of the run; 0 for observations without times */
+    int label;                 /* 0: A; numbered by first appearance */
+    double confidence;         /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
+                                  and behind a gap */
+    double label_confidence;   /* that the phase belongs to its label and to no other, 0 ... 1 */
+};
+
+/* Phases in order of time; they cover the whole run without overlap. */
+struct rps_phases {
+    size_t count;
+    struct rps_phase *phase;   /* owned */
+    int label_count;           /* distinct labels */
+    size_t outlier_count;      /* observations that are like none around them, ascending */
+    uint64_t *outlier;         /* owned */
+};
+
+/* Room for the longest label. */
+#define RPS_PHASE_LABEL_SIZE 16
+
+/* The text of a label: A ... Z, AA, AB ...; written into text and returned. */
+const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE]);
+
+/* The label that a text means (of any case), or -1. */
+int rps_phase_label_parse(const char *text);
+
+/* Release what the struct points to and zero it; the struct itself is the caller's. */
+void rps_phases_free(struct rps_phases *phases);
+
+#endif
