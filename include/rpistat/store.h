@@ -23,8 +23,12 @@
 
 struct rps_writer;
 
+#define RPS_COMMIT_CHOSEN (-1)
+
 struct rps_writer_options {
-    int64_t commit_ns;      /* at least this long between commits; 0: one transaction a period */
+    int64_t commit_ns;      /* at least this long between commits; 0: one transaction a period;
+                               RPS_COMMIT_CHOSEN: a second, where what is not committed outlives a
+                               recorder that is killed (in shared memory), else 0 */
     int durability_full;    /* 1: sync at every commit (synchronous=FULL) */
     size_t queue_periods;   /* room of the queue; 0: an hour of 100 ms periods */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
@@ -91,7 +95,8 @@ struct rps_reader;
 struct rps_cursor;
 
 /*
- * Open the store at path read-only (nothing is created, migrated or marked). Errors (RPS_FAILED, one
+ * Open the store at path read-only (nothing is created or migrated; only what a killed recorder left is
+ * brought in first, where this user may write the store). Errors (RPS_FAILED, one
  * sentence): not there, a folder, not SQLite, another program's, a newer major version, damaged.
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);

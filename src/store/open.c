@@ -14,6 +14,7 @@
 #include "alive.h"
 #include "embed.h"
 #include "place.h"
+#include "recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,10 +344,12 @@ static int set_journal(sqlite3 *db, const char *sql, const char *wanted, int *re
     }
 }
 
-static int fill_and_prove(sqlite3 *db)
+static int fill_and_prove(sqlite3 *db, const char *path)
 {
     int code = migrate(db);
 
+    if (code == SQLITE_OK)
+        code = rps_recover(db, path);
     return code == SQLITE_OK ? prove(db) : code;
 }
 
@@ -359,7 +362,7 @@ static int journal_and_prove(sqlite3 *db, const char *path,
     int code;
 
     if (wal_code == SQLITE_OK && is_set)
-        wal_code = fill_and_prove(db);
+        wal_code = fill_and_prove(db, path);
     wal_code = rps_database_code(db, wal_code);
     if ((wal_code == SQLITE_OK && is_set) || (wal_code & 0xff) == SQLITE_FULL ||
         (wal_code & 0xff) == SQLITE_BUSY)
@@ -367,7 +370,7 @@ static int journal_and_prove(sqlite3 *db, const char *path,
 
     code = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &is_set);
     if (code == SQLITE_OK && is_set)
-        code = fill_and_prove(db);
+        code = fill_and_prove(db, path);
     if (code != SQLITE_OK || !is_set)
         return wal_code != SQLITE_OK ? wal_code : code;
     if (options->notice) {

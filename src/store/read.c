@@ -15,6 +15,7 @@
 #include "alive.h"
 #include "columns.h"
 #include "database.h"
+#include "recover.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
@@ -40,6 +41,22 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
     return 0;
 }
 
+/* Have what a killed recorder left brought into the store first. Where this user may not write,
+ * what the store holds is what there is to read. */
+static int recover(struct rps_reader *reader, struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    sqlite3 *writing = NULL;
+
+    if (!rps_recover_is_due(reader->db))
+        return 0;
+    sqlite3_close_v2(reader->db);
+    reader->db = NULL;
+    if (rps_database_open_write(reader->path, &options, &writing, NULL) == 0)
+        sqlite3_close(writing);
+    return rps_database_open_read(reader->path, &reader->db, err);
+}
+
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
 {
     struct rps_reader *reader = calloc(1, sizeof(*reader));
@@ -51,7 +68,7 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
         free(reader);
         return rps_error_memory(err);
     }
-    if (rps_database_open_read(path, &reader->db, err) < 0) {
+    if (rps_database_open_read(path, &reader->db, err) < 0 || recover(reader, err) < 0) {
         rps_reader_close(reader);
         return RPS_FAILED;
     }

@@ -28,6 +28,9 @@
 #define RECORDING_BUSY_MS 500
 #define OPENING_BUSY_MS   5000
 
+/* Between commits, unless the user has said. */
+#define COMMIT_NS_DEFAULT RPS_NS_PER_S
+
 #define MARK_MAX_BYTES 1024
 
 /* --- notes ---------------------------------------------------------------------------------- */
@@ -167,7 +170,8 @@ static int make_uuid(char ret[40], struct rps_error *err)
     return 0;
 }
 
-static void free_run(struct rps_writer *writer)
+/* With `keep` what could not be written stays in shared memory. */
+static void free_run(struct rps_writer *writer, bool keep)
 {
     rps_period_table_close(writer->table);
     writer->table = NULL;
@@ -181,6 +185,7 @@ static void free_run(struct rps_writer *writer)
     writer->measured = NULL;
     free(writer->sum);
     writer->sum = NULL;
+    rps_queue_unshare(&writer->queue, writer->uuid, keep);
     rps_queue_drop(&writer->queue, writer->queue.count);
     rps_note_list_clear(&writer->notes);
 }
@@ -242,6 +247,21 @@ static void reset_run(struct rps_writer *writer)
     writer->trouble[0] = '\0';
 }
 
+/* Commits that are not every period's are as safe from a kill only when the queue outlives it. */
+static void share_queue(struct rps_writer *writer, const char *uuid)
+{
+    int chosen = writer->options.commit_ns == RPS_COMMIT_CHOSEN;
+
+    writer->commit_ns = !chosen                           ? writer->options.commit_ns
+                        : writer->options.durability_full ? 0
+                                                          : COMMIT_NS_DEFAULT;
+    if (writer->commit_ns == 0)
+        return;
+    snprintf(writer->uuid, sizeof(writer->uuid), "%s", uuid);
+    if (!rps_queue_share(&writer->queue, uuid) && chosen)
+        writer->commit_ns = 0;
+}
+
 static int start_thread(struct rps_writer *writer, struct rps_error *err)
 {
     int number = pthread_create(&writer->thread, NULL, rps_writer_thread, writer);
@@ -278,6 +298,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
     }
     writer->run_id = run_id;
     sqlite3_busy_timeout(writer->db, RECORDING_BUSY_MS);
+    share_queue(writer, run->uuid);
     result = start_thread(writer, err);
     if (result < 0)
         goto fail;
@@ -285,7 +306,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
     return 0;
 
 fail:
-    free_run(writer);
+    free_run(writer, false);
     return result;
 }
 
@@ -324,12 +345,6 @@ static void lose(struct rps_writer *writer, const struct rps_period *period)
         lost->end_ns = end_ns;
 }
 
-static void wake_thread(struct rps_writer *writer)
-{
-    if (writer->sleeping)
-        pthread_cond_signal(&writer->wake);
-}
-
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)
 {
     bool wake;
@@ -350,7 +365,7 @@ void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *tex
 {
     pthread_mutex_lock(&writer->lock);
     rps_writer_add_note(writer, true, RPS_CPU_ALL, time_ns, 0, text);
-    wake_thread(writer);
+    pthread_cond_signal(&writer->wake);
     pthread_mutex_unlock(&writer->lock);
 }
 
@@ -359,7 +374,7 @@ void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, in
 {
     pthread_mutex_lock(&writer->lock);
     rps_writer_add_note(writer, false, cpu, start_ns, length_ns, reason);
-    wake_thread(writer);
+    pthread_cond_signal(&writer->wake);
     pthread_mutex_unlock(&writer->lock);
 }
 
@@ -433,10 +448,15 @@ static int not_written(struct rps_writer *writer, uint64_t periods, size_t notes
                              ", but not that it ended (%s): the next recording into it will mark "
                              "the run as interrupted",
                              writer->path, writer->run_id, why);
-    return rps_error_set(err, RPS_FAILED,
-                         "%s holds %" PRIu64 " periods of run %" PRId64 ", but %" PRIu64
-                         " more periods and %zu marks and gaps could not be written (%s)",
-                         writer->path, writer->committed, writer->run_id, periods, notes, why);
+    return rps_error_set(
+        err, RPS_FAILED,
+        "%s holds %" PRIu64 " periods of run %" PRId64 ", but %" PRIu64
+        " more periods and %zu marks and gaps could not be written (%s)%s",
+        writer->path, writer->committed, writer->run_id, periods, notes, why,
+        end_code != SQLITE_OK && writer->queue.fd >= 0 && periods > 0
+            ? "; the periods stay in memory until the machine is switched off: the "
+              "next rpistat command on the store brings them in when it can"
+            : "");
 }
 
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err)
@@ -462,7 +482,7 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
     code = write_end(writer, &end);
     if (code != SQLITE_OK || periods > 0 || notes > 0)
         result = not_written(writer, periods, notes, code, err);
-    free_run(writer);
+    free_run(writer, code != SQLITE_OK);
     return result;
 }
 
@@ -471,7 +491,7 @@ void rps_writer_close(struct rps_writer *writer)
     if (!writer)
         return;
     stop_thread(writer, 0);
-    free_run(writer);
+    free_run(writer, writer->queue.count > 0);
     sqlite3_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);

@@ -289,7 +289,16 @@ size_t rps_writer_due(const struct rps_writer *writer)
     return half < DUE_PERIODS ? half : DUE_PERIODS;
 }
 
-/* Wait for work, and until it is due. With the lock held. False: told to stop, and all is done. */
+/* How long the next commit has to wait; not above 0: it is due. */
+static int64_t until_due_ns(const struct rps_writer *writer)
+{
+    if (writer->commit_ns == 0 || writer->last_commit_ns == 0)
+        return 0;
+    return writer->last_commit_ns + writer->commit_ns - rps_clock_monotonic_ns();
+}
+
+/* Wait for work, and until it is due: notes always are. With the lock held. False: told to stop,
+ * and all is done. */
 static bool wait_for_work(struct rps_writer *writer)
 {
     int64_t wait_ns;
@@ -297,14 +306,18 @@ static bool wait_for_work(struct rps_writer *writer)
     while (!has_work(writer)) {
         if (writer->stop)
             return false;
+        wait_ns = until_due_ns(writer);
+        if (wait_ns > 0) {
+            pause_for(writer, wait_ns); /* what comes meanwhile is not due before */
+            continue;
+        }
         writer->sleeping = true;
         pthread_cond_wait(&writer->wake, &writer->lock);
         writer->sleeping = false;
     }
-    while (!writer->stop && writer->last_commit_ns > 0 &&
-           writer->queue.count < rps_writer_due(writer)) {
-        wait_ns = writer->last_commit_ns + writer->options.commit_ns - rps_clock_monotonic_ns();
-        if (wait_ns <= 0)
+    while (!writer->stop && writer->queue.count < rps_writer_due(writer)) {
+        wait_ns = until_due_ns(writer);
+        if (wait_ns <= 0 || writer->notes.first)
             break;
         /* not `sleeping`: a period every 100 ms is no reason to wake up, the time is */
         pause_for(writer, wait_ns);

@@ -51,6 +51,8 @@ struct rps_writer {
     char *path;
     sqlite3 *db; /* used by the thread while it runs */
     struct rps_writer_options options;
+    int64_t commit_ns;   /* least time between commits; 0: one a period */
+    char uuid[40];       /* of the run; names the shared queue */
     int64_t patience_ns; /* how long rps_writer_end tries */
     pthread_t thread;
     bool thread_runs; /* the caller's side only */

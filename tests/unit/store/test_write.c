@@ -83,20 +83,6 @@ static void wait_committed(struct rps_writer *writer, uint64_t periods)
         nanosleep(&pause, NULL);
 }
 
-/* Wait until the thread sleeps for want of work, or no longer does. */
-static void wait_sleeping(struct rps_writer *writer, bool expected)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    bool sleeping = !expected;
-
-    while (sleeping != expected) {
-        nanosleep(&pause, NULL);
-        pthread_mutex_lock(&writer->lock);
-        sleeping = writer->sleeping;
-        pthread_mutex_unlock(&writer->lock);
-    }
-}
-
 static sqlite3 *hold_lock(const char *path)
 {
     sqlite3 *db = NULL;
@@ -226,10 +212,7 @@ static void half_a_queue_does_not_wait(void **state)
 
     write_periods(writer, 0, 1);
     wait_committed(writer, 1);
-    wait_sleeping(writer, true);
-    write_periods(writer, 1, 2);
-    wait_sleeping(writer, false); /* now it waits for its next commit */
-    write_periods(writer, 2, 21);
+    write_periods(writer, 1, 21);
     wait_committed(writer, 21);
     fixture_end(writer, &run);
     holds(path, 1, 0, 21);
@@ -453,7 +436,8 @@ static void damage_ends_writing(void **state)
  */
 
 /* A child that writes periods, tells when they are committed, and waits to be killed. */
-static pid_t start_recorder(const char *path, uint64_t periods, int *ret_ready)
+static pid_t start_recorder(const char *path, const struct rps_writer_options *options,
+                            uint64_t periods, int *ret_ready)
 {
     int ready[2];
     pid_t child;
@@ -466,9 +450,9 @@ static pid_t start_recorder(const char *path, uint64_t periods, int *ret_ready)
         struct rps_writer *writer;
 
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
-        writer = fixture_writer(path, NULL, &run);
+        writer = fixture_writer(path, options, &run);
         write_periods(writer, 0, periods);
-        wait_committed(writer, periods);
+        wait_committed(writer, options && options->commit_ns != 0 ? 1 : periods);
         if (write(ready[1], "x", 1) != 1)
             _exit(1);
         for (;;)
@@ -506,7 +490,7 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     struct rps_run run;
     struct rps_error err;
     int ready, status;
-    pid_t child = start_recorder(path, 3000, &ready);
+    pid_t child = start_recorder(path, NULL, 3000, &ready);
 
     wait_ready(ready);
     /* read while it is being written */
@@ -533,6 +517,49 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     assert_int_equal(fixture_number(path, "SELECT elapsed_ns FROM run"),
                      last.start_ns + last.length_ns);
     holds(path, 1, 0, 3000);
+}
+
+/* What a recorder with grouped commits had not committed is there for the next reader. */
+static void a_killed_recorder_loses_nothing(void **state)
+{
+    const struct rps_writer_options seldom = {.commit_ns = INT64_C(3600) * 1000000000,
+                                              .queue_periods = 3000};
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    int ready, status;
+    pid_t child = start_recorder(path, &seldom, 1000, &ready);
+    char uuid[40];
+
+    wait_ready(ready);
+    assert_int_equal(state_of(path, 1, &run), RPS_RUN_RECORDING); /* nothing is taken from it */
+    snprintf(uuid, sizeof(uuid), "%s", run.uuid);
+    rps_run_free(&run);
+    assert_true(fixture_number(path, "SELECT count(*) FROM period") < 1000);
+    assert_true(rps_queue_is_left(uuid));
+
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(state_of(path, 1, &run), RPS_RUN_INTERRUPTED);
+    rps_run_free(&run);
+    holds(path, 1, 0, 1000);
+    assert_string_equal(fixture_text(path, "SELECT state FROM run"), "interrupted");
+    assert_false(rps_queue_is_left(uuid));
+}
+
+/* A file that says it is a run of somebody else's shared memory gets nothing out of it. */
+static void recovery_believes_no_name(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    write_periods(writer, 0, 3);
+    fixture_end(writer, &run);
+    fixture_exec(path, "UPDATE run SET state = 'recording', boot_id = 'before',"
+                       " uuid = '../../etc/passwd'");
+    assert_int_equal(state_of(path, 1, &run), RPS_RUN_INTERRUPTED);
+    rps_run_free(&run);
+    holds(path, 1, 0, 3);
 }
 
 static void only_dead_recorders_of_this_host_are_marked(void **state)
@@ -569,7 +596,7 @@ static void two_recorders_share_a_store(void **state)
 
     /* both may create it */
     for (int i = 0; i < 2; i++)
-        child[i] = start_recorder(path, 4000, &ready[i]);
+        child[i] = start_recorder(path, NULL, 4000, &ready[i]);
     for (int i = 0; i < 2; i++)
         wait_ready(ready[i]);
     for (int i = 0; i < 2; i++) {
@@ -627,6 +654,8 @@ int main(void)
         TEST(a_write_that_fails_is_tried_again),
         TEST(damage_ends_writing),
         TEST(a_killed_recorder_leaves_a_good_run),
+        TEST(a_killed_recorder_loses_nothing),
+        TEST(recovery_believes_no_name),
         TEST(only_dead_recorders_of_this_host_are_marked),
         TEST(two_recorders_share_a_store),
         TEST(a_cursor_sees_one_state),
