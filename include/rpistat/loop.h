@@ -33,6 +33,9 @@ struct rps_world {
     int64_t (*now_ns)(void *self);
     /* Wait until deadline_ns, the end of the workload or a request, whichever is first. */
     int (*wait)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
+    /* closer 1: run on the workload's CPU, and 1 when that is a change; 0: run anywhere again. NULL where
+     * there is nothing of the kind. */
+    int (*approach)(void *self, int closer);
 };
 
 struct rps_real_world;

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "near.h"
 #include "rpistat/clock.h"
 
 struct rps_real_world {
@@ -20,6 +22,7 @@ struct rps_real_world {
     struct rps_watch *watch;       /* owned */
     const struct rps_watch *asked; /* whose request the loop is acting on */
     struct pollfd *fd;             /* owned: the timer, the pidfds, the watched */
+    struct rps_near near;
 };
 
 static int64_t real_now_ns(void *self)
@@ -104,6 +107,35 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
     return rc;
 }
 
+/* The process behind a pidfd; -1 when it has ended. */
+static pid_t process_of(int pidfd)
+{
+    char path[64], line[128];
+    long pid = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file) && sscanf(line, "Pid: %ld", &pid) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return (pid_t)pid;
+}
+
+static int real_approach(void *self, int closer)
+{
+    struct rps_real_world *world = self;
+    pid_t pid;
+
+    if (!closer) {
+        rps_near_leave(&world->near);
+        return 0;
+    }
+    pid = world->pidfd_count == 1 && world->left == 1 ? process_of(world->fd[1].fd) : -1;
+    return pid > 0 && rps_near_move(&world->near, pid);
+}
+
 int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd_count,
                         const struct rps_watch *watch, int watch_count, struct rps_error *err)
 {
@@ -133,7 +165,8 @@ int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd
         rps_error_set(err, RPS_FAILED, "cannot create the measurement timer: %s", strerror(errno));
         goto fail;
     }
-    world->table = (struct rps_world){world, real_now_ns, real_wait};
+    rps_near_init(&world->near);
+    world->table = (struct rps_world){world, real_now_ns, real_wait, real_approach};
     *ret = world;
     return 0;
 fail:
@@ -152,6 +185,7 @@ void rps_real_world_close(struct rps_real_world *world)
 {
     if (!world)
         return;
+    rps_near_leave(&world->near);
     close(world->fd[0].fd);
     free(world->watch);
     free(world->fd);

@@ -87,6 +87,7 @@ struct test_options {
     int64_t duration_ns;
     const char *plan; /* NULL: arm1176 */
     int64_t delay_ns;
+    int (*approach)(void *self, int closer); /* of the world; NULL: none */
 };
 
 /* Run a simulation script to its end. */
@@ -110,11 +111,13 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0 ||
         pmu->attach(self, ret->plan, &target, &err) < 0)
         fail_msg("%s", err.message);
+    struct rps_world world = *pmu->world(self);
+    world.approach = options->approach;
     struct rps_loop_options loop = {
         .pmu = pmu,
         .pmu_self = self,
         .plan = ret->plan,
-        .world = pmu->world(self),
+        .world = &world,
         .sink = &sink,
         .period_ns = options->period_ns ? options->period_ns : 100 * MS,
         .duration_ns = options->duration_ns,

@@ -184,7 +184,7 @@ static uint64_t role_total(const struct test_run *run, const char *role)
 
 static void check_faults(const char *name, uint64_t pages)
 {
-    static const struct test_options options = {1, 0, 0, NULL, 0};
+    static const struct test_options options = {.merge = 1};
     struct rps_error why = {""};
     struct outcome outcome;
     struct test_run run;
@@ -217,7 +217,7 @@ static void test_children(void **state)
     struct test_run run;
     struct outcome outcome;
     struct rps_error why = {""};
-    static const struct test_options options = {1, 0, 0, NULL, 0};
+    static const struct test_options options = {.merge = 1};
 
     (void)state;
     if (!record_task("software", "children", NULL, &options, &run, &outcome, &why)) {
@@ -246,7 +246,7 @@ static int run_directly(const char *name)
 /* The workload finds the descriptors and signals that it would find without the recorder. */
 static void test_streams_and_status(void **state)
 {
-    static const struct test_options options = {1, 0, 0, NULL, 0};
+    static const struct test_options options = {.merge = 1};
     struct rps_error why = {""};
     struct outcome outcome;
     struct test_run run;
@@ -272,7 +272,7 @@ static void test_instructions(void **state)
     static const char document[] = "[plan]\nname = one\n[event instructions]\n"
                                    "event = instructions\n[set one]\nevents = instructions\n";
     char plan[80];
-    const struct test_options options = {1, 0, 0, plan, 0};
+    const struct test_options options = {.merge = 1, .plan = plan};
     struct rps_error why = {""};
     struct outcome outcome;
     struct test_run run;

@@ -1,8 +1,8 @@
 /* The loop, the multiplexer and fitting over the simulated ARM1176: every number is exact. */
 #include "run.h"
 
-static const struct test_options rotate = {0, 0, 0, NULL, 0};
-static const struct test_options merge = {1, 0, 0, NULL, 0};
+static const struct test_options rotate = {0};
+static const struct test_options merge = {.merge = 1};
 
 static const char steady[] = "default instructions=73M ibuf_stall=16M dc_access=1M dc_miss=220k\n"
                              "default micro_tlb_miss=53k main_tlb_miss=39k branches=8M "
@@ -60,7 +60,7 @@ static void test_wrap(void **state)
 /* Within one period of a minute the cycle counter wraps nine times: it is read in between. */
 static void test_long_period(void **state)
 {
-    static const struct test_options minute = {0, 60 * S, 0, NULL, 0};
+    static const struct test_options minute = {.period_ns = 60 * S};
     struct test_run run;
 
     (void)state;
@@ -302,9 +302,68 @@ static void test_hiccup(void **state)
     test_run_free(&run);
 }
 
+/* --- near the workload -------------------------------------------------------------------------
+ */
+
+static int approached, left; /* how often */
+
+static int approach_well(void *self, int closer)
+{
+    (void)self;
+    approached += closer;
+    left += !closer;
+    return closer;
+}
+
+static int approach_in_vain(void *self, int closer)
+{
+    approach_well(self, closer);
+    return 0;
+}
+
+static void go(const char *script, int (*approach)(void *self, int closer))
+{
+    const struct test_options options = {.approach = approach};
+    struct test_run run;
+
+    approached = left = 0;
+    test_simulate(&run, script, &options);
+    test_check_contiguous(&run);
+    test_run_free(&run);
+}
+
+/* Dear switches make the loop try, and stay where they are cheap. */
+static void test_near(void **state)
+{
+    (void)state;
+    go("switch 200us\nswitch 20us 1700ms\nphase work 60s instructions=1G\n", approach_well);
+    assert_int_equal(approached, 1);
+    assert_int_equal(left, 0);
+    go("switch 40us\nphase work 60s instructions=1G\n", approach_well); /* cheap anyway */
+    assert_int_equal(approached, 0);
+}
+
+/* A workload that moves is followed; what does not help is given up, and tried again later. */
+static void test_near_in_vain(void **state)
+{
+    (void)state;
+    go("switch 200us\nswitch 20us 1700ms\nswitch 200us 4900ms\nswitch 20us 6500ms\n"
+       "phase work 30s instructions=1G\n",
+       approach_well);
+    assert_int_equal(approached, 2);
+    assert_int_equal(left, 0);
+    /* rows of 1.6 s: a try and three moves, then 8 rows of rest, 16, ... */
+    go("switch 200us\nphase work 100s instructions=1G\n", approach_well);
+    assert_int_equal(approached, 3 * 4);
+    assert_int_equal(left, 3);
+    go("switch 200us\nphase work 100s instructions=1G\n", approach_in_vain);
+    assert_in_range(approached, 5, 8);
+    assert_int_equal(left, 0);
+}
+
 static void test_duration(void **state)
 {
-    static const struct test_options short_run = {0, 0, 1234 * MS, NULL, 0};
+    static const struct test_options short_run = {.duration_ns = 1234 * MS};
     struct test_run run;
 
     (void)state;
@@ -320,7 +379,7 @@ static void test_duration(void **state)
 /* Nothing is counted before the delay is over; the time is a gap. */
 static void test_delay(void **state)
 {
-    static const struct test_options late = {0, 0, 0, NULL, 730 * MS};
+    static const struct test_options late = {.delay_ns = 730 * MS};
     struct test_run run;
 
     (void)state;
@@ -342,7 +401,7 @@ static void test_noise(void **state)
 {
     static const char script[] = "counters 8\nseed 7\nnoise 5%\nphase work 3s instructions=10M\n";
     static const char other[] = "counters 8\nseed 8\nnoise 5%\nphase work 3s instructions=10M\n";
-    static const struct test_options odd = {1, 37 * MS, 0, NULL, 0};
+    static const struct test_options odd = {.merge = 1, .period_ns = 37 * MS};
     struct test_run run, again, different;
     size_t unlike = 0;
 
@@ -434,6 +493,34 @@ static void test_choice(void **state)
     assert_non_null(strstr(err.message, "/nonexistent.sim"));
 }
 
+/* A document of another processor's events is refused to hardware counters, and only to them. */
+static void test_document(void **state)
+{
+    static const char text[] = "[plan]\nname = other\ntitle = Others\nmatch = NoSuchVendor-0-0-0\n"
+                               "[event a]\nevent = r01\n[set s]\nevents = a\n";
+    struct rps_plan *plan = NULL;
+    struct rps_error err = {""};
+    char path[64], name[80];
+
+    (void)state;
+    test_file(path, text, sizeof(text) - 1);
+    snprintf(name, sizeof(name), "%s.ini", path);
+    assert_int_equal(rename(path, name), 0);
+    assert_int_equal(rps_pmu_load_plan(&rps_pmu_hardware, name, &plan, &err), RPS_FAILED);
+    assert_non_null(strstr(err.message, "other (Others) are not for this processor"));
+    assert_null(plan);
+    assert_int_equal(rps_pmu_load_plan(&rps_pmu_software, name, &plan, &err), 0);
+    assert_string_equal(plan->name, "other");
+    rps_plan_free(plan);
+    assert_int_equal(rps_pmu_load_plan(&rps_pmu_sim, NULL, &plan, &err), 0);
+    assert_string_equal(plan->name, "arm1176");
+    rps_plan_free(plan);
+    assert_int_equal(rps_pmu_load_plan(&rps_pmu_hardware, NULL, &plan, &err), 0);
+    assert_string_equal(plan->name, rps_plan_for_cpu("/proc/cpuinfo"));
+    rps_plan_free(plan);
+    unlink(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,9 +532,10 @@ int main(void)
         cmocka_unit_test(test_switch_cost),  cmocka_unit_test(test_stretch),
         cmocka_unit_test(test_stretch_soon), cmocka_unit_test(test_shrink),
         cmocka_unit_test(test_hiccup),       cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_near),         cmocka_unit_test(test_near_in_vain),
         cmocka_unit_test(test_delay),        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_repeat),       cmocka_unit_test(test_bad_scripts),
-        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_choice),       cmocka_unit_test(test_document),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,28 @@
+/*
+ * Being near the workload: having the measurement loop run on the CPU that the workload runs on.
+ */
+#ifndef RPISTAT_MEASURE_NEAR_H
+#define RPISTAT_MEASURE_NEAR_H
+
+#include <sched.h>
+#include <sys/types.h>
+
+struct rps_near {
+    cpu_set_t home; /* CPUs this thread may use */
+    int cpu;        /* where it was moved to; -1: nowhere */
+};
+
+/* The calling thread's CPUs. */
+void rps_near_init(struct rps_near *near);
+
+/*
+ * Move the calling thread to the CPU of the process's running thread, or of that of a process below
+ * it. 1 when it was moved, 0 when it stays: none is running, it is there already, it may not go
+ * there, or the thread has a real-time policy and would not let it run.
+ */
+int rps_near_move(struct rps_near *near, pid_t pid);
+
+/* Let the thread run wherever it might before. */
+void rps_near_leave(struct rps_near *near);
+
+#endif
