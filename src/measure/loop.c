@@ -23,12 +23,13 @@
 /* Where switching takes longer than this (median), the loop tries to be near the workload. It stays
  * when that halves the time, unless it then wakes up late so often in one row of switches. After a
  * try in vain it waits for so many rows, and for twice as many each time. */
-#define NEAR_SWITCH_NS  (50 * RPS_NS_PER_US)
-#define NEAR_LATE_NS    RPS_NS_PER_MS
-#define NEAR_LATE_MAX   3
-#define NEAR_MOVES_MAX  4
-#define NEAR_WAIT_FIRST 8
-#define NEAR_WAIT_MAX   1024
+#define NEAR_FIRST_PERIODS 3
+#define NEAR_SWITCH_NS     (50 * RPS_NS_PER_US)
+#define NEAR_LATE_NS       RPS_NS_PER_MS
+#define NEAR_LATE_MAX      3
+#define NEAR_MOVES_MAX     4
+#define NEAR_WAIT_FIRST    8
+#define NEAR_WAIT_MAX      1024
 
 /* Where the loop runs. */
 struct placement {
@@ -36,6 +37,7 @@ struct placement {
     int64_t far_ns;      /* median switch cost elsewhere */
     int moves;           /* in a row that did not help */
     int late;            /* wake-ups of this row */
+    int tried;           /* the first, shorter row is over */
     int wait, next_wait; /* rows until the next try */
 };
 
@@ -163,8 +165,8 @@ static void go_far(struct loop *loop)
         p->next_wait *= 2;
 }
 
-/* Be where switching is cheap, at the end of a row of switches. */
-static void consider_moving(struct loop *loop, int64_t median_ns)
+/* Be where switching is cheap, at the end of a row of switches. 1 when the loop moved. */
+static int consider_moving(struct loop *loop, int64_t median_ns)
 {
     const struct rps_world *world = loop->o->world;
     struct placement *p = &loop->placement;
@@ -172,26 +174,31 @@ static void consider_moving(struct loop *loop, int64_t median_ns)
 
     p->late = 0;
     if (!world->approach)
-        return;
+        return 0;
     if (!p->near) {
         if (p->wait > 0) {
             p->wait--;
-            return;
+            return 0;
         }
         if (median_ns <= NEAR_SWITCH_NS)
-            return;
+            return 0;
         p->far_ns = median_ns;
         p->near = world->approach(world->self, 1);
         if (!p->near)
             p->wait = NEAR_WAIT_FIRST;
-    } else if (late >= NEAR_LATE_MAX) {
+        return p->near;
+    }
+    if (late >= NEAR_LATE_MAX) {
         go_far(loop);
     } else if (median_ns <= p->far_ns / 2) {
         p->moves = 0;
         p->next_wait = NEAR_WAIT_FIRST;
     } else if (++p->moves >= NEAR_MOVES_MAX || !world->approach(world->self, 1)) {
         go_far(loop);
+    } else {
+        return 1;
     }
+    return 0;
 }
 
 /* The median, not the mean: one hiccup of the machine among cheap switches stretches nothing. */
@@ -204,12 +211,20 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
     loop->switch_ns[count++] = switch_ns;
     loop->switch_count = count;
     qsort(loop->switch_ns, (size_t)count, sizeof(loop->switch_ns[0]), compare_int64);
+    if (count == NEAR_FIRST_PERIODS && !loop->placement.tried) {
+        loop->placement.tried = 1;
+        if (consider_moving(loop, loop->switch_ns[count / 2])) {
+            loop->switch_count = 0;
+            return;
+        }
+    }
     if (count < STRETCH_PERIODS &&
         (count < STRETCH_PERIODS_FEW || loop->switch_ns[0] < STRETCH_LARGE(loop->period_ns)))
         return;
     loop->switch_count = 0;
     median_ns = loop->switch_ns[count / 2];
-    consider_moving(loop, median_ns);
+    if (consider_moving(loop, median_ns)) /* is it still dear there? */
+        return;
     factor = stretch_factor(loop, median_ns);
     if (factor <= present && factor * 2 > present) /* wide enough, and not much too wide */
         return;

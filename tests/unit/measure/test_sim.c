@@ -336,7 +336,7 @@ static void go(const char *script, int (*approach)(void *self, int closer))
 static void test_near(void **state)
 {
     (void)state;
-    go("switch 200us\nswitch 20us 1700ms\nphase work 60s instructions=1G\n", approach_well);
+    go("switch 200us\nswitch 20us 350ms\nphase work 60s instructions=1G\n", approach_well);
     assert_int_equal(approached, 1);
     assert_int_equal(left, 0);
     go("switch 40us\nphase work 60s instructions=1G\n", approach_well); /* cheap anyway */
@@ -347,7 +347,7 @@ static void test_near(void **state)
 static void test_near_in_vain(void **state)
 {
     (void)state;
-    go("switch 200us\nswitch 20us 1700ms\nswitch 200us 4900ms\nswitch 20us 6500ms\n"
+    go("switch 200us\nswitch 20us 350ms\nswitch 200us 4900ms\nswitch 20us 6500ms\n"
        "phase work 30s instructions=1G\n",
        approach_well);
     assert_int_equal(approached, 2);
