@@ -70,6 +70,12 @@ double rps_tally_duty(const struct rps_tally *tally, int set);
  * switch cost, well below 1 when the PMU was shared. NaN for an idle stretch. */
 double rps_tally_coverage(const struct rps_tally *tally, int set);
 
+/*
+ * Can the stretch carry a value of the formula? 0 when the workload hardly ran in it, or ran beside
+ * the periods of a set that the formula needs: estimates would be noise.
+ */
+int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula);
+
 /* Fill the operands of the plan's formulas; `operand` has rps_plan_operand_count(plan) places. */
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,
                         double *operand);

@@ -14,7 +14,7 @@
  * That has a price where the workload falls asleep or wakes up, or a virtual machine loses its
  * processor: one set then saw a thousandth of the cycles that another saw, and a ratio of the two
  * estimates can be anything (a CPI of 5,000 was seen, and the rest of the picture was a flat line
- * below it). So a value is taken only from a stretch that can carry it: see `is_sound`. Sums take
+ * below it). So a value is taken only from a stretch that can carry it (rps_tally_carries). Sums take
  * everything.
  */
 #include "rpistat/bins.h"
@@ -26,14 +26,6 @@
 /* A last rotation shorter than this share of the one before it joins that one's bin: the rate of
  * a sliver of time, when the workload exits, is noise, and would set the scale of the picture. */
 #define BINS_SLIVER 0.5
-
-/* A set carries an estimate when it met at least this part of its even share of the stretch's clock
- * ticks. */
-#define BINS_LEAST_SHARE 0.1
-
-/* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
- * elapsed time does not. */
-#define BINS_LEAST_USE 0.01
 
 struct bin {
     struct rps_tally tally;
@@ -189,32 +181,12 @@ static struct bin *bin_for_current(struct rps_bins *bins)
     return bin;
 }
 
-/* Can the stretch carry a value of the formula? */
-static int is_sound(const struct rps_formula *formula, const struct rps_tally *tally)
-{
-    double even = (double)tally->clock / fmax(1, tally->set_count);
-    int over_time = 0;
-
-    for (int i = 0; i < formula->step_count; i++) {
-        int operand = formula->step[i].operand, set;
-
-        if (formula->step[i].op != RPS_FORMULA_OPERAND)
-            continue;
-        over_time = over_time || operand == RPS_OPERAND_SECONDS;
-        set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
-        if (operand >= RPS_OPERAND_EVENTS && set < tally->set_count &&
-            (double)tally->set[set].clock < BINS_LEAST_SHARE * even)
-            return 0;
-    }
-    return over_time || (double)tally->enabled_ns >= BINS_LEAST_USE * (double)tally->length_ns;
-}
-
 /* The value of a metric over the tally that bins->operand was filled from; NaN: none. */
 static double metric_value(const struct rps_bins *bins, int metric, const struct rps_tally *tally)
 {
     const struct rps_formula *formula = &bins->plan->metric[metric].formula;
 
-    return is_sound(formula, tally) ? rps_formula_value(formula, bins->operand) : NAN;
+    return rps_tally_carries(tally, formula) ? rps_formula_value(formula, bins->operand) : NAN;
 }
 
 /* The current rotation is over: into its bin. */

@@ -16,6 +16,14 @@
 
 #include "rpistat/clock.h"
 
+/* A set carries an estimate when it met at least this part of its even share of the stretch's clock
+ * ticks. */
+#define TALLY_LEAST_SHARE 0.1
+
+/* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
+ * elapsed time does not. */
+#define TALLY_LEAST_USE 0.01
+
 int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err)
 {
     size_t sets = plan->set_count > 0 ? (size_t)plan->set_count : 1;
@@ -200,6 +208,25 @@ double rps_tally_coverage(const struct rps_tally *tally, int set)
     if (set < 0 || set >= tally->set_count)
         return NAN;
     return share(tally->set[set].running_ns, tally->set[set].enabled_ns);
+}
+
+int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula)
+{
+    double even = (double)tally->clock / fmax(1, tally->set_count);
+    int over_time = 0;
+
+    for (int i = 0; i < formula->step_count; i++) {
+        int operand = formula->step[i].operand, set;
+
+        if (formula->step[i].op != RPS_FORMULA_OPERAND)
+            continue;
+        over_time = over_time || operand == RPS_OPERAND_SECONDS;
+        set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
+        if (operand >= RPS_OPERAND_EVENTS && set < tally->set_count &&
+            (double)tally->set[set].clock < TALLY_LEAST_SHARE * even)
+            return 0;
+    }
+    return over_time || (double)tally->enabled_ns >= TALLY_LEAST_USE * (double)tally->length_ns;
 }
 
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan, double *operand)

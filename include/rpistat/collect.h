@@ -1,0 +1,76 @@
+/*
+ * Collecting: the signals that a run's periods make, for the detector and for principal components.
+ * A run streams by once; what comes out is a matrix, transformed so that noise is alike at all levels.
+ *
+ * The signals are the plan's metrics and the workload's CPU use (`cpu_use`), which tells sleeping from
+ * working. Where event sets take turns, a metric is seen in the periods of the set that holds its
+ * events. One whose events are in several sets can be seen only once a rotation; unless it is asked for
+ * by name, the rates of its events per clock tick stand in for it, which are seen in every period of
+ * their sets. Rates per second are seen while the workload sleeps, as 0; ratios are not.
+ *
+ * Transforms: percentages stay as they are, rates per second become log1p of the count in a nominal
+ * period, everything else log1p of itself (with its sign): the noise of such rates grows with their
+ * mean.
+ */
+#ifndef RPISTAT_COLLECT_H
+#define RPISTAT_COLLECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/detect.h"
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+
+#define RPS_COLLECT_CPU_USE "cpu_use"
+
+struct rps_collect_options {
+    const struct rps_plan *plan;   /* kept by reference */
+    const char *const *name;       /* signals: metrics, events (per clock tick) or cpu_use */
+    size_t name_count;             /* 0: all that vary */
+    int by_rotation;               /* 1: an observation a rotation of the event sets, and all metrics;
+                                      0: an observation a period */
+    int64_t period_ns;             /* nominal length of a period; 0: 100 ms */
+    const int32_t *cpu;            /* tracks that are put side by side, a signal a metric and CPU */
+    int cpu_count;                 /* 0 or 1: one track */
+    uint64_t first, last;          /* for several tracks: the lowest and highest number of a period */
+};
+
+/* What a signal is. */
+struct rps_collected_signal {
+    char name[RPS_NAME_SIZE * 2]; /* "cpi"; "cpi of CPU 2" */
+    int metric;                   /* of the plan, or -1 */
+    int32_t cpu;                  /* RPS_CPU_ALL where there is one track */
+};
+
+struct rps_collected {
+    struct rps_signals signals;          /* owned; without the signals that never vary, but for one */
+    struct rps_collected_signal *signal; /* owned; of each */
+    uint64_t *first, *last;              /* owned; numbers of the periods of each observation */
+    int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
+    uint64_t *cycle;                     /* owned; cycle timestamp at its end */
+};
+
+struct rps_collect;
+
+/*
+ * RPS_USAGE for a name that the plan does not have, with those that it has; RPS_FAILED without memory,
+ * or when first ... last is more than can be held.
+ */
+int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
+                    struct rps_error *err);
+void rps_collect_free(struct rps_collect *collect);
+
+/* Add the next period of track 0 ... cpu_count - 1; tracks one after the other, periods in order. */
+int rps_collect_add(struct rps_collect *collect, int track, const struct rps_period *period,
+                    struct rps_error *err);
+
+/* End the adding and give what was collected to the caller, for rps_collected_free. There may be no
+ * observation. Only once. */
+int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err);
+
+/* Release what the struct points to and zero it. */
+void rps_collected_free(struct rps_collected *collected);
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * Collecting signals from periods.
+ *
+ * The matrix grows by doubling, a signal's values side by side, and is compacted in place at the
+ * end: rows that nothing was seen in and signals that never vary go. A second copy, or a row a
+ * period with a transposition at the end, would take twice the memory of a day's run.
+ *
+ * With one track a period is the next row. With several, of which the store gives one after the
+ * other, the row is the period's number, so that tracks meet.
+ */
+#include "rpistat/collect.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "sources.h"
+
+#define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)
+
+/* Signals whose weights are all above it need none. */
+#define WEIGHT_FULL 0.95f
+
+/* Steps of the histogram that finds a signal's usual weight. */
+#define WEIGHT_STEPS 100
+
+/* Cells of the matrix that nobody can hold. */
+#define CELLS_MAX (SIZE_MAX / 64)
+
+struct row {
+    uint64_t first, last; /* numbers of its periods */
+    int64_t start_ns, end_ns;
+    uint64_t cycle;
+    int seen; /* 0: nothing was added */
+};
+
+struct rps_collect {
+    struct rps_collect_options options;
+    struct rps_sources sources;
+    size_t track_count, signal_count;
+    size_t count, room;                /* rows */
+    struct row *row;                   /* owned */
+    double *value;                     /* owned; value[signal * room + row] */
+    float *weight;                     /* owned; same places */
+    double *operand;                   /* owned; scratch */
+    struct rps_tally one;              /* of the period that is being added */
+    struct rps_tally rotation;         /* of the rotation that is being added up */
+    uint64_t rotation_number;          /* period / sets */
+    size_t rotation_row, rotation_end; /* its first and last row */
+    uint64_t rotation_first;           /* number of its first period */
+    struct rps_period last;            /* that was added to the rotation */
+    int track;                         /* of the rotation */
+    double period_s;
+};
+
+/* --- the matrix ------------------------------------------------------------------------------ */
+
+/* Make room for so many rows; what is new is not seen. */
+static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
+{
+    size_t signals = collect->signal_count, old = collect->room;
+    struct row *row;
+    double *value;
+    float *weight;
+
+    if (room > CELLS_MAX / (signals + 1))
+        return rps_error_set(err, RPS_FAILED,
+                             "the run's periods are numbered too far apart to be looked at side by "
+                             "side: add the CPUs up, or look at one");
+    row = realloc(collect->row, room * sizeof(*row));
+    collect->row = row ? row : collect->row;
+    value = realloc(collect->value, room * signals * sizeof(*value));
+    collect->value = value ? value : collect->value;
+    weight = realloc(collect->weight, room * signals * sizeof(*weight));
+    collect->weight = weight ? weight : collect->weight;
+    if (!row || !value || !weight)
+        return rps_error_memory(err);
+    memset(row + old, 0, (room - old) * sizeof(*row));
+    for (size_t s = signals; s-- > 0;) {
+        memmove(value + s * room, value + s * old, old * sizeof(*value));
+        memmove(weight + s * room, weight + s * old, old * sizeof(*weight));
+        for (size_t i = old; i < room; i++) {
+            value[s * room + i] = NAN;
+            weight[s * room + i] = 0;
+        }
+    }
+    collect->room = room;
+    return 0;
+}
+
+/* The row of the next observation, number `number`. */
+static int row_of(struct rps_collect *collect, uint64_t number, size_t *ret, struct rps_error *err)
+{
+    uint64_t sets = (uint64_t)collect->rotation.set_count;
+    uint64_t base = collect->options.first;
+
+    if (collect->track_count > 1) {
+        if (collect->options.by_rotation)
+            base /= sets > 0 ? sets : 1;
+        *ret = (size_t)(number - base);
+        if (number < base || *ret >= collect->room)
+            return rps_error_set(err, RPS_FAILED,
+                                 "the run grew while it was being read; try again");
+        if (*ret >= collect->count)
+            collect->count = *ret + 1;
+        return 0;
+    }
+    if (collect->count == collect->room && grow(collect, 2 * collect->room + 64, err) < 0)
+        return RPS_FAILED;
+    *ret = collect->count++;
+    return 0;
+}
+
+static void row_add(struct row *row, const struct rps_tally *tally, uint64_t first,
+                    const struct rps_period *last)
+{
+    if (!row->seen) {
+        *row = (struct row){first, last->period, tally->start_ns, tally->end_ns, last->cycle, 1};
+        return;
+    }
+    row->start_ns = tally->start_ns < row->start_ns ? tally->start_ns : row->start_ns;
+    row->end_ns = tally->end_ns > row->end_ns ? tally->end_ns : row->end_ns;
+    row->first = first < row->first ? first : row->first;
+    row->last = last->period > row->last ? last->period : row->last;
+    row->cycle = last->cycle > row->cycle ? last->cycle : row->cycle;
+}
+
+/* How well a source was seen in the stretch. */
+static float weight_of(const struct rps_collect *collect, const struct rps_source *source,
+                       const struct rps_tally *tally, double sets)
+{
+    double length_s = (double)tally->length_ns / RPS_NS_PER_S;
+    double ran_s = (double)tally->enabled_ns / RPS_NS_PER_S;
+    double coverage = rps_tally_coverage(tally, source->home);
+    double weight = (source->over_time ? length_s : ran_s) / (collect->period_s * sets);
+
+    if (isfinite(coverage))
+        weight *= coverage;
+    return (float)(weight < 1 ? weight : 1);
+}
+
+static void put(struct rps_collect *collect, size_t s, size_t row, const struct rps_tally *tally,
+                double sets)
+{
+    const struct rps_source *source = &collect->sources.source[s];
+    size_t signal = (size_t)collect->track * collect->sources.count + s;
+    double value =
+        rps_source_value(source, collect->options.plan, tally, collect->operand, collect->period_s);
+
+    if (!isfinite(value))
+        return;
+    collect->value[signal * collect->room + row] = value;
+    collect->weight[signal * collect->room + row] = weight_of(collect, source, tally, sets);
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+/* The rotation is over: what can be seen in a rotation only. */
+static int end_rotation(struct rps_collect *collect, struct rps_error *err)
+{
+    struct rps_tally *tally = &collect->rotation;
+    double sets = tally->set_count > 0 ? tally->set_count : 1;
+    size_t row = (collect->rotation_row + collect->rotation_end) / 2;
+    int whole = collect->options.by_rotation;
+
+    if (tally->periods == 0)
+        return 0;
+    rps_tally_operands(tally, collect->options.plan, collect->operand);
+    if (whole) {
+        if (row_of(collect, collect->rotation_number, &row, err) < 0)
+            return RPS_FAILED;
+        row_add(&collect->row[row], tally, collect->rotation_first, &collect->last);
+    }
+    for (size_t s = 0; s < collect->sources.count; s++) {
+        if (whole || collect->sources.source[s].home == RPS_SOURCE_ACROSS)
+            put(collect, s, row, tally, sets);
+    }
+    rps_tally_reset(tally);
+    return 0;
+}
+
+static int add_observation(struct rps_collect *collect, const struct rps_period *period,
+                           struct rps_error *err)
+{
+    size_t row = 0;
+
+    if (row_of(collect, period->period, &row, err) < 0)
+        return RPS_FAILED;
+    rps_tally_reset(&collect->one);
+    rps_tally_add(&collect->one, period);
+    row_add(&collect->row[row], &collect->one, period->period, period);
+    rps_tally_operands(&collect->one, collect->options.plan, collect->operand);
+    for (size_t s = 0; s < collect->sources.count; s++) {
+        int home = collect->sources.source[s].home;
+
+        if (home == RPS_SOURCE_ANY || home == (int)period->set_no)
+            put(collect, s, row, &collect->one, 1);
+    }
+    if (collect->rotation.periods == 0)
+        collect->rotation_row = row;
+    collect->rotation_end = row;
+    return 0;
+}
+
+int rps_collect_add(struct rps_collect *collect, int track, const struct rps_period *period,
+                    struct rps_error *err)
+{
+    uint64_t sets = collect->rotation.set_count > 0 ? (uint64_t)collect->rotation.set_count : 1;
+    uint64_t number = period->period / sets;
+
+    if (number != collect->rotation_number || track != collect->track) {
+        if (end_rotation(collect, err) < 0)
+            return RPS_FAILED;
+        collect->rotation_number = number;
+        collect->track = track;
+    }
+    if (!collect->options.by_rotation && add_observation(collect, period, err) < 0)
+        return RPS_FAILED;
+    if (collect->rotation.periods == 0)
+        collect->rotation_first = period->period;
+    rps_tally_add(&collect->rotation, period);
+    collect->last = *period;
+    return 0;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* Take out the rows that nothing was added to. */
+static void drop_rows(struct rps_collect *collect)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < collect->count; i++) {
+        if (!collect->row[i].seen)
+            continue;
+        collect->row[kept] = collect->row[i];
+        for (size_t s = 0; s < collect->signal_count && kept != i; s++) {
+            size_t base = s * collect->room;
+
+            collect->value[base + kept] = collect->value[base + i];
+            collect->weight[base + kept] = collect->weight[base + i];
+        }
+        kept++;
+    }
+    collect->count = kept;
+}
+
+static int varies(const double *value, size_t count)
+{
+    double low = INFINITY, high = -INFINITY;
+
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, value[i]);
+        high = fmax(high, value[i]);
+    }
+    return high > low;
+}
+
+/*
+ * Weights relative to the signal's usual one, the upper decile: a workload that uses a tenth of a
+ * CPU all the time is seen as well as can be. 1 when a weight is still below WEIGHT_FULL somewhere.
+ */
+static int level_weights(const double *value, float *weight, size_t count)
+{
+    size_t histogram[WEIGHT_STEPS + 1] = {0}, seen = 0, above = 0;
+    int step = WEIGHT_STEPS, uneven = 0;
+    float usual;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(value[i])) {
+            histogram[(int)(weight[i] * WEIGHT_STEPS)]++;
+            seen++;
+        }
+    }
+    for (above = histogram[step]; step > 1 && above < seen / 10 + 1; above += histogram[step])
+        step--;
+    usual = (float)step / WEIGHT_STEPS;
+    for (size_t i = 0; i < count; i++) {
+        weight[i] = weight[i] < usual ? weight[i] / usual : 1;
+        uneven = uneven || (isfinite(value[i]) && weight[i] < WEIGHT_FULL);
+    }
+    return uneven;
+}
+
+static void name_signal(const struct rps_collect *collect, size_t signal,
+                        struct rps_collected_signal *ret)
+{
+    const struct rps_source *source = &collect->sources.source[signal % collect->sources.count];
+    size_t track = signal / collect->sources.count;
+
+    ret->metric = source->metric;
+    ret->cpu = collect->track_count > 1 ? collect->options.cpu[track] : RPS_CPU_ALL;
+    if (collect->track_count > 1)
+        snprintf(ret->name, sizeof(ret->name), "%s of CPU %d", source->name, (int)ret->cpu);
+    else
+        snprintf(ret->name, sizeof(ret->name), "%s", source->name);
+}
+
+/* Bring the signals that vary together, without room for more rows. 1: their weights matter. */
+static int compact(struct rps_collect *collect, struct rps_collected *out)
+{
+    size_t count = collect->count, kept = 0;
+    int uneven = 0;
+
+    for (size_t s = 0; s < collect->signal_count; s++) {
+        double *value = collect->value + s * collect->room;
+        float *weight = collect->weight + s * collect->room;
+
+        if (!varies(value, count) && !(kept == 0 && s == collect->signal_count - 1))
+            continue;
+        uneven |= level_weights(value, weight, count);
+        memmove(collect->value + kept * count, value, count * sizeof(*value));
+        memmove(collect->weight + kept * count, weight, count * sizeof(*weight));
+        name_signal(collect, s, &out->signal[kept]);
+        kept++;
+    }
+    out->signals.count = count;
+    out->signals.signal_count = kept;
+    return uneven;
+}
+
+/* A boundary where something was not recorded. */
+static void mark_gaps(const struct rps_collect *collect, uint8_t *broken)
+{
+    for (size_t i = 1; i < collect->count; i++) {
+        const struct row *row = &collect->row[i], *before = row - 1;
+        int64_t length_ns = row->end_ns - row->start_ns;
+        int64_t before_ns = before->end_ns - before->start_ns;
+
+        broken[i] =
+            row->start_ns - before->end_ns > (length_ns > before_ns ? length_ns : before_ns);
+    }
+}
+
+static int give_rows(const struct rps_collect *collect, struct rps_collected *out)
+{
+    size_t count = collect->count > 0 ? collect->count : 1;
+
+    out->first = calloc(count, sizeof(*out->first));
+    out->last = calloc(count, sizeof(*out->last));
+    out->start_ns = calloc(count, sizeof(*out->start_ns));
+    out->end_ns = calloc(count, sizeof(*out->end_ns));
+    out->cycle = calloc(count, sizeof(*out->cycle));
+    out->signals.broken = calloc(count, sizeof(*out->signals.broken));
+    if (!out->first || !out->last || !out->start_ns || !out->end_ns || !out->cycle ||
+        !out->signals.broken)
+        return -1;
+    for (size_t i = 0; i < collect->count; i++) {
+        out->first[i] = collect->row[i].first;
+        out->last[i] = collect->row[i].last;
+        out->start_ns[i] = collect->row[i].start_ns;
+        out->end_ns[i] = collect->row[i].end_ns;
+        out->cycle[i] = collect->row[i].cycle;
+    }
+    mark_gaps(collect, out->signals.broken);
+    return 0;
+}
+
+int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err)
+{
+    struct rps_collected out = {0};
+
+    if (end_rotation(collect, err) < 0)
+        return RPS_FAILED;
+    drop_rows(collect);
+    out.signal = calloc(collect->signal_count, sizeof(*out.signal));
+    if (!out.signal || give_rows(collect, &out) < 0) {
+        rps_collected_free(&out);
+        return rps_error_memory(err);
+    }
+    if (compact(collect, &out)) {
+        out.signals.weight = collect->weight;
+        collect->weight = NULL;
+    }
+    out.signals.value = collect->value;
+    collect->value = NULL;
+    *ret = out;
+    return 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
+                    struct rps_error *err)
+{
+    struct rps_collect *collect = calloc(1, sizeof(*collect));
+    uint64_t sets = options->plan->set_count > 0 ? (uint64_t)options->plan->set_count : 1;
+    uint64_t span = options->last / (options->by_rotation ? sets : 1) -
+                    options->first / (options->by_rotation ? sets : 1);
+    int result;
+
+    if (!collect)
+        return rps_error_memory(err);
+    collect->options = *options;
+    collect->track_count = options->cpu_count > 1 ? (size_t)options->cpu_count : 1;
+    collect->period_s =
+        (double)(options->period_ns > 0 ? options->period_ns : PERIOD_NS_DEFAULT) / RPS_NS_PER_S;
+    result = rps_sources_choose(options, &collect->sources, err);
+    collect->signal_count = collect->sources.count * collect->track_count;
+    collect->operand =
+        calloc((size_t)rps_plan_operand_count(options->plan), sizeof(*collect->operand));
+    if (result == 0 && !collect->operand)
+        result = rps_error_memory(err);
+    if (result == 0)
+        result = rps_tally_init(&collect->one, options->plan, err);
+    if (result == 0)
+        result = rps_tally_init(&collect->rotation, options->plan, err);
+    if (result == 0)
+        result = grow(collect, collect->track_count > 1 ? (size_t)span + 1 : 64, err);
+    if (result < 0) {
+        rps_collect_free(collect);
+        return result;
+    }
+    *ret = collect;
+    return 0;
+}
+
+void rps_collect_free(struct rps_collect *collect)
+{
+    if (!collect)
+        return;
+    rps_tally_free(&collect->rotation);
+    rps_tally_free(&collect->one);
+    free(collect->operand);
+    free(collect->weight);
+    free(collect->value);
+    free(collect->row);
+    rps_sources_free(&collect->sources);
+    free(collect);
+}
+
+void rps_collected_free(struct rps_collected *collected)
+{
+    free(collected->signals.value);
+    free(collected->signals.weight);
+    free(collected->signals.broken);
+    free(collected->signal);
+    free(collected->first);
+    free(collected->last);
+    free(collected->start_ns);
+    free(collected->end_ns);
+    free(collected->cycle);
+    *collected = (struct rps_collected){0};
+}

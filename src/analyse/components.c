@@ -1,0 +1,257 @@
+/*
+ * Principal components: the correlation matrix of the signals, and its largest eigenvectors.
+ *
+ * LAPACK is opened when it is needed and not linked: with what it brings along it makes the start
+ * of every command a millisecond longer, the recorder's too, and most commands never use it.
+ */
+#include "rpistat/components.h"
+
+#include <dlfcn.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "liblapacke.so.3"
+
+/* Observations that are standardised at a time. */
+#define BLOCK 256
+
+/* Standard deviations, relative to the mean, and eigenvalues, relative to their sum, below these
+ * are rounding. */
+#define DEVIATION_MIN  1e-12
+#define EIGENVALUE_MIN 1e-10
+
+typedef __typeof__(LAPACKE_dsyevr) dsyevr_function;
+
+/* What is worked on: the signals that vary. */
+struct job {
+    const struct rps_signals *signals;
+    size_t count;           /* of them */
+    size_t *at;             /* owned; which signals they are */
+    double *mean, *scale;   /* owned; z = (value - mean) * scale */
+    double *block;          /* owned; count x BLOCK */
+    double *matrix;         /* owned; count x count, by column, upper triangle */
+    double *value, *vector; /* owned; eigenvalues ascending, eigenvectors by column */
+    size_t found;           /* of them */
+};
+
+static void job_free(struct job *job)
+{
+    free(job->vector);
+    free(job->value);
+    free(job->matrix);
+    free(job->block);
+    free(job->scale);
+    free(job->mean);
+    free(job->at);
+}
+
+/* Mean and scale of a signal; 0 when it does not vary. The values that were not seen stand at the
+ * mean, and count in the scale. */
+static int standardise(const double *value, size_t count, double *ret_mean, double *ret_scale)
+{
+    double sum = 0, squares = 0, mean, deviation;
+    size_t seen = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(value[i])) {
+            sum += value[i] / (double)count;
+            seen++;
+        }
+    }
+    if (seen < 2)
+        return 0;
+    mean = sum * ((double)count / (double)seen);
+    for (size_t i = 0; i < count; i++)
+        squares += isfinite(value[i]) ? (value[i] - mean) * (value[i] - mean) : 0;
+    deviation = sqrt(squares / (double)count);
+    *ret_mean = mean;
+    *ret_scale = 1 / deviation;
+    return isfinite(squares) && deviation > DEVIATION_MIN * fabs(mean) && isfinite(*ret_scale);
+}
+
+static int job_begin(struct job *job, struct rps_error *err)
+{
+    const struct rps_signals *signals = job->signals;
+    size_t n = signals->signal_count;
+
+    if (n > RPS_COMPONENTS_SIGNALS_MAX)
+        return rps_error_set(err, RPS_FAILED,
+                             "principal components of %zu signals are too many: choose up to %d", n,
+                             RPS_COMPONENTS_SIGNALS_MAX);
+    if (signals->count < 3)
+        return rps_error_set(err, RPS_FAILED,
+                             "principal components need at least 3 observations, and there are %zu",
+                             signals->count);
+    n = n > 0 ? n : 1;
+    job->at = calloc(n, sizeof(*job->at));
+    job->mean = calloc(n, sizeof(*job->mean));
+    job->scale = calloc(n, sizeof(*job->scale));
+    job->block = calloc(n * BLOCK, sizeof(*job->block));
+    job->matrix = calloc(n * n, sizeof(*job->matrix));
+    job->value = calloc(n, sizeof(*job->value));
+    job->vector = calloc(n * n, sizeof(*job->vector));
+    if (!job->at || !job->mean || !job->scale || !job->block || !job->matrix || !job->value ||
+        !job->vector)
+        return rps_error_memory(err);
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        if (standardise(signals->value + s * signals->count, signals->count, &job->mean[job->count],
+                        &job->scale[job->count]))
+            job->at[job->count++] = s;
+    }
+    if (job->count < 2)
+        return rps_error_set(err, RPS_FAILED,
+                             "principal components need at least 2 signals that vary, and there %s",
+                             job->count == 1 ? "is 1" : "is none");
+    return 0;
+}
+
+static double standardised(const struct job *job, size_t v, size_t observation)
+{
+    double value = job->signals->value[job->at[v] * job->signals->count + observation];
+
+    return isfinite(value) ? (value - job->mean[v]) * job->scale[v] : 0;
+}
+
+static void fill_matrix(struct job *job)
+{
+    size_t count = job->signals->count;
+
+    for (size_t from = 0; from < count; from += BLOCK) {
+        size_t length = count - from < BLOCK ? count - from : BLOCK;
+
+        for (size_t v = 0; v < job->count; v++) {
+            for (size_t i = 0; i < length; i++)
+                job->block[v * BLOCK + i] = standardised(job, v, from + i);
+        }
+        for (size_t v = 0; v < job->count; v++) {
+            for (size_t w = 0; w <= v; w++) {
+                double sum = 0;
+
+                for (size_t i = 0; i < length; i++)
+                    sum += job->block[v * BLOCK + i] * job->block[w * BLOCK + i];
+                job->matrix[v * job->count + w] += sum / (double)count;
+            }
+        }
+    }
+}
+
+/* The `wanted` largest eigenvalues and their vectors. */
+static int decompose(struct job *job, size_t wanted, struct rps_error *err)
+{
+    void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    void *symbol = library ? dlsym(library, "LAPACKE_dsyevr") : NULL;
+    lapack_int n = (lapack_int)job->count, found = 0, info;
+    lapack_int *support = calloc(2 * job->count, sizeof(*support));
+    dsyevr_function *dsyevr = NULL;
+    int result = 0;
+
+    memcpy(&dsyevr, &symbol, sizeof(symbol));
+    if (!dsyevr) {
+        result = rps_error_set(err, RPS_FAILED,
+                               "principal components need LAPACK, and " LIBRARY
+                               " is not there: install it (Debian: liblapacke)");
+    } else if (!support) {
+        result = rps_error_memory(err);
+    } else {
+        info =
+            dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, job->matrix, n, 0, 0,
+                   n - (lapack_int)wanted + 1, n, 0, &found, job->value, job->vector, n, support);
+        job->found = (size_t)found;
+        if (info != 0)
+            result = rps_error_set(err, RPS_FAILED,
+                                   "LAPACK found no principal components (code %d)", (int)info);
+    }
+    free(support);
+    if (library)
+        dlclose(library);
+    return result;
+}
+
+/* The vector of component c, of the largest share first; the largest entry positive. */
+static const double *vector_of(const struct job *job, size_t c, double *ret_sign)
+{
+    const double *vector = job->vector + (job->found - 1 - c) * job->count;
+    size_t largest = 0;
+
+    for (size_t v = 1; v < job->count; v++) {
+        if (fabs(vector[v]) > fabs(vector[largest]) * (1 + 1e-9))
+            largest = v;
+    }
+    *ret_sign = vector[largest] < 0 ? -1 : 1;
+    return vector;
+}
+
+/* Was enough of the observation seen to place it? */
+static int is_placed(const struct job *job, size_t observation)
+{
+    size_t seen = 0;
+
+    for (size_t v = 0; v < job->count; v++)
+        seen += isfinite(job->signals->value[job->at[v] * job->signals->count + observation]) != 0;
+    return 2 * seen >= job->count;
+}
+
+static void fill_component(const struct job *job, size_t c, struct rps_components *out)
+{
+    double eigenvalue = job->value[job->found - 1 - c], sign = 1;
+    const double *vector = vector_of(job, c, &sign);
+
+    out->share[c] = eigenvalue / (double)job->count;
+    for (size_t v = 0; v < job->count; v++)
+        out->loading[c * out->signal_count + job->at[v]] = sign * vector[v] * sqrt(eigenvalue);
+    for (size_t i = 0; i < out->count; i++) {
+        double score = 0;
+
+        for (size_t v = 0; v < job->count; v++)
+            score += standardised(job, v, i) * vector[v];
+        out->score[c * out->count + i] = is_placed(job, i) ? sign * score / sqrt(eigenvalue) : NAN;
+    }
+}
+
+static int give(const struct job *job, struct rps_components *ret, struct rps_error *err)
+{
+    struct rps_components out = {.count = job->signals->count,
+                                 .signal_count = job->signals->signal_count};
+
+    while (out.component_count < job->found &&
+           job->value[job->found - 1 - out.component_count] > EIGENVALUE_MIN * (double)job->count)
+        out.component_count++;
+    out.share = calloc(out.component_count + 1, sizeof(*out.share));
+    out.loading = calloc(out.component_count + 1, out.signal_count * sizeof(*out.loading));
+    out.score = calloc(out.component_count + 1, out.count * sizeof(*out.score));
+    if (!out.share || !out.loading || !out.score) {
+        rps_components_free(&out);
+        return rps_error_memory(err);
+    }
+    for (size_t c = 0; c < out.component_count; c++)
+        fill_component(job, c, &out);
+    *ret = out;
+    return 0;
+}
+
+int rps_components_find(const struct rps_signals *signals, size_t component_max,
+                        struct rps_components *ret, struct rps_error *err)
+{
+    struct job job = {.signals = signals};
+    int result = job_begin(&job, err);
+
+    if (result == 0) {
+        component_max = component_max < job.count ? component_max : job.count;
+        fill_matrix(&job);
+        result = decompose(&job, component_max > 0 ? component_max : 1, err);
+    }
+    if (result == 0)
+        result = give(&job, ret, err);
+    job_free(&job);
+    return result;
+}
+
+void rps_components_free(struct rps_components *components)
+{
+    free(components->share);
+    free(components->loading);
+    free(components->score);
+    *components = (struct rps_components){0};
+}
