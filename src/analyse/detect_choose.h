@@ -1,0 +1,38 @@
+/*
+ * Choosing how many changes there are: a criterion that knows autocorrelated noise, over a path of
+ * prices. Private to the detector.
+ */
+#ifndef RPISTAT_ANALYSE_DETECT_CHOOSE_H
+#define RPISTAT_ANALYSE_DETECT_CHOOSE_H
+
+#include "detect_cuts.h"
+
+/* What the residuals of a segmentation are like; a signal each. */
+struct rps_noise {
+    double *variance; /* owned */
+    double *echo;     /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.99 */
+};
+
+/* Room for the signals of observed. */
+int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret, struct rps_error *err);
+int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                      struct rps_noise *noise, struct rps_error *err);
+void rps_noise_free(struct rps_noise *noise);
+
+/* Median of the signals' echoes; 0 for no signals. Reorders nothing. */
+double rps_noise_echo(const struct rps_observed *observed, const struct rps_noise *noise);
+
+/* Price of a change in white noise of variance 1; what the criterion charges, too. */
+double rps_choose_price(const struct rps_observed *observed);
+
+struct rps_choice {
+    struct rps_prices prices;
+    double criterion; /* the lower the better */
+};
+
+/* Choose prices for points; lines are tried where points have their sums. sensitivity: so many steps
+ * finer than the best (below 0: coarser). noise is what the best leaves over. */
+int rps_choose(const struct rps_points *points, size_t min_length, int sensitivity,
+               struct rps_choice *ret, struct rps_noise *noise, struct rps_error *err);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * Signals that repeat one another: copies, and noise in common.
+ *
+ * Everything is read off differences of neighbours, clipped, so that changes, which all signals may
+ * share, do not look like correlation. Where there are more signals than observations the smaller of
+ * the two matrices is formed; both have the same sum of squares.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_data.h"
+#include "detect_math.h"
+
+/* Observations that are looked at: so many, or fewer, so that the work stays below the second. */
+#define SAMPLE_MAX 4096
+#define SAMPLE_MIN 128
+#define WORK_MAX   30000000.0
+
+/* A signal is a copy above this correlation of differences. */
+#define COPY_MIN 0.9999
+
+/* Fewer observations look correlated by chance. */
+#define COUNT_MIN 8
+
+/* Differences beyond this many deviations are changes and outliers. */
+#define CLIP_DEVIATIONS 4
+
+struct differences {
+    size_t count, width;
+    double *value;   /* owned; value[signal * count + k], unit sum of squares each signal, 0 unseen */
+    double *scratch; /* owned; count */
+};
+
+static size_t sample_size(const struct rps_observed *observed)
+{
+    double d = (double)observed->width;
+    size_t count = SAMPLE_MAX;
+
+    while (count > SAMPLE_MIN && (double)count * d * fmin(d, (double)count) > WORK_MAX)
+        count /= 2;
+    return observed->count - 1 < count ? observed->count - 1 : count;
+}
+
+/* The observation to take from the k-th of `count` stretches: any, or every n-th could be one that a
+ * signal is never seen in. */
+static size_t pick(const struct rps_observed *observed, size_t k, size_t count)
+{
+    size_t length = (observed->count - 1) / count;
+    uint64_t state = k;
+
+    return 1 + (size_t)((double)(observed->count - 1) / (double)count * (double)k) +
+           (size_t)(rps_random_next(&state) % length);
+}
+
+/* Difference of a value to the one that was seen before it; 0: none. */
+static double difference(const struct rps_observed *observed, size_t at, size_t signal)
+{
+    size_t i = at * observed->width + signal;
+
+    if (!observed->share)
+        return observed->value[i] - observed->value[i - observed->width];
+    if (observed->share[i] == 0)
+        return 0;
+    for (size_t before = at; before-- > 0;) {
+        size_t j = before * observed->width + signal;
+
+        if (observed->share[j] > 0)
+            return observed->value[i] - observed->value[j];
+        if (at - before > 64)
+            break;
+    }
+    return 0;
+}
+
+static void fill_signal(const struct rps_observed *observed, struct differences *all, size_t signal)
+{
+    double *value = all->value + signal * all->count, squares = 0, limit;
+    size_t seen = 0;
+
+    for (size_t k = 0; k < all->count; k++) {
+        value[k] = difference(observed, pick(observed, k, all->count), signal);
+        if (value[k] < 0 || value[k] > 0)
+            all->scratch[seen++] = value[k];
+    }
+    limit = CLIP_DEVIATIONS * rps_robust_deviation(all->scratch, seen);
+    for (size_t k = 0; k < all->count; k++) {
+        if (fabs(value[k]) > limit)
+            value[k] = value[k] > 0 ? limit : -limit;
+        squares += value[k] * value[k];
+    }
+    for (size_t k = 0; k < all->count && squares > 0; k++)
+        value[k] /= sqrt(squares);
+}
+
+static double dot(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+struct signature {
+    double value;
+    size_t signal;
+};
+
+static int compare_signatures(const void *a, const void *b)
+{
+    const struct signature *x = a, *y = b;
+
+    if (x->value < y->value || x->value > y->value)
+        return x->value < y->value ? -1 : 1;
+    return (x->signal > y->signal) - (x->signal < y->signal);
+}
+
+/* Mark the copies. Those of one another have the same product with anything, but for the sign; so it
+ * is enough to compare neighbours in the order of such products. */
+static int mark_copies(const struct differences *all, uint8_t *copy, struct rps_error *err)
+{
+    struct signature *signature = calloc(all->width, sizeof(*signature));
+    uint64_t state = 1;
+
+    if (!signature)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < all->count; k++)
+        all->scratch[k] = rps_random_unit(&state) - 0.5;
+    for (size_t s = 0; s < all->width; s++) {
+        signature[s].signal = s;
+        signature[s].value = fabs(dot(all->value + s * all->count, all->scratch, all->count));
+    }
+    qsort(signature, all->width, sizeof(*signature), compare_signatures);
+    for (size_t i = 0; i < all->width; i++) {
+        const double *mine = all->value + signature[i].signal * all->count;
+
+        for (size_t j = i + 1; j < all->width && j <= i + 8; j++) {
+            const double *other = all->value + signature[j].signal * all->count;
+            size_t later = signature[i].signal > signature[j].signal ? signature[i].signal
+                                                                     : signature[j].signal;
+
+            if (fabs(dot(mine, other, all->count)) > COPY_MIN)
+                copy[later] = 1;
+        }
+    }
+    free(signature);
+    return 0;
+}
+
+/* Take the marked signals out of the rows and out of the differences. */
+static void drop(struct rps_observed *observed, struct differences *all, const uint8_t *copy)
+{
+    size_t width = observed->width, kept = 0, to = 0;
+
+    for (size_t i = 0; i < observed->count * width; i++) {
+        if (copy[i % width])
+            continue;
+        observed->value[to] = observed->value[i];
+        if (observed->share)
+            observed->share[to] = observed->share[i];
+        to++;
+    }
+    for (size_t s = 0; s < width; s++) {
+        if (copy[s])
+            continue;
+        memmove(all->value + kept * all->count, all->value + s * all->count,
+                all->count * sizeof(*all->value));
+        kept++;
+    }
+    all->width = observed->width = kept;
+}
+
+/* Sum of the squares of all correlations, those by chance taken off. */
+static double correlation_squares(const struct differences *all)
+{
+    double sum = 0, d = (double)all->width;
+
+    if (all->width <= all->count) {
+        for (size_t s = 0; s < all->width; s++) {
+            for (size_t t = 0; t < s; t++) {
+                double r = dot(all->value + s * all->count, all->value + t * all->count,
+                               all->count);
+
+                sum += 2 * r * r;
+            }
+        }
+    } else {
+        for (size_t k = 0; k < all->count; k++) {
+            for (size_t m = 0; m <= k; m++) {
+                double r = 0;
+
+                for (size_t s = 0; s < all->width; s++)
+                    r += all->value[s * all->count + k] * all->value[s * all->count + m];
+                sum += (m < k ? 2 : 1) * r * r;
+            }
+        }
+        sum -= d;
+    }
+    /* Neighbouring differences share a value, which makes chance 1.5 times as likely. */
+    return d + fmax(0, sum - 1.5 * d * (d - 1) / (double)all->count);
+}
+
+static int decorrelate(struct rps_observed *observed, struct differences *all, uint8_t *copy,
+                       struct rps_error *err)
+{
+    double d, squares, factor;
+
+    for (size_t s = 0; s < observed->width; s++)
+        fill_signal(observed, all, s);
+    if (mark_copies(all, copy, err) < 0)
+        return RPS_FAILED;
+    drop(observed, all, copy);
+    d = (double)observed->width;
+    squares = correlation_squares(all);
+    observed->freedom = d * d / squares;
+    factor = sqrt(d / squares);
+    for (size_t i = 0; factor < 1 && i < observed->count * observed->width; i++)
+        observed->value[i] *= factor;
+    return 0;
+}
+
+int rps_observed_decorrelate(struct rps_observed *observed, struct rps_error *err)
+{
+    struct differences all = {.width = observed->width};
+    uint8_t *copy;
+    int result = 0;
+
+    observed->freedom = (double)observed->width;
+    if (observed->width < 2 || observed->count < COUNT_MIN)
+        return 0;
+    all.count = sample_size(observed);
+    all.value = calloc(all.width * all.count, sizeof(*all.value));
+    all.scratch = calloc(all.count, sizeof(*all.scratch));
+    copy = calloc(all.width, 1);
+    if (!all.value || !all.scratch || !copy)
+        result = rps_error_memory(err);
+    else
+        result = decorrelate(observed, &all, copy, err);
+    free(copy);
+    free(all.scratch);
+    free(all.value);
+    return result;
+}

@@ -1,0 +1,358 @@
+/*
+ * Labels: k-means++ (Arthur and Vassilvitskii 2007) on the segments' means, weighted by what was seen
+ * of each, for 1, 2, ... labels; then the fewest that reach nine tenths of what a Bayesian information
+ * criterion gains (the rule of SimPoint: Hamerly, Perelman, Lau, Calder 2005).
+ *
+ * Merging segments whose means a test cannot tell apart was tried and dropped: phases that come back
+ * never have exactly the mean that they had, and a long segment makes any difference significant. The
+ * observations themselves are never clustered: their noise hides what the means show.
+ */
+#include "detect_labels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_math.h"
+
+#define STARTS       4
+#define ROUNDS_MAX   40
+#define GAINED_SHARE 0.9
+
+struct clustering {
+    size_t count, width;        /* segments, features */
+    double *feature, *mass;     /* owned; [segment * width + feature]; mass 0: not seen */
+    int label_max;
+    double *centre, *weight;    /* owned; of the present clusters, label_max * width */
+    int *label, *trial;         /* owned; a segment each: the best of this k, the present one */
+    int *chosen;                /* owned; a segment each */
+    double *distance;           /* owned; a segment each, to its centre */
+};
+
+void rps_labels_free(struct rps_labels *labels)
+{
+    free(labels->confidence);
+    free(labels->label);
+    memset(labels, 0, sizeof(*labels));
+}
+
+static void clustering_free(struct clustering *c)
+{
+    free(c->distance);
+    free(c->chosen);
+    free(c->trial);
+    free(c->label);
+    free(c->weight);
+    free(c->centre);
+    free(c->mass);
+    free(c->feature);
+}
+
+static int clustering_allocate(struct clustering *c, struct rps_error *err)
+{
+    size_t total = c->count * c->width + 1, centres = (size_t)c->label_max * c->width + 1;
+
+    c->feature = calloc(total, sizeof(*c->feature));
+    c->mass = calloc(total, sizeof(*c->mass));
+    c->centre = calloc(centres, sizeof(*c->centre));
+    c->weight = calloc(centres, sizeof(*c->weight));
+    c->label = calloc(c->count, sizeof(*c->label));
+    c->trial = calloc(c->count, sizeof(*c->trial));
+    c->chosen = calloc(c->count, sizeof(*c->chosen));
+    c->distance = calloc(c->count, sizeof(*c->distance));
+    if (c->feature && c->mass && c->centre && c->weight && c->label && c->trial && c->chosen &&
+        c->distance)
+        return 0;
+    return rps_error_memory(err);
+}
+
+/* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a segment. */
+static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
+                     size_t signal, int variance, double *feature, double *mass)
+{
+    size_t width = observed->width, f = 0;
+    double middle = ((double)cuts->first[k] + (double)cuts->first[k + 1] - 1) / 2;
+    double n = 0, sum = 0, time = 0, square = 0, moment = 0, squares = 0, rest;
+
+    for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
+        double part = observed->share
+                          ? observed->share[i * width + signal] * (1.0 / RPS_OBSERVED_WHOLE)
+                          : 1;
+        double value = observed->value[i * width + signal] * observed->gain[signal];
+        double at = (double)i - middle;
+
+        n += part;
+        sum += part * value;
+        squares += part * value * value;
+        time += part * at;
+        square += part * at * at;
+        moment += part * at * value;
+    }
+    if (!(n > 0))
+        return;
+    feature[f] = sum / n;
+    mass[f++] = n;
+    rest = squares - sum * sum / n;
+    if (cuts->sloped_count > 0) {
+        square -= time * time / n;
+        moment -= time * sum / n;
+        if (cuts->sloped[k] && square > 0.5) {
+            feature[f] = moment / sqrt(square) / sqrt(n);
+            rest -= moment * moment / square;
+        }
+        mass[f++] = n;
+    }
+    if (variance && n > 2) {
+        feature[f] = log(fmax(rest / n, 1e-6)) / sqrt(2);
+        mass[f] = n;
+    }
+}
+
+/* Squared distance of a segment to a centre, in units of the variance of its means. */
+static double distance_to(const struct clustering *c, size_t segment, const double *centre)
+{
+    const double *feature = c->feature + segment * c->width, *mass = c->mass + segment * c->width;
+    double sum = 0;
+
+    for (size_t f = 0; f < c->width; f++)
+        sum += mass[f] * (feature[f] - centre[f]) * (feature[f] - centre[f]);
+    return sum;
+}
+
+/* First centres: each next one is a segment, drawn by its distance to those there are. */
+static void seed(struct clustering *c, int k, uint64_t *state)
+{
+    size_t drawn = (size_t)(rps_random_unit(state) * (double)c->count);
+
+    for (size_t m = 0; m < c->count; m++)
+        c->distance[m] = INFINITY;
+    for (int cluster = 0; cluster < k; cluster++) {
+        double *centre = c->centre + (size_t)cluster * c->width, total = 0, target;
+
+        memcpy(centre, c->feature + drawn * c->width, c->width * sizeof(*centre));
+        for (size_t m = 0; m < c->count; m++) {
+            c->distance[m] = fmin(c->distance[m], distance_to(c, m, centre));
+            total += c->distance[m];
+        }
+        target = rps_random_unit(state) * total;
+        for (drawn = 0; drawn + 1 < c->count; drawn++) {
+            target -= c->distance[drawn];
+            if (target < 0)
+                break;
+        }
+    }
+}
+
+static int nearest(const struct clustering *c, size_t segment, int k, double *ret_distance)
+{
+    int best = 0;
+
+    *ret_distance = INFINITY;
+    for (int cluster = 0; cluster < k; cluster++) {
+        double distance = distance_to(c, segment, c->centre + (size_t)cluster * c->width);
+
+        if (distance < *ret_distance) {
+            *ret_distance = distance;
+            best = cluster;
+        }
+    }
+    return best;
+}
+
+static void find_centres(struct clustering *c, const int *label, int k)
+{
+    size_t total = (size_t)k * c->width;
+
+    memset(c->centre, 0, total * sizeof(*c->centre));
+    memset(c->weight, 0, total * sizeof(*c->weight));
+    for (size_t m = 0; m < c->count; m++) {
+        size_t to = (size_t)label[m] * c->width, from = m * c->width;
+
+        for (size_t f = 0; f < c->width; f++) {
+            c->centre[to + f] += c->mass[from + f] * c->feature[from + f];
+            c->weight[to + f] += c->mass[from + f];
+        }
+    }
+    for (size_t i = 0; i < total; i++)
+        c->centre[i] = c->weight[i] > 0 ? c->centre[i] / c->weight[i] : 0;
+}
+
+/* One run of k-means from random centres into c->trial; the sum of squared distances. */
+static double run(struct clustering *c, int k, uint64_t *state)
+{
+    double total = 0;
+
+    seed(c, k, state);
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        int moved = 0;
+
+        total = 0;
+        for (size_t m = 0; m < c->count; m++) {
+            int to = nearest(c, m, k, &c->distance[m]);
+
+            moved |= round == 0 || to != c->trial[m];
+            c->trial[m] = to;
+            total += c->distance[m];
+        }
+        if (!moved)
+            break;
+        find_centres(c, c->trial, k);
+    }
+    return total;
+}
+
+static double cluster(struct clustering *c, int k, uint64_t *state)
+{
+    double least = INFINITY;
+
+    for (int start = 0; start < STARTS && least > 0; start++) {
+        double total = run(c, k, state);
+
+        if (total < least) {
+            least = total;
+            memcpy(c->label, c->trial, c->count * sizeof(*c->label));
+        }
+    }
+    return least;
+}
+
+/* How well k labels describe the segments; `left` are their squared distances to the centres. What noise
+ * alone leaves, `excess` a mean, keeps the logarithm from rewarding more than that. */
+static double score_of(const struct clustering *c, double freedom, double excess, int k, double left)
+{
+    double count = (double)c->count;
+
+    return -count * freedom / 2 * log(left / (count * freedom) + excess) -
+           (double)k * (freedom + 1) / 2 * log(count + 1);
+}
+
+/* Cluster for all numbers of labels and keep the one to take in c->chosen; its number. */
+static int choose(struct clustering *c, double freedom, double excess)
+{
+    double *score = c->weight; /* not needed between two runs; label_max fit */
+    double low = INFINITY, high = -INFINITY, kept[64];
+    int most = c->label_max, k;
+
+    (void)score;
+    if ((size_t)most > c->count)
+        most = (int)c->count;
+    for (k = 1; k <= most; k++) {
+        uint64_t state = (uint64_t)k;
+
+        kept[k - 1] = score_of(c, freedom, excess, k, cluster(c, k, &state));
+        low = fmin(low, kept[k - 1]);
+        high = fmax(high, kept[k - 1]);
+    }
+    for (k = 1; k < most && kept[k - 1] < low + GAINED_SHARE * (high - low); k++)
+        ;
+    {
+        uint64_t state = (uint64_t)k;
+
+        cluster(c, k, &state);
+    }
+    memcpy(c->chosen, c->label, c->count * sizeof(*c->chosen));
+    return k;
+}
+
+/* Neighbours with one label and a boundary beyond doubt between them: the one that is farther from
+ * the label's centre gets a label of its own. */
+static int separate(struct clustering *c, const uint8_t *strong, int k)
+{
+    find_centres(c, c->chosen, k);
+    for (size_t m = 1; m < c->count; m++) {
+        const double *centre = c->centre + (size_t)c->chosen[m] * c->width;
+        size_t farther;
+
+        if (!strong[m] || c->chosen[m] != c->chosen[m - 1] || k >= c->label_max)
+            continue;
+        farther = distance_to(c, m, centre) < distance_to(c, m - 1, centre) ? m - 1 : m;
+        c->chosen[farther] = k++;
+        find_centres(c, c->chosen, k);
+    }
+    return k;
+}
+
+static void number(const struct clustering *c, int k, struct rps_labels *out)
+{
+    int *number = c->trial;
+
+    for (size_t m = 0; m < c->count; m++)
+        number[m] = -1;
+    out->count = 0;
+    (void)k;
+    for (size_t m = 0; m < c->count; m++) {
+        size_t first = 0;
+
+        while (c->chosen[first] != c->chosen[m])
+            first++;
+        if (first == m)
+            number[m] = out->count++;
+        out->label[m] = number[first];
+    }
+}
+
+/* How sure the labels are: 1 where the other labels are infinitely far, 1/2 halfway to the next. */
+static void judge(struct clustering *c, int k, double excess, struct rps_labels *out)
+{
+    find_centres(c, c->chosen, k);
+    for (size_t m = 0; m < c->count; m++) {
+        double own = 0, other = INFINITY;
+
+        for (int cluster = 0; cluster < k; cluster++) {
+            double distance = distance_to(c, m, c->centre + (size_t)cluster * c->width);
+
+            if (cluster == c->chosen[m])
+                own = distance;
+            else
+                other = fmin(other, distance);
+        }
+        own += excess * (double)c->width;
+        out->confidence[m] = k < 2 ? 1 : other / (own + other);
+    }
+}
+
+static int label_all(struct clustering *c, const struct rps_observed *observed,
+                     const uint8_t *strong, double excess, struct rps_labels *out,
+                     struct rps_error *err)
+{
+    double features = (double)c->width / fmax(1, (double)observed->width);
+    int k;
+
+    out->label = calloc(c->count, sizeof(*out->label));
+    out->confidence = calloc(c->count, sizeof(*out->confidence));
+    if (!out->label || !out->confidence)
+        return rps_error_memory(err);
+    k = choose(c, fmax(1, observed->freedom * features), excess);
+    k = separate(c, strong, k);
+    number(c, k, out);
+    judge(c, k, excess, out);
+    return 0;
+}
+
+int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                    const uint8_t *strong, int label_max, int variance, double excess,
+                    struct rps_labels *ret, struct rps_error *err)
+{
+    size_t per = 1 + (cuts->sloped_count > 0) + (variance != 0);
+    struct clustering c = {.count = cuts->count,
+                           .width = per * observed->width,
+                           .label_max = label_max};
+    struct rps_labels out = {0};
+    int result = clustering_allocate(&c, err);
+
+    for (size_t k = 0; result == 0 && k < cuts->count; k++) {
+        for (size_t s = 0; s < observed->width; s++) {
+            size_t at = k * c.width + s * per;
+
+            describe(observed, cuts, k, s, variance, c.feature + at, c.mass + at);
+        }
+    }
+    if (result == 0)
+        result = label_all(&c, observed, strong, excess, &out, err);
+    clustering_free(&c);
+    if (result < 0)
+        rps_labels_free(&out);
+    else
+        *ret = out;
+    return result;
+}

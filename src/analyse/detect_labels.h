@@ -1,0 +1,26 @@
+/*
+ * Labels: segments that are alike get one. Private to the detector.
+ */
+#ifndef RPISTAT_ANALYSE_DETECT_LABELS_H
+#define RPISTAT_ANALYSE_DETECT_LABELS_H
+
+#include "detect_cuts.h"
+
+struct rps_labels {
+    int count;          /* of distinct labels */
+    int *label;         /* owned; one a segment; numbered by first appearance */
+    double *confidence; /* owned; one a segment; 0 ... 1 */
+};
+
+/*
+ * Label segments by their means (and slopes, and with `variance` set their variances), at most
+ * label_max labels. excess: how much more than white noise the noise of long means is. strong (a segment
+ * each): 1 when the boundary at its start is beyond doubt, so that it must not have the label of the
+ * segment before. *ret is for rps_labels_free.
+ */
+int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                    const uint8_t *strong, int label_max, int variance, double excess,
+                    struct rps_labels *ret, struct rps_error *err);
+void rps_labels_free(struct rps_labels *labels);
+
+#endif

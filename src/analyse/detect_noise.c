@@ -1,0 +1,179 @@
+/* Residuals of a segmentation: their variance and their correlation at lag one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_choose.h"
+#include "detect_math.h"
+
+/* Correlation above this is taken for this: a random walk. */
+#define ECHO_MAX 0.99
+
+/* Sums of one signal. */
+struct residual {
+    double level, slope;          /* of the present segment; slope from its middle */
+    double mass, moment, square;  /* to find them */
+    double before;                /* the residual before */
+    int any;                      /* was there one, in this segment? */
+    double count, pairs, squares, products;
+};
+
+void rps_noise_free(struct rps_noise *noise)
+{
+    free(noise->echo);
+    free(noise->variance);
+    memset(noise, 0, sizeof(*noise));
+}
+
+int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret, struct rps_error *err)
+{
+    ret->variance = calloc(observed->width + 1, sizeof(*ret->variance));
+    ret->echo = calloc(observed->width + 1, sizeof(*ret->echo));
+    if (ret->variance && ret->echo)
+        return 0;
+    rps_noise_free(ret);
+    return rps_error_memory(err);
+}
+
+static double part_of(const struct rps_observed *observed, size_t at)
+{
+    return observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+}
+
+static void fit_lines(const struct rps_observed *observed, size_t from, size_t to,
+                      struct residual *residual)
+{
+    size_t width = observed->width;
+    double middle = ((double)from + (double)to - 1) / 2;
+
+    for (size_t s = 0; s < width; s++)
+        residual[s].slope = residual[s].moment = residual[s].square = 0;
+    for (size_t i = from; i < to; i++) {
+        for (size_t s = 0; s < width; s++) {
+            double part = part_of(observed, i * width + s), time = (double)i - middle;
+
+            residual[s].slope += part * time;
+            residual[s].square += part * time * time;
+            residual[s].moment += part * time * observed->value[i * width + s];
+        }
+    }
+    for (size_t s = 0; s < width; s++) {
+        struct residual *r = &residual[s];
+        double time = r->mass > 0 ? r->slope / r->mass : 0, square = r->square - r->mass * time * time;
+
+        r->slope = square > 0.5 ? (r->moment - time * r->level * r->mass) / square : 0;
+        r->level -= r->slope * time;
+    }
+}
+
+static void fit(const struct rps_observed *observed, size_t from, size_t to, int sloped,
+                struct residual *residual)
+{
+    size_t width = observed->width;
+
+    for (size_t s = 0; s < width; s++) {
+        struct residual *r = &residual[s];
+        size_t a = from * width + s, b = to * width + s;
+
+        r->mass = observed->mass
+                      ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE
+                      : (double)(to - from);
+        r->level = r->mass > 0 ? (observed->sum[b] - observed->sum[a]) / r->mass : 0;
+        r->slope = 0;
+        r->any = 0;
+        r->before = 0;
+    }
+    if (sloped)
+        fit_lines(observed, from, to, residual);
+}
+
+/* The loop that takes the time: constants, everything seen. */
+static void add_whole(const struct rps_observed *observed, size_t from, size_t to,
+                      struct residual *residual)
+{
+    size_t width = observed->width;
+
+    for (size_t i = from; i < to; i++) {
+        const double *value = observed->value + i * width;
+
+        for (size_t s = 0; s < width; s++) {
+            double left = value[s] - residual[s].level;
+
+            residual[s].squares += left * left;
+            residual[s].products += left * residual[s].before;
+            residual[s].before = left;
+        }
+    }
+    for (size_t s = 0; s < width; s++) {
+        residual[s].count += (double)(to - from);
+        residual[s].pairs += (double)(to - from) - 1;
+    }
+}
+
+static void add_any(const struct rps_observed *observed, size_t from, size_t to,
+                    struct residual *residual)
+{
+    size_t width = observed->width;
+    double middle = ((double)from + (double)to - 1) / 2;
+
+    for (size_t i = from; i < to; i++) {
+        for (size_t s = 0; s < width; s++) {
+            struct residual *r = &residual[s];
+            double part = part_of(observed, i * width + s), left;
+
+            if (!(part > 0))
+                continue;
+            left = observed->value[i * width + s] - r->level - r->slope * ((double)i - middle);
+            r->count += 1;
+            r->squares += part * left * left;
+            r->pairs += r->any;
+            r->products += r->any * left * r->before;
+            r->before = left;
+            r->any = 1;
+        }
+    }
+}
+
+int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                      struct rps_noise *noise, struct rps_error *err)
+{
+    struct residual *residual = calloc(observed->width + 1, sizeof(*residual));
+
+    if (!residual)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < cuts->count; k++) {
+        size_t from = cuts->first[k], to = cuts->first[k + 1];
+
+        fit(observed, from, to, cuts->sloped[k], residual);
+        if (observed->share || cuts->sloped[k])
+            add_any(observed, from, to, residual);
+        else
+            add_whole(observed, from, to, residual);
+    }
+    for (size_t s = 0; s < observed->width; s++) {
+        const struct residual *r = &residual[s];
+        double variance = r->count > 0 ? r->squares / r->count : 0, echo = 0;
+
+        if (r->pairs > 0 && variance > 0)
+            echo = r->products / r->pairs / variance;
+        noise->variance[s] = variance;
+        noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
+    }
+    free(residual);
+    return 0;
+}
+
+double rps_noise_echo(const struct rps_observed *observed, const struct rps_noise *noise)
+{
+    size_t width = observed->width, below = 0;
+
+    /* The signal that half of the others are below: no copy needed, and there are few signals. */
+    for (size_t s = 0; s < width; s++) {
+        below = 0;
+        for (size_t t = 0; t < width; t++)
+            below += noise->echo[t] < noise->echo[s] || (noise->echo[t] <= noise->echo[s] && t < s);
+        if (below == width / 2)
+            return noise->echo[s];
+    }
+    return 0;
+}

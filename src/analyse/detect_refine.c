@@ -1,0 +1,169 @@
+/*
+ * Refining: each boundary to its best place between its neighbours.
+ *
+ * The screened search puts boundaries at the maxima of windows, which are a few observations off when
+ * the change is weak. What the two segments at a boundary cost is followed while the boundary moves, an
+ * observation a step; the same walk tells how far it could move without costing much.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_cuts.h"
+
+/* A boundary moves at most so far a round. */
+#define REACH_MAX 1024
+
+/* Sums of a segment, a signal; times are relative to the boundary that moves. */
+struct sums {
+    double mass, time, square, value, moment;
+};
+
+struct walk {
+    const struct rps_observed *observed;
+    const struct rps_prices *prices;
+    int lines;           /* 1: one of the two segments is a line */
+    struct sums *left;   /* owned; a signal each */
+    struct sums *right;  /* owned */
+    double *cost;        /* owned; of the boundary at each place, 2 * REACH_MAX + 1 */
+};
+
+static void add(const struct walk *walk, struct sums *sums, size_t at, double time, double sign)
+{
+    const struct rps_observed *observed = walk->observed;
+    size_t width = observed->width;
+
+    for (size_t s = 0; s < width; s++) {
+        double value = observed->value[at * width + s] * observed->gain[s];
+        double part = sign;
+
+        if (observed->share)
+            part *= observed->share[at * width + s] * (1.0 / RPS_OBSERVED_WHOLE);
+        sums[s].mass += part;
+        sums[s].value += part * value;
+        if (walk->lines) {
+            sums[s].time += part * time;
+            sums[s].square += part * time * time;
+            sums[s].moment += part * time * value;
+        }
+    }
+}
+
+static void fill(const struct walk *walk, struct sums *sums, size_t from, size_t to, size_t boundary)
+{
+    const struct rps_observed *observed = walk->observed;
+    size_t width = observed->width;
+
+    memset(sums, 0, width * sizeof(*sums));
+    if (walk->lines) {
+        for (size_t i = from; i < to; i++)
+            add(walk, sums, i, (double)i - (double)boundary, 1);
+        return;
+    }
+    for (size_t s = 0; s < width; s++) {
+        size_t a = from * width + s, b = to * width + s;
+
+        sums[s].value = (observed->sum[b] - observed->sum[a]) * observed->gain[s];
+        sums[s].mass = observed->mass ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) /
+                                            RPS_OBSERVED_WHOLE
+                                      : (double)(to - from);
+    }
+}
+
+static double cost_of(const struct walk *walk, const struct sums *sums)
+{
+    double constant = 0, line = 0;
+
+    for (size_t s = 0; s < walk->observed->width; s++) {
+        const struct sums *sum = &sums[s];
+        double square, moment;
+
+        if (!(sum->mass > 0.03))
+            continue;
+        constant += sum->value * sum->value / sum->mass;
+        if (!walk->lines || sum->mass < 3)
+            continue;
+        square = sum->square - sum->time * sum->time / sum->mass;
+        moment = sum->moment - sum->time * sum->value / sum->mass;
+        if (square > 0.5)
+            line += moment * moment / square;
+    }
+    return line > walk->prices->slope ? walk->prices->slope - line - constant : -constant;
+}
+
+/* Costs of the boundary at low..high; the segments are from..to. Returns the best place. */
+static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to, size_t low,
+                     size_t high)
+{
+    size_t best = low;
+
+    fill(walk, walk->left, from, low, boundary);
+    fill(walk, walk->right, low, to, boundary);
+    for (size_t at = low;; at++) {
+        walk->cost[at - low] = cost_of(walk, walk->left) + cost_of(walk, walk->right);
+        if (walk->cost[at - low] < walk->cost[best - low])
+            best = at;
+        if (at == high)
+            return best;
+        add(walk, walk->left, at, (double)at - (double)boundary, 1);
+        add(walk, walk->right, at, (double)at - (double)boundary, -1);
+    }
+}
+
+/* One boundary; place: fill it, and move nothing. */
+static void refine(struct walk *walk, struct rps_cuts *cuts, size_t k, double slack,
+                   struct rps_cut_place *place)
+{
+    size_t from = cuts->first[k - 1], boundary = cuts->first[k], to = cuts->first[k + 1];
+    size_t shortest = walk->prices->min_length, low, high, best;
+
+    low = boundary - from > shortest ? from + shortest : boundary;
+    high = to - boundary > shortest ? to - shortest : boundary;
+    low = boundary - low > REACH_MAX ? boundary - REACH_MAX : low;
+    high = high - boundary > REACH_MAX ? boundary + REACH_MAX : high;
+    walk->lines = cuts->sloped[k - 1] || cuts->sloped[k];
+    best = follow(walk, from, boundary, to, low, high);
+    if (!place) {
+        cuts->first[k] = best;
+        return;
+    }
+    place->best = boundary;
+    place->earliest = place->latest = boundary;
+    for (size_t at = low; at <= high; at++) {
+        if (walk->cost[at - low] > walk->cost[best - low] + slack)
+            continue;
+        place->earliest = at < place->earliest ? at : place->earliest;
+        place->latest = at > place->latest ? at : place->latest;
+    }
+}
+
+int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices *prices, int rounds,
+                    double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
+                    struct rps_error *err)
+{
+    struct walk walk = {.observed = observed, .prices = prices};
+    int result = 0;
+
+    walk.left = calloc(observed->width + 1, sizeof(*walk.left));
+    walk.right = calloc(observed->width + 1, sizeof(*walk.right));
+    walk.cost = calloc(2 * REACH_MAX + 1, sizeof(*walk.cost));
+    if (!walk.left || !walk.right || !walk.cost) {
+        result = rps_error_memory(err);
+    } else {
+        for (int round = 0; round < rounds; round++) {
+            for (size_t k = 1; k < cuts->count; k++) {
+                if (!cuts->forced[k])
+                    refine(&walk, cuts, k, 0, NULL);
+            }
+        }
+        for (size_t k = 0; place && k < cuts->count; k++) {
+            place[k].best = place[k].earliest = place[k].latest = cuts->first[k];
+            if (!cuts->forced[k])
+                refine(&walk, cuts, k, slack, &place[k]);
+        }
+    }
+    free(walk.cost);
+    free(walk.right);
+    free(walk.left);
+    return result;
+}
