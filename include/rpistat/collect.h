@@ -8,9 +8,10 @@
  * by name, the rates of its events per clock tick stand in for it, which are seen in every period of
  * their sets. Rates per second are seen while the workload sleeps, as 0; ratios are not.
  *
- * Transforms: percentages stay as they are, rates per second become log1p of the count in a nominal
- * period, everything else log1p of itself (with its sign): the noise of such rates grows with their
- * mean.
+ * Transforms: rates per second become a function of the count in a nominal period, like a square root
+ * for few and a logarithm for many; everything else log1p of itself (with its sign). The noise of such
+ * rates grows with their mean; that of the transformed values does not. Noise floors: a deviation of
+ * one count's for the former, of two percent for the latter.
  */
 #ifndef RPISTAT_COLLECT_H
 #define RPISTAT_COLLECT_H

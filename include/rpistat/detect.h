@@ -1,6 +1,7 @@
 /*
  * Detection of phases: change points cut a series of observations into segments, clustering gives
- * segments that are alike one label. Pure functions; the same input gives the same output everywhere.
+ * segments that are alike one label. Pure functions; the same input gives the same output
+ * everywhere.
  */
 #ifndef RPISTAT_DETECT_H
 #define RPISTAT_DETECT_H
@@ -18,21 +19,23 @@
 struct rps_signals {
     size_t count;
     size_t signal_count;
-    double *value;   /* owned; value[signal * count + observation]; NaN (and infinities): not seen */
-    float *weight;   /* owned; same places: how well it was seen, 0 ... 1; NULL: 1 where seen */
-    uint8_t *broken; /* owned; broken[i] is 1 when something was lost just before observation i (a gap):
-                        a boundary whatever the signals say; NULL: never */
+    double *value; /* owned; value[signal * count + observation]; NaN (and infinities): not seen */
+    float *weight; /* owned; same places: how well it was seen, 0 ... 1; NULL: 1 where seen */
+    double *resolution; /* owned; by signal: values that differ by about so much are alike, however
+                           little noise there is; NULL: none */
+    uint8_t *broken; /* owned; broken[i] is 1 when something was lost just before observation i (a
+                        gap): a boundary whatever the signals say; NULL: never */
 };
 
 void rps_signals_free(struct rps_signals *signals);
 
 struct rps_detect_options {
-    size_t min_length;   /* shortest phase, in observations; 0: chosen */
-    int sensitivity;     /* steps along the penalty path from the automatic choice: 1, 2, ... finer,
-                            -1, -2, ... coarser */
-    int exact;           /* 1: exact PELT instead of the screened search */
-    int label_max;       /* most labels; 0: RPS_DETECT_LABELS_DEFAULT */
-    int variance;        /* 1: cut segments at changes of variance too */
+    size_t min_length; /* shortest phase, in observations; 0: chosen */
+    int sensitivity;   /* steps along the penalty path from the automatic choice: 1, 2, ... finer,
+                          -1, -2, ... coarser */
+    int exact;         /* 1: exact PELT instead of the screened search */
+    int label_max;     /* most labels; 0: RPS_DETECT_LABELS_DEFAULT */
+    int variance;      /* 1: cut segments at changes of variance too */
 };
 
 /* What the detection found out beside the phases; for tables and benches. */
@@ -41,13 +44,13 @@ struct rps_detect_details {
     double penalty;           /* chosen, per change, for standardised noise */
     double autocorrelation;   /* of the residuals at lag 1, median of the signals */
     double objective;         /* of the segmentation: what the search minimised, at that penalty */
-    int linear;               /* 1: linear segments described the series better than constant ones */
+    int linear; /* 1: linear segments described the series better than constant ones */
 };
 
 /*
- * Find the phases. *ret is filled for rps_phases_free, with at least one phase; times are 0. details may be
- * NULL. Memory is proportional to count x signal_count. Without any signal that varies there is one
- * phase. RPS_FAILED for no observations, no signals, or out of memory.
+ * Find the phases. *ret is filled for rps_phases_free, with at least one phase; times are 0.
+ * details may be NULL. Memory is proportional to count x signal_count. Without any signal that
+ * varies there is one phase. RPS_FAILED for no observations, no signals, or out of memory.
  */
 int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
                struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err);

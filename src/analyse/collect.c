@@ -314,6 +314,8 @@ static int compact(struct rps_collect *collect, struct rps_collected *out)
         memmove(collect->value + kept * count, value, count * sizeof(*value));
         memmove(collect->weight + kept * count, weight, count * sizeof(*weight));
         name_signal(collect, s, &out->signal[kept]);
+        out->signals.resolution[kept] =
+            rps_source_floor(&collect->sources.source[s % collect->sources.count]);
         kept++;
     }
     out->signals.count = count;
@@ -366,7 +368,8 @@ int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, stru
         return RPS_FAILED;
     drop_rows(collect);
     out.signal = calloc(collect->signal_count, sizeof(*out.signal));
-    if (!out.signal || give_rows(collect, &out) < 0) {
+    out.signals.resolution = calloc(collect->signal_count, sizeof(*out.signals.resolution));
+    if (!out.signal || !out.signals.resolution || give_rows(collect, &out) < 0) {
         rps_collected_free(&out);
         return rps_error_memory(err);
     }
@@ -436,6 +439,7 @@ void rps_collected_free(struct rps_collected *collected)
     free(collected->signals.value);
     free(collected->signals.weight);
     free(collected->signals.broken);
+    free(collected->signals.resolution);
     free(collected->signal);
     free(collected->first);
     free(collected->last);

@@ -1,10 +1,10 @@
 /*
  * The detector: the steps from signals to phases.
  *
- * Prepare the signals; screen for places; choose the number of changes, twice, the second time with the
- * noise that the first left over; search among the places, or all of them; move the boundaries to their
- * best places; label the segments. Constant segments and lines are tried, and what the criterion likes
- * better is taken.
+ * Prepare the signals; screen for places; choose the number of changes, twice, the second time with
+ * the noise that the first left over; search among the places, or all of them; move the boundaries
+ * to their best places; label the segments. Constant segments and lines are tried, and what the
+ * criterion likes better is taken.
  */
 #include "rpistat/detect.h"
 
@@ -15,6 +15,7 @@
 #include "detect_choose.h"
 #include "detect_cuts.h"
 #include "detect_data.h"
+#include "detect_decode.h"
 #include "detect_labels.h"
 #include "detect_math.h"
 #include "detect_points.h"
@@ -24,7 +25,12 @@
 #define LENGTH_SHORT   3
 #define COUNT_SHORT    60
 
+#define LINES_MARGIN 0.25
+
 #define REFINE_ROUNDS 2
+
+/* Autocorrelation from which boundaries are placed by innovations. */
+#define ECHO_REFINE 0.1
 
 /* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
 #define PLACE_SLACK 6.0
@@ -63,30 +69,15 @@ static size_t least_length(const struct detection *d)
     return d->observed.count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
 }
 
-/* Bring each signal's residuals to variance 1. */
-static void set_gains(struct detection *d)
-{
-    for (size_t s = 0; s < d->observed.width; s++) {
-        double variance = d->noise.variance[s];
-
-        d->observed.gain[s] = variance > 1e-12 ? 1 / sqrt(variance) : 1e6;
-    }
-}
-
 /* Choose among constants only, or with lines. */
 static int choose(struct detection *d, int lines, struct rps_points *points,
                   struct rps_choice *choice, struct rps_error *err)
 {
-    size_t shortest = least_length(d);
-
     for (size_t s = 0; s < d->observed.width; s++)
         d->observed.gain[s] = 1;
-    if (rps_points_screen(&d->observed, lines, points, err) < 0 ||
-        rps_choose(points, shortest, 0, choice, &d->noise, err) < 0)
+    if (rps_points_screen(&d->observed, lines, points, err) < 0)
         return RPS_FAILED;
-    set_gains(d);
-    rps_points_add_up(points);
-    return rps_choose(points, shortest, d->options->sensitivity, choice, &d->noise, err);
+    return rps_choose(points, least_length(d), d->options->sensitivity, choice, err);
 }
 
 static int choose_model(struct detection *d, struct rps_error *err)
@@ -102,7 +93,8 @@ static int choose_model(struct detection *d, struct rps_error *err)
         memcpy(gain, d->observed.gain, d->observed.width * sizeof(*gain));
         result = choose(d, 1, &lines, &choice, err);
     }
-    if (result == 0 && choice.criterion < d->choice.criterion) {
+    if (result == 0 &&
+        choice.criterion < d->choice.criterion - LINES_MARGIN * rps_choose_price(&d->observed)) {
         rps_points_free(&d->points);
         d->points = lines;
         d->choice = choice;
@@ -133,6 +125,8 @@ static int search(struct detection *d, struct rps_error *err)
 /* What is certain about each boundary: its place, and that it is there. */
 static int judge(struct detection *d, struct rps_error *err)
 {
+    free(d->place);
+    free(d->confidence);
     double price = rps_choose_price(&d->observed);
     struct rps_points points = {0};
     uint8_t *keep = calloc(d->observed.count + 1, 1);
@@ -209,39 +203,50 @@ static int fill_phases(struct detection *d, const struct rps_labels *labels, str
     return 0;
 }
 
-static int label(struct detection *d, struct rps_phases *out, struct rps_error *err)
+/* Labels, and with them the segments once more. */
+static int label(struct detection *d, struct rps_labels *ret, struct rps_error *err)
 {
-    struct rps_labels labels = {0};
     uint8_t *strong = calloc(d->cuts.count, 1);
     int most = d->options->label_max > 0 ? d->options->label_max : RPS_DETECT_LABELS_DEFAULT;
-    int result;
+    int variance = d->options->variance, changed = 0, result;
 
     if (!strong)
         return rps_error_memory(err);
     for (size_t k = 0; k < d->cuts.count; k++)
         strong[k] = !d->cuts.forced[k] && d->confidence[k] > CONFIDENCE_STRONG;
-    result = rps_labels_find(&d->observed, &d->cuts, strong, most, d->options->variance, d->excess,
-                             &labels, err);
+    result = rps_labels_find(&d->observed, &d->cuts, strong, most, variance, d->excess, ret, err);
+    if (result == 0 && !variance)
+        result = rps_decode(&d->observed, least_length(d), d->excess, &d->cuts, ret, &changed, err);
+    if (result == 0 && d->echo > ECHO_REFINE)
+        result =
+            rps_cuts_refine_echoed(&d->observed, d->noise.echo, least_length(d), &d->cuts, err);
     if (result == 0)
-        result = fill_phases(d, &labels, out, err);
-    rps_labels_free(&labels);
+        result = rps_labels_grade(&d->observed, &d->cuts, most, variance, d->excess, ret, err);
+    if (result == 0)
+        result = judge(d, err);
     free(strong);
     return result;
 }
 
 static int detect(struct detection *d, struct rps_phases *out, struct rps_error *err)
 {
+    struct rps_labels labels = {0};
     int result;
 
     if (d->observed.width == 0)
-        result = rps_cuts_none(&d->observed, &d->cuts, err);
+        result = rps_cuts_at(&d->observed, NULL, &d->cuts, err);
     else if ((result = choose_model(d, err)) == 0)
         result = search(d, err);
     if (result == 0 && d->observed.width == 0)
         result = rps_noise_make(&d->observed, &d->noise, err);
     if (result == 0)
         result = judge(d, err);
-    return result == 0 ? label(d, out, err) : result;
+    if (result == 0)
+        result = label(d, &labels, err);
+    if (result == 0)
+        result = fill_phases(d, &labels, out, err);
+    rps_labels_free(&labels);
+    return result;
 }
 
 int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,

@@ -2,11 +2,11 @@
  * The choice: of the segmentations along a path of prices, the one that a Bayesian information
  * criterion likes best.
  *
- * A penalty for white noise, with the noise estimated from differences, finds twenty changes in series
- * where people see two: what it takes for changes is the slow wandering of autocorrelated noise. So the
- * criterion counts the innovations of an autoregressive process: wandering that a correlation explains
- * needs no changes to explain it. The price per change in the criterion is the one that white noise
- * never reaches by chance.
+ * A penalty for white noise, with the noise estimated from differences, finds twenty changes in
+ * series where people see two: what it takes for changes is the slow wandering of autocorrelated
+ * noise. So the criterion counts the innovations of an autoregressive process: wandering that a
+ * correlation explains needs no changes to explain it. The price per change in the criterion is the
+ * one that white noise never reaches by chance.
  */
 #include "detect_choose.h"
 
@@ -29,14 +29,8 @@
 /* Variances below this share of the whole are rounding. */
 #define VARIANCE_MIN 1e-12
 
-#ifdef RPS_TUNE
-double rps_tune[8] = {1, 1, 0, 0, 0, 0, 0, 0};
-#define PRICE_FACTOR rps_tune[0]
-#define SLOPE_FACTOR rps_tune[1]
-#else
 #define PRICE_FACTOR 1
 #define SLOPE_FACTOR 1
-#endif
 
 /* A segmentation that the path came by. */
 struct step {
@@ -46,10 +40,10 @@ struct step {
 struct choosing {
     const struct rps_points *points;
     size_t min_length;
-    struct rps_noise none;     /* owned; of no changes */
-    struct rps_noise present;  /* owned */
-    struct step *step;         /* owned */
-    size_t count, room;        /* of steps */
+    struct rps_noise none;    /* owned; of no changes */
+    struct rps_noise present; /* owned */
+    struct step *step;        /* owned */
+    size_t count, room;       /* of steps */
     size_t best;
 };
 
@@ -78,8 +72,8 @@ static double find_criterion(const struct choosing *choosing, const struct rps_c
         double count = (double)observed->count;
 
         if (observed->mass)
-            count = (double)observed->mass[observed->count * observed->width + s] /
-                    RPS_OBSERVED_WHOLE;
+            count =
+                (double)observed->mass[observed->count * observed->width + s] / RPS_OBSERVED_WHOLE;
         if (whole > 0)
             total += count * log(fmax(choosing->present.variance[s] / whole, VARIANCE_MIN) *
                                  (1 - echo * echo));
@@ -139,8 +133,8 @@ static int walk(struct choosing *choosing, const struct rps_points *points, stru
     return result;
 }
 
-/* Leave only the points of the finest segmentation. */
-static int thin(const struct choosing *choosing, struct rps_points *ret, struct rps_error *err)
+/* The finest segmentation: its points, and the noise it leaves in choosing->present. */
+static int thin(struct choosing *choosing, struct rps_points *ret, struct rps_error *err)
 {
     const struct rps_points *points = choosing->points;
     struct rps_prices prices = prices_of(choosing, PATH_START * rps_choose_price(points->observed));
@@ -150,54 +144,55 @@ static int thin(const struct choosing *choosing, struct rps_points *ret, struct 
 
     if (result == 0) {
         for (size_t p = 0, k = 0; p < points->count; p++) {
-            if (points->at[p] == cuts.first[k]) {
-                keep[p] = 1;
-                k++;
-            }
+            keep[p] = points->count <= POINTS_SMALL || points->at[p] == cuts.first[k];
+            k += points->at[p] == cuts.first[k];
         }
         result = rps_points_subset(points, keep, ret, err);
     }
+    if (result == 0)
+        result = rps_noise_measure(points->observed, &cuts, &choosing->present, err);
     rps_cuts_free(&cuts);
     free(keep);
     return result;
 }
 
-static int choose(struct choosing *choosing, struct rps_error *err)
+/* Bring each signal's residuals to variance 1: noise that looked smaller in differences than it is.
+ */
+static void set_gains(const struct choosing *choosing)
 {
-    const struct rps_points *points = choosing->points;
+    struct rps_observed *observed = choosing->points->observed;
+
+    for (size_t s = 0; s < observed->width; s++) {
+        double variance = choosing->present.variance[s];
+        double least = VARIANCE_MIN * choosing->none.variance[s];
+
+        observed->gain[s] = variance > least && variance > 0 ? 1 / sqrt(variance) : 1;
+    }
+}
+
+static int choose(struct choosing *choosing, struct rps_points *points, struct rps_error *err)
+{
     struct rps_points few = {0};
     struct rps_cuts none = {0};
-    int result = rps_cuts_none(points->observed, &none, err);
+    int result = rps_cuts_at(points->observed, NULL, &none, err);
 
     if (result == 0)
         result = rps_noise_measure(points->observed, &none, &choosing->none, err);
-    rps_cuts_free(&none);
-    if (result < 0)
-        return RPS_FAILED;
-    if (points->count <= POINTS_SMALL)
-        return walk(choosing, points, err);
-    result = thin(choosing, &few, err);
     if (result == 0)
+        result = thin(choosing, &few, err);
+    if (result == 0) {
+        set_gains(choosing);
+        rps_points_add_up(points);
+        rps_points_add_up(&few);
         result = walk(choosing, &few, err);
+    }
     rps_points_free(&few);
+    rps_cuts_free(&none);
     return result;
 }
 
-/* The noise that the chosen prices leave. */
-static int measure_chosen(struct choosing *choosing, const struct rps_prices *prices,
-                          struct rps_noise *noise, struct rps_error *err)
-{
-    struct rps_cuts cuts = {0};
-    int result = rps_cuts_search(choosing->points, prices, &cuts, NULL, err);
-
-    if (result == 0)
-        result = rps_noise_measure(choosing->points->observed, &cuts, noise, err);
-    rps_cuts_free(&cuts);
-    return result;
-}
-
-int rps_choose(const struct rps_points *points, size_t min_length, int sensitivity,
-               struct rps_choice *ret, struct rps_noise *noise, struct rps_error *err)
+int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
+               struct rps_choice *ret, struct rps_error *err)
 {
     struct choosing choosing = {.points = points, .min_length = min_length};
     int result = rps_noise_make(points->observed, &choosing.none, err);
@@ -205,7 +200,7 @@ int rps_choose(const struct rps_points *points, size_t min_length, int sensitivi
     if (result == 0)
         result = rps_noise_make(points->observed, &choosing.present, err);
     if (result == 0)
-        result = choose(&choosing, err);
+        result = choose(&choosing, points, err);
     if (result == 0) {
         long long wanted = (long long)choosing.best - sensitivity;
 
@@ -214,7 +209,6 @@ int rps_choose(const struct rps_points *points, size_t min_length, int sensitivi
             wanted = (long long)choosing.count - 1;
         ret->prices = prices_of(&choosing, choosing.step[wanted].price);
         ret->criterion = choosing.step[choosing.best].criterion;
-        result = measure_chosen(&choosing, &ret->prices, noise, err);
     }
     free(choosing.step);
     rps_noise_free(&choosing.present);

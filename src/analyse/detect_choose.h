@@ -10,11 +10,13 @@
 /* What the residuals of a segmentation are like; a signal each. */
 struct rps_noise {
     double *variance; /* owned */
-    double *echo;     /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.99 */
+    double
+        *echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.99 */
 };
 
 /* Room for the signals of observed. */
-int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret, struct rps_error *err);
+int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
+                   struct rps_error *err);
 int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
                       struct rps_noise *noise, struct rps_error *err);
 void rps_noise_free(struct rps_noise *noise);
@@ -30,9 +32,10 @@ struct rps_choice {
     double criterion; /* the lower the better */
 };
 
-/* Choose prices for points; lines are tried where points have their sums. sensitivity: so many steps
- * finer than the best (below 0: coarser). noise is what the best leaves over. */
-int rps_choose(const struct rps_points *points, size_t min_length, int sensitivity,
-               struct rps_choice *ret, struct rps_noise *noise, struct rps_error *err);
+/* Choose prices for points; lines are tried where points have their sums. sensitivity: so many
+ * steps finer than the best (below 0: coarser). Sets the gains of the signals, which points add up
+ * again. */
+int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
+               struct rps_choice *ret, struct rps_error *err);
 
 #endif

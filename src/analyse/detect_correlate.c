@@ -2,8 +2,8 @@
  * Signals that repeat one another: copies, and noise in common.
  *
  * Everything is read off differences of neighbours, clipped, so that changes, which all signals may
- * share, do not look like correlation. Where there are more signals than observations the smaller of
- * the two matrices is formed; both have the same sum of squares.
+ * share, do not look like correlation. Where there are more signals than observations the smaller
+ * of the two matrices is formed; both have the same sum of squares.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 
 struct differences {
     size_t count, width;
-    double *value;   /* owned; value[signal * count + k], unit sum of squares each signal, 0 unseen */
+    double *value; /* owned; value[signal * count + k], unit sum of squares each signal, 0 unseen */
     double *scratch; /* owned; count */
 };
 
@@ -42,8 +42,8 @@ static size_t sample_size(const struct rps_observed *observed)
     return observed->count - 1 < count ? observed->count - 1 : count;
 }
 
-/* The observation to take from the k-th of `count` stretches: any, or every n-th could be one that a
- * signal is never seen in. */
+/* The observation to take from the k-th of `count` stretches: any, or every n-th could be one that
+ * a signal is never seen in. */
 static size_t pick(const struct rps_observed *observed, size_t k, size_t count)
 {
     size_t length = (observed->count - 1) / count;
@@ -116,8 +116,8 @@ static int compare_signatures(const void *a, const void *b)
     return (x->signal > y->signal) - (x->signal < y->signal);
 }
 
-/* Mark the copies. Those of one another have the same product with anything, but for the sign; so it
- * is enough to compare neighbours in the order of such products. */
+/* Mark the copies. Those of one another have the same product with anything, but for the sign; so
+ * it is enough to compare neighbours in the order of such products. */
 static int mark_copies(const struct differences *all, uint8_t *copy, struct rps_error *err)
 {
     struct signature *signature = calloc(all->width, sizeof(*signature));
@@ -179,8 +179,8 @@ static double correlation_squares(const struct differences *all)
     if (all->width <= all->count) {
         for (size_t s = 0; s < all->width; s++) {
             for (size_t t = 0; t < s; t++) {
-                double r = dot(all->value + s * all->count, all->value + t * all->count,
-                               all->count);
+                double r =
+                    dot(all->value + s * all->count, all->value + t * all->count, all->count);
 
                 sum += 2 * r * r;
             }

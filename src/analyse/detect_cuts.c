@@ -1,9 +1,10 @@
 /*
  * The search: dynamic programming over points, with PELT's pruning.
  *
- * A segment is a constant or, at the price of a slope, a line, whichever costs less. Lines weaken the
- * pruning by that price: two halves of a line need two slopes. A start that was beaten at some point
- * stays until a segment from that point may end, or the least length would forbid the better way.
+ * A segment is a constant or, at the price of a slope, a line, whichever costs less. Lines weaken
+ * the pruning by that price: two halves of a line need two slopes. A start that was beaten at some
+ * point stays until a segment from that point may end, or the least length would forbid the better
+ * way.
  */
 #include "detect_cuts.h"
 
@@ -14,13 +15,14 @@
 struct search {
     const struct rps_points *points;
     struct rps_prices prices;
-    double *best;     /* owned; least cost up to a point */
-    double *start;    /* owned; least cost of what ends where a segment starts */
-    size_t *from;     /* owned; where the last segment of that begins */
-    size_t *expiry;   /* owned; observation from which a start is of no more use */
-    uint8_t *sloped;  /* owned; is that segment a line? */
-    size_t *active;   /* owned; starts that may still be the best */
-    double *cost;     /* owned; of each active start to the present point */
+    double *best;                /* owned; least cost up to a point */
+    double *start;               /* owned; least cost of what ends where a segment starts */
+    size_t *from;                /* owned; where the last segment of that begins */
+    size_t *expiry;              /* owned; observation from which a start is of no more use */
+    uint8_t *sloped;             /* owned; is that segment a line? */
+    size_t *active;              /* owned; starts that may still be the best */
+    double *cost;                /* owned; of each active start to the present point */
+    struct rps_point_gain *gain; /* owned; the same */
     size_t active_count;
 };
 
@@ -45,19 +47,33 @@ static int cuts_allocate(struct rps_cuts *cuts, size_t count, struct rps_error *
     return rps_error_memory(err);
 }
 
-int rps_cuts_none(const struct rps_observed *observed, struct rps_cuts *ret, struct rps_error *err)
+int rps_cuts_at(const struct rps_observed *observed, const uint8_t *keep, struct rps_cuts *ret,
+                struct rps_error *err)
 {
-    if (cuts_allocate(ret, observed->block_count, err) < 0)
+    size_t count = observed->block_count, block = 0, to = 0;
+
+    for (size_t i = 0; keep && i < observed->count; i++)
+        count += keep[i];
+    if (cuts_allocate(ret, count, err) < 0)
         return RPS_FAILED;
-    for (size_t b = 0; b <= observed->block_count; b++) {
-        ret->first[b] = observed->block[b];
-        ret->forced[b] = 1;
+    for (size_t i = 0; i < observed->count; i++) {
+        int forced = i == observed->block[block];
+
+        block += (size_t)forced;
+        if (!forced && (!keep || !keep[i]))
+            continue;
+        ret->forced[to] = (uint8_t)forced;
+        ret->free += !forced;
+        ret->first[to++] = i;
     }
+    ret->count = to;
+    ret->first[to] = observed->count;
     return 0;
 }
 
 static void search_free(struct search *search)
 {
+    free(search->gain);
     free(search->cost);
     free(search->active);
     free(search->sloped);
@@ -78,8 +94,9 @@ static int search_allocate(struct search *search, struct rps_error *err)
     search->sloped = calloc(count, 1);
     search->active = calloc(count, sizeof(*search->active));
     search->cost = calloc(count, sizeof(*search->cost));
+    search->gain = calloc(count, sizeof(*search->gain));
     if (search->best && search->start && search->from && search->expiry && search->sloped &&
-        search->active && search->cost)
+        search->active && search->cost && search->gain)
         return 0;
     return rps_error_memory(err);
 }
@@ -97,12 +114,13 @@ static int is_allowed(const struct search *search, size_t from, size_t to)
 static void reach(struct search *search, size_t to)
 {
     search->best[to] = INFINITY;
+    rps_points_gains(search->points, search->active, search->active_count, to, search->gain);
     for (size_t k = 0; k < search->active_count; k++) {
         size_t from = search->active[k];
-        struct rps_point_gain gain = rps_points_gain(search->points, from, to);
+        struct rps_point_gain gain = search->gain[k];
         int sloped = search->points->moment && gain.line - search->prices.slope > gain.constant;
-        double cost = search->start[from] -
-                      (sloped ? gain.line - search->prices.slope : gain.constant);
+        double cost =
+            search->start[from] - (sloped ? gain.line - search->prices.slope : gain.constant);
 
         search->cost[k] = cost;
         if (cost < search->best[to] && is_allowed(search, from, to)) {

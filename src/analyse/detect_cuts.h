@@ -1,6 +1,6 @@
 /*
- * Cuts: one segmentation of the observations, and the search for the best at a price for each change.
- * Private to the detector.
+ * Cuts: one segmentation of the observations, and the search for the best at a price for each
+ * change. Private to the detector.
  */
 #ifndef RPISTAT_ANALYSE_DETECT_CUTS_H
 #define RPISTAT_ANALYSE_DETECT_CUTS_H
@@ -8,10 +8,10 @@
 #include "detect_points.h"
 
 struct rps_cuts {
-    size_t count;    /* segments */
-    size_t free;     /* boundaries between them that are not forced */
+    size_t count; /* segments */
+    size_t free;  /* boundaries between them that are not forced */
     size_t sloped_count;
-    size_t *first;   /* owned; their first observations; first[count] is the number of observations */
+    size_t *first; /* owned; their first observations; first[count] is the number of observations */
     uint8_t *sloped; /* owned; 1: a line describes the segment, 0: a constant */
     uint8_t *forced; /* owned; 1: the boundary at its first observation is forced */
 };
@@ -25,8 +25,8 @@ struct rps_prices {
 /*
  * The segmentation with boundaries at points that has the least squares plus prices, exactly: PELT
  * (Killick, Fearnhead, Eckley 2012). Lines are tried where points have their sums. *ret is for
- * rps_cuts_free; *ret_objective (may be NULL) is the least squares plus prices, less the squares of all
- * values.
+ * rps_cuts_free; *ret_objective (may be NULL) is the least squares plus prices, less the squares of
+ * all values.
  */
 int rps_cuts_search(const struct rps_points *points, const struct rps_prices *prices,
                     struct rps_cuts *ret, double *ret_objective, struct rps_error *err);
@@ -38,16 +38,26 @@ struct rps_cut_place {
 };
 
 /*
- * Move each free boundary to its best place between its neighbours, `rounds` times over. prices as for
- * the search. place (may be NULL) has room for one a segment and is filled in a last round that moves
- * nothing; slack is what a place may be worse there.
+ * Move each free boundary to its best place between its neighbours, `rounds` times over. prices as
+ * for the search. place (may be NULL) has room for one a segment and is filled in a last round that
+ * moves nothing; slack is what a place may be worse there.
  */
-int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices *prices, int rounds,
-                    double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
+int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices *prices,
+                    int rounds, double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
                     struct rps_error *err);
 
-/* Segmentation into the blocks. */
-int rps_cuts_none(const struct rps_observed *observed, struct rps_cuts *ret, struct rps_error *err);
+/*
+ * Move the boundaries between constants to where the innovations of autocorrelated noise (echo: its
+ * correlation at lag one, a signal each) have the least squares: the step at a boundary stands out
+ * in them. Does nothing where something was not seen.
+ */
+int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *echo,
+                           size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
+
+/* Segmentation into constants at the places (0 ... count) that `keep` has a 1 for, and into the
+ * blocks; NULL: into the blocks only. */
+int rps_cuts_at(const struct rps_observed *observed, const uint8_t *keep, struct rps_cuts *ret,
+                struct rps_error *err);
 
 void rps_cuts_free(struct rps_cuts *cuts);
 

@@ -1,12 +1,12 @@
 /*
  * Preparing: from the caller's signals to rows of noise units.
  *
- * Outliers are drawn in, not left out: a value left out would be a missing one, and a real change may
- * begin with it. Levels of a step survive a running median, so changes are not blurred. Near the ends
- * the window shrinks on both sides, or a ramp would look like an outlier there.
+ * Outliers are drawn in, not left out: a value left out would be a missing one, and a real change
+ * may begin with it. Levels of a step survive a running median, so changes are not blurred. Near
+ * the ends the window shrinks on both sides, or a ramp would look like an outlier there.
  *
- * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation makes
- * it too small, which the choice of the penalty finds out.
+ * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation
+ * makes it too small, which the choice of the penalty finds out.
  */
 #include "detect_data.h"
 
@@ -150,8 +150,9 @@ static void clip(struct preparation *job, size_t count)
 }
 
 /*
- * Deviation of the noise, from differences of neighbours; where most do not differ, from those that do:
- * counts of rare things. Never less than a millionth of the range: squares of more would be rounding.
+ * Deviation of the noise, from differences of neighbours; where most do not differ, from those that
+ * do: counts of rare things. Never less than a millionth of the range: squares of more would be
+ * rounding.
  */
 static double noise_deviation(struct preparation *job, size_t count)
 {
@@ -180,7 +181,8 @@ static double find_centre(struct preparation *job, size_t count)
     return rps_select_rank(job->sample, taken, taken / 2);
 }
 
-/* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they are. */
+/* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they are.
+ */
 static size_t gather(struct preparation *job, size_t signal, int exponent)
 {
     size_t base = signal * job->signals->count, count = 0;

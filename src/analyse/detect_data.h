@@ -15,37 +15,38 @@
 #define RPS_OBSERVED_WHOLE 16
 
 struct rps_observed {
-    size_t count;         /* observations */
-    size_t width;         /* signals that are used; may be 0 */
-    double *value;        /* owned; value[observation * width + signal]; 0 where not seen */
-    uint8_t *share;       /* owned; same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
-                             everything was seen whole */
-    double *sum;          /* owned; sum[i * width + signal] of share * value before observation i */
-    uint32_t *mass;       /* owned; of share, the same way, modulo 2^32; NULL as share */
-    double *gain;         /* owned; what a signal's values are to be multiplied with */
-    double freedom;       /* how many independent signals the used ones are worth */
-    size_t block_count;   /* stretches without a gap */
-    size_t *block;        /* owned; their first observations; block[block_count] is count */
+    size_t count;       /* observations */
+    size_t width;       /* signals that are used; may be 0 */
+    double *value;      /* owned; value[observation * width + signal]; 0 where not seen */
+    uint8_t *share;     /* owned; same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
+                           everything was seen whole */
+    double *sum;        /* owned; sum[i * width + signal] of share * value before observation i */
+    uint32_t *mass;     /* owned; of share, the same way, modulo 2^32; NULL as share */
+    double *gain;       /* owned; what a signal's values are to be multiplied with */
+    double freedom;     /* how many independent signals the used ones are worth */
+    size_t block_count; /* stretches without a gap */
+    size_t *block;      /* owned; their first observations; block[block_count] is count */
     size_t outlier_count; /* observations that were clipped in some signal, ascending */
     uint64_t *outlier;    /* owned */
 };
 
 /*
- * Prepare signals: values that are not finite or have no weight are not seen; signals that are constant
- * or copies of others are dropped; a value more than four robust standard deviations off the running
- * median of seven is drawn in to that distance; signals are divided by their noise, estimated from
- * differences, and by what their correlation repeats. RPS_FAILED for no observations, no signals, or out
- * of memory. *ret is for rps_observed_free.
+ * Prepare signals: values that are not finite or have no weight are not seen; signals that are
+ * constant or copies of others are dropped; a value more than four robust standard deviations off
+ * the running median of seven is drawn in to that distance; signals are divided by their noise,
+ * estimated from differences, and by what their correlation repeats. RPS_FAILED for no
+ * observations, no signals, or out of memory. *ret is for rps_observed_free.
  */
 int rps_observed_make(const struct rps_signals *signals, struct rps_observed *ret,
                       struct rps_error *err);
 void rps_observed_free(struct rps_observed *observed);
 
 /*
- * For rps_observed_make: drop signals that are copies of others, and find how many independent signals
- * the rest are worth. Correlated noise makes a sum of squares over d signals vary like g times one over
- * h < d independent ones (Satterthwaite 1946): values are divided by the square root of g, and h is the
- * freedom. Whitening would say the same with fewer words, but needs all signals seen at once.
+ * For rps_observed_make: drop signals that are copies of others, and find how many independent
+ * signals the rest are worth. Correlated noise makes a sum of squares over d signals vary like g
+ * times one over h < d independent ones (Satterthwaite 1946): values are divided by the square root
+ * of g, and h is the freedom. Whitening would say the same with fewer words, but needs all signals
+ * seen at once.
  */
 int rps_observed_decorrelate(struct rps_observed *observed, struct rps_error *err);
 

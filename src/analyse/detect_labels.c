@@ -1,11 +1,12 @@
 /*
- * Labels: k-means++ (Arthur and Vassilvitskii 2007) on the segments' means, weighted by what was seen
- * of each, for 1, 2, ... labels; then the fewest that reach nine tenths of what a Bayesian information
- * criterion gains (the rule of SimPoint: Hamerly, Perelman, Lau, Calder 2005).
+ * Labels: k-means++ (Arthur and Vassilvitskii 2007) on the segments' means, weighted by what was
+ * seen of each, for 1, 2, ... labels; then the fewest that reach nine tenths of what a Bayesian
+ * information criterion gains (the rule of SimPoint: Hamerly, Perelman, Lau, Calder 2005).
  *
- * Merging segments whose means a test cannot tell apart was tried and dropped: phases that come back
- * never have exactly the mean that they had, and a long segment makes any difference significant. The
- * observations themselves are never clustered: their noise hides what the means show.
+ * Merging segments whose means a test cannot tell apart was tried and dropped: phases that come
+ * back never have exactly the mean that they had, and a long segment makes any difference
+ * significant. The observations themselves are never clustered: their noise hides what the means
+ * show.
  */
 #include "detect_labels.h"
 
@@ -20,13 +21,13 @@
 #define GAINED_SHARE 0.9
 
 struct clustering {
-    size_t count, width;        /* segments, features */
-    double *feature, *mass;     /* owned; [segment * width + feature]; mass 0: not seen */
+    size_t count, width;    /* segments, features */
+    double *feature, *mass; /* owned; [segment * width + feature]; mass 0: not seen */
     int label_max;
-    double *centre, *weight;    /* owned; of the present clusters, label_max * width */
-    int *label, *trial;         /* owned; a segment each: the best of this k, the present one */
-    int *chosen;                /* owned; a segment each */
-    double *distance;           /* owned; a segment each, to its centre */
+    double *centre, *weight; /* owned; of the present clusters, label_max * width */
+    int *label, *trial;      /* owned; a segment each: the best of this k, the present one */
+    int *chosen;             /* owned; a segment each */
+    double *distance;        /* owned; a segment each, to its centre */
 };
 
 void rps_labels_free(struct rps_labels *labels)
@@ -66,7 +67,8 @@ static int clustering_allocate(struct clustering *c, struct rps_error *err)
     return rps_error_memory(err);
 }
 
-/* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a segment. */
+/* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a segment.
+ */
 static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
                      size_t signal, int variance, double *feature, double *mass)
 {
@@ -75,9 +77,8 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
     double n = 0, sum = 0, time = 0, square = 0, moment = 0, squares = 0, rest;
 
     for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
-        double part = observed->share
-                          ? observed->share[i * width + signal] * (1.0 / RPS_OBSERVED_WHOLE)
-                          : 1;
+        double part =
+            observed->share ? observed->share[i * width + signal] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
         double value = observed->value[i * width + signal] * observed->gain[signal];
         double at = (double)i - middle;
 
@@ -216,9 +217,10 @@ static double cluster(struct clustering *c, int k, uint64_t *state)
     return least;
 }
 
-/* How well k labels describe the segments; `left` are their squared distances to the centres. What noise
- * alone leaves, `excess` a mean, keeps the logarithm from rewarding more than that. */
-static double score_of(const struct clustering *c, double freedom, double excess, int k, double left)
+/* How well k labels describe the segments; `left` are their squared distances to the centres. What
+ * noise alone leaves, `excess` a mean, keeps the logarithm from rewarding more than that. */
+static double score_of(const struct clustering *c, double freedom, double excess, int k,
+                       double left)
 {
     double count = (double)c->count;
 
@@ -227,36 +229,32 @@ static double score_of(const struct clustering *c, double freedom, double excess
 }
 
 /* Cluster for all numbers of labels and keep the one to take in c->chosen; its number. */
-static int choose(struct clustering *c, double freedom, double excess)
+static int choose(struct clustering *c, double freedom, double excess, struct rps_error *err)
 {
-    double *score = c->weight; /* not needed between two runs; label_max fit */
-    double low = INFINITY, high = -INFINITY, kept[64];
-    int most = c->label_max, k;
+    int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
+    double *score = calloc((size_t)most, sizeof(*score)), low = INFINITY, high = -INFINITY;
+    uint64_t state;
 
-    (void)score;
-    if ((size_t)most > c->count)
-        most = (int)c->count;
+    if (!score)
+        return rps_error_memory(err);
     for (k = 1; k <= most; k++) {
-        uint64_t state = (uint64_t)k;
-
-        kept[k - 1] = score_of(c, freedom, excess, k, cluster(c, k, &state));
-        low = fmin(low, kept[k - 1]);
-        high = fmax(high, kept[k - 1]);
+        state = (uint64_t)k;
+        score[k - 1] = score_of(c, freedom, excess, k, cluster(c, k, &state));
+        low = fmin(low, score[k - 1]);
+        high = fmax(high, score[k - 1]);
     }
-    for (k = 1; k < most && kept[k - 1] < low + GAINED_SHARE * (high - low); k++)
+    for (k = 1; k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
         ;
-    {
-        uint64_t state = (uint64_t)k;
-
-        cluster(c, k, &state);
-    }
+    state = (uint64_t)k;
+    cluster(c, k, &state);
     memcpy(c->chosen, c->label, c->count * sizeof(*c->chosen));
+    free(score);
     return k;
 }
 
 /* Neighbours with one label and a boundary beyond doubt between them: the one that is farther from
  * the label's centre gets a label of its own. */
-static int separate(struct clustering *c, const uint8_t *strong, int k)
+static void separate(struct clustering *c, const uint8_t *strong, int k)
 {
     find_centres(c, c->chosen, k);
     for (size_t m = 1; m < c->count; m++) {
@@ -269,90 +267,115 @@ static int separate(struct clustering *c, const uint8_t *strong, int k)
         c->chosen[farther] = k++;
         find_centres(c, c->chosen, k);
     }
-    return k;
 }
 
-static void number(const struct clustering *c, int k, struct rps_labels *out)
+/* Number the labels by first appearance. */
+static void number(const struct clustering *c, struct rps_labels *out)
 {
-    int *number = c->trial;
-
-    for (size_t m = 0; m < c->count; m++)
-        number[m] = -1;
     out->count = 0;
-    (void)k;
     for (size_t m = 0; m < c->count; m++) {
         size_t first = 0;
 
         while (c->chosen[first] != c->chosen[m])
             first++;
-        if (first == m)
-            number[m] = out->count++;
-        out->label[m] = number[first];
+        out->label[m] = first == m ? out->count++ : out->label[first];
     }
 }
 
 /* How sure the labels are: 1 where the other labels are infinitely far, 1/2 halfway to the next. */
-static void judge(struct clustering *c, int k, double excess, struct rps_labels *out)
+static void judge(struct clustering *c, double excess, struct rps_labels *out)
 {
-    find_centres(c, c->chosen, k);
+    find_centres(c, out->label, out->count);
     for (size_t m = 0; m < c->count; m++) {
         double own = 0, other = INFINITY;
 
-        for (int cluster = 0; cluster < k; cluster++) {
+        for (int cluster = 0; cluster < out->count; cluster++) {
             double distance = distance_to(c, m, c->centre + (size_t)cluster * c->width);
 
-            if (cluster == c->chosen[m])
+            if (cluster == out->label[m])
                 own = distance;
             else
                 other = fmin(other, distance);
         }
         own += excess * (double)c->width;
-        out->confidence[m] = k < 2 ? 1 : other / (own + other);
+        out->confidence[m] = out->count < 2 ? 1 : other / (own + other);
     }
 }
 
-static int label_all(struct clustering *c, const struct rps_observed *observed,
-                     const uint8_t *strong, double excess, struct rps_labels *out,
-                     struct rps_error *err)
+static int clustering_make(struct clustering *c, const struct rps_observed *observed,
+                           const struct rps_cuts *cuts, int label_max, int variance,
+                           struct rps_error *err)
 {
-    double features = (double)c->width / fmax(1, (double)observed->width);
-    int k;
+    size_t per = 1 + (cuts->sloped_count > 0) + (variance != 0);
 
-    out->label = calloc(c->count, sizeof(*out->label));
-    out->confidence = calloc(c->count, sizeof(*out->confidence));
-    if (!out->label || !out->confidence)
-        return rps_error_memory(err);
-    k = choose(c, fmax(1, observed->freedom * features), excess);
-    k = separate(c, strong, k);
-    number(c, k, out);
-    judge(c, k, excess, out);
+    *c = (struct clustering){
+        .count = cuts->count, .width = per * observed->width, .label_max = label_max};
+    if (clustering_allocate(c, err) < 0)
+        return RPS_FAILED;
+    for (size_t k = 0; k < cuts->count; k++) {
+        for (size_t s = 0; s < observed->width; s++) {
+            size_t at = k * c->width + s * per;
+
+            describe(observed, cuts, k, s, variance, c->feature + at, c->mass + at);
+        }
+    }
     return 0;
+}
+
+static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_error *err)
+{
+    labels->label = calloc(count, sizeof(*labels->label));
+    labels->confidence = calloc(count, sizeof(*labels->confidence));
+    if (labels->label && labels->confidence)
+        return 0;
+    rps_labels_free(labels);
+    return rps_error_memory(err);
 }
 
 int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts,
                     const uint8_t *strong, int label_max, int variance, double excess,
                     struct rps_labels *ret, struct rps_error *err)
 {
-    size_t per = 1 + (cuts->sloped_count > 0) + (variance != 0);
-    struct clustering c = {.count = cuts->count,
-                           .width = per * observed->width,
-                           .label_max = label_max};
+    struct clustering c = {0};
     struct rps_labels out = {0};
-    int result = clustering_allocate(&c, err);
+    int result = clustering_make(&c, observed, cuts, label_max, variance, err);
 
-    for (size_t k = 0; result == 0 && k < cuts->count; k++) {
-        for (size_t s = 0; s < observed->width; s++) {
-            size_t at = k * c.width + s * per;
-
-            describe(observed, cuts, k, s, variance, c.feature + at, c.mass + at);
-        }
-    }
     if (result == 0)
-        result = label_all(&c, observed, strong, excess, &out, err);
-    clustering_free(&c);
-    if (result < 0)
-        rps_labels_free(&out);
-    else
+        result = labels_allocate(&out, cuts->count, err);
+    if (result == 0)
+        result = choose(
+            &c, fmax(1, observed->freedom * (double)c.width / fmax(1, (double)observed->width)),
+            excess, err);
+    if (result >= 0) {
+        separate(&c, strong, result);
+        number(&c, &out);
+        judge(&c, excess, &out);
         *ret = out;
+        result = 0;
+    } else {
+        rps_labels_free(&out);
+    }
+    clustering_free(&c);
+    return result;
+}
+
+int rps_labels_grade(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                     int label_max, int variance, double excess, struct rps_labels *labels,
+                     struct rps_error *err)
+{
+    struct clustering c = {0};
+    struct rps_labels out = {0};
+    int result = clustering_make(&c, observed, cuts, label_max, variance, err);
+
+    if (result == 0)
+        result = labels_allocate(&out, cuts->count, err);
+    if (result == 0) {
+        memcpy(c.chosen, labels->label, c.count * sizeof(*c.chosen));
+        number(&c, &out);
+        judge(&c, excess, &out);
+        rps_labels_free(labels);
+        *labels = out;
+    }
+    clustering_free(&c);
     return result;
 }

@@ -11,10 +11,10 @@
 
 /* Sums of one signal. */
 struct residual {
-    double level, slope;          /* of the present segment; slope from its middle */
-    double mass, moment, square;  /* to find them */
-    double before;                /* the residual before */
-    int any;                      /* was there one, in this segment? */
+    double level, slope;         /* of the present segment; slope from its middle */
+    double mass, moment, square; /* to find them */
+    double before;               /* the residual before */
+    int any;                     /* was there one, in this segment? */
     double count, pairs, squares, products;
 };
 
@@ -25,7 +25,8 @@ void rps_noise_free(struct rps_noise *noise)
     memset(noise, 0, sizeof(*noise));
 }
 
-int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret, struct rps_error *err)
+int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
+                   struct rps_error *err)
 {
     ret->variance = calloc(observed->width + 1, sizeof(*ret->variance));
     ret->echo = calloc(observed->width + 1, sizeof(*ret->echo));
@@ -59,7 +60,8 @@ static void fit_lines(const struct rps_observed *observed, size_t from, size_t t
     }
     for (size_t s = 0; s < width; s++) {
         struct residual *r = &residual[s];
-        double time = r->mass > 0 ? r->slope / r->mass : 0, square = r->square - r->mass * time * time;
+        double time = r->mass > 0 ? r->slope / r->mass : 0,
+               square = r->square - r->mass * time * time;
 
         r->slope = square > 0.5 ? (r->moment - time * r->level * r->mass) / square : 0;
         r->level -= r->slope * time;
@@ -75,9 +77,9 @@ static void fit(const struct rps_observed *observed, size_t from, size_t to, int
         struct residual *r = &residual[s];
         size_t a = from * width + s, b = to * width + s;
 
-        r->mass = observed->mass
-                      ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE
-                      : (double)(to - from);
+        r->mass = observed->mass ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) /
+                                       RPS_OBSERVED_WHOLE
+                                 : (double)(to - from);
         r->level = r->mass > 0 ? (observed->sum[b] - observed->sum[a]) / r->mass : 0;
         r->slope = 0;
         r->any = 0;
@@ -87,24 +89,33 @@ static void fit(const struct rps_observed *observed, size_t from, size_t to, int
         fit_lines(observed, from, to, residual);
 }
 
-/* The loop that takes the time: constants, everything seen. */
-static void add_whole(const struct rps_observed *observed, size_t from, size_t to,
+/* The loop that takes the time: constants, everything seen. The sums stand side by side in `room`,
+ * so that the compiler takes several signals a step. */
+static void add_whole(const struct rps_observed *observed, size_t from, size_t to, double *room,
                       struct residual *residual)
 {
     size_t width = observed->width;
+    double *restrict level = room, *restrict before = room + width;
+    double *restrict squares = room + 2 * width, *restrict products = room + 3 * width;
 
+    for (size_t s = 0; s < width; s++) {
+        level[s] = residual[s].level;
+        before[s] = squares[s] = products[s] = 0;
+    }
     for (size_t i = from; i < to; i++) {
-        const double *value = observed->value + i * width;
+        const double *restrict value = observed->value + i * width;
 
         for (size_t s = 0; s < width; s++) {
-            double left = value[s] - residual[s].level;
+            double left = value[s] - level[s];
 
-            residual[s].squares += left * left;
-            residual[s].products += left * residual[s].before;
-            residual[s].before = left;
+            squares[s] += left * left;
+            products[s] += left * before[s];
+            before[s] = left;
         }
     }
     for (size_t s = 0; s < width; s++) {
+        residual[s].squares += squares[s];
+        residual[s].products += products[s];
         residual[s].count += (double)(to - from);
         residual[s].pairs += (double)(to - from) - 1;
     }
@@ -138,9 +149,13 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
                       struct rps_noise *noise, struct rps_error *err)
 {
     struct residual *residual = calloc(observed->width + 1, sizeof(*residual));
+    double *room = calloc(4 * observed->width + 1, sizeof(*room));
 
-    if (!residual)
+    if (!residual || !room) {
+        free(room);
+        free(residual);
         return rps_error_memory(err);
+    }
     for (size_t k = 0; k < cuts->count; k++) {
         size_t from = cuts->first[k], to = cuts->first[k + 1];
 
@@ -148,7 +163,7 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
         if (observed->share || cuts->sloped[k])
             add_any(observed, from, to, residual);
         else
-            add_whole(observed, from, to, residual);
+            add_whole(observed, from, to, room, residual);
     }
     for (size_t s = 0; s < observed->width; s++) {
         const struct residual *r = &residual[s];
@@ -159,6 +174,7 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
         noise->variance[s] = variance;
         noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
     }
+    free(room);
     free(residual);
     return 0;
 }

@@ -1,11 +1,11 @@
 /*
- * Points and their sums. A segment between any two of them is described in as many steps as there are
- * signals, whatever its length.
+ * Points and their sums. A segment between any two of them is described in as many steps as there
+ * are signals, whatever its length.
  *
  * The squares of the values themselves are the same for every segmentation, so that only what a
- * description takes off them is ever computed. Sums of time and of its square where values are missing
- * are exact integers modulo 2^64: prefix sums of doubles lose all digits of a short segment late in a
- * long run.
+ * description takes off them is ever computed. Sums of time and of its square where values are
+ * missing are exact integers modulo 2^64: prefix sums of doubles lose all digits of a short segment
+ * late in a long run.
  */
 #include "detect_points.h"
 
@@ -23,8 +23,8 @@ void rps_points_free(struct rps_points *points)
     memset(points, 0, sizeof(*points));
 }
 
-static int points_allocate(struct rps_points *points, const struct rps_observed *observed,
-                           size_t count, int lines, struct rps_error *err)
+static int points_allocate(struct rps_points *points, struct rps_observed *observed, size_t count,
+                           int lines, struct rps_error *err)
 {
     size_t total = count * observed->width + 1;
 
@@ -109,7 +109,7 @@ void rps_points_add_up(struct rps_points *points)
     }
 }
 
-int rps_points_make(const struct rps_observed *observed, const uint8_t *keep, int lines,
+int rps_points_make(struct rps_observed *observed, const uint8_t *keep, int lines,
                     struct rps_points *ret, struct rps_error *err)
 {
     size_t count = 0, to = 0, block = 0;
@@ -162,7 +162,8 @@ int rps_points_subset(const struct rps_points *points, const uint8_t *keep, stru
     return 0;
 }
 
-static struct rps_point_gain whole_gain(const struct rps_points *points, size_t from, size_t to)
+static inline struct rps_point_gain whole_gain(const struct rps_points *points, size_t from,
+                                               size_t to)
 {
     size_t width = points->observed->width;
     const double *a = points->sum + from * width, *b = points->sum + to * width;
@@ -174,8 +175,8 @@ static struct rps_point_gain whole_gain(const struct rps_points *points, size_t 
     gain.constant = gain.line = squares / n;
     if (!points->moment || n < 3 || n > RPS_POINTS_LINE_MAX)
         return gain;
-    middle = ((double)(points->at[to] + points->at[from]) - 1) / 2 -
-             (double)points->observed->count / 2;
+    middle =
+        ((double)(points->at[to] + points->at[from]) - 1) / 2 - (double)points->observed->count / 2;
     for (size_t s = 0; s < width; s++) {
         double moment = points->moment[to * width + s] - points->moment[from * width + s] -
                         middle * (b[s] - a[s]);
@@ -220,4 +221,11 @@ static struct rps_point_gain masked_gain(const struct rps_points *points, size_t
 struct rps_point_gain rps_points_gain(const struct rps_points *points, size_t from, size_t to)
 {
     return points->mass ? masked_gain(points, from, to) : whole_gain(points, from, to);
+}
+
+void rps_points_gains(const struct rps_points *points, const size_t *from, size_t count, size_t to,
+                      struct rps_point_gain *ret)
+{
+    for (size_t k = 0; k < count; k++)
+        ret[k] = points->mass ? masked_gain(points, from[k], to) : whole_gain(points, from[k], to);
 }

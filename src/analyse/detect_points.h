@@ -11,14 +11,14 @@
 #define RPS_POINTS_LINE_MAX 1000000
 
 struct rps_points {
-    const struct rps_observed *observed;
+    struct rps_observed *observed;
     size_t count;
-    size_t *at;         /* owned; ascending; the first is 0, the last the number of observations */
-    uint8_t *forced;    /* owned; 1: there is a boundary whatever the signals say */
-    double *sum;        /* owned; sum[point * width + signal], times the root of the gain */
-    double *moment;     /* owned; the same of time times value; NULL: lines are not wanted */
-    uint64_t *mass;     /* owned; three a signal: shares, times time, times its square, modulo 2^64;
-                           NULL: everything was seen */
+    size_t *at;      /* owned; ascending; the first is 0, the last the number of observations */
+    uint8_t *forced; /* owned; 1: there is a boundary whatever the signals say */
+    double *sum;     /* owned; sum[point * width + signal], times the root of the gain */
+    double *moment;  /* owned; the same of time times value; NULL: lines are not wanted */
+    uint64_t *mass;  /* owned; three a signal: shares, times time, times its square, modulo 2^64;
+                        NULL: everything was seen */
 };
 
 /* What describing observations from..to by a constant, and by a line, takes off their squares. */
@@ -26,14 +26,14 @@ struct rps_point_gain {
     double constant, line;
 };
 
-/* Points at the places (0 ... count) that `keep` has a 1 for, and at the ends of blocks; NULL: all, as
- * for exact search. lines: 1: gains of lines are wanted. */
-int rps_points_make(const struct rps_observed *observed, const uint8_t *keep, int lines,
+/* Points at the places (0 ... count) that `keep` has a 1 for, and at the ends of blocks; NULL: all,
+ * as for exact search. lines: 1: gains of lines are wanted. */
+int rps_points_make(struct rps_observed *observed, const uint8_t *keep, int lines,
                     struct rps_points *ret, struct rps_error *err);
 
-/* The places where neighbouring windows of some length differ most, and more than chance allows. All
- * places when there are few. */
-int rps_points_screen(const struct rps_observed *observed, int lines, struct rps_points *ret,
+/* The places where neighbouring windows of some length differ most, and more than chance allows.
+ * All places when there are few. */
+int rps_points_screen(struct rps_observed *observed, int lines, struct rps_points *ret,
                       struct rps_error *err);
 
 /* Those of points that `keep` has a 1 for; the first, last and forced ones must be. */
@@ -45,6 +45,10 @@ void rps_points_add_up(struct rps_points *points);
 
 /* Of the observations between two points; from < to. Gains of lines only where they are wanted. */
 struct rps_point_gain rps_points_gain(const struct rps_points *points, size_t from, size_t to);
+
+/* The same for `count` starts and one end. */
+void rps_points_gains(const struct rps_points *points, const size_t *from, size_t count, size_t to,
+                      struct rps_point_gain *ret);
 
 void rps_points_free(struct rps_points *points);
 

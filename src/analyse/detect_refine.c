@@ -1,9 +1,9 @@
 /*
  * Refining: each boundary to its best place between its neighbours.
  *
- * The screened search puts boundaries at the maxima of windows, which are a few observations off when
- * the change is weak. What the two segments at a boundary cost is followed while the boundary moves, an
- * observation a step; the same walk tells how far it could move without costing much.
+ * The screened search puts boundaries at the maxima of windows, which are a few observations off
+ * when the change is weak. What the two segments at a boundary cost is followed while the boundary
+ * moves, an observation a step; the same walk tells how far it could move without costing much.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ struct sums {
 struct walk {
     const struct rps_observed *observed;
     const struct rps_prices *prices;
-    int lines;           /* 1: one of the two segments is a line */
-    struct sums *left;   /* owned; a signal each */
-    struct sums *right;  /* owned */
-    double *cost;        /* owned; of the boundary at each place, 2 * REACH_MAX + 1 */
+    int lines;          /* 1: one of the two segments is a line */
+    struct sums *left;  /* owned; a signal each */
+    struct sums *right; /* owned */
+    double *cost;       /* owned; of the boundary at each place, 2 * REACH_MAX + 1 */
 };
 
 static void add(const struct walk *walk, struct sums *sums, size_t at, double time, double sign)
@@ -49,7 +49,8 @@ static void add(const struct walk *walk, struct sums *sums, size_t at, double ti
     }
 }
 
-static void fill(const struct walk *walk, struct sums *sums, size_t from, size_t to, size_t boundary)
+static void fill(const struct walk *walk, struct sums *sums, size_t from, size_t to,
+                 size_t boundary)
 {
     const struct rps_observed *observed = walk->observed;
     size_t width = observed->width;
@@ -137,8 +138,8 @@ static void refine(struct walk *walk, struct rps_cuts *cuts, size_t k, double sl
     }
 }
 
-int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices *prices, int rounds,
-                    double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
+int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices *prices,
+                    int rounds, double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
                     struct rps_error *err)
 {
     struct walk walk = {.observed = observed, .prices = prices};
@@ -165,5 +166,88 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
     free(walk.cost);
     free(walk.right);
     free(walk.left);
+    return result;
+}
+
+/* --- autocorrelated noise ------------------------------------------------------------------------
+ */
+
+/* A boundary moves at most so far: what was found without is near. */
+#define ECHO_REACH 64
+
+struct echoed {
+    const struct rps_observed *observed;
+    const double *echo;
+    double *left, *right; /* owned; means of the two segments, a signal each */
+};
+
+/* Square of the innovation at an observation, where the one before has means `before` and itself
+ * `own`. */
+static double innovation(const struct echoed *e, size_t at, const double *before, const double *own)
+{
+    size_t width = e->observed->width;
+    const double *value = e->observed->value + at * width, *last = value - width;
+    double sum = 0;
+
+    for (size_t s = 0; s < width; s++) {
+        double off = value[s] - own[s] - e->echo[s] * (last[s] - before[s]);
+
+        sum +=
+            off * off * e->observed->gain[s] * e->observed->gain[s] / (1 - e->echo[s] * e->echo[s]);
+    }
+    return sum;
+}
+
+static void find_means(const struct echoed *e, size_t from, size_t to, double *mean)
+{
+    size_t width = e->observed->width;
+
+    for (size_t s = 0; s < width; s++)
+        mean[s] = (e->observed->sum[to * width + s] - e->observed->sum[from * width + s]) /
+                  (double)(to - from);
+}
+
+static size_t place_echoed(const struct echoed *e, size_t from, size_t boundary, size_t to,
+                           size_t shortest)
+{
+    size_t low = boundary - from > shortest ? from + shortest : boundary, best;
+    size_t high = to - boundary > shortest ? to - shortest : boundary;
+    double cost = 0, least = 0;
+
+    low = boundary - low > ECHO_REACH ? boundary - ECHO_REACH : low;
+    high = high - boundary > ECHO_REACH ? boundary + ECHO_REACH : high;
+    find_means(e, from, boundary, e->left);
+    find_means(e, boundary, to, e->right);
+    best = low;
+    /* From a boundary at `at` to one at `at + 1` two innovations change. */
+    for (size_t at = low; at < high; at++) {
+        cost += innovation(e, at, e->left, e->left) - innovation(e, at, e->left, e->right) +
+                innovation(e, at + 1, e->left, e->right) -
+                innovation(e, at + 1, e->right, e->right);
+        if (cost < least) {
+            least = cost;
+            best = at + 1;
+        }
+    }
+    return best;
+}
+
+int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *echo,
+                           size_t min_length, struct rps_cuts *cuts, struct rps_error *err)
+{
+    struct echoed e = {.observed = observed, .echo = echo};
+    int result = 0;
+
+    e.left = calloc(observed->width + 1, sizeof(*e.left));
+    e.right = calloc(observed->width + 1, sizeof(*e.right));
+    if (!e.left || !e.right)
+        result = rps_error_memory(err);
+    for (size_t k = 1; result == 0 && !observed->share && k < cuts->count; k++) {
+        if (!cuts->forced[k] && !cuts->sloped[k - 1] && !cuts->sloped[k])
+            cuts->first[k] = place_echoed(&e, cuts->first[k - 1], cuts->first[k],
+                                          cuts->first[k + 1], min_length);
+    }
+    free(e.right);
+    free(e.left);
     return result;
 }

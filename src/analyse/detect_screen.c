@@ -1,14 +1,15 @@
 /*
  * Screening: the places where a boundary can be.
  *
- * At nine lengths, 4 to 1024 observations, the means of two neighbouring windows are compared, and the
- * local maxima kept of what is more than noise. For lines, four windows in a row are compared with the
- * straight line through them, which finds both jumps and bends. Dynamic programming over what is left
- * costs a thousandth of that over all places, and loses one or two of a hundred weak changes at most.
+ * At nine lengths, 4 to 1024 observations, the means of two neighbouring windows are compared, and
+ * the local maxima kept of what is more than noise. For lines, four windows in a row are compared
+ * with the straight line through them, which finds both jumps and bends. Dynamic programming over
+ * what is left costs a thousandth of that over all places, and loses one or two of a hundred weak
+ * changes at most.
  *
- * What is noise is read off each length's own statistics: their lower quartile, which changes hardly
- * touch, tells how much larger they are than white noise would make them. Under autocorrelation the
- * long windows would otherwise keep almost everything.
+ * What is noise is read off each length's own statistics: their lower quartile, which changes
+ * hardly touch, tells how much larger they are than white noise would make them. Under
+ * autocorrelation the long windows would otherwise keep almost everything.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@
 #define SCALE_MIN 4
 #define SCALE_MAX 1024
 
+/* The shortest windows that bends are looked for with; jumps are found without lines. */
+#define LINES_SCALE_MIN 32
+
 /* Series with so few places are searched at all of them. */
 #define COUNT_SMALL 600
 
@@ -28,9 +32,9 @@
 
 struct screen {
     const struct rps_observed *observed;
-    uint8_t *keep;     /* owned; places to keep, count + 1 */
-    float *statistic;  /* owned; on the grid of the present scale */
-    double *sample;    /* owned; SAMPLE_MAX */
+    uint8_t *keep;    /* owned; places to keep, count + 1 */
+    float *statistic; /* owned; on the grid of the present scale */
+    double *sample;   /* owned; SAMPLE_MAX */
 };
 
 /* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. */
@@ -86,8 +90,8 @@ static double mean_of(const struct rps_observed *observed, size_t from, size_t t
     return length > 0 ? (observed->sum[j] - observed->sum[i]) / length : 0;
 }
 
-/* How far the means of four windows around `middle` are from a line, in units of its variance. The two
- * ways to be, a bend and a jump, are the quadratic and the cubic contrast. */
+/* How far the means of four windows around `middle` are from a line, in units of its variance. The
+ * two ways to be, a bend and a jump, are the quadratic and the cubic contrast. */
 static double compare_lines(const struct rps_observed *observed, size_t middle, size_t scale)
 {
     double total = 0;
@@ -96,8 +100,8 @@ static double compare_lines(const struct rps_observed *observed, size_t middle, 
         double least = (double)scale, m[4], bend, jump;
 
         for (size_t k = 0; k < 4; k++)
-            m[k] = mean_of(observed, middle + k * scale - 2 * scale,
-                           middle + k * scale - scale, s, &least);
+            m[k] = mean_of(observed, middle + k * scale - 2 * scale, middle + k * scale - scale, s,
+                           &least);
         bend = m[0] - m[1] - m[2] + m[3];
         jump = 3 * m[1] - m[0] - 3 * m[2] + m[3];
         total += least * (bend * bend / 4 + jump * jump / 20);
@@ -139,8 +143,8 @@ static double find_excess(struct screen *screen, size_t count, double freedom)
 }
 
 /* The best place near a maximum of the grid. */
-static size_t sharpen(const struct screen *screen, int lines, size_t scale, size_t step, size_t first,
-                      size_t end, size_t at)
+static size_t sharpen(const struct screen *screen, int lines, size_t scale, size_t step,
+                      size_t first, size_t end, size_t at)
 {
     size_t low = at - first > step ? at - step + 1 : first + 1;
     size_t high = end - at > step ? at + step - 1 : end - 1, best = at;
@@ -176,8 +180,8 @@ static void screen_block(struct screen *screen, int lines, size_t scale, size_t 
     double freedom = screen->observed->freedom * (lines ? 2 : 1), threshold;
 
     for (size_t k = 0; k < count; k++)
-        screen->statistic[k] = (float)statistic_at(screen, lines, scale, first, end,
-                                                   first + k * step);
+        screen->statistic[k] =
+            (float)statistic_at(screen, lines, scale, first, end, first + k * step);
     threshold = rps_noise_bound(freedom, log((double)screen->observed->count) / 2) *
                 find_excess(screen, count, freedom);
     for (size_t k = 1; k < count; k++) {
@@ -196,13 +200,13 @@ static void screen_all(struct screen *screen, int lines)
 
         for (size_t scale = SCALE_MIN; scale <= SCALE_MAX && scale < end - first; scale *= 2) {
             screen_block(screen, 0, scale, first, end);
-            if (lines && scale > SCALE_MIN)
+            if (lines && scale >= LINES_SCALE_MIN)
                 screen_block(screen, 1, scale, first, end);
         }
     }
 }
 
-int rps_points_screen(const struct rps_observed *observed, int lines, struct rps_points *ret,
+int rps_points_screen(struct rps_observed *observed, int lines, struct rps_points *ret,
                       struct rps_error *err)
 {
     struct screen screen = {.observed = observed};

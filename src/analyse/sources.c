@@ -15,6 +15,10 @@
 
 #define NAMES_SIZE 512
 
+/* Standard deviation, relative to the mean, of a large count and of a ratio. */
+#define COUNT_VARIATION 0.05
+#define RATIO_VARIATION 0.1
+
 void rps_sources_free(struct rps_sources *sources)
 {
     free(sources->source);
@@ -43,10 +47,8 @@ static struct rps_source of_metric(const struct rps_plan *plan, int m)
         if (set >= 0 && source.home != set)
             source.home = source.home == RPS_SOURCE_ANY ? set : RPS_SOURCE_ACROSS;
     }
-    if (strchr(metric->unit, '%'))
-        source.transform = RPS_TRANSFORM_NONE;
-    else
-        source.transform = source.over_time ? RPS_TRANSFORM_COUNT : RPS_TRANSFORM_LOG;
+    source.transform = source.over_time && !strchr(metric->unit, '%') ? RPS_TRANSFORM_COUNT
+                                                                      : RPS_TRANSFORM_LOG;
     return source;
 }
 
@@ -67,14 +69,29 @@ static struct rps_source of_cpu_use(void)
                                .slot = -1,
                                .home = RPS_SOURCE_ANY,
                                .over_time = 1,
-                               .transform = RPS_TRANSFORM_NONE};
+                               .transform = RPS_TRANSFORM_LOG};
 }
 
+/*
+ * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n, and
+ * of (n / 20)^2 where n is large, for no program does quite the same twice: the integral of the inverse
+ * deviation is this, in units of the deviation. Ratios vary by a fiftieth; far below 1 (a miss in a
+ * hundred thousand instructions) they do not matter, whatever their ratio.
+ */
 static double transformed(double value, enum rps_transform transform, double period_s)
 {
+    double size = fabs(value);
+
     if (transform == RPS_TRANSFORM_COUNT)
-        value *= period_s;
-    return transform == RPS_TRANSFORM_NONE ? value : copysign(log1p(fabs(value)), value);
+        size = 2 / COUNT_VARIATION * asinh(COUNT_VARIATION * sqrt(size * period_s));
+    else
+        size = log1p(size);
+    return copysign(size, value);
+}
+
+double rps_source_floor(const struct rps_source *source)
+{
+    return source->transform == RPS_TRANSFORM_COUNT ? 1 : RATIO_VARIATION;
 }
 
 double rps_source_value(const struct rps_source *source, const struct rps_plan *plan,

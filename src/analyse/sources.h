@@ -12,9 +12,8 @@
 #define RPS_SOURCE_ACROSS (-2) /* needs several sets: seen once a rotation */
 
 enum rps_transform {
-    RPS_TRANSFORM_NONE,  /* percentages */
-    RPS_TRANSFORM_COUNT, /* rates per second: log1p of the count in a nominal period */
-    RPS_TRANSFORM_LOG,   /* log1p */
+    RPS_TRANSFORM_COUNT, /* rates per second */
+    RPS_TRANSFORM_LOG,   /* everything else */
 };
 
 struct rps_source {
@@ -35,6 +34,9 @@ struct rps_sources {
 int rps_sources_choose(const struct rps_collect_options *options, struct rps_sources *ret,
                        struct rps_error *err);
 void rps_sources_free(struct rps_sources *sources);
+
+/* Standard deviation of a transformed value below which nobody takes interest in it. */
+double rps_source_floor(const struct rps_source *source);
 
 /* The transformed value over a stretch, whose operands were filled from tally; NaN: not seen. */
 double rps_source_value(const struct rps_source *source, const struct rps_plan *plan,

@@ -1,0 +1,265 @@
+/* Decoding by dynamic programming over labels, an observation a step; see detect_decode.h. */
+#include "detect_decode.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Mean squares of the segments' means around their label's, in units of what noise makes, above
+ * which a label is no single mean. */
+#define ALIKE_MAX 2
+
+/* The means get better with the segments. */
+#define ROUNDS 2
+
+struct decoder {
+    const struct rps_observed *observed;
+    size_t labels;
+    double *mean;         /* owned; of each label, times the gain: mean[label * width + signal] */
+    double *mass;         /* owned; the same places */
+    double *total, *cost; /* owned; a label each */
+    uint8_t *from;        /* owned; from[observation * labels + label]: the label before */
+    uint8_t *label;       /* owned; an observation each; 1 more place */
+    uint8_t *broken;      /* owned; 1: a block begins */
+};
+
+static void decoder_free(struct decoder *d)
+{
+    free(d->broken);
+    free(d->label);
+    free(d->from);
+    free(d->cost);
+    free(d->total);
+    free(d->mass);
+    free(d->mean);
+}
+
+static int decoder_allocate(struct decoder *d, struct rps_error *err)
+{
+    size_t places = d->labels * d->observed->width, count = d->observed->count;
+
+    d->mean = calloc(places, sizeof(*d->mean));
+    d->mass = calloc(places, sizeof(*d->mass));
+    d->total = calloc(d->labels, sizeof(*d->total));
+    d->cost = calloc(d->labels, sizeof(*d->cost));
+    d->from = calloc(count, d->labels);
+    d->label = calloc(count + 1, 1);
+    d->broken = calloc(count + 1, 1);
+    if (!d->mean || !d->mass || !d->total || !d->cost || !d->from || !d->label || !d->broken)
+        return rps_error_memory(err);
+    for (size_t b = 0; b <= d->observed->block_count; b++)
+        d->broken[d->observed->block[b]] = 1;
+    return 0;
+}
+
+/* Sum, times the gain, and mass of a signal in a segment. */
+static double sum_of(const struct rps_observed *observed, size_t from, size_t to, size_t signal,
+                     double *ret_mass)
+{
+    size_t a = from * observed->width + signal, b = to * observed->width + signal;
+
+    *ret_mass = (double)(to - from);
+    if (observed->mass)
+        *ret_mass = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
+    return (observed->sum[b] - observed->sum[a]) * observed->gain[signal];
+}
+
+static void find_means(struct decoder *d, const struct rps_cuts *cuts, const int *label)
+{
+    size_t width = d->observed->width, places = d->labels * width;
+
+    memset(d->mean, 0, places * sizeof(*d->mean));
+    memset(d->mass, 0, places * sizeof(*d->mass));
+    for (size_t k = 0; k < cuts->count; k++) {
+        for (size_t s = 0; s < width; s++) {
+            size_t to = (size_t)label[k] * width + s;
+            double mass;
+
+            d->mean[to] += sum_of(d->observed, cuts->first[k], cuts->first[k + 1], s, &mass);
+            d->mass[to] += mass;
+        }
+    }
+    for (size_t i = 0; i < places; i++)
+        d->mean[i] = d->mass[i] > 0 ? d->mean[i] / d->mass[i] : 0;
+}
+
+/* Do segments of one label differ by no more than noise does? */
+static int are_alike(const struct decoder *d, const struct rps_cuts *cuts, const int *label,
+                     double excess)
+{
+    size_t width = d->observed->width, count = 0;
+    double squares = 0;
+
+    for (size_t k = 0; k < cuts->count; k++) {
+        for (size_t s = 0; s < width; s++) {
+            double mass, sum, off;
+
+            sum = sum_of(d->observed, cuts->first[k], cuts->first[k + 1], s, &mass);
+            if (!(mass > 0))
+                continue;
+            off = sum / mass - d->mean[(size_t)label[k] * width + s];
+            squares += mass * off * off;
+            count++;
+        }
+    }
+    return count > 0 && squares <= ALIKE_MAX * excess * (double)count;
+}
+
+/* What it costs to say of an observation that it has each label; without its own squares. */
+static void find_costs(struct decoder *d, size_t at)
+{
+    const struct rps_observed *observed = d->observed;
+    size_t width = observed->width;
+    const double *value = observed->value + at * width;
+
+    for (size_t l = 0; l < d->labels; l++) {
+        const double *mean = d->mean + l * width;
+        double cost = 0;
+
+        for (size_t s = 0; s < width; s++) {
+            double off = value[s] * observed->gain[s] - mean[s];
+
+            cost += observed->share
+                        ? observed->share[at * width + s] * (1.0 / RPS_OBSERVED_WHOLE) * off * off
+                        : off * off;
+        }
+        d->cost[l] = cost;
+    }
+}
+
+static size_t least_of(const struct decoder *d)
+{
+    size_t best = 0;
+
+    for (size_t l = 1; l < d->labels; l++) {
+        if (d->total[l] < d->total[best])
+            best = l;
+    }
+    return best;
+}
+
+static void decode(struct decoder *d, double price)
+{
+    size_t count = d->observed->count, labels = d->labels, best;
+
+    memset(d->total, 0, labels * sizeof(*d->total));
+    for (size_t i = 0; i < count; i++) {
+        double change = d->broken[i] ? 0 : price, least;
+
+        best = least_of(d);
+        least = d->total[best];
+        find_costs(d, i);
+        for (size_t l = 0; l < labels; l++) {
+            int stay = d->total[l] <= least + change;
+
+            d->from[i * labels + l] = (uint8_t)(stay ? l : best);
+            d->total[l] = (stay ? d->total[l] - least : change) + d->cost[l];
+        }
+    }
+    best = least_of(d);
+    for (size_t i = count; i-- > 0;) {
+        d->label[i] = (uint8_t)best;
+        best = d->from[i * labels + best];
+    }
+}
+
+static int begins(const struct decoder *d, size_t at)
+{
+    return d->broken[at] || d->label[at] != d->label[at - 1];
+}
+
+static double cost_of(struct decoder *d, size_t from, size_t to, int label)
+{
+    double sum = 0;
+
+    for (size_t i = from; i < to; i++) {
+        find_costs(d, i);
+        sum += d->cost[label];
+    }
+    return sum;
+}
+
+/* Give pieces that are too short to a neighbour. */
+static void absorb(struct decoder *d, size_t min_length)
+{
+    size_t count = d->observed->count, to;
+
+    for (size_t from = 0; from < count; from = to) {
+        int before = d->broken[from] ? -1 : d->label[from - 1], after;
+
+        for (to = from + 1; to < count && !begins(d, to); to++)
+            ;
+        after = d->broken[to] ? -1 : d->label[to];
+        if (to - from >= min_length || (before < 0 && after < 0))
+            continue;
+        if (before >= 0 && after >= 0)
+            before = cost_of(d, from, to, after) < cost_of(d, from, to, before) ? after : before;
+        memset(d->label + from, before >= 0 ? before : after, to - from);
+    }
+}
+
+/* The outcome as cuts and labels. */
+static int collect(const struct decoder *d, struct rps_cuts *cuts, struct rps_labels *labels,
+                   struct rps_error *err)
+{
+    struct rps_cuts found = {0};
+    uint8_t *keep = calloc(d->observed->count + 1, 1);
+    int *label = NULL, result;
+
+    if (!keep)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < d->observed->count; i++)
+        keep[i] = begins(d, i) != 0;
+    result = rps_cuts_at(d->observed, keep, &found, err);
+    free(keep);
+    if (result < 0)
+        return result;
+    label = calloc(found.count, sizeof(*label));
+    if (!label) {
+        rps_cuts_free(&found);
+        return rps_error_memory(err);
+    }
+    for (size_t k = 0; k < found.count; k++)
+        label[k] = d->label[found.first[k]];
+    rps_cuts_free(cuts);
+    *cuts = found;
+    free(labels->label);
+    labels->label = label;
+    return 0;
+}
+
+static int decode_all(struct decoder *d, size_t min_length, double excess, struct rps_cuts *cuts,
+                      struct rps_labels *labels, int *ret_changed, struct rps_error *err)
+{
+    /* A change between known means: twice the logarithms of the places and of the labels. */
+    double price = 2 * (log((double)d->observed->count) + log((double)d->labels)) * excess;
+    int result = 0;
+
+    find_means(d, cuts, labels->label);
+    *ret_changed = are_alike(d, cuts, labels->label, excess);
+    for (int round = 0; result == 0 && *ret_changed && round < ROUNDS; round++) {
+        decode(d, price);
+        absorb(d, min_length);
+        result = collect(d, cuts, labels, err);
+        if (result == 0)
+            find_means(d, cuts, labels->label);
+    }
+    return result;
+}
+
+int rps_decode(const struct rps_observed *observed, size_t min_length, double excess,
+               struct rps_cuts *cuts, struct rps_labels *labels, int *ret_changed,
+               struct rps_error *err)
+{
+    struct decoder d = {.observed = observed, .labels = (size_t)labels->count};
+    int result;
+
+    *ret_changed = 0;
+    if (labels->count < 2 || labels->count > UINT8_MAX || cuts->sloped_count > 0)
+        return 0;
+    result = decoder_allocate(&d, err);
+    if (result == 0)
+        result = decode_all(&d, min_length, excess, cuts, labels, ret_changed, err);
+    decoder_free(&d);
+    return result;
+}

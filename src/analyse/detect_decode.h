@@ -1,0 +1,23 @@
+/*
+ * Decoding: segments found again, now that it is known what the phases are like. Private to the
+ * detector.
+ */
+#ifndef RPISTAT_ANALYSE_DETECT_DECODE_H
+#define RPISTAT_ANALYSE_DETECT_DECODE_H
+
+#include "detect_cuts.h"
+#include "detect_labels.h"
+
+/*
+ * Given segments and their labels, find the sequence of labels that describes all observations best
+ * when each label has one mean (Viterbi 1967). A change between two unknown means must pay for both
+ * in every signal; one between known means need not, and is found in fewer observations. cuts and
+ * labels are replaced by what was found, and false is in *ret_changed when they stayed: where
+ * segments are lines, or those of a label differ by more than noise does. excess: how much more
+ * than white noise the noise of long means is.
+ */
+int rps_decode(const struct rps_observed *observed, size_t min_length, double excess,
+               struct rps_cuts *cuts, struct rps_labels *labels, int *ret_changed,
+               struct rps_error *err);
+
+#endif
