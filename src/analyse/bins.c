@@ -255,47 +255,49 @@ static void end_adding(struct rps_bins *bins)
     end_rotation(bins);
 }
 
-static int series_allocate(struct rps_series *series, size_t points, struct rps_error *err)
-{
-    memset(series, 0, sizeof(*series));
-    points = points > 0 ? points : 1;
-    series->position = calloc(points, sizeof(double));
-    series->value = calloc(points, sizeof(double));
-    series->min = calloc(points, sizeof(double));
-    series->max = calloc(points, sizeof(double));
-    if (series->position && series->value && series->min && series->max)
-        return 0;
-    rps_series_free(series);
-    return rps_error_memory(err);
-}
-
-static void series_add(struct rps_series *series, double position, double value, double min,
-                       double max)
-{
-    size_t i = series->count++;
-
-    series->position[i] = position;
-    series->value[i] = value;
-    series->min[i] = isnan(value) ? NAN : fmin(min, value);
-    series->max[i] = isnan(value) ? NAN : fmax(max, value);
-}
-
 int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
                     struct rps_error *err)
 {
     struct rps_series series;
 
     end_adding(bins);
-    if (series_allocate(&series, 2 * bins->count, err) < 0)
+    if (rps_series_reserve(&series, 2 * bins->count, err) < 0)
         return RPS_FAILED;
     for (size_t i = 0; i < bins->count; i++) {
         const struct bin *bin = &bins->bin[i];
 
         if (i > 0 && bin->after_gap)
-            series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);
+            rps_series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);
         rps_tally_operands(&bin->tally, bins->plan, bins->operand);
-        series_add(&series, (bin->from + bin->to) / 2, metric_value(bins, metric, &bin->tally),
+        rps_series_add(&series, (bin->from + bin->to) / 2, metric_value(bins, metric, &bin->tally),
                    bin->min[metric], bin->max[metric]);
+    }
+    *ret = series;
+    return 0;
+}
+
+int rps_bins_duty(struct rps_bins *bins, struct rps_series *ret, struct rps_error *err)
+{
+    int sets = bins->plan->set_count;
+    struct rps_series series;
+
+    end_adding(bins);
+    if (rps_series_reserve(&series, 2 * bins->count, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < bins->count; i++) {
+        const struct bin *bin = &bins->bin[i];
+        double sum = 0, least = NAN, most = NAN;
+
+        for (int set = 0; set < sets; set++) {
+            double duty = rps_tally_duty(&bin->tally, set);
+
+            sum += duty;
+            least = fmin(least, duty);
+            most = fmax(most, duty);
+        }
+        if (i > 0 && bin->after_gap)
+            rps_series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);
+        rps_series_add(&series, (bin->from + bin->to) / 2, sum / sets, least, most);
     }
     *ret = series;
     return 0;

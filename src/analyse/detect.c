@@ -69,41 +69,47 @@ static size_t least_length(const struct detection *d)
     return d->observed.count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
 }
 
-/* Choose among constants only, or with lines. */
-static int choose(struct detection *d, int lines, struct rps_points *points,
-                  struct rps_choice *choice, struct rps_error *err)
+/* Are lines better? Then they are what is searched for. */
+static int try_lines(struct detection *d, const struct rps_points *few, struct rps_error *err)
 {
-    for (size_t s = 0; s < d->observed.width; s++)
-        d->observed.gain[s] = 1;
-    if (rps_points_screen(&d->observed, lines, points, err) < 0)
-        return RPS_FAILED;
-    return rps_choose(points, least_length(d), d->options->sensitivity, choice, err);
-}
-
-static int choose_model(struct detection *d, struct rps_error *err)
-{
-    struct rps_points lines = {0};
+    struct rps_points points = {0}, unused = {0};
     struct rps_choice choice;
-    double *gain = calloc(d->observed.width + 1, sizeof(*gain));
-    int result = gain ? rps_noise_make(&d->observed, &d->noise, err) : rps_error_memory(err);
+    double *gain = calloc(d->observed.width, sizeof(*gain));
+    int result = gain ? 0 : rps_error_memory(err);
 
+    if (result < 0)
+        return result;
+    memcpy(gain, d->observed.gain, d->observed.width * sizeof(*gain));
+    result = rps_points_screen(&d->observed, few, &points, err);
     if (result == 0)
-        result = choose(d, 0, &d->points, &d->choice, err);
-    if (result == 0) {
-        memcpy(gain, d->observed.gain, d->observed.width * sizeof(*gain));
-        result = choose(d, 1, &lines, &choice, err);
-    }
+        result =
+            rps_choose(&points, least_length(d), d->options->sensitivity, &choice, &unused, err);
     if (result == 0 &&
         choice.criterion < d->choice.criterion - LINES_MARGIN * rps_choose_price(&d->observed)) {
         rps_points_free(&d->points);
-        d->points = lines;
+        d->points = points;
         d->choice = choice;
         d->linear = 1;
     } else {
-        rps_points_free(&lines);
+        rps_points_free(&points);
         memcpy(d->observed.gain, gain, d->observed.width * sizeof(*gain));
     }
+    rps_points_free(&unused);
     free(gain);
+    return result;
+}
+
+static int choose(struct detection *d, struct rps_error *err)
+{
+    struct rps_points few = {0};
+    int result = rps_points_screen(&d->observed, NULL, &d->points, err);
+
+    if (result == 0)
+        result =
+            rps_choose(&d->points, least_length(d), d->options->sensitivity, &d->choice, &few, err);
+    if (result == 0)
+        result = try_lines(d, &few, err);
+    rps_points_free(&few);
     return result;
 }
 
@@ -231,14 +237,14 @@ static int label(struct detection *d, struct rps_labels *ret, struct rps_error *
 static int detect(struct detection *d, struct rps_phases *out, struct rps_error *err)
 {
     struct rps_labels labels = {0};
-    int result;
+    int result = rps_noise_make(&d->observed, &d->noise, err);
 
-    if (d->observed.width == 0)
-        result = rps_cuts_at(&d->observed, NULL, &d->cuts, err);
-    else if ((result = choose_model(d, err)) == 0)
-        result = search(d, err);
     if (result == 0 && d->observed.width == 0)
-        result = rps_noise_make(&d->observed, &d->noise, err);
+        result = rps_cuts_at(&d->observed, NULL, &d->cuts, err);
+    if (result == 0 && d->observed.width > 0)
+        result = choose(d, err);
+    if (result == 0 && d->observed.width > 0)
+        result = search(d, err);
     if (result == 0)
         result = judge(d, err);
     if (result == 0)
@@ -278,6 +284,7 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
 void rps_signals_free(struct rps_signals *signals)
 {
     free(signals->broken);
+    free(signals->resolution);
     free(signals->weight);
     free(signals->value);
     memset(signals, 0, sizeof(*signals));

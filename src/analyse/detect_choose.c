@@ -170,37 +170,37 @@ static void set_gains(const struct choosing *choosing)
     }
 }
 
-static int choose(struct choosing *choosing, struct rps_points *points, struct rps_error *err)
+static int choose(struct choosing *choosing, struct rps_points *points, struct rps_points *few,
+                  struct rps_error *err)
 {
-    struct rps_points few = {0};
     struct rps_cuts none = {0};
     int result = rps_cuts_at(points->observed, NULL, &none, err);
 
     if (result == 0)
         result = rps_noise_measure(points->observed, &none, &choosing->none, err);
     if (result == 0)
-        result = thin(choosing, &few, err);
+        result = thin(choosing, few, err);
     if (result == 0) {
         set_gains(choosing);
         rps_points_add_up(points);
-        rps_points_add_up(&few);
-        result = walk(choosing, &few, err);
+        rps_points_add_up(few);
+        result = walk(choosing, few, err);
     }
-    rps_points_free(&few);
     rps_cuts_free(&none);
     return result;
 }
 
 int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
-               struct rps_choice *ret, struct rps_error *err)
+               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err)
 {
+    struct rps_points few = {0};
     struct choosing choosing = {.points = points, .min_length = min_length};
     int result = rps_noise_make(points->observed, &choosing.none, err);
 
     if (result == 0)
         result = rps_noise_make(points->observed, &choosing.present, err);
     if (result == 0)
-        result = choose(&choosing, points, err);
+        result = choose(&choosing, points, &few, err);
     if (result == 0) {
         long long wanted = (long long)choosing.best - sensitivity;
 
@@ -209,6 +209,9 @@ int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
             wanted = (long long)choosing.count - 1;
         ret->prices = prices_of(&choosing, choosing.step[wanted].price);
         ret->criterion = choosing.step[choosing.best].criterion;
+        *ret_few = few;
+    } else {
+        rps_points_free(&few);
     }
     free(choosing.step);
     rps_noise_free(&choosing.present);

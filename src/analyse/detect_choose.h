@@ -34,8 +34,9 @@ struct rps_choice {
 
 /* Choose prices for points; lines are tried where points have their sums. sensitivity: so many
  * steps finer than the best (below 0: coarser). Sets the gains of the signals, which points add up
- * again. */
+ * again. *ret_few are the points that any of the segmentations may have used; for rps_points_free.
+ */
 int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
-               struct rps_choice *ret, struct rps_error *err);
+               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err);
 
 #endif

@@ -21,7 +21,7 @@
 #define MEDIAN_REACH    3
 
 /* Estimates of deviations take at most so many values. */
-#define SAMPLE_MAX 32768
+#define SAMPLE_MAX 8192
 
 /* Ranges below this, relative to the largest value, are rounding. */
 #define RANGE_MIN 2e-15
@@ -135,17 +135,112 @@ static double clip_deviation(struct preparation *job, size_t count)
     return rps_robust_deviation(job->sample, taken);
 }
 
+/* Are so many values around so near that their median must be, too? Spares most medians. */
+static int has_company(const double *value, size_t count, size_t at, double limit)
+{
+    const double *v = value + at;
+
+    if (at < MEDIAN_REACH || count - at <= MEDIAN_REACH)
+        return 0;
+    return (fabs(v[-1] - v[0]) <= limit) + (fabs(v[1] - v[0]) <= limit) +
+               (fabs(v[-2] - v[0]) <= limit) + (fabs(v[2] - v[0]) <= limit) +
+               (fabs(v[-3] - v[0]) <= limit) + (fabs(v[3] - v[0]) <= limit) >=
+           MEDIAN_REACH;
+}
+
+static double median_of_three(const double *value)
+{
+    double v[3] = {value[0], value[1], value[2]};
+
+    order(&v[0], &v[1]);
+    order(&v[1], &v[2]);
+    order(&v[0], &v[1]);
+    return v[1];
+}
+
+/*
+ * A value far from what comes before and from what comes behind, and between the two, saw a bit of
+ * both: a change in the middle of a period. It becomes like the nearer side, or it would be a phase
+ * of its own. Returns whether it is such a value.
+ */
+static int is_between(const double *value, size_t step, size_t at, double limit, double *ret_before,
+                      double *ret_behind)
+{
+    double here = value[at * step], few[MEDIAN_REACH];
+
+    if (fabs(here - value[(at - 1) * step]) <= limit ||
+        fabs(here - value[(at + 1) * step]) <= limit)
+        return 0;
+    for (size_t k = 0; k < MEDIAN_REACH; k++)
+        few[k] = value[(at - 1 - k) * step];
+    *ret_before = median_of_three(few);
+    for (size_t k = 0; k < MEDIAN_REACH; k++)
+        few[k] = value[(at + 1 + k) * step];
+    *ret_behind = median_of_three(few);
+    return (here - *ret_before) * (*ret_behind - here) > 0 && fabs(here - *ret_before) > limit &&
+           fabs(here - *ret_behind) > limit;
+}
+
+static double settle_between(const double *value, size_t count, size_t at, double limit)
+{
+    double before, behind, here = value[at];
+
+    if (at < MEDIAN_REACH || at + MEDIAN_REACH >= count ||
+        !is_between(value, 1, at, limit, &before, &behind))
+        return here;
+    return fabs(here - before) < fabs(here - behind) ? before : behind;
+}
+
+/* Was the signal seen in all observations that is_between looks at? */
+static int is_seen_around(const struct rps_observed *out, size_t at, size_t signal)
+{
+    int seen = 1;
+
+    for (size_t i = at - MEDIAN_REACH; out->share && i <= at + MEDIAN_REACH; i++)
+        seen &= out->share[i * out->width + signal] > 0;
+    return seen;
+}
+
+/* The same for signals that are seen together: they all take the same side. */
+static void settle_rows(struct preparation *job)
+{
+    struct rps_observed *out = job->out;
+    size_t width = out->width;
+
+    for (size_t i = MEDIAN_REACH; i + MEDIAN_REACH < out->count; i++) {
+        double balance = 0, before, behind, *row = out->value + i * width;
+        int between = 0;
+
+        for (size_t s = 0; s < width; s++) {
+            if (!is_between(out->value + s, width, i, CLIP_DEVIATIONS, &before, &behind) ||
+                !is_seen_around(out, i, s))
+                continue;
+            balance += (fabs(row[s] - before) - fabs(row[s] - behind)) / fabs(behind - before);
+            between = 1;
+        }
+        for (size_t s = 0; s < width && between; s++)
+            if (is_seen_around(out, i, s))
+                row[s] = *(balance < 0 ? row + s - width : row + s + width);
+        job->clipped[i] |= (uint8_t)between;
+    }
+}
+
 /* Draw outliers in: from job->seen to job->clean. */
 static void clip(struct preparation *job, size_t count)
 {
     double limit = CLIP_DEVIATIONS * clip_deviation(job, count);
 
-    for (size_t i = 0; i < count; i++) {
-        double value = job->seen[i], median = running_median(job->seen, count, i);
+    memcpy(job->clean, job->seen, count * sizeof(*job->clean));
+    for (size_t i = 0; i < count && limit > 0; i++) {
+        double value = job->seen[i], median;
 
-        if (limit > 0 && fabs(value - median) > limit)
-            value = value > median ? median + limit : median - limit;
-        job->clean[i] = value;
+        if (has_company(job->seen, count, i, limit))
+            continue;
+        median = running_median(job->seen, count, i);
+        if (fabs(value - median) > limit)
+            job->clean[i] = value > median ? median + limit : median - limit;
+        else if (count < job->out->count)
+            job->clean[i] = settle_between(job->seen, count, i, limit);
     }
 }
 
@@ -181,15 +276,41 @@ static double find_centre(struct preparation *job, size_t count)
     return rps_select_rank(job->sample, taken, taken / 2);
 }
 
+/*
+ * Noise for value `i` of a signal: nearly normal, deviation 1, the same everywhere (splitmix64).
+ * Noise of the size of a signal's resolution hides what is finer: no later step need know of it.
+ */
+static double blur(size_t signal, size_t i)
+{
+    uint64_t z = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15) +
+                 ((uint64_t)signal + 1) * UINT64_C(0xd1b54a32d192ed03);
+    double sum = 0;
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    z ^= z >> 31;
+    for (int part = 0; part < 4; part++) /* of four even numbers, variance 1/3 */
+        sum += (double)((z >> (16 * part)) & 0xffff) / 65536 - 0.5;
+    return sum * sqrt(3);
+}
+
 /* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they are.
  */
 static size_t gather(struct preparation *job, size_t signal, int exponent)
 {
     size_t base = signal * job->signals->count, count = 0;
+    /* Two factors: one could be too large for a double. */
+    double half = ldexp(1, -exponent / 2), rest = ldexp(1, -exponent - -exponent / 2);
+    double resolution = job->signals->resolution ? job->signals->resolution[signal] : 0;
 
     for (size_t i = base; i < base + job->signals->count; i++) {
-        if (share_of(job->signals, i) > 0)
-            job->seen[count++] = ldexp(job->signals->value[i], -exponent);
+        double value = job->signals->value[i];
+
+        if (share_of(job->signals, i) == 0)
+            continue;
+        if (resolution > 0)
+            value += resolution * blur(signal, i - base);
+        job->seen[count++] = value * half * rest;
     }
     return count;
 }
@@ -252,6 +373,7 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
         out->gain[v] = 1;
         prepare_signal(job, job->used[v], v);
     }
+    settle_rows(job);
     return 0;
 }
 

@@ -18,6 +18,7 @@ struct decoder {
     double *mean;         /* owned; of each label, times the gain: mean[label * width + signal] */
     double *mass;         /* owned; the same places */
     double *total, *cost; /* owned; a label each */
+    double *row;          /* owned; an observation, times the gains */
     uint8_t *from;        /* owned; from[observation * labels + label]: the label before */
     uint8_t *label;       /* owned; an observation each; 1 more place */
     uint8_t *broken;      /* owned; 1: a block begins */
@@ -28,6 +29,7 @@ static void decoder_free(struct decoder *d)
     free(d->broken);
     free(d->label);
     free(d->from);
+    free(d->row);
     free(d->cost);
     free(d->total);
     free(d->mass);
@@ -42,10 +44,12 @@ static int decoder_allocate(struct decoder *d, struct rps_error *err)
     d->mass = calloc(places, sizeof(*d->mass));
     d->total = calloc(d->labels, sizeof(*d->total));
     d->cost = calloc(d->labels, sizeof(*d->cost));
+    d->row = calloc(d->observed->width, sizeof(*d->row));
     d->from = calloc(count, d->labels);
     d->label = calloc(count + 1, 1);
     d->broken = calloc(count + 1, 1);
-    if (!d->mean || !d->mass || !d->total || !d->cost || !d->from || !d->label || !d->broken)
+    if (!d->mean || !d->mass || !d->total || !d->cost || !d->row || !d->from || !d->label ||
+        !d->broken)
         return rps_error_memory(err);
     for (size_t b = 0; b <= d->observed->block_count; b++)
         d->broken[d->observed->block[b]] = 1;
@@ -111,18 +115,19 @@ static void find_costs(struct decoder *d, size_t at)
     const struct rps_observed *observed = d->observed;
     size_t width = observed->width;
     const double *value = observed->value + at * width;
+    const uint8_t *share = observed->share ? observed->share + at * width : NULL;
 
+    for (size_t s = 0; s < width; s++)
+        d->row[s] = value[s] * observed->gain[s];
     for (size_t l = 0; l < d->labels; l++) {
         const double *mean = d->mean + l * width;
         double cost = 0;
 
-        for (size_t s = 0; s < width; s++) {
-            double off = value[s] * observed->gain[s] - mean[s];
-
-            cost += observed->share
-                        ? observed->share[at * width + s] * (1.0 / RPS_OBSERVED_WHOLE) * off * off
-                        : off * off;
-        }
+        for (size_t s = 0; !share && s < width; s++)
+            cost += (d->row[s] - mean[s]) * (d->row[s] - mean[s]);
+        for (size_t s = 0; share && s < width; s++)
+            cost += share[s] * (1.0 / RPS_OBSERVED_WHOLE) * (d->row[s] - mean[s]) *
+                    (d->row[s] - mean[s]);
         d->cost[l] = cost;
     }
 }

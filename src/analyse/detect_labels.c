@@ -67,6 +67,21 @@ static int clustering_allocate(struct clustering *c, struct rps_error *err)
     return rps_error_memory(err);
 }
 
+/* The mean alone. */
+static void describe_mean(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                          size_t k, size_t signal, double *feature, double *mass)
+{
+    size_t a = cuts->first[k] * observed->width + signal;
+    size_t b = cuts->first[k + 1] * observed->width + signal;
+    double n = (double)(cuts->first[k + 1] - cuts->first[k]);
+
+    if (observed->mass)
+        n = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
+    if (n > 0)
+        *feature = (observed->sum[b] - observed->sum[a]) * observed->gain[signal] / n;
+    *mass = n;
+}
+
 /* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a segment.
  */
 static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
@@ -316,7 +331,10 @@ static int clustering_make(struct clustering *c, const struct rps_observed *obse
         for (size_t s = 0; s < observed->width; s++) {
             size_t at = k * c->width + s * per;
 
-            describe(observed, cuts, k, s, variance, c->feature + at, c->mass + at);
+            if (per == 1)
+                describe_mean(observed, cuts, k, s, c->feature + at, c->mass + at);
+            else
+                describe(observed, cuts, k, s, variance, c->feature + at, c->mass + at);
         }
     }
     return 0;

@@ -32,9 +32,10 @@ int rps_points_make(struct rps_observed *observed, const uint8_t *keep, int line
                     struct rps_points *ret, struct rps_error *err);
 
 /* The places where neighbouring windows of some length differ most, and more than chance allows.
- * All places when there are few. */
-int rps_points_screen(struct rps_observed *observed, int lines, struct rps_points *ret,
-                      struct rps_error *err);
+ * All places when there are few. With `constants`, points for lines instead: those of constants,
+ * and the places where windows are off a line. */
+int rps_points_screen(struct rps_observed *observed, const struct rps_points *constants,
+                      struct rps_points *ret, struct rps_error *err);
 
 /* Those of points that `keep` has a 1 for; the first, last and forced ones must be. */
 int rps_points_subset(const struct rps_points *points, const uint8_t *keep, struct rps_points *ret,

@@ -11,8 +11,9 @@
 
 #include "detect_cuts.h"
 
-/* A boundary moves at most so far a round. */
-#define REACH_MAX 1024
+/* A boundary moves at most so far a round; nearby is tried first. */
+#define REACH_MAX   1024
+#define REACH_FIRST 32
 
 /* Sums of a segment, a signal; times are relative to the boundary that moves. */
 struct sums {
@@ -111,30 +112,40 @@ static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to,
     }
 }
 
-/* One boundary; place: fill it, and move nothing. */
+/* The outermost places that are worse than the best by at most the slack. */
+static void find_place(const struct walk *walk, size_t boundary, size_t low, size_t high,
+                       size_t best, double slack, struct rps_cut_place *place)
+{
+    double worst = walk->cost[best - low] + slack;
+
+    *place = (struct rps_cut_place){best, boundary, boundary};
+    for (size_t at = low; at <= high; at++) {
+        if (walk->cost[at - low] > worst)
+            continue;
+        place->earliest = at < place->earliest ? at : place->earliest;
+        place->latest = at > place->latest ? at : place->latest;
+    }
+}
+
+/* One boundary. When what is found is far off, it is looked for farther off. */
 static void refine(struct walk *walk, struct rps_cuts *cuts, size_t k, double slack,
                    struct rps_cut_place *place)
 {
     size_t from = cuts->first[k - 1], boundary = cuts->first[k], to = cuts->first[k + 1];
-    size_t shortest = walk->prices->min_length, low, high, best;
+    size_t shortest = walk->prices->min_length;
+    size_t least = boundary - from > shortest ? from + shortest : boundary;
+    size_t most = to - boundary > shortest ? to - shortest : boundary;
 
-    low = boundary - from > shortest ? from + shortest : boundary;
-    high = to - boundary > shortest ? to - shortest : boundary;
-    low = boundary - low > REACH_MAX ? boundary - REACH_MAX : low;
-    high = high - boundary > REACH_MAX ? boundary + REACH_MAX : high;
     walk->lines = cuts->sloped[k - 1] || cuts->sloped[k];
-    best = follow(walk, from, boundary, to, low, high);
-    if (!place) {
-        cuts->first[k] = best;
-        return;
-    }
-    place->best = boundary;
-    place->earliest = place->latest = boundary;
-    for (size_t at = low; at <= high; at++) {
-        if (walk->cost[at - low] > walk->cost[best - low] + slack)
-            continue;
-        place->earliest = at < place->earliest ? at : place->earliest;
-        place->latest = at > place->latest ? at : place->latest;
+    for (size_t reach = REACH_FIRST; reach <= REACH_MAX; reach *= 2) {
+        size_t low = boundary - least > reach ? boundary - reach : least;
+        size_t high = most - boundary > reach ? boundary + reach : most, margin = reach / 2;
+
+        place->best = follow(walk, from, boundary, to, low, high);
+        find_place(walk, boundary, low, high, place->best, slack, place);
+        if ((low == least || place->earliest > low + margin) &&
+            (high == most || place->latest + margin < high))
+            break;
     }
 }
 
@@ -153,8 +164,12 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
     } else {
         for (int round = 0; round < rounds; round++) {
             for (size_t k = 1; k < cuts->count; k++) {
-                if (!cuts->forced[k])
-                    refine(&walk, cuts, k, 0, NULL);
+                struct rps_cut_place found;
+
+                if (cuts->forced[k])
+                    continue;
+                refine(&walk, cuts, k, 0, &found);
+                cuts->first[k] = found.best;
             }
         }
         for (size_t k = 0; place && k < cuts->count; k++) {

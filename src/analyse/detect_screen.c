@@ -92,21 +92,38 @@ static double mean_of(const struct rps_observed *observed, size_t from, size_t t
 
 /* How far the means of four windows around `middle` are from a line, in units of its variance. The
  * two ways to be, a bend and a jump, are the quadratic and the cubic contrast. */
+static double contrasts(double a, double b, double c, double d)
+{
+    double bend = a - b - c + d, jump = 3 * b - a - 3 * c + d;
+
+    return bend * bend / 4 + jump * jump / 20;
+}
+
 static double compare_lines(const struct rps_observed *observed, size_t middle, size_t scale)
 {
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double least = (double)scale, m[4], bend, jump;
+        double least = (double)scale, m[4];
 
         for (size_t k = 0; k < 4; k++)
             m[k] = mean_of(observed, middle + k * scale - 2 * scale, middle + k * scale - scale, s,
                            &least);
-        bend = m[0] - m[1] - m[2] + m[3];
-        jump = 3 * m[1] - m[0] - 3 * m[2] + m[3];
-        total += least * (bend * bend / 4 + jump * jump / 20);
+        total += least * contrasts(m[0], m[1], m[2], m[3]);
     }
     return total;
+}
+
+static double compare_lines_whole(const struct rps_observed *observed, size_t middle, size_t scale)
+{
+    size_t width = observed->width, apart = scale * width;
+    const double *c = observed->sum + middle * width, *a = c - 2 * apart, *b = c - apart,
+                 *d = c + apart, *e = d + apart;
+    double total = 0;
+
+    for (size_t s = 0; s < width; s++)
+        total += contrasts(b[s] - a[s], c[s] - b[s], d[s] - c[s], e[s] - d[s]);
+    return total / (double)scale;
 }
 
 static double statistic_at(const struct screen *screen, int lines, size_t scale, size_t first,
@@ -115,8 +132,11 @@ static double statistic_at(const struct screen *screen, int lines, size_t scale,
     const struct rps_observed *observed = screen->observed;
     size_t left = at - first, right = end - at;
 
+    if (lines && (left < 2 * scale || right < 2 * scale))
+        return 0;
     if (lines)
-        return left >= 2 * scale && right >= 2 * scale ? compare_lines(observed, at, scale) : 0;
+        return observed->mass ? compare_lines(observed, at, scale)
+                              : compare_lines_whole(observed, at, scale);
     if (left >= scale && right >= scale && !observed->mass)
         return compare_whole(observed, at, scale);
     if (left < 2 || right < 2)
@@ -197,20 +217,18 @@ static void screen_all(struct screen *screen, int lines)
 
     for (size_t b = 0; b < observed->block_count; b++) {
         size_t first = observed->block[b], end = observed->block[b + 1];
+        size_t scale = lines ? LINES_SCALE_MIN : SCALE_MIN;
 
-        for (size_t scale = SCALE_MIN; scale <= SCALE_MAX && scale < end - first; scale *= 2) {
-            screen_block(screen, 0, scale, first, end);
-            if (lines && scale >= LINES_SCALE_MIN)
-                screen_block(screen, 1, scale, first, end);
-        }
+        for (; scale <= SCALE_MAX && scale < end - first; scale *= 2)
+            screen_block(screen, lines, scale, first, end);
     }
 }
 
-int rps_points_screen(struct rps_observed *observed, int lines, struct rps_points *ret,
-                      struct rps_error *err)
+int rps_points_screen(struct rps_observed *observed, const struct rps_points *constants,
+                      struct rps_points *ret, struct rps_error *err)
 {
     struct screen screen = {.observed = observed};
-    int result;
+    int lines = constants != NULL, result;
 
     if (observed->count <= COUNT_SMALL)
         return rps_points_make(observed, NULL, lines, ret, err);
@@ -221,6 +239,8 @@ int rps_points_screen(struct rps_observed *observed, int lines, struct rps_point
         result = rps_error_memory(err);
     } else {
         screen_all(&screen, lines);
+        for (size_t p = 0; lines && p < constants->count; p++)
+            screen.keep[constants->at[p]] = 1;
         result = rps_points_make(observed, screen.keep, lines, ret, err);
     }
     free(screen.sample);

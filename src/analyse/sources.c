@@ -17,7 +17,11 @@
 
 /* Standard deviation, relative to the mean, of a large count and of a ratio. */
 #define COUNT_VARIATION 0.05
-#define RATIO_VARIATION 0.1
+#define RATIO_VARIATION 0.05
+
+/* Deviations of a count that other programs make: when the CPU is taken away, and when it is given
+ * back. */
+#define OTHERS_DEVIATIONS 4
 
 void rps_sources_free(struct rps_sources *sources)
 {
@@ -30,6 +34,18 @@ void rps_sources_free(struct rps_sources *sources)
 static int event_set(int operand)
 {
     return operand >= RPS_OPERAND_EVENTS ? (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX : -1;
+}
+
+/* Does the count of the event depend on what other programs do? */
+static int is_others(const struct rps_event *event)
+{
+    return strcmp(event->role, "context_switches") == 0 ||
+           strcmp(event->role, "cpu_migrations") == 0;
+}
+
+static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
+{
+    return &plan->set[event_set(operand)].event[(operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX];
 }
 
 static struct rps_source of_metric(const struct rps_plan *plan, int m)
@@ -46,16 +62,22 @@ static struct rps_source of_metric(const struct rps_plan *plan, int m)
             source.over_time = 1;
         if (set >= 0 && source.home != set)
             source.home = source.home == RPS_SOURCE_ANY ? set : RPS_SOURCE_ACROSS;
+        if (set >= 0 && is_others(event_of(plan, step->operand)))
+            source.others = 1;
     }
-    source.transform = source.over_time && !strchr(metric->unit, '%') ? RPS_TRANSFORM_COUNT
-                                                                      : RPS_TRANSFORM_LOG;
+    source.transform =
+        source.over_time && !strchr(metric->unit, '%') ? RPS_TRANSFORM_COUNT : RPS_TRANSFORM_LOG;
     return source;
 }
 
 static struct rps_source of_event(const struct rps_plan *plan, int set, int slot)
 {
-    struct rps_source source = {
-        .metric = -1, .set = set, .slot = slot, .home = set, .transform = RPS_TRANSFORM_LOG};
+    struct rps_source source = {.metric = -1,
+                                .set = set,
+                                .slot = slot,
+                                .home = set,
+                                .transform = RPS_TRANSFORM_LOG,
+                                .others = is_others(&plan->set[set].event[slot])};
 
     snprintf(source.name, sizeof(source.name), "%s", plan->set[set].event[slot].name);
     return source;
@@ -73,10 +95,10 @@ static struct rps_source of_cpu_use(void)
 }
 
 /*
- * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n, and
- * of (n / 20)^2 where n is large, for no program does quite the same twice: the integral of the inverse
- * deviation is this, in units of the deviation. Ratios vary by a fiftieth; far below 1 (a miss in a
- * hundred thousand instructions) they do not matter, whatever their ratio.
+ * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n,
+ * and of (n / 20)^2 where n is large, for no program does quite the same twice: the integral of the
+ * inverse deviation is this, in units of the deviation. Ratios vary by a twentieth; far below 1 (a
+ * miss in a hundred thousand instructions) they do not matter, whatever their ratio.
  */
 static double transformed(double value, enum rps_transform transform, double period_s)
 {
@@ -91,7 +113,9 @@ static double transformed(double value, enum rps_transform transform, double per
 
 double rps_source_floor(const struct rps_source *source)
 {
-    return source->transform == RPS_TRANSFORM_COUNT ? 1 : RATIO_VARIATION;
+    double floor = source->transform == RPS_TRANSFORM_COUNT ? 1 : RATIO_VARIATION;
+
+    return source->others ? OTHERS_DEVIATIONS * floor : floor;
 }
 
 double rps_source_value(const struct rps_source *source, const struct rps_plan *plan,

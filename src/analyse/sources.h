@@ -22,6 +22,7 @@ struct rps_source {
     int set, slot; /* of the event whose rate it is, or -1 */
     int home;      /* the set in whose periods it is seen, or one of the above */
     int over_time; /* 1: known while the workload sleeps */
+    int others;    /* 1: other programs have a hand in it */
     enum rps_transform transform;
 };
 

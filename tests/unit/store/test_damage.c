@@ -240,7 +240,7 @@ static void wrong_bytes_in_the_middle(void **state)
     while (result >= 0 && (result = rps_cursor_next(cursor, &period, &err)) > 0)
         ;
     assert_int_equal(result, RPS_FAILED);
-    fixture_says(&err, path, "is damaged", ".recover", NULL);
+    fixture_says(&err, path, "is damaged", "check --repair", NULL);
     rps_cursor_close(cursor);
     rps_reader_close(reader);
 }

@@ -451,7 +451,9 @@ static pid_t start_recorder(const char *path, const struct rps_writer_options *o
 
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
         writer = fixture_writer(path, options, &run);
-        write_periods(writer, 0, periods);
+        write_periods(writer, 0, 1);
+        wait_committed(writer, 1); /* the next commit is due after commit_ns */
+        write_periods(writer, 1, periods);
         wait_committed(writer, options && options->commit_ns != 0 ? 1 : periods);
         if (write(ready[1], "x", 1) != 1)
             _exit(1);

@@ -1,0 +1,108 @@
+#include "sound.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct rps_period sound_period(uint64_t n)
+{
+    struct rps_period period = fixture_period(n, 2);
+
+    period.cycles = 70000000 + n % 7;
+    period.cycle = 0;
+    for (uint64_t i = 0; i <= n; i++)
+        period.cycle += 70000000 + i % 7;
+    period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
+    period.length_ns = SOUND_LENGTH_NS;
+    period.enabled_ns = (uint64_t)SOUND_LENGTH_NS - 500;
+    period.running_ns = (uint64_t)SOUND_LENGTH_NS - 2000;
+    return period;
+}
+
+void sound_store(const char *path, int runs, uint64_t periods)
+{
+    unlink(path);
+    for (int i = 0; i < runs; i++) {
+        struct rps_run run;
+        struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+        for (uint64_t n = 0; n < periods; n++) {
+            struct rps_period period = sound_period(n);
+
+            rps_writer_period(writer, &period);
+        }
+        fixture_end(writer, &run);
+    }
+    fixture_exec(path, "PRAGMA journal_mode = DELETE");
+}
+
+static void keep(void *context, enum rps_finding_kind kind, const char *sentence)
+{
+    static const char *const word[] = {"wrong", "odd", "note"};
+    struct findings *findings = context;
+    size_t used = strlen(findings->text);
+
+    assert_null(strchr(sentence, '%')); /* no conversion was left */
+    snprintf(findings->text + used, sizeof(findings->text) - used, "%s: %s\n", word[kind],
+             sentence);
+}
+
+void sound_check(struct findings *ret, const char *path)
+{
+    const struct rps_finding_sink sink = {ret, keep};
+    struct rps_error err;
+
+    memset(ret, 0, sizeof(*ret));
+    if (rps_store_check(path, &sink, &ret->check, &err) < 0)
+        fail_msg("%s", err.message);
+    if (getenv("RPISTAT_TEST_SHOW"))
+        print_message("# %s", ret->text);
+}
+
+void sound_repair(struct findings *ret, const char *path, const char *new_path)
+{
+    const struct rps_finding_sink sink = {ret, keep};
+    struct findings after;
+    struct rps_error err;
+
+    unlink(new_path);
+    memset(ret, 0, sizeof(*ret));
+    if (rps_store_repair(path, new_path, &sink, &ret->repair, &err) < 0)
+        fail_msg("%s", err.message);
+    if (getenv("RPISTAT_TEST_SHOW"))
+        print_message("# %s", ret->text);
+    sound_check(&after, new_path);
+    if (after.check.wrong > 0)
+        fail_msg("after the repair: %s", after.text);
+    assert_int_equal(after.check.periods, ret->repair.periods);
+    assert_int_equal(after.check.runs, ret->repair.runs);
+}
+
+unsigned char *sound_read(const char *path, size_t *ret_size)
+{
+    FILE *file = fopen(path, "r");
+    unsigned char *data;
+    long size;
+
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    size = ftell(file);
+    assert_true(size >= 0);
+    rewind(file);
+    data = malloc((size_t)size + 1);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, (size_t)size, file), size);
+    fclose(file);
+    *ret_size = (size_t)size;
+    return data;
+}
+
+void sound_write(const char *path, const unsigned char *data, size_t size)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
