@@ -17,7 +17,7 @@
 
 /* Standard deviation, relative to the mean, of a large count and of a ratio. */
 #define COUNT_VARIATION 0.05
-#define RATIO_VARIATION 0.05
+#define RATIO_VARIATION 0.15
 
 /* Deviations of a count that other programs make: when the CPU is taken away, and when it is given
  * back. */
