@@ -123,8 +123,8 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
         return rps_error_set(err, RPS_FAILED,
-                             "the store %s is damaged (%s): what can be saved is printed by "
-                             "`sqlite3 %s .recover`",
+                             "the store %s is damaged (%s): `rpistat check --repair -i %s -o NEW` "
+                             "saves what can be read",
                              path, why, path);
     case SQLITE_READONLY:
         return rps_error_set(err, RPS_FAILED,

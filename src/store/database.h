@@ -13,7 +13,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1000
+#define RPS_STORE_VERSION       1001
 #define RPS_STORE_VERSION_MAJOR 1000
 
 struct rps_database_options {
@@ -29,6 +29,12 @@ struct rps_database_options {
  */
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err);
+
+/*
+ * Run the steps of the schema that db has not had and that a store of that version has, each in a
+ * transaction of its own; an SQLite code.
+ */
+int rps_database_migrate(sqlite3 *db, int version_wanted);
 
 /* Open the store at path read-only, with the guards that untrusted files need. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);

@@ -35,7 +35,7 @@
 extern const struct rps_embedded rps_embedded_schema[];
 
 /* user_version after each step of rps_embedded_schema */
-static const int step_version[] = {1000};
+static const int step_version[] = {1000, 1001};
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
@@ -240,8 +240,7 @@ void rps_database_tidy(const char *path)
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-/* Run what is missing of the schema, each step in a transaction of its own. */
-static int migrate(sqlite3 *db)
+int rps_database_migrate(sqlite3 *db, int version_wanted)
 {
     int code = SQLITE_OK;
 
@@ -253,7 +252,7 @@ static int migrate(sqlite3 *db)
             break;
         /* asked inside the transaction: another recorder may be creating the store right now */
         code = rps_database_number(db, "PRAGMA user_version", &version);
-        if (code == SQLITE_OK && version < step_version[i])
+        if (code == SQLITE_OK && version < step_version[i] && step_version[i] <= version_wanted)
             code = rps_database_exec(db, rps_embedded_schema[i].text);
         if (code == SQLITE_OK)
             code = rps_database_exec(db, "COMMIT");
@@ -346,7 +345,7 @@ static int set_journal(sqlite3 *db, const char *sql, const char *wanted, int *re
 
 static int fill_and_prove(sqlite3 *db, const char *path)
 {
-    int code = migrate(db);
+    int code = rps_database_migrate(db, RPS_STORE_VERSION);
 
     if (code == SQLITE_OK)
         code = rps_recover(db, path);

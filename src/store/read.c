@@ -41,22 +41,6 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
     return 0;
 }
 
-/* Have what a killed recorder left brought into the store first. Where this user may not write,
- * what the store holds is what there is to read. */
-static int recover(struct rps_reader *reader, struct rps_error *err)
-{
-    const struct rps_database_options options = {0};
-    sqlite3 *writing = NULL;
-
-    if (!rps_recover_is_due(reader->db))
-        return 0;
-    sqlite3_close_v2(reader->db);
-    reader->db = NULL;
-    if (rps_database_open_write(reader->path, &options, &writing, NULL) == 0)
-        sqlite3_close(writing);
-    return rps_database_open_read(reader->path, &reader->db, err);
-}
-
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
 {
     struct rps_reader *reader = calloc(1, sizeof(*reader));
@@ -68,7 +52,7 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
         free(reader);
         return rps_error_memory(err);
     }
-    if (rps_database_open_read(path, &reader->db, err) < 0 || recover(reader, err) < 0) {
+    if (rps_recover_open_read(path, &reader->db, err) < 0) {
         rps_reader_close(reader);
         return RPS_FAILED;
     }
@@ -179,39 +163,45 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
     return rps_reader_no_run(reader, what, err);
 }
 
-int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
-                    struct rps_error *err)
+int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
+                       struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int64_t *run_id = NULL;
+    int64_t *number = NULL;
     size_t count = 0, room = 0;
-    int code, result = rps_reader_prepare(reader, "SELECT run_id FROM run ORDER BY run_id", 0,
-                                          &stmt, err);
+    int code, result = rps_reader_prepare(reader, sql, 0, &stmt, err);
 
     if (result < 0)
         return result;
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         if (count == room) {
-            int64_t *more = realloc(run_id, (2 * room + 16) * sizeof(*more));
+            int64_t *more = realloc(number, (2 * room + 16) * sizeof(*more));
 
             if (!more) {
                 code = SQLITE_NOMEM;
                 break;
             }
-            run_id = more;
+            number = more;
             room = 2 * room + 16;
         }
-        run_id[count++] = sqlite3_column_int64(stmt, 0);
+        number[count++] = sqlite3_column_int64(stmt, 0);
     }
     if (code != SQLITE_DONE) {
         result = rps_reader_error(reader, code, err);
-        free(run_id);
+        free(number);
     } else {
-        *ret_run_id = run_id;
+        *ret = number;
         *ret_count = count;
     }
     sqlite3_finalize(stmt);
     return result;
+}
+
+int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
+                    struct rps_error *err)
+{
+    return rps_reader_numbers(reader, "SELECT run_id FROM run ORDER BY run_id", ret_run_id,
+                              ret_count, err);
 }
 
 /* --- a run's metadata ------------------------------------------------------------------------ */

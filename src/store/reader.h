@@ -18,6 +18,11 @@ int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
                        sqlite3_stmt **ret, struct rps_error *err);
 
+/* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.
+ */
+int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
+                       struct rps_error *err);
+
 /* The error of asking for a run that is not there; returns RPS_FAILED. */
 int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err);
 

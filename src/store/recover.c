@@ -187,3 +187,21 @@ int rps_recover(sqlite3 *db, const char *path)
     }
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
+
+int rps_recover_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    sqlite3 *db = NULL, *writing = NULL;
+    int rc = rps_database_open_read(path, &db, err);
+
+    if (rc == 0 && rps_recover_is_due(db)) {
+        sqlite3_close(db);
+        db = NULL;
+        if (rps_database_open_write(path, &options, &writing, NULL) == 0)
+            sqlite3_close(writing);
+        rc = rps_database_open_read(path, &db, err);
+    }
+    if (rc == 0)
+        *ret = db;
+    return rc;
+}

@@ -6,6 +6,8 @@
 
 #include <sqlite3.h>
 
+#include "rpistat/error.h"
+
 /*
  * Add the periods that dead recorders of this store's runs had not committed, each run in a
  * transaction of its own, and let go of the shared memory. `path` is the store's file: what its
@@ -16,5 +18,11 @@ int rps_recover(sqlite3 *db, const char *path);
 
 /* 1 when rps_recover would find something to bring in. */
 int rps_recover_is_due(sqlite3 *db);
+
+/*
+ * rps_database_open_read, after what a killed recorder left was brought into the store. Where this
+ * user may not write it, what the store holds is what there is to read.
+ */
+int rps_recover_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
 #endif

@@ -285,6 +285,21 @@ static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
     return code;
 }
 
+void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, uint32_t measured)
+{
+    uint32_t counted = period->counted & measured;
+
+    sum->periods++;
+    sum->enabled_ns += period->enabled_ns;
+    sum->running_ns += period->running_ns;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        if (counted & (UINT32_C(1) << slot)) {
+            sum->count[slot] += period->count[slot];
+            sum->counted[slot]++;
+        }
+    }
+}
+
 static int update_counts(sqlite3_stmt *stmt, int64_t run_id, int set_no,
                          const struct rps_set_sum *sum)
 {
@@ -302,7 +317,7 @@ static int update_counts(sqlite3_stmt *stmt, int64_t run_id, int set_no,
     return code;
 }
 
-static int update_sets(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
+int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
 {
     sqlite3_stmt *set = NULL, *event = NULL;
     int code = rps_database_prepare(db,
@@ -338,6 +353,6 @@ int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, in
         return code;
     code = update_run(db, run_id, run);
     if (code == SQLITE_OK)
-        code = update_sets(db, run_id, set_count, sum);
+        code = rps_write_run_sums(db, run_id, set_count, sum);
     return commit_or_roll_back(db, code);
 }

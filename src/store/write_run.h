@@ -16,6 +16,9 @@ struct rps_set_sum {
     uint64_t counted[RPS_SLOT_MAX]; /* periods in which the slot was counted */
 };
 
+/* Add a period of the set; bit s of `measured` is set when slot s was to be counted. */
+void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, uint32_t measured);
+
 /*
  * Insert run and plan in one transaction. *ret_run_id is the number given to it. Returns an SQLite
  * code; nothing is in the store after a failure.
@@ -29,5 +32,8 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
  */
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum);
+
+/* The part of it that writes the sums, inside the caller's transaction. */
+int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum);
 
 #endif

@@ -1,0 +1,308 @@
+/*
+ * Checking a run: its row and its plan by reading them as every command does, its periods against
+ * each other, its totals against the periods, and what refers to its periods.
+ */
+#include "check_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alive.h"
+#include "database.h"
+#include "examine.h"
+#include "rpistat/clock.h"
+
+struct check {
+    struct rps_reader *reader;
+    struct rps_findings *findings;
+    int64_t run_id;
+    struct rps_run_shape shape;
+    struct rps_examined examined;
+};
+
+/* A question that the store could not answer. */
+static void unreadable(struct check *check, const char *what, int code)
+{
+    rps_findings_add(check->findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s cannot be read (%s)",
+                     check->run_id, what, rps_database_reason(check->reader->db, code));
+}
+
+/* --- what the periods say --------------------------------------------------------------------- */
+
+/* By kind: of what there is one, or are several. */
+#define PERIODS(kind, rest)                                                                        \
+    {                                                                                              \
+        RPS_FINDING_##kind, "period " rest, "periods " rest                                        \
+    }
+static const struct {
+    enum rps_finding_kind kind;
+    const char *one, *many;
+} fault_text[RPS_FAULT_COUNT] = {
+    [RPS_FAULT_NUMBER] = PERIODS(WRONG, "with a number that no recorder writes"),
+    [RPS_FAULT_ORDER] = PERIODS(WRONG, "out of order: the numbers of periods do not go up one by "
+                                       "one with the cycle timestamp"),
+    [RPS_FAULT_HOLE] = {RPS_FINDING_WRONG, "stretch is missing, and no gap row says why",
+                        "stretches are missing, and no gap row says why"},
+    [RPS_FAULT_OVERLAP] = PERIODS(WRONG, "beginning before the one before has ended"),
+    [RPS_FAULT_CYCLE] = PERIODS(WRONG, "with a cycle timestamp that is not the sum of all cycles "
+                                       "so far"),
+    [RPS_FAULT_STRANGE] = PERIODS(WRONG, "with a count of an event that was not measured"),
+    [RPS_FAULT_IDLE] = PERIODS(WRONG, "with counts of an event set that was never on the counters "
+                                      "in it"),
+    [RPS_FAULT_MISSING] = PERIODS(ODD, "without a count of an event that was on the counters: it "
+                                       "could not be read"),
+    [RPS_FAULT_RACE] = PERIODS(ODD, "with more time on the counters than the workload ran"),
+};
+
+/* What is known of the first one, or of all together. */
+static void describe(char *ret, size_t size, enum rps_fault kind, const struct rps_fault_sum *fault)
+{
+    double seconds = (double)fault->total_ns / RPS_NS_PER_S;
+
+    ret[0] = '\0';
+    if (kind == RPS_FAULT_NUMBER)
+        snprintf(ret, size, ", with %s %" PRId64, fault->name, fault->value);
+    else if (kind == RPS_FAULT_HOLE)
+        snprintf(ret, size, "; %.3f s in all", seconds);
+    else if (kind == RPS_FAULT_RACE)
+        snprintf(ret, size, "; by up to %.3f ms", 1000 * seconds);
+}
+
+static void tell_faults(void *context, int32_t cpu,
+                        const struct rps_fault_sum fault[RPS_FAULT_COUNT])
+{
+    struct check *check = context;
+    char track[64], more[80];
+
+    rps_findings_track(track, sizeof(track), check->run_id, cpu);
+    for (int kind = 0; kind < RPS_FAULT_COUNT; kind++) {
+        uint64_t count = fault[kind].count;
+
+        if (count == 0)
+            continue;
+        describe(more, sizeof(more), (enum rps_fault)kind, &fault[kind]);
+        rps_findings_add(check->findings, fault_text[kind].kind,
+                         "%s: %" PRIu64 " %s (first: %s period %" PRIu64 ", at %.3f s%s)", track,
+                         count, count == 1 ? fault_text[kind].one : fault_text[kind].many,
+                         kind == RPS_FAULT_HOLE ? "before" : "in", fault[kind].period,
+                         (double)fault[kind].start_ns / RPS_NS_PER_S, more);
+    }
+}
+
+static int check_periods(struct check *check)
+{
+    const struct rps_examiner examiner = {check, NULL, tell_faults};
+    int code = rps_run_shape_load(check->reader->db, check->run_id, &check->shape);
+
+    if (code == SQLITE_OK)
+        code = rps_examine_run(check->reader->db, &check->shape, &examiner, &check->examined);
+    if (code != SQLITE_OK)
+        rps_findings_add(
+            check->findings, RPS_FINDING_WRONG,
+            "run %" PRId64 ": its periods cannot be read beyond the first %" PRIu64 " (%s)",
+            check->run_id, check->examined.periods, rps_database_reason(check->reader->db, code));
+    return code;
+}
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+/* A total of the store against that of the periods. */
+static void compare(struct check *check, sqlite3_stmt *stmt, int column, const char *of,
+                    const char *what, uint64_t sum)
+{
+    int64_t total = sqlite3_column_int64(stmt, column);
+
+    if (total == (int64_t)(sum > INT64_MAX ? INT64_MAX : sum))
+        return;
+    rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                     "run %" PRId64 ": the total %s of %s is %" PRId64
+                     ", but the periods come to %" PRIu64,
+                     check->run_id, what, of, total, sum);
+}
+
+static void check_set_total(struct check *check, sqlite3_stmt *stmt)
+{
+    const struct rps_set_sum *sum = &check->examined.sum[sqlite3_column_int(stmt, 0)];
+    char name[64];
+
+    snprintf(name, sizeof(name), "event set %d", sqlite3_column_int(stmt, 0));
+    compare(check, stmt, 1, name, "number of periods", sum->periods);
+    compare(check, stmt, 2, name, "time enabled", sum->enabled_ns);
+    compare(check, stmt, 3, name, "time on the counters", sum->running_ns);
+}
+
+static void check_event_total(struct check *check, sqlite3_stmt *stmt)
+{
+    const struct rps_set_sum *sum = &check->examined.sum[sqlite3_column_int(stmt, 0)];
+    int slot = sqlite3_column_int(stmt, 1);
+    int has_total = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
+    char name[64];
+
+    snprintf(name, sizeof(name), "event %d of set %d", slot, sqlite3_column_int(stmt, 0));
+    if (has_total != (sum->counted[slot] > 0))
+        rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                         "run %" PRId64 ": %s has %s total count, but %s", check->run_id, name,
+                         has_total ? "a" : "no",
+                         has_total ? "was never counted" : "its periods have counts");
+    else if (has_total)
+        compare(check, stmt, 2, name, "count", sum->count[slot]);
+}
+
+/* Totals stand there when the run has ended. */
+static void check_totals(struct check *check)
+{
+    static const struct {
+        const char *sql;
+        void (*row)(struct check *, sqlite3_stmt *);
+    } tables[] = {
+        {"SELECT set_no, periods, enabled_ns, running_ns FROM event_set WHERE run_id = ?1"
+         " AND set_no BETWEEN 0 AND ?2 - 1 AND periods IS NOT NULL",
+         check_set_total},
+        {"SELECT e.set_no, slot, count FROM event AS e JOIN event_set AS s"
+         " ON s.run_id = e.run_id AND s.set_no = e.set_no AND s.periods IS NOT NULL"
+         " WHERE e.run_id = ?1 AND e.set_no BETWEEN 0 AND ?2 - 1 AND slot BETWEEN 0 AND 7",
+         check_event_total},
+    };
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        sqlite3_stmt *stmt = NULL;
+        int code = sqlite3_prepare_v2(check->reader->db, tables[i].sql, -1, &stmt, NULL);
+
+        if (code == SQLITE_OK) {
+            sqlite3_bind_int64(stmt, 1, check->run_id);
+            sqlite3_bind_int(stmt, 2, check->shape.set_count);
+            while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+                tables[i].row(check, stmt);
+        }
+        sqlite3_finalize(stmt);
+        if (code != SQLITE_DONE)
+            unreadable(check, "its totals", code);
+    }
+}
+
+/* --- what else there is of a run ---------------------------------------------------------------
+ */
+
+/* Questions that a sound store answers with 0. Parameters: run_id, the highest period number, the
+ * end of the last period. */
+static const struct {
+    enum rps_finding_kind kind;
+    const char *sql, *what; /* "run 1: " and what */
+    int counted;            /* 1: and ": 3" */
+    int whole;              /* 1: only of runs whose periods could all be read */
+} question[] = {
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM phase WHERE run_id = ?1"
+     " AND (first_period < 0 OR first_period > last_period OR last_period > ?2)",
+     "phases that are not inside the run", 1, 1},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM (SELECT first_period, lag(last_period) OVER"
+     " (PARTITION BY detection ORDER BY phase) AS before FROM phase WHERE run_id = ?1)"
+     " WHERE first_period <= before",
+     "phases that begin before the one before has ended", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM outlier WHERE run_id = ?1 AND (period < 0 OR period > ?2)",
+     "outliers that are not inside the run", 1, 1},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0)",
+     "gap rows with times that make no sense", 1, 0},
+    {RPS_FINDING_ODD,
+     "SELECT count(*) FROM mark AS m JOIN run AS r ON r.run_id = m.run_id WHERE m.run_id = ?1"
+     " AND (time_ns < 0 OR (r.state = 'complete' AND time_ns > r.elapsed_ns))",
+     "marks outside the run", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM run WHERE run_id = ?1 AND state <> 'recording' AND ?3 >= 0"
+     " AND (elapsed_ns IS NULL OR elapsed_ns < ?3 - 1000)",
+     "it ended before its last period did", 0, 1},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM run AS r WHERE run_id = ?1 AND set_count <>"
+     " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id)",
+     "its number of event sets is not that of its rows in event_set", 0, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM run WHERE run_id = ?1 AND state = 'complete' AND EXISTS"
+     " (SELECT 1 FROM event_set AS s WHERE s.run_id = ?1 AND periods IS NULL)",
+     "it is complete, but has no totals", 0, 0},
+};
+
+static void tell_answer(struct check *check, size_t i, int64_t count)
+{
+    char number[32] = "";
+
+    if (question[i].counted)
+        snprintf(number, sizeof(number), ": %" PRId64, count);
+    rps_findings_add(check->findings, question[i].kind, "run %" PRId64 ": %s%s", check->run_id,
+                     question[i].what, number);
+}
+
+static void check_rest(struct check *check, int all_read)
+{
+    for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+        sqlite3_stmt *stmt = NULL;
+        int code;
+
+        if (question[i].whole && !all_read)
+            continue;
+        code = sqlite3_prepare_v2(check->reader->db, question[i].sql, -1, &stmt, NULL);
+        if (code == SQLITE_OK) {
+            sqlite3_bind_int64(stmt, 1, check->run_id);
+            sqlite3_bind_int64(stmt, 2, (int64_t)check->examined.last_period);
+            sqlite3_bind_int64(stmt, 3, check->examined.end_ns);
+            code = sqlite3_step(stmt);
+        }
+        if (code != SQLITE_ROW && code != SQLITE_ERROR) /* a missing table was told of */
+            unreadable(check, question[i].what, code);
+        else if (code == SQLITE_ROW && sqlite3_column_int64(stmt, 0) != 0)
+            tell_answer(check, i, sqlite3_column_int64(stmt, 0));
+        sqlite3_finalize(stmt);
+    }
+}
+
+/* A run that seems to be recorded, but whose recorder is gone. */
+static void check_state(struct check *check, const struct rps_run *run)
+{
+    if (run->state == RPS_RUN_INTERRUPTED &&
+        strcmp(run->end_reason, "the recorder was killed") == 0 && !check->shape.complete &&
+        check->shape.elapsed_ns < 0)
+        rps_findings_add(check->findings, RPS_FINDING_ODD,
+                         "run %" PRId64
+                         ": its recorder was killed; what is here is good, and the next recording "
+                         "into the store marks it as interrupted",
+                         check->run_id);
+}
+
+/* The row of the run and its plan, as every command reads them. */
+static void check_description(struct check *check)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_error err;
+    struct rps_run run;
+
+    if (rps_reader_run(check->reader, check->run_id, &run, &err) < 0) {
+        rps_findings_add(check->findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s", check->run_id,
+                         err.message);
+    } else {
+        check_state(check, &run);
+        rps_run_free(&run);
+    }
+    if (rps_reader_plan(check->reader, check->run_id, &plan, &err) < 0)
+        rps_findings_add(check->findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s", check->run_id,
+                         err.message);
+    rps_plan_free(plan);
+}
+
+uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings)
+{
+    struct check check = {.reader = reader, .findings = findings, .run_id = run_id};
+    int code = check_periods(&check);
+
+    if (code == SQLITE_OK) { /* else it says the same again */
+        check_description(&check);
+        check_totals(&check);
+    }
+    check_rest(&check, code == SQLITE_OK);
+    rps_run_shape_free(&check.shape);
+    free(check.examined.sum);
+    return check.examined.periods;
+}

@@ -1,0 +1,48 @@
+/* Telling the caller of a check or a repair what was found. */
+#include "findings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "rpistat/period.h"
+
+#define LISTED_MAX 100
+
+#define SENTENCE_SIZE 1024
+
+void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind, const char *format,
+                      ...)
+{
+    char sentence[SENTENCE_SIZE];
+    va_list arguments;
+
+    if (findings->count[kind]++ >= LISTED_MAX)
+        return;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    findings->sink->finding(findings->sink->context, kind, sentence);
+}
+
+void rps_findings_end(struct rps_findings *findings)
+{
+    char sentence[SENTENCE_SIZE];
+
+    for (int kind = 0; kind <= RPS_FINDING_NOTE; kind++) {
+        if (findings->count[kind] <= LISTED_MAX)
+            continue;
+        snprintf(sentence, sizeof(sentence), "%" PRIu64 " more like these are not listed",
+                 findings->count[kind] - LISTED_MAX);
+        findings->sink->finding(findings->sink->context, (enum rps_finding_kind)kind, sentence);
+    }
+}
+
+char *rps_findings_track(char *ret, size_t size, int64_t run_id, int32_t cpu)
+{
+    int length = snprintf(ret, size, "run %" PRId64, run_id);
+
+    if (cpu != RPS_CPU_ALL && length > 0 && (size_t)length < size)
+        snprintf(ret + length, size - (size_t)length, ", CPU %" PRId32, cpu);
+    return ret;
+}

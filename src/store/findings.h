@@ -1,0 +1,26 @@
+/* Telling the caller of a check or a repair what was found. */
+#ifndef RPISTAT_STORE_FINDINGS_H
+#define RPISTAT_STORE_FINDINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/check.h"
+
+struct rps_findings {
+    const struct rps_finding_sink *sink;
+    uint64_t count[RPS_FINDING_NOTE + 1]; /* by kind; those not listed too */
+};
+
+/* One sentence (printf style). Of a kind only the first hundred are listed: a store from elsewhere
+ * may have any number of runs and CPUs. */
+void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
+
+/* Say how many were not listed. */
+void rps_findings_end(struct rps_findings *findings);
+
+/* "run 3", or "run 3, CPU 2" for another cpu than RPS_CPU_ALL; returns ret. */
+char *rps_findings_track(char *ret, size_t size, int64_t run_id, int32_t cpu);
+
+#endif

@@ -1,0 +1,84 @@
+/* Rows of `period`. A store is input from elsewhere: every number is looked at before it is used.
+ */
+#include "period_row.h"
+
+/* Beyond it nothing was measured, and sums of two times would overflow. */
+#define TIME_MAX_NS (INT64_MAX / 4)
+
+/* Numbers that no recorder writes; name[i] is column i. */
+static int check_row(const int64_t value[RPS_ROW_COUNT_FIRST], int64_t set_count,
+                     struct rps_row_fault *ret)
+{
+    static const char *const name[] = {"cpu",        "cycle",     "number", "set_no",
+                                       "start_ns",   "length_ns", "cycles", "enabled_ns",
+                                       "running_ns", "switch_ns", "missed"};
+    int wrong = -1;
+
+    for (int i = RPS_ROW_COUNT_FIRST - 1; i > RPS_ROW_CPU; i--) {
+        if (value[i] < 0)
+            wrong = i;
+    }
+    if (value[RPS_ROW_CPU] < RPS_CPU_ALL || value[RPS_ROW_CPU] > INT32_MAX)
+        wrong = RPS_ROW_CPU;
+    else if (wrong < 0 && value[RPS_ROW_SET_NO] >= set_count)
+        wrong = RPS_ROW_SET_NO;
+    else if (wrong < 0 && value[RPS_ROW_START_NS] > TIME_MAX_NS)
+        wrong = RPS_ROW_START_NS;
+    else if (wrong < 0 && value[RPS_ROW_LENGTH_NS] > TIME_MAX_NS)
+        wrong = RPS_ROW_LENGTH_NS;
+    else if (wrong < 0 && value[RPS_ROW_MISSED] > UINT32_MAX)
+        wrong = RPS_ROW_MISSED;
+    if (wrong < 0)
+        return 0;
+    *ret = (struct rps_row_fault){name[wrong], value[wrong]};
+    return -1;
+}
+
+static int read_counts(sqlite3_stmt *stmt, struct rps_period *ret, struct rps_row_fault *ret_fault)
+{
+    int columns = sqlite3_column_count(stmt);
+
+    for (int i = RPS_ROW_COUNT_FIRST; i < columns; i++) {
+        int64_t count;
+
+        if (sqlite3_column_type(stmt, i) == SQLITE_NULL)
+            continue;
+        count = sqlite3_column_int64(stmt, i);
+        if (count < 0) {
+            *ret_fault = (struct rps_row_fault){"the count", count};
+            return -1;
+        }
+        ret->count[i - RPS_ROW_COUNT_FIRST] = (uint64_t)count;
+        ret->counted |= UINT32_C(1) << (i - RPS_ROW_COUNT_FIRST);
+    }
+    return 0;
+}
+
+int rps_row_read(sqlite3_stmt *stmt, int64_t set_count, struct rps_period *ret,
+                 struct rps_row_fault *ret_fault)
+{
+    int64_t value[RPS_ROW_COUNT_FIRST];
+    struct rps_period period;
+
+    for (int i = 0; i < RPS_ROW_COUNT_FIRST; i++)
+        value[i] = sqlite3_column_int64(stmt, i);
+    if (check_row(value, set_count, ret_fault) < 0)
+        return -1;
+    period = (struct rps_period){
+        .cpu = (int32_t)value[RPS_ROW_CPU],
+        .set_no = (uint32_t)value[RPS_ROW_SET_NO],
+        .period = (uint64_t)value[RPS_ROW_PERIOD],
+        .cycle = (uint64_t)value[RPS_ROW_CYCLE],
+        .cycles = (uint64_t)value[RPS_ROW_CYCLES],
+        .start_ns = value[RPS_ROW_START_NS],
+        .length_ns = value[RPS_ROW_LENGTH_NS],
+        .enabled_ns = (uint64_t)value[RPS_ROW_ENABLED_NS],
+        .running_ns = (uint64_t)value[RPS_ROW_RUNNING_NS],
+        .switch_ns = value[RPS_ROW_SWITCH_NS],
+        .missed = (uint32_t)value[RPS_ROW_MISSED],
+    };
+    if (read_counts(stmt, &period, ret_fault) < 0)
+        return -1;
+    *ret = period;
+    return 0;
+}

@@ -1,0 +1,189 @@
+"""rpistat check: a sound store, a damaged one, its repair.
+
+usage: check.py RPISTAT
+"""
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+
+import program
+from program import Folder, expect, refused, tap
+
+PAGE = 4096
+
+
+def change(folder, sql, name="rpistat.data"):
+    connection = sqlite3.connect(folder / name)
+    connection.executescript(sql)
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+
+def one(folder, sql, name="rpistat.data"):
+    connection = sqlite3.connect(folder / name)
+    try:
+        return connection.execute(sql).fetchone()[0]
+    finally:
+        connection.close()
+
+
+def overwrite(folder, place, length, byte=0xa5):
+    """Some bytes of rpistat.data become others; what it is then."""
+    change(folder, "")
+    data = bytearray(folder.read("rpistat.data"))
+    data[place:place + length] = bytes([byte]) * len(data[place:place + length])
+    folder.write("rpistat.data", bytes(data))
+    return bytes(data)
+
+
+def repair(folder):
+    """check --repair into new.data, which is sound then and readable; what was said."""
+    answer = expect(folder.call("check", "--repair", "-o", "new.data"), 0)
+    assert not answer.stderr, answer.stderr
+    after = expect(folder.call("check", "-i", "new.data"), 0)
+    assert "is sound" in after.stdout and "wrong" not in after.stdout, after.stdout
+    expect(folder.call("report", "-i", "new.data"), 0)
+    return answer.stdout
+
+
+def test_sound():
+    """a sound store: one line, status 0; with -q nothing"""
+    with Folder(2) as folder:
+        periods = one(folder, "SELECT count(*) FROM period")
+        answer = expect(folder.call("check"), 0)
+        assert answer.stdout == "rpistat.data is sound: 2 runs, %d periods\n" % periods, answer.stdout
+        assert not answer.stderr, answer.stderr
+        answer = expect(folder.call("check", "-q"), 0)
+        assert not answer.stdout and not answer.stderr, answer
+        expect(folder.call("check", "-o", "found.txt"), 0)
+        assert folder.read("found.txt").startswith(b"rpistat.data is sound"), folder.read("found.txt")
+
+
+def test_wrong():
+    """what is wrong is said in words, with the way out; status 1"""
+    with Folder(1) as folder:
+        change(folder, "DELETE FROM period WHERE period BETWEEN 10 AND 14")
+        answer = expect(folder.call("check"), 1)
+        lines = answer.stdout.splitlines()
+        assert lines[0].startswith("wrong: run 1: 1 stretch is missing, and no gap row says why "
+                                   "(first: before period 15, at 1.000 s; 0.500 s"), lines
+        assert all(line.startswith("wrong: ") for line in lines[:-2]), lines
+        assert "rpistat.data is not sound: 1 run, " in lines[-2], lines
+        assert "things wrong" in lines[-2] and "check --repair -i rpistat.data -o NEW" in lines[-1]
+        quiet = expect(folder.call("check", "-q"), 1).stdout.splitlines()
+        assert quiet == lines[:-2], quiet
+        said = repair(folder)
+        assert "run 1: 245 periods of 250 saved; 1 stretch is missing, 0.500 s in all" in said, said
+        assert one(folder, "SELECT reason FROM gap", "new.data") == \
+            "lost when the store was damaged: 5 periods"
+
+
+def test_damaged_page():
+    """a damaged page costs what is on it; the damaged file stays as it is"""
+    with Folder(2) as folder:
+        change(folder, "")
+        root = one(folder, "SELECT rootpage FROM sqlite_schema WHERE name = 'period'")
+        before = overwrite(folder, (root - 1) * PAGE, PAGE)
+        answer = expect(folder.call("check"), 1)
+        assert "wrong: the file is damaged in table period (SQLite: " in answer.stdout, answer.stdout
+        assert "run 1: its periods cannot be read beyond the first 0" in answer.stdout, answer.stdout
+        said = repair(folder)
+        assert folder.read("rpistat.data") == before
+        assert "1 page of the file could not be read" in said, said
+        saved = one(folder, "SELECT count(*) FROM period", "new.data")
+        assert 500 - PAGE // 40 <= saved < 500, saved
+        assert "new.data holds what could be read: 2 runs, %d periods\n" % saved in said, said
+        assert one(folder, "SELECT count(*) FROM run WHERE label IN ('run1', 'run2')",
+                   "new.data") == 2
+
+
+def test_damaged_head():
+    """a file that is no SQLite file any more: one sentence, and yet all is saved"""
+    with Folder(1) as folder:
+        overwrite(folder, 0, PAGE)
+        refused(folder.call("check"), 1, "rpistat.data")
+        said = repair(folder)
+        assert "run 1: 250 periods saved, no time is missing" in said, said
+
+
+def test_truncated():
+    """a file that lost its end"""
+    with Folder(1) as folder:
+        change(folder, "")
+        os.truncate(folder / "rpistat.data", len(folder.read("rpistat.data")) - 2 * PAGE - 100)
+        expect(folder.call("check"), 1)
+        assert "gap rows say where" in repair(folder)
+
+
+def test_where_to():
+    """--repair needs a new file, and touches no other"""
+    with Folder(1) as folder:
+        refused(folder.call("check", "--repair"), 2, "-o")
+        refused(folder.call("check", "--repair", "-o", "-"), 2, "-o")
+        refused(folder.call("check", "--repair", "-o", "rpistat.data"), 2, "rpistat.data")
+        folder.write("mine.txt", "mine")
+        refused(folder.call("check", "--repair", "-o", "mine.txt"), 1, "mine.txt", "already")
+        assert folder.read("mine.txt") == b"mine"
+        refused(folder.call("check", "--repair", "-o", "no/new.data"), 1, "no")
+        refused(folder.call("check", "-i", "none.data"), 1, "none.data")
+        folder.write("text.data", "no store, " * 1000)
+        refused(folder.call("check", "-i", "text.data"), 1, "text.data")
+        refused(folder.call("check", "--repair", "-i", "text.data", "-o", "new.data"), 1,
+                "nothing in text.data")
+        assert not os.path.exists(folder / "new.data")
+
+
+def test_read_only():
+    """a store that may only be read can be checked"""
+    with Folder(1) as folder:
+        change(folder, "")
+        os.chmod(folder / "rpistat.data", 0o444)
+        answer = expect(folder.call_as_user("check"), 0)
+        assert "is sound" in answer.stdout, answer
+
+
+def test_escapes():
+    """names from the store cannot hurt the terminal"""
+    with Folder(1) as folder:
+        change(folder, "CREATE TABLE \"\x1b[31mred\" (x)")
+        answer = expect(folder.call("check"), 0)
+        assert "odd: table \\x1b[31mred is not rpistat's" in answer.stdout, answer.stdout
+        assert "\x1b" not in answer.stdout
+
+
+def recording(folder):
+    """A recording of a sleeping program, which has begun."""
+    recorder = subprocess.Popen([program.RPISTAT, *program.counting(), "-q", "--period", "1ms",
+                                 "--", "sleep", "60"], cwd=folder.path,
+                                stdin=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + program.TIMEOUT
+    while "recording" not in folder.call("runs").stdout:
+        assert time.monotonic() < deadline and recorder.poll() is None
+        time.sleep(0.01)
+    return recorder
+
+
+def test_live():
+    """a store that is being recorded into is sound; so it is when the recorder was killed"""
+    program.counting()
+    with Folder(1) as folder:
+        recorder = recording(folder)
+        try:
+            for _ in range(5):
+                answer = expect(folder.call("check"), 0)
+                assert "odd" not in answer.stdout, answer.stdout
+        finally:
+            os.killpg(recorder.pid, signal.SIGKILL)  # the workload too
+            recorder.wait()
+        answer = expect(folder.call("check"), 0)
+        assert "odd: run 2: its recorder was killed" in answer.stdout, answer.stdout
+        expect(folder.call("runs"), 0)  # brings in what was left in memory
+        expect(folder.call("check"), 0)
+        assert "run 2: " in repair(folder)
+        assert one(folder, "SELECT state FROM run WHERE run_id = 2", "new.data") == "interrupted"
+
+
+tap.main([test_sound, test_wrong, test_damaged_page, test_damaged_head, test_truncated,
+          test_where_to, test_read_only, test_escapes, test_live])
