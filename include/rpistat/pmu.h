@@ -125,6 +125,15 @@ extern const struct rps_pmu rps_pmu_sim;
 int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_self, char *note,
                  size_t size, struct rps_error *err);
 
+/*
+ * The document that is counted with this backend: the one called `sets` (see rps_plan_load), or, for
+ * NULL, the one for this machine's processor or the backend's own. *ret is for rps_plan_free.
+ * Errors: those of rps_plan_load; RPS_FAILED when hardware counters are to count a document of
+ * another processor, whose numbers of events mean something else here.
+ */
+int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_plan **ret,
+                      struct rps_error *err);
+
 /* What fitting a plan to this machine's counters came to. */
 struct rps_fitting {
     int counter_count;  /* programmable counters beside the clock event; -1: not limited */

@@ -374,13 +374,13 @@ static int list_all(struct rps_cli *cli, struct machine *machine)
 
 /* --- single names ----------------------------------------------------------------------------- */
 
-/* The event that a document knows by this ID or role, if it has one. */
-static int find_in_plan(const char *plan_name, const char *name, struct rps_event *ret)
+/* The event that the document recorded with these counters knows by this ID or role, if any. */
+static int find_in_plan(const struct rps_pmu *pmu, const char *name, struct rps_event *ret)
 {
     const struct rps_event *event = NULL;
     struct rps_plan *plan = NULL;
 
-    if (rps_plan_load(plan_name, &plan, NULL) < 0)
+    if (rps_pmu_load_plan(pmu, NULL, &plan, NULL) < 0)
         return 0;
     event = rps_plan_role(plan, name, NULL, NULL);
     for (int n = 0; n < plan->set_count && event == NULL; n++) {
@@ -406,9 +406,7 @@ static int try_name(struct machine *machine, const char *name, struct rps_event 
         struct backend *backend = &machine->backend[i];
         struct rps_event tried = {.state = RPS_EVENT_UNSUPPORTED};
 
-        if (!find_in_plan(backend->pmu == &rps_pmu_hardware ? rps_plan_for_cpu(CPUINFO)
-                                                            : backend->pmu->default_plan,
-                          name, &tried))
+        if (!find_in_plan(backend->pmu, name, &tried))
             snprintf(tried.spec, sizeof(tried.spec), "%s", name);
         result = try_event(backend, &tried, err);
         if (result < 0)

@@ -20,8 +20,6 @@
 #include "rpistat/tally.h"
 #include "rpistat/text.h"
 
-#define CPUINFO "/proc/cpuinfo"
-
 /* The rotation: short periods, so that it takes seconds, and enough of them. */
 #define ROTATION_PERIOD_NS (10 * RPS_NS_PER_MS)
 #define ROTATION_NS        (2 * RPS_NS_PER_S)
@@ -496,20 +494,12 @@ static int leave_out_kernel(const struct rps_pmu *pmu, void *self, struct rps_pl
 static int prepare(struct verify *verify, const char *sets, struct rps_fitting *fitting,
                    struct rps_error *err)
 {
-    int hardware = verify->pmu == &rps_pmu_hardware, rc;
-    struct rps_error why;
     void *self = NULL;
+    int rc;
 
-    if (!sets)
-        sets = hardware ? rps_plan_for_cpu(CPUINFO) : verify->pmu->default_plan;
     if ((rc = verify->pmu->open(&self, NULL, err)) < 0)
         return rc;
-    rc = rps_plan_load(sets, &verify->plan, err);
-    if (rc == 0 && hardware && !rps_plan_matches(verify->plan, CPUINFO, &why))
-        rc = rps_error_set(err, RPS_FAILED,
-                           "--sets %s: %s; leave --sets out: rpistat knows this "
-                           "machine's",
-                           sets, why.message);
+    rc = rps_pmu_load_plan(verify->pmu, sets, &verify->plan, err);
     if (rc == 0)
         rc = leave_out_kernel(verify->pmu, self, verify->plan, err);
     if (rc == 0)

@@ -1,35 +1,11 @@
 /* Choosing the plan of a recording. */
 #include "record_plan.h"
 
-#include <string.h>
-
-#define CPUINFO "/proc/cpuinfo"
-
-/* Numbers of one processor's events mean something else on another. */
-static int check_processor(const struct rps_plan *plan, const struct rps_pmu *pmu,
-                           struct rps_error *err)
-{
-    struct rps_error why;
-
-    if (pmu != &rps_pmu_hardware || rps_plan_matches(plan, CPUINFO, &why))
-        return 0;
-    return rps_error_set(err, RPS_FAILED,
-                         "--sets %s: %s; choose others, or leave --sets out: rpistat knows this "
-                         "machine's",
-                         plan->name, why.message);
-}
-
 static int load_sets(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
                      struct rps_plan **ret, struct rps_error *err)
 {
-    const char *name = settings->sets;
-    int rc;
+    int rc = rps_pmu_load_plan(pmu, settings->sets, ret, err);
 
-    if (!name)
-        name = pmu == &rps_pmu_hardware ? rps_plan_for_cpu(CPUINFO) : pmu->default_plan;
-    rc = rps_plan_load(name, ret, err);
-    if (rc == 0)
-        rc = check_processor(*ret, pmu, err);
     if (rc == 0 && settings->scenario)
         rc = rps_plan_select(*ret, settings->scenario, err);
     return rc;

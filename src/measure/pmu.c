@@ -13,6 +13,8 @@ const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, 
 /* Counters are asked for up to here. */
 #define COUNTER_MAX 16
 
+#define CPUINFO "/proc/cpuinfo"
+
 /* --- choosing --------------------------------------------------------------------------------- */
 
 static int open_best(const struct rps_pmu **ret_pmu, void **ret_self, char *note, size_t size,
@@ -60,6 +62,27 @@ int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_
                          "--pmu %s: no such counters; known are auto, hardware, software and "
                          "sim:SCRIPT",
                          choice);
+}
+
+int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_plan **ret,
+                      struct rps_error *err)
+{
+    int hardware = pmu == &rps_pmu_hardware, rc;
+    struct rps_plan *plan = NULL;
+    struct rps_error why;
+
+    if (!sets)
+        sets = hardware ? rps_plan_for_cpu(CPUINFO) : pmu->default_plan;
+    if ((rc = rps_plan_load(sets, &plan, err)) < 0)
+        return rc;
+    if (hardware && !rps_plan_matches(plan, CPUINFO, &why)) {
+        rps_plan_free(plan);
+        return rps_error_set(err, RPS_FAILED,
+                             "%s, and naming none counts this machine's own",
+                             why.message);
+    }
+    *ret = plan;
+    return 0;
 }
 
 /* --- fitting ---------------------------------------------------------------------------------- */

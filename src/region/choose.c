@@ -14,8 +14,6 @@
 
 #include "rpistat/pmu.h"
 
-#define CPUINFO "/proc/cpuinfo"
-
 void rps_choice_complain(struct rps_choice *choice, const char *format, ...)
 {
     size_t used = strlen(choice->problem), size = sizeof(choice->problem);
@@ -69,22 +67,6 @@ static void leave_out(struct rps_choice *choice)
     }
 }
 
-/* The document of that name, or of what a recording would count; as `rpistat record` chooses it. */
-static int load(const struct rps_pmu *pmu, const char *sets, struct rps_plan **ret,
-                struct rps_error *err)
-{
-    int hardware = pmu == &rps_pmu_hardware;
-    struct rps_error why;
-    int rc;
-
-    if (!sets)
-        sets = hardware ? rps_plan_for_cpu(CPUINFO) : pmu->default_plan;
-    rc = rps_plan_load(sets, ret, err);
-    if (rc == 0 && hardware && !rps_plan_matches(*ret, CPUINFO, &why))
-        rc = rps_error_set(err, RPS_FAILED, "event sets %s: %s", sets, why.message);
-    return rc;
-}
-
 int rps_choice_make(struct rps_choice *ret, const char *sets)
 {
     const struct rps_pmu *pmu = NULL;
@@ -99,7 +81,7 @@ int rps_choice_make(struct rps_choice *ret, const char *sets)
         goto fail;
     if (!sets)
         rps_choice_complain(ret, "%s", note);
-    if ((rc = load(pmu, sets, &ret->plan, &err)) < 0 ||
+    if ((rc = rps_pmu_load_plan(pmu, sets, &ret->plan, &err)) < 0 ||
         (rc = rps_pmu_prepare(pmu, self, ret->plan, 1, &fitting, &err)) < 0)
         goto fail;
     pmu->close(self);

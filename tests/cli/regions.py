@@ -11,6 +11,7 @@ import sys
 import time
 
 import program
+import counters
 from program import Folder, expect, tap
 
 REGIONS = os.path.abspath(sys.argv[2])
@@ -110,6 +111,18 @@ def test_other_user():
         assert texts(folder) == ["region own begin"], texts(folder)
 
 
+def test_shared_counters():
+    """recorded with hardware counters, a program still counts its own regions with them"""
+    counters.need_counters()
+    with Folder() as folder:
+        answer = expect(folder.call("record", "--pmu", "hardware", "--", REGIONS, "busy"), 0)
+        figures = dict(re.findall(r"^  (\w[\w ]*): +(\d+)$", answer.stdout, re.M))
+        # 0.2 s of any processor's time, of which the recording takes a part
+        assert int(figures.get("Instructions", 0)) > 10**6, answer.stdout
+        assert int(figures.get("Cycles", 0)) > 10**6, answer.stdout
+        assert "software" not in answer.stdout.lower(), answer.stdout
+
+
 FLOOD = """\
 import os, socket, struct, time
 link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -132,4 +145,5 @@ def test_flood():
         assert int(dropped[0].split()[0]) + found.count("region f begin") == 2400, dropped
 
 
-tap.main([test_marks, test_children, test_environment, test_nonsense, test_other_user, test_flood])
+tap.main([test_marks, test_children, test_environment, test_nonsense, test_other_user,
+          test_shared_counters, test_flood])

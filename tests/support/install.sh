@@ -15,6 +15,7 @@ python3          command -v python3
 libsqlite3-dev   pkg-config --exists sqlite3
 libinih-dev      pkg-config --exists inih
 libcsv-dev       has_header csv.h
+liblapacke-dev   pkg-config --exists lapacke
 gnuplot-nox      command -v gnuplot
 scdoc            command -v scdoc
 '
