@@ -10,8 +10,9 @@
  *
  * Transforms: rates per second become a function of the count in a nominal period, like a square root
  * for few and a logarithm for many; everything else log1p of itself (with its sign). The noise of such
- * rates grows with their mean; that of the transformed values does not. Noise floors: a deviation of
- * one count's for the former, of two percent for the latter.
+ * rates grows with their mean; that of the transformed values does not. Resolutions: the deviation that
+ * chance gives a count for the former, a twentieth for the latter; four times as much for context switches
+ * and migrations, which other programs cause too.
  */
 #ifndef RPISTAT_COLLECT_H
 #define RPISTAT_COLLECT_H
@@ -51,6 +52,7 @@ struct rps_collected {
     uint64_t *first, *last;              /* owned; numbers of the periods of each observation */
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
     uint64_t *cycle;                     /* owned; cycle timestamp at its end */
+    int set_count;                       /* event sets that take turns */
 };
 
 struct rps_collect;

@@ -14,8 +14,8 @@
  * That has a price where the workload falls asleep or wakes up, or a virtual machine loses its
  * processor: one set then saw a thousandth of the cycles that another saw, and a ratio of the two
  * estimates can be anything (a CPI of 5,000 was seen, and the rest of the picture was a flat line
- * below it). So a value is taken only from a stretch that can carry it (rps_tally_carries). Sums take
- * everything.
+ * below it). So a value is taken only from a stretch that can carry it (rps_tally_carries). Sums
+ * take everything.
  */
 #include "rpistat/bins.h"
 
@@ -270,7 +270,7 @@ int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
             rps_series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);
         rps_tally_operands(&bin->tally, bins->plan, bins->operand);
         rps_series_add(&series, (bin->from + bin->to) / 2, metric_value(bins, metric, &bin->tally),
-                   bin->min[metric], bin->max[metric]);
+                       bin->min[metric], bin->max[metric]);
     }
     *ret = series;
     return 0;

@@ -362,7 +362,7 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
 
 int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err)
 {
-    struct rps_collected out = {0};
+    struct rps_collected out = {.set_count = collect->options.plan->set_count};
 
     if (end_rotation(collect, err) < 0)
         return RPS_FAILED;

@@ -40,10 +40,10 @@ struct step {
 struct choosing {
     const struct rps_points *points;
     size_t min_length;
-    struct rps_noise none;    /* owned; of no changes */
-    struct rps_noise present; /* owned */
-    struct step *step;        /* owned */
-    size_t count, room;       /* of steps */
+    const struct rps_noise *none; /* of no changes */
+    struct rps_noise present;     /* owned */
+    struct step *step;            /* owned */
+    size_t count, room;           /* of steps */
     size_t best;
 };
 
@@ -64,22 +64,10 @@ static struct rps_prices prices_of(const struct choosing *choosing, double price
 static double find_criterion(const struct choosing *choosing, const struct rps_cuts *cuts)
 {
     const struct rps_observed *observed = choosing->points->observed;
-    double price = rps_choose_price(observed), total = 0;
-    double slope = prices_of(choosing, price).slope;
+    struct rps_prices prices = prices_of(choosing, rps_choose_price(observed));
 
-    for (size_t s = 0; s < observed->width; s++) {
-        double echo = choosing->present.echo[s], whole = choosing->none.variance[s];
-        double count = (double)observed->count;
-
-        if (observed->mass)
-            count =
-                (double)observed->mass[observed->count * observed->width + s] / RPS_OBSERVED_WHOLE;
-        if (whole > 0)
-            total += count * log(fmax(choosing->present.variance[s] / whole, VARIANCE_MIN) *
-                                 (1 - echo * echo));
-    }
-    return total * observed->freedom / (double)observed->width + price * (double)cuts->free +
-           slope * (double)cuts->sloped_count;
+    return rps_noise_fit(observed, choosing->none, &choosing->present) +
+           prices.change * (double)cuts->free + prices.slope * (double)cuts->sloped_count;
 }
 
 static int add_step(struct choosing *choosing, double price, const struct rps_cuts *cuts,
@@ -116,7 +104,7 @@ static int walk(struct choosing *choosing, const struct rps_points *points, stru
         struct rps_prices prices = prices_of(choosing, price);
         struct rps_cuts cuts = {0};
 
-        result = rps_cuts_search(points, &prices, &cuts, NULL, err);
+        result = rps_cuts_search(points, &prices, &cuts, err);
         if (result < 0)
             break;
         done = cuts.free == 0 && cuts.sloped_count == 0;
@@ -140,7 +128,7 @@ static int thin(struct choosing *choosing, struct rps_points *ret, struct rps_er
     struct rps_prices prices = prices_of(choosing, PATH_START * rps_choose_price(points->observed));
     struct rps_cuts cuts = {0};
     uint8_t *keep = calloc(points->count, 1);
-    int result = keep ? rps_cuts_search(points, &prices, &cuts, NULL, err) : rps_error_memory(err);
+    int result = keep ? rps_cuts_search(points, &prices, &cuts, err) : rps_error_memory(err);
 
     if (result == 0) {
         for (size_t p = 0, k = 0; p < points->count; p++) {
@@ -164,7 +152,7 @@ static void set_gains(const struct choosing *choosing)
 
     for (size_t s = 0; s < observed->width; s++) {
         double variance = choosing->present.variance[s];
-        double least = VARIANCE_MIN * choosing->none.variance[s];
+        double least = VARIANCE_MIN * choosing->none->variance[s];
 
         observed->gain[s] = variance > least && variance > 0 ? 1 / sqrt(variance) : 1;
     }
@@ -173,32 +161,25 @@ static void set_gains(const struct choosing *choosing)
 static int choose(struct choosing *choosing, struct rps_points *points, struct rps_points *few,
                   struct rps_error *err)
 {
-    struct rps_cuts none = {0};
-    int result = rps_cuts_at(points->observed, NULL, &none, err);
+    int result = thin(choosing, few, err);
 
-    if (result == 0)
-        result = rps_noise_measure(points->observed, &none, &choosing->none, err);
-    if (result == 0)
-        result = thin(choosing, few, err);
     if (result == 0) {
         set_gains(choosing);
         rps_points_add_up(points);
         rps_points_add_up(few);
         result = walk(choosing, few, err);
     }
-    rps_cuts_free(&none);
     return result;
 }
 
-int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
-               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err)
+int rps_choose(struct rps_points *points, const struct rps_noise *none, size_t min_length,
+               int sensitivity, struct rps_choice *ret, struct rps_points *ret_few,
+               struct rps_error *err)
 {
     struct rps_points few = {0};
-    struct choosing choosing = {.points = points, .min_length = min_length};
-    int result = rps_noise_make(points->observed, &choosing.none, err);
+    struct choosing choosing = {.points = points, .none = none, .min_length = min_length};
+    int result = rps_noise_make(points->observed, &choosing.present, err);
 
-    if (result == 0)
-        result = rps_noise_make(points->observed, &choosing.present, err);
     if (result == 0)
         result = choose(&choosing, points, &few, err);
     if (result == 0) {
@@ -215,6 +196,5 @@ int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
     }
     free(choosing.step);
     rps_noise_free(&choosing.present);
-    rps_noise_free(&choosing.none);
     return result;
 }

@@ -19,6 +19,16 @@ int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
                    struct rps_error *err);
 int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
                       struct rps_noise *noise, struct rps_error *err);
+
+/* Of the segmentation into blocks; *ret is for rps_noise_free. */
+int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
+                   struct rps_error *err);
+
+/* Twice the negative logarithm of the likelihood of autoregressive innovations, less that of no
+ * changes; for as many independent signals as the used ones are worth. */
+double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
+                     const struct rps_noise *noise);
+
 void rps_noise_free(struct rps_noise *noise);
 
 /* Median of the signals' echoes; 0 for no signals. Reorders nothing. */
@@ -34,9 +44,10 @@ struct rps_choice {
 
 /* Choose prices for points; lines are tried where points have their sums. sensitivity: so many
  * steps finer than the best (below 0: coarser). Sets the gains of the signals, which points add up
- * again. *ret_few are the points that any of the segmentations may have used; for rps_points_free.
- */
-int rps_choose(struct rps_points *points, size_t min_length, int sensitivity,
-               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err);
+ * again. none is the noise of no changes. *ret_few are the points that any of the segmentations may
+ * have used; for rps_points_free. */
+int rps_choose(struct rps_points *points, const struct rps_noise *none, size_t min_length,
+               int sensitivity, struct rps_choice *ret, struct rps_points *ret_few,
+               struct rps_error *err);
 
 #endif

@@ -194,15 +194,13 @@ static int trace(const struct search *search, struct rps_cuts *ret, struct rps_e
 }
 
 int rps_cuts_search(const struct rps_points *points, const struct rps_prices *prices,
-                    struct rps_cuts *ret, double *ret_objective, struct rps_error *err)
+                    struct rps_cuts *ret, struct rps_error *err)
 {
     struct search search = {.points = points, .prices = *prices};
     int result = search_allocate(&search, err);
 
     if (result == 0) {
         run(&search);
-        if (ret_objective)
-            *ret_objective = search.best[points->count - 1];
         result = trace(&search, ret, err);
     }
     search_free(&search);

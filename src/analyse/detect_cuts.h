@@ -25,11 +25,10 @@ struct rps_prices {
 /*
  * The segmentation with boundaries at points that has the least squares plus prices, exactly: PELT
  * (Killick, Fearnhead, Eckley 2012). Lines are tried where points have their sums. *ret is for
- * rps_cuts_free; *ret_objective (may be NULL) is the least squares plus prices, less the squares of
- * all values.
+ * rps_cuts_free.
  */
 int rps_cuts_search(const struct rps_points *points, const struct rps_prices *prices,
-                    struct rps_cuts *ret, double *ret_objective, struct rps_error *err);
+                    struct rps_cuts *ret, struct rps_error *err);
 
 /* How a boundary was placed between its neighbours. */
 struct rps_cut_place {

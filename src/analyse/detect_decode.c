@@ -9,6 +9,8 @@
  * which a label is no single mean. */
 #define ALIKE_MAX 2
 
+#define DECODE_EXTRA 1
+
 /* The means get better with the segments. */
 #define ROUNDS 2
 
@@ -236,14 +238,15 @@ static int collect(const struct decoder *d, struct rps_cuts *cuts, struct rps_la
 static int decode_all(struct decoder *d, size_t min_length, double excess, struct rps_cuts *cuts,
                       struct rps_labels *labels, int *ret_changed, struct rps_error *err)
 {
-    /* A change between known means: twice the logarithms of the places and of the labels. */
-    double price = 2 * (log((double)d->observed->count) + log((double)d->labels)) * excess;
     int result = 0;
 
     find_means(d, cuts, labels->label);
     *ret_changed = are_alike(d, cuts, labels->label, excess);
     for (int round = 0; result == 0 && *ret_changed && round < ROUNDS; round++) {
-        decode(d, price);
+        /* A change between known means: how rare changes are, and to which label. */
+        double rare = (double)d->observed->count / (double)cuts->count;
+
+        decode(d, 2 * (log(rare) + log((double)d->labels) + DECODE_EXTRA) * excess);
         absorb(d, min_length);
         result = collect(d, cuts, labels, err);
         if (result == 0)

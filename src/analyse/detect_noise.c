@@ -9,6 +9,9 @@
 /* Correlation above this is taken for this: a random walk. */
 #define ECHO_MAX 0.99
 
+/* Variances below this share of that of no changes are rounding. */
+#define VARIANCE_MIN 1e-12
+
 /* Sums of one signal. */
 struct residual {
     double level, slope;         /* of the present segment; slope from its middle */
@@ -192,4 +195,38 @@ double rps_noise_echo(const struct rps_observed *observed, const struct rps_nois
             return noise->echo[s];
     }
     return 0;
+}
+
+int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
+                   struct rps_error *err)
+{
+    struct rps_cuts cuts = {0};
+    int result = rps_noise_make(observed, ret, err);
+
+    if (result == 0)
+        result = rps_cuts_at(observed, NULL, &cuts, err);
+    if (result == 0)
+        result = rps_noise_measure(observed, &cuts, ret, err);
+    rps_cuts_free(&cuts);
+    if (result < 0)
+        rps_noise_free(ret);
+    return result;
+}
+
+double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
+                     const struct rps_noise *noise)
+{
+    double total = 0;
+
+    for (size_t s = 0; s < observed->width; s++) {
+        double count = (double)observed->count, echo = noise->echo[s];
+
+        if (observed->mass)
+            count =
+                (double)observed->mass[observed->count * observed->width + s] / RPS_OBSERVED_WHOLE;
+        if (none->variance[s] > 0)
+            total += count * log(fmax(noise->variance[s] / none->variance[s], VARIANCE_MIN) *
+                                 (1 - echo * echo));
+    }
+    return total * observed->freedom / (double)observed->width;
 }

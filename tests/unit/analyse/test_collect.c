@@ -1,0 +1,418 @@
+/* Collecting: which signals a plan gives, what they are worth in a period, a rotation and a sleep,
+ * tracks side by side, gaps, weights. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rpistat/collect.h"
+
+#define PERIOD_NS INT64_C(100000000)
+
+static void add_metric(struct rps_plan *plan, const char *name, const char *unit,
+                       const char *formula)
+{
+    struct rps_metric *metric = rps_plan_add_metric(plan);
+
+    assert_non_null(metric);
+    snprintf(metric->name, sizeof(metric->name), "%s", name);
+    snprintf(metric->unit, sizeof(metric->unit), "%s", unit);
+    snprintf(metric->formula_text, sizeof(metric->formula_text), "%s", formula);
+}
+
+/* Sets of two events each: a, b; c, d. "across" needs both sets when there are two. */
+static struct rps_plan *make_plan(int sets)
+{
+    struct rps_plan *plan = rps_plan_new();
+
+    assert_non_null(plan);
+    for (int n = 0; n < sets; n++) {
+        struct rps_event_set *set = rps_plan_add_set(plan);
+
+        assert_non_null(set);
+        set->event_count = 2;
+        set->event[0].name[0] = (char)('a' + 2 * n);
+        set->event[1].name[0] = (char)('b' + 2 * n);
+    }
+    add_metric(plan, "cpt", "", "clock / a");
+    add_metric(plan, "share", "%", "100 * b / a");
+    add_metric(plan, "rate", "/s", "b / seconds");
+    if (sets > 1)
+        add_metric(plan, "across", "PTI", "1000 * c / a");
+    assert_int_equal(rps_plan_compile(plan, NULL), 0);
+    return plan;
+}
+
+/* Period n of a workload that runs for `ran` of it and counts these. */
+static struct rps_period period_of(uint64_t n, unsigned int sets, double ran, uint64_t first,
+                                   uint64_t second)
+{
+    uint64_t ran_ns = (uint64_t)((double)PERIOD_NS * ran);
+
+    return (struct rps_period){
+        .cpu = RPS_CPU_ALL,
+        .set_no = (uint32_t)(n % sets),
+        .period = n,
+        .cycle = (n + 1) * 1000000,
+        .cycles = (uint64_t)(1000000 * ran),
+        .start_ns = (int64_t)n * PERIOD_NS,
+        .length_ns = PERIOD_NS,
+        .enabled_ns = ran_ns,
+        .running_ns = ran_ns,
+        .counted = 3,
+        .count = {first, second},
+    };
+}
+
+static struct rps_collect *begin(const struct rps_collect_options *options)
+{
+    struct rps_collect *collect = NULL;
+    struct rps_error err;
+
+    if (rps_collect_new(&collect, options, &err) < 0)
+        fail_msg("%s", err.message);
+    return collect;
+}
+
+static void add(struct rps_collect *collect, int track, struct rps_period period)
+{
+    struct rps_error err;
+
+    if (rps_collect_add(collect, track, &period, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static struct rps_collected end(struct rps_collect *collect)
+{
+    struct rps_collected collected;
+    struct rps_error err;
+
+    if (rps_collect_end(collect, &collected, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_collect_free(collect);
+    return collected;
+}
+
+/* The signal of that name. */
+static size_t signal_of(const struct rps_collected *collected, const char *name)
+{
+    for (size_t s = 0; s < collected->signals.signal_count; s++) {
+        if (strcmp(collected->signal[s].name, name) == 0)
+            return s;
+    }
+    fail_msg("there is no signal %s", name);
+    return 0;
+}
+
+static int has_signal(const struct rps_collected *collected, const char *name)
+{
+    for (size_t s = 0; s < collected->signals.signal_count; s++) {
+        if (strcmp(collected->signal[s].name, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static double value_of(const struct rps_collected *collected, const char *name, size_t i)
+{
+    return collected->signals.value[signal_of(collected, name) * collected->signals.count + i];
+}
+
+static double weight_of(const struct rps_collected *collected, const char *name, size_t i)
+{
+    return collected->signals.weight[signal_of(collected, name) * collected->signals.count + i];
+}
+
+static void near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-6 * fmax(1, fabs(expected))))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
+static void test_one_set(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 200; n++)
+        add(collect, 0, period_of(n + 5, 1, 1, 500000 + 1000 * n, 1000));
+    collected = end(collect);
+    assert_int_equal(collected.signals.count, 200);
+    assert_int_equal(collected.first[7], 12);
+    assert_int_equal(collected.last[7], 12);
+    assert_int_equal(collected.start_ns[7], 12 * PERIOD_NS);
+    assert_int_equal(collected.end_ns[7], 13 * PERIOD_NS);
+    assert_int_equal(collected.cycle[7], 13000000);
+    near(value_of(&collected, "cpt", 9), log1p(1000000.0 / 509000));
+    near(value_of(&collected, "share", 9), 100 * 1000.0 / 509000);
+    /* never varies: the rate of b, the CPU use */
+    assert_int_equal(collected.signals.signal_count, 2);
+    assert_null(collected.signals.weight);
+    for (size_t i = 0; i < 200; i++)
+        assert_int_equal(collected.signals.broken[i], 0);
+    rps_collected_free(&collected);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* Sleeping is seen: no ratios, rates of 0, no CPU use. */
+static void test_sleep(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 20; n++)
+        add(collect, 0, n < 10 ? period_of(n, 1, 1, 500000 + n, 1000) : period_of(n, 1, 0, 0, 0));
+    collected = end(collect);
+    near(value_of(&collected, "rate", 3), log1p(1000));
+    near(value_of(&collected, "rate", 15), 0);
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 3), 100);
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 15), 0);
+    assert_true(isnan(value_of(&collected, "cpt", 15)));
+    assert_true(isnan(value_of(&collected, "share", 15)));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* Each event in its own periods; what needs two sets is seen through its events. */
+static void test_sets_that_take_turns(void **state)
+{
+    struct rps_plan *plan = make_plan(2);
+    struct rps_collect *collect = begin(&(struct rps_collect_options){.plan = plan});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 40; n++)
+        add(collect, 0, period_of(n, 2, 1, 500000 + 1000 * n, 1000 + n));
+    collected = end(collect);
+    assert_int_equal(collected.signals.count, 40);
+    near(value_of(&collected, "cpt", 4), log1p(1000000.0 / 504000));
+    assert_true(isnan(value_of(&collected, "cpt", 5)));
+    near(value_of(&collected, "c", 5), log1p(1000 * 505000 / 1e6));
+    assert_true(isnan(value_of(&collected, "c", 4)));
+    assert_false(has_signal(&collected, "across"));
+    assert_false(has_signal(&collected, "d"));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* By name, it is seen once a rotation; by rotation, everything is. */
+static void test_a_metric_across_sets(void **state)
+{
+    static const char *const names[] = {"across"};
+    struct rps_plan *plan = make_plan(2);
+    struct rps_collect *by_name =
+        begin(&(struct rps_collect_options){.plan = plan, .name = names, .name_count = 1});
+    struct rps_collect *by_rotation =
+        begin(&(struct rps_collect_options){.plan = plan, .by_rotation = 1});
+    struct rps_collected collected;
+    size_t seen = 0;
+
+    (void)state;
+    for (uint64_t n = 0; n < 40; n++) {
+        struct rps_period period = period_of(n, 2, 1, n % 2 ? 7000 + 10 * n : 500000, 1000 + n);
+
+        add(by_name, 0, period);
+        add(by_rotation, 0, period);
+    }
+    collected = end(by_name);
+    assert_int_equal(collected.signals.signal_count, 1);
+    for (size_t i = 0; i < 40; i++)
+        seen += isfinite(collected.signals.value[i]) != 0;
+    assert_int_equal(seen, 20);
+    near(value_of(&collected, "across", 4), log1p(1000 * 7050.0 / 500000));
+    rps_collected_free(&collected);
+
+    collected = end(by_rotation);
+    assert_int_equal(collected.signals.count, 20);
+    near(value_of(&collected, "across", 2), log1p(1000 * 7050.0 / 500000));
+    assert_int_equal(collected.first[2], 4);
+    assert_int_equal(collected.last[2], 5);
+    assert_int_equal(collected.start_ns[2], 4 * PERIOD_NS);
+    assert_int_equal(collected.end_ns[2], 6 * PERIOD_NS);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+static void test_events_by_name(void **state)
+{
+    static const char *const names[] = {"b", RPS_COLLECT_CPU_USE, "b"};
+    static const char *const wrong[] = {"nothing"};
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .name = names, .name_count = 3});
+    struct rps_collected collected;
+    struct rps_error err;
+
+    (void)state;
+    for (uint64_t n = 0; n < 10; n++)
+        add(collect, 0, period_of(n, 1, 0.5 + 0.01 * (double)n, 500000, 1000));
+    collected = end(collect);
+    assert_int_equal(collected.signals.signal_count, 2);
+    near(value_of(&collected, "b", 0), log1p(1000 * 1000 / 5e5));
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 9), 59);
+    rps_collected_free(&collected);
+    assert_int_equal(
+        rps_collect_new(&collect,
+                        &(struct rps_collect_options){.plan = plan, .name = wrong, .name_count = 1},
+                        &err),
+        RPS_USAGE);
+    assert_non_null(strstr(err.message, "'nothing'; it has cpt, share, rate, cpu_use"));
+    rps_plan_free(plan);
+}
+
+/* Nothing varies: one signal is left, and is the same all the time. */
+static void test_nothing_varies(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect = begin(&(struct rps_collect_options){.plan = plan});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 10; n++)
+        add(collect, 0, period_of(n, 1, 1, 500000, 1000));
+    collected = end(collect);
+    assert_int_equal(collected.signals.signal_count, 1);
+    assert_int_equal(collected.signals.count, 10);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+static void test_no_period(void **state)
+{
+    struct rps_plan *plan = make_plan(2);
+    struct rps_collected collected = end(begin(&(struct rps_collect_options){.plan = plan}));
+
+    (void)state;
+    assert_int_equal(collected.signals.count, 0);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+static void test_a_gap(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect = begin(&(struct rps_collect_options){.plan = plan});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 20; n++)
+        add(collect, 0, period_of(n < 12 ? n : n + 2, 1, 1, 500000 + n, 1000));
+    collected = end(collect);
+    for (size_t i = 0; i < 20; i++)
+        assert_int_equal(collected.signals.broken[i], i == 12);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* Somebody else had the counters for a while; and a short last period. */
+static void test_weights(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+    struct rps_period period;
+
+    (void)state;
+    for (uint64_t n = 0; n < 30; n++) {
+        period = period_of(n, 1, n == 5 ? 0.404 : 0.4, 500000 + n, 1000);
+        if (n == 10)
+            period.running_ns /= 4;
+        if (n == 29) {
+            period.length_ns /= 10;
+            period.enabled_ns /= 10;
+            period.running_ns /= 10;
+        }
+        add(collect, 0, period);
+    }
+    collected = end(collect);
+    assert_non_null(collected.signals.weight);
+    near(weight_of(&collected, "cpt", 0), 1); /* as well as is usual here */
+    near(weight_of(&collected, "cpt", 10), 0.25);
+    near(weight_of(&collected, "cpt", 29), 0.1);
+    near(weight_of(&collected, RPS_COLLECT_CPU_USE, 28), 1);
+    near(weight_of(&collected, RPS_COLLECT_CPU_USE, 29), 0.1);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* Two CPUs, the second from the fourth period on; numbers that neither has. */
+static void test_tracks_side_by_side(void **state)
+{
+    static const int32_t cpus[] = {1, 5};
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect = begin(&(struct rps_collect_options){
+        .plan = plan, .cpu = cpus, .cpu_count = 2, .first = 2, .last = 20});
+    struct rps_collected collected;
+    struct rps_period late = period_of(21, 1, 1, 1, 1);
+    struct rps_error err;
+
+    (void)state;
+    for (int track = 0; track < 2; track++) {
+        for (uint64_t n = track ? 4 : 2; n <= 20; n++) {
+            if (n != 9)
+                add(collect, track, period_of(n, 1, 1, 500000 + 1000 * n, 1000 + (uint64_t)track));
+        }
+    }
+    assert_int_equal(rps_collect_add(collect, 1, &late, &err), RPS_FAILED);
+    assert_non_null(strstr(err.message, "try again"));
+    collected = end(collect);
+    assert_int_equal(collected.signals.count, 18);
+    assert_int_equal(collected.first[7], 10);
+    assert_int_equal(collected.signal[signal_of(&collected, "cpt of CPU 5")].cpu, 5);
+    near(value_of(&collected, "cpt of CPU 1", 0), log1p(1000000.0 / 502000));
+    assert_true(isnan(value_of(&collected, "cpt of CPU 5", 1)));
+    near(value_of(&collected, "cpt of CPU 5", 2), log1p(1000000.0 / 504000));
+    near(value_of(&collected, "share of CPU 5", 17), 100 * 1001.0 / 520000);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* What a damaged store may claim. */
+static void test_numbers_far_apart(void **state)
+{
+    static const int32_t cpus[] = {0, 1};
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect = NULL;
+    struct rps_error err;
+
+    (void)state;
+    assert_int_equal(
+        rps_collect_new(&collect,
+                        &(struct rps_collect_options){
+                            .plan = plan, .cpu = cpus, .cpu_count = 2, .last = UINT64_C(1) << 60},
+                        &err),
+        RPS_FAILED);
+    assert_non_null(strstr(err.message, "too far apart"));
+    rps_plan_free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_set),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_sets_that_take_turns),
+        cmocka_unit_test(test_a_metric_across_sets),
+        cmocka_unit_test(test_events_by_name),
+        cmocka_unit_test(test_nothing_varies),
+        cmocka_unit_test(test_no_period),
+        cmocka_unit_test(test_a_gap),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_tracks_side_by_side),
+        cmocka_unit_test(test_numbers_far_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
