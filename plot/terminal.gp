@@ -23,9 +23,10 @@ line_mark(m) = mark[(m - 1) % 7 + 1]
 line_colour(m) = colour[(m - 1) % 7 + 1]
 
 # Screen coordinates of a character; the first line is the title, the last but one the axis.
+# Above the panels a line of the phases: |--A--|-B-|.
 left = 8
 right = 3
-head = 2 + legend_rows
+head = 2 + legend_rows + strip
 foot = 2
 across(x) = x / (width - 1.0)
 up(y) = 1 - y / (height - 1.0)
@@ -44,7 +45,7 @@ set xrange [x_from : x_to]
 unset key
 
 set multiplot
-line = 4
+line = 5
 do for [p = 1 : panels] {
     top = first_line(p)
     bottom = first_line(p + 1) - 1
@@ -57,6 +58,10 @@ do for [p = 1 : panels] {
     if (p == 1) {
         set label 1 caption(1) at screen across(0), up(0) left noenhanced
         set label 2 caption(2) at screen across(0), up(1) left noenhanced
+        if (strip) {
+            set label 4 "Phases" at screen across(0), up(head - 1) left noenhanced
+            set label 5 caption(4) at screen across(left), up(head - 1) left noenhanced
+        }
     }
     set label 3 caption(line) at screen across(left), up(top) left noenhanced
     unset xtics
@@ -86,7 +91,7 @@ do for [p = 1 : panels] {
         }
     }
     if (lines[p] == 0) {
-        set label 5 "no data" at graph 0.5, 0.5 center
+        set label 6 "no data" at graph 0.5, 0.5 center
         plot NaN notitle
     } else {
         file(m) = sprintf("panel-%d-%d.dat", p, m)
@@ -94,7 +99,7 @@ do for [p = 1 : panels] {
                 dashtype 3 linecolor rgb line_colour(m) notitle, \
             for [m = 1 : lines[p]] file(m) using 1:2 with lines linetype m \
                 linecolor rgb line_colour(m) notitle, \
-            for [m = 1 : lines[p]] file(m) using 1:5 with points pointtype line_mark(m) \
+            for [m = 1 : lines[p]] file(m) using 1:(ARG1 eq "colour" ? $2 : $5) with points pointtype line_mark(m) \
                 linecolor rgb line_colour(m) notitle
     }
     line = line + 1 + lines[p]

@@ -43,4 +43,11 @@ void rps_bins_add(struct rps_bins *bins, const struct rps_period *period);
 int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
                     struct rps_error *err);
 
+/*
+ * The same for the share of the time, 0 ... 1, in which an event set was counted: value is the mean
+ * over the sets, min and max are the least and the most counted one. NaN where the workload did not
+ * run.
+ */
+int rps_bins_duty(struct rps_bins *bins, struct rps_series *ret, struct rps_error *err);
+
 #endif

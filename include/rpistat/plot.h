@@ -1,10 +1,10 @@
 /*
- * Pictures of a run: one figure, panels under a common axis, drawn by gnuplot with the scripts of
- * `plot/`.
+ * Pictures of a run, drawn by gnuplot with the scripts of `plot/`, and the interactive page.
  */
 #ifndef RPISTAT_PLOT_H
 #define RPISTAT_PLOT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rpistat/bins.h"
@@ -12,24 +12,58 @@
 #include "rpistat/error.h"
 #include "rpistat/store.h"
 
+enum rps_plot_kind {
+    RPS_PLOT_TIME,    /* panels of metrics under a common axis, phases shaded */
+    RPS_PLOT_PHASES,  /* the distinct phases side by side, metric by metric */
+    RPS_PLOT_SCATTER, /* two metrics, a point a rotation of the event sets, coloured by phase */
+    RPS_PLOT_HEAT,    /* metrics x time, each as its distance from its mean */
+    RPS_PLOT_PCA,     /* the two first principal components: over time, and against each other */
+    RPS_PLOT_KIND_COUNT,
+};
+
+struct rps_plot_kind_info {
+    const char *name;    /* as `--kind` takes it */
+    const char *summary; /* one line for the help */
+};
+
+extern const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT];
+
+enum rps_theme {
+    RPS_THEME_CHOSEN, /* light; a page is as its reader's browser likes it */
+    RPS_THEME_LIGHT,
+    RPS_THEME_DARK,
+};
+
 struct rps_plot_options {
-    int64_t from_ns, to_ns;   /* the part of the run; 0 and INT64_MAX for all of it */
-    struct rps_cpus cpus;     /* of a recording by CPU */
+    int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
+    struct rps_cpus cpus;   /* of a recording by CPU; kinds but RPS_PLOT_TIME add them up */
+    enum rps_plot_kind kind;
     enum rps_axis axis;
-    const char *output;       /* file; its ending (.png .svg .pdf) chooses the format; "-": a drawing
-                                 in characters on standard output */
-    const char *keep;         /* folder to leave script and data in, or NULL */
-    const char *script_folder;/* folder of the gnuplot scripts */
-    int width, height;        /* pixels (characters for "-"); 0: chosen */
-    int colour;               /* for "-": 1 when colours may be used */
+    enum rps_theme theme;
+    int no_phases;             /* 1: phases are neither looked for nor drawn (RPS_PLOT_TIME and
+                                  RPS_PLOT_HEAT) */
+    const char *const *metric; /* borrowed: names of metrics; these only. The two of
+                                  RPS_PLOT_SCATTER: to the right, and upwards */
+    size_t metric_count;       /* 0: all that have a panel */
+    const char *const *panel;  /* borrowed: texts that occur in titles of panels, in any case; these
+                                  panels only */
+    size_t panel_count;        /* 0: all */
+    const char *output;        /* file; its ending (.png .svg .pdf .html) chooses the format; "-": a
+                                  drawing in characters on standard output */
+    const char *keep;          /* folder to leave script and data in, or NULL */
+    const char *script_folder; /* folder of the gnuplot scripts, and of the page's parts */
+    int width, height; /* pixels (characters for "-"); 0: chosen. Panels that do not fit into
+                          a height that was given are left out, and the picture says so */
+    int colour;        /* for "-": 1 when colours may be used */
 };
 
 /*
  * Draw a run. Errors, one sentence each: the store's; an ending that is no known format; gnuplot
- * missing or failing; a folder or file that cannot be written; a run without periods. The output
- * appears whole or not at all.
+ * missing or failing; a folder or file that cannot be written; a run without periods, or (kinds
+ * that need them) without phases; RPS_USAGE for a metric or panel that the run does not have, with
+ * those that it has, or options that exclude each other. The output appears whole or not at all.
  */
-int rps_plot_draw(struct rps_reader *reader, int64_t run_id,
-                  const struct rps_plot_options *options, struct rps_error *err);
+int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
+                  struct rps_error *err);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/error.h"
+
 struct rps_series {
     size_t count;       /* points */
     double *position;   /* middle of each point on the axis: s, or clock ticks */
@@ -14,7 +16,14 @@ struct rps_series {
     double *min, *max;  /* smallest and largest value inside the point; NaN as value */
 };
 
-/* Release what the series points to; the struct itself is the caller's. */
+/* Room for so many points in an empty series, all 0; count stays 0. RPS_FAILED without memory. */
+int rps_series_reserve(struct rps_series *series, size_t points, struct rps_error *err);
+
+/* Append a point, for which there must be room. min and max are widened to hold value. */
+void rps_series_add(struct rps_series *series, double position, double value, double min,
+                    double max);
+
+/* Release what the series points to and zero it; the struct itself is the caller's. */
 void rps_series_free(struct rps_series *series);
 
 #endif

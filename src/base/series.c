@@ -1,7 +1,34 @@
 /* Series: the noun right of the store. */
 #include "rpistat/series.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+int rps_series_reserve(struct rps_series *series, size_t points, struct rps_error *err)
+{
+    points = points > 0 ? points : 1;
+    *series = (struct rps_series){
+        .position = calloc(points, sizeof(double)),
+        .value = calloc(points, sizeof(double)),
+        .min = calloc(points, sizeof(double)),
+        .max = calloc(points, sizeof(double)),
+    };
+    if (series->position && series->value && series->min && series->max)
+        return 0;
+    rps_series_free(series);
+    return rps_error_memory(err);
+}
+
+void rps_series_add(struct rps_series *series, double position, double value, double min,
+                    double max)
+{
+    size_t i = series->count++;
+
+    series->position[i] = position;
+    series->value[i] = value;
+    series->min[i] = isnan(value) ? NAN : min < value ? min : value;
+    series->max[i] = isnan(value) ? NAN : max > value ? max : value;
+}
 
 void rps_series_free(struct rps_series *series)
 {

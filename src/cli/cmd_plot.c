@@ -10,15 +10,31 @@
 #include "rpistat/parse.h"
 #include "rpistat/plot.h"
 
+#define PLOT_LIST_MAX 64
+#define PLOT_TEXT_MAX 4096
+
 enum {
     OPTION_AXIS = RPS_OPTION_OWN,
     OPTION_SIZE,
     OPTION_KEEP,
     OPTION_CPU,
+    OPTION_KIND,
+    OPTION_METRIC,
+    OPTION_PANEL,
+    OPTION_THEME,
+    OPTION_NO_PHASES,
 };
 
 struct settings {
+    enum rps_plot_kind kind;
     enum rps_axis axis;
+    enum rps_theme theme;
+    int no_phases;
+    size_t metric_count, panel_count;
+    const char *metric[PLOT_LIST_MAX]; /* in text */
+    const char *panel[PLOT_LIST_MAX];
+    char text[PLOT_TEXT_MAX]; /* of --metric, cut at its commas */
+    size_t text_used;
     const char *size; /* NULL: chosen */
     const char *keep; /* NULL: nothing is kept */
     const char *cpus; /* NULL: chosen */
@@ -35,6 +51,11 @@ static const struct size_limits pixel_limits = {"pixels", 320, 240, 16384, 16384
 static const struct size_limits character_limits = {"characters", 40, 12, 1000, 1000};
 
 static const struct rps_option options[] = {
+    {"kind", OPTION_KIND, "KIND", "what is drawn, see above", "time"},
+    {"metric", OPTION_METRIC, "LIST", "these metrics only, separated by commas", NULL},
+    {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
+    {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
+    {"theme", OPTION_THEME, "THEME", "light or dark", NULL},
     {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time"},
     {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
     {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
@@ -47,11 +68,85 @@ static int is_drawing(const struct rps_cli *cli)
     return strcmp(cli->output, "-") == 0;
 }
 
+static int set_kind(struct rps_cli *cli, const char *argument)
+{
+    struct settings *settings = cli->settings;
+    char known[128] = "";
+    size_t used = 0;
+
+    for (int kind = 0; kind < RPS_PLOT_KIND_COUNT; kind++) {
+        if (strcmp(argument, rps_plot_kinds[kind].name) == 0) {
+            settings->kind = (enum rps_plot_kind)kind;
+            return 0;
+        }
+        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", kind ? ", " : "",
+                                 rps_plot_kinds[kind].name);
+    }
+    return rps_error_set(&cli->err, RPS_USAGE, "--kind: '%s' is no kind of picture; there are %s",
+                         argument, known);
+}
+
+static int set_theme(struct rps_cli *cli, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    if (strcmp(argument, "light") != 0 && strcmp(argument, "dark") != 0)
+        return rps_error_set(&cli->err, RPS_USAGE, "--theme: '%s' is neither light nor dark",
+                             argument);
+    settings->theme = strcmp(argument, "dark") == 0 ? RPS_THEME_DARK : RPS_THEME_LIGHT;
+    return 0;
+}
+
+/* Names between commas; the option may be given again. */
+static int add_metrics(struct rps_cli *cli, const char *argument)
+{
+    struct settings *settings = cli->settings;
+    char *text = settings->text + settings->text_used, *rest = NULL;
+    size_t before = settings->metric_count;
+
+    if (strlen(argument) >= sizeof(settings->text) - settings->text_used)
+        return rps_error_set(&cli->err, RPS_USAGE, "--metric: too many names");
+    strcpy(text, argument);
+    settings->text_used += strlen(argument) + 1;
+    for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (settings->metric_count == PLOT_LIST_MAX)
+            return rps_error_set(&cli->err, RPS_USAGE, "--metric: more than %d names",
+                                 PLOT_LIST_MAX);
+        settings->metric[settings->metric_count++] = name;
+    }
+    if (settings->metric_count == before)
+        return rps_error_set(&cli->err, RPS_USAGE, "--metric: no name in '%s'", argument);
+    return 0;
+}
+
+static int add_panel(struct rps_cli *cli, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    if (argument[0] == '\0')
+        return rps_error_set(&cli->err, RPS_USAGE, "--panel: the text is empty");
+    if (settings->panel_count == PLOT_LIST_MAX)
+        return rps_error_set(&cli->err, RPS_USAGE, "--panel: more than %d of them", PLOT_LIST_MAX);
+    settings->panel[settings->panel_count++] = argument;
+    return 0;
+}
+
 static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
     struct settings *settings = cli->settings;
 
     switch (letter) {
+    case OPTION_KIND:
+        return set_kind(cli, argument);
+    case OPTION_METRIC:
+        return add_metrics(cli, argument);
+    case OPTION_PANEL:
+        return add_panel(cli, argument);
+    case OPTION_THEME:
+        return set_theme(cli, argument);
+    case OPTION_NO_PHASES:
+        settings->no_phases = 1;
+        return 0;
     case OPTION_AXIS:
         if (strcmp(argument, "time") != 0 && strcmp(argument, "cycles") != 0)
             return rps_error_set(&cli->err, RPS_USAGE, "--x: '%s' is neither time nor cycles",
@@ -112,7 +207,14 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct rps_plot_options plot = {
         .from_ns = cli->from_ns,
         .to_ns = cli->to_ns,
+        .kind = settings->kind,
         .axis = settings->axis,
+        .theme = settings->theme,
+        .no_phases = settings->no_phases,
+        .metric = settings->metric,
+        .metric_count = settings->metric_count,
+        .panel = settings->panel,
+        .panel_count = settings->panel_count,
         .output = cli->output,
         .keep = settings->keep,
         .script_folder = script_folder(),
@@ -127,8 +229,11 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     (void)argc;
     (void)argv;
     if (is_drawing(cli) && settings->size == NULL) {
-        rps_output_terminal(&plot.width, &plot.height);
+        int terminal = rps_output_terminal(&plot.width, &plot.height);
+
         plot.height -= plot.height > (int)character_limits.height_min; /* the prompt's line */
+        if (!terminal && getenv("LINES") == NULL)
+            plot.height = 0; /* a file is as long as it needs to be */
     }
     if (settings->cpus != NULL) {
         result = rps_cpus_parse(settings->cpus, &plot.cpus, &list, &cli->err);
@@ -149,12 +254,22 @@ const struct rps_command rps_command_plot = {
     .name = "plot",
     .summary = "a run as a picture",
     .usage = "[OPTIONS]",
-    .description = "Draw a run: panels of derived figures under one axis. Needs gnuplot.",
+    .description = "Draw a run: panels of derived figures under one axis, with its phases. Needs\n"
+                   "gnuplot, but for an interactive page (.html).\n"
+                   "\n"
+                   "Kinds:\n"
+                   "  time     panels of metrics over time, phases shaded\n"
+                   "  phases   the distinct phases side by side, metric by metric\n"
+                   "  scatter  two metrics against each other, coloured by phase\n"
+                   "  heat     a map of all metrics over time\n"
+                   "  pca      principal components over time, and against each other",
     .examples = "  rpistat plot -o run.svg\n"
+                "  rpistat plot -o run.html                   a page to zoom and look around in\n"
+                "  rpistat plot --kind scatter --metric cpi,dc_miss_rate\n"
                 "  rpistat plot -o - --from 10s --to 20s      draw in the terminal",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_PATH,
-    .output_help = "a .png, .svg or .pdf; -: the terminal",
+    .output_help = ".png, .svg, .pdf, .html; -: terminal",
     .output_value = "rpistat.png",
     .options = options,
     .settings_size = sizeof(struct settings),

@@ -20,7 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "figure.h"
+#include "picture_kinds.h"
+#include "page.h"
 
 #define PLOT_PATH_SIZE 4096
 #define PLOT_LOG       "gnuplot.log"
@@ -29,24 +30,54 @@ extern char **environ;
 
 struct plot_format {
     const char *ending, *name; /* of the file; for the script */
-    const char *script;
-    const char *tail; /* what the last bytes of a whole picture hold, or NULL */
+    const char *tail;          /* what the last bytes of a whole picture hold, or NULL */
     size_t tail_size;
 };
 
 static const struct plot_format plot_formats[] = {
-    {".png", "png", "run.gp", "IEND", 4},
-    {".svg", "svg", "run.gp", "</svg>", 6},
-    {".pdf", "pdf", "run.gp", "%%EOF", 5},
+    {".png", "png", "IEND", 4},
+    {".svg", "svg", "</svg>", 6},
+    {".pdf", "pdf", "%%EOF", 5},
 };
 
-static const struct plot_format plot_terminal = {"-", "mono", "terminal.gp", NULL, 0};
-static const struct plot_format plot_colour = {"-", "colour", "terminal.gp", NULL, 0};
+static const struct plot_format plot_page = {".html", "page", "</html>", 7};
+static const struct plot_format plot_terminal = {"-", "mono", NULL, 0};
+static const struct plot_format plot_colour = {"-", "colour", NULL, 0};
+
+const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
+    [RPS_PLOT_TIME] = {"time", "panels of metrics over time, phases shaded"},
+    [RPS_PLOT_PHASES] = {"phases", "the distinct phases side by side, metric by metric"},
+    [RPS_PLOT_SCATTER] = {"scatter", "two metrics against each other, coloured by phase"},
+    [RPS_PLOT_HEAT] = {"heat", "a map of all metrics over time"},
+    [RPS_PLOT_PCA] = {"pca", "principal components over time, and against each other"},
+};
+
+/* The script of a kind, and what it loads. */
+#define PLOT_SCRIPTS_MAX 5
+
+struct plot_kind {
+    rps_picture_write_kind *write;
+    const char *script[PLOT_SCRIPTS_MAX]; /* the first is run; the rest are NULL */
+};
+
+static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
+    [RPS_PLOT_TIME] = {rps_picture_write_time,
+                       {"run.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},
+    [RPS_PLOT_PHASES] = {rps_picture_write_phases, {"phases.gp", "common.gp", "title.gp"}},
+    [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},
+    [RPS_PLOT_HEAT] = {rps_picture_write_heat,
+                       {"heat.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},
+    [RPS_PLOT_PCA] = {rps_picture_write_pca,
+                      {"pca.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},
+};
+
+static const struct plot_kind plot_characters = {rps_picture_write_time, {"terminal.gp"}};
 
 struct plot {
     const struct rps_plot_options *options;
     const struct plot_format *format;
-    struct rps_figure figure;
+    const struct plot_kind *kind;
+    struct rps_picture picture;
     char folder[PLOT_PATH_SIZE]; /* where gnuplot works */
     int folder_made;             /* a temporary one, to be removed */
     int folder_fd;
@@ -62,6 +93,8 @@ static const struct plot_format *format_of(const struct rps_plot_options *option
 
     if (strcmp(options->output, "-") == 0)
         return options->colour ? &plot_colour : &plot_terminal;
+    if (dot && strcasecmp(dot, plot_page.ending) == 0)
+        return &plot_page;
     for (size_t i = 0; dot && i < sizeof(plot_formats) / sizeof(plot_formats[0]); i++) {
         if (strcasecmp(dot, plot_formats[i].ending) == 0)
             return &plot_formats[i];
@@ -168,9 +201,8 @@ static FILE *create_in_folder(struct plot *plot, const char *name, mode_t mode)
     return file;
 }
 
-static int copy_script(struct plot *plot, struct rps_error *err)
+static int copy_script(struct plot *plot, const char *name, struct rps_error *err)
 {
-    const char *name = plot->format->script;
     char path[PLOT_PATH_SIZE];
     FILE *from, *to = NULL;
     int result = -1;
@@ -193,6 +225,15 @@ static int copy_script(struct plot *plot, struct rps_error *err)
     return result;
 }
 
+static int copy_scripts(struct plot *plot, struct rps_error *err)
+{
+    for (int i = 0; i < PLOT_SCRIPTS_MAX && plot->kind->script[i]; i++) {
+        if (copy_script(plot, plot->kind->script[i], err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
 /* For a kept folder: how to draw again after changing something. */
 static int write_redraw(struct plot *plot, struct rps_error *err)
 {
@@ -206,8 +247,8 @@ static int write_redraw(struct plot *plot, struct rps_error *err)
                 "# Draws this folder's figure again, after a change to %s or the data.\n"
                 "cd \"$(dirname \"$0\")\" || exit\n"
                 "gnuplot -d -c %s %s%s%s\n",
-                format->script, format->script, format->name, terminal ? "" : " > figure",
-                terminal ? "" : format->ending);
+                plot->kind->script[0], plot->kind->script[0], format->name,
+                terminal ? "" : " > figure", terminal ? "" : format->ending);
         if (fclose(file) == 0)
             return 0;
     }
@@ -224,7 +265,7 @@ static int spawn(struct plot *plot, pid_t *ret_pid)
     char script[32], name[16];
     int error;
 
-    snprintf(script, sizeof(script), "%s", plot->format->script);
+    snprintf(script, sizeof(script), "%s", plot->kind->script[0]);
     snprintf(name, sizeof(name), "%s", plot->format->name);
     argv[3] = script;
     argv[4] = name;
@@ -360,25 +401,91 @@ static void plot_close(struct plot *plot)
         unlinkat(plot->folder_fd, PLOT_LOG, 0);
     if (plot->folder_fd >= 0)
         close(plot->folder_fd);
-    rps_figure_free(&plot->figure);
+    rps_picture_free(&plot->picture);
+}
+
+/* --- drawing --------------------------------------------------------------------------------- */
+
+/* Options that exclude each other. */
+static int check(const struct plot *plot, struct rps_error *err)
+{
+    const struct rps_plot_options *options = plot->options;
+    const char *kind = rps_plot_kinds[options->kind].name;
+
+    if (options->kind != RPS_PLOT_TIME && !plot->format->tail)
+        return rps_error_set(err, RPS_USAGE,
+                             "--kind %s cannot be drawn in characters: name a .png, .svg or .pdf "
+                             "with -o",
+                             kind);
+    if (options->kind != RPS_PLOT_TIME && plot->format == &plot_page)
+        return rps_error_set(err, RPS_USAGE,
+                             "--kind %s: a page shows the run over time, with its tables; name a "
+                             ".png, .svg or .pdf with -o",
+                             kind);
+    if (options->keep && plot->format == &plot_page)
+        return rps_error_set(err, RPS_USAGE, "--keep: a page is made without gnuplot");
+    if (options->no_phases && options->kind == RPS_PLOT_PHASES)
+        return rps_error_set(err, RPS_USAGE, "--no-phases leaves nothing to draw for --kind %s",
+                             kind);
+    if (options->kind == RPS_PLOT_SCATTER && options->metric_count > 0 &&
+        options->metric_count != 2)
+        return rps_error_set(err, RPS_USAGE,
+                             "--metric: --kind scatter needs two metrics, as in cpi,dc_miss_rate, "
+                             "not %zu",
+                             options->metric_count);
+    return 0;
+}
+
+static int draw_page(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
+{
+    FILE *file = fdopen(dup(plot->drawing_fd), "w");
+    int result;
+
+    if (!file)
+        return rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->options->output,
+                             strerror(errno));
+    result = rps_page_write(file, &plot->picture, reader, plot->options, err);
+    if (fclose(file) != 0 && result == 0)
+        result = rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->options->output,
+                               strerror(errno));
+    return result;
+}
+
+static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
+{
+    int result = open_folder(plot, err);
+
+    if (result == 0)
+        result = plot->kind->write(&plot->picture, reader, plot->options, plot->folder_fd, err);
+    if (result == 0)
+        result = copy_scripts(plot, err);
+    if (result == 0 && plot->options->keep)
+        result = write_redraw(plot, err);
+    return result == 0 ? run_gnuplot(plot, err) : result;
 }
 
 int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
                   struct rps_error *err)
 {
     struct plot plot = {.options = options, .folder_fd = -1, .drawing_fd = -1};
-    int result = RPS_FAILED;
+    int result;
 
     plot.format = format_of(options);
     if (!plot.format)
         return rps_error_set(err, RPS_USAGE,
-                             "%s: the ending must be .png, .svg or .pdf (or the whole name - for "
-                             "a drawing in the terminal)",
+                             "%s: the ending must be .png, .svg, .pdf or .html (or the whole name "
+                             "- for a drawing in the terminal)",
                              options->output);
-    if (rps_figure_read(&plot.figure, reader, run_id, options, !plot.format->tail, err) == 0 &&
-        open_drawing(&plot, err) == 0 && open_folder(&plot, err) == 0 &&
-        rps_figure_write(&plot.figure, plot.folder_fd, err) == 0 && copy_script(&plot, err) == 0 &&
-        (!options->keep || write_redraw(&plot, err) == 0) && run_gnuplot(&plot, err) == 0)
+    plot.kind = plot.format->tail ? &plot_kinds[options->kind] : &plot_characters;
+    result = check(&plot, err);
+    if (result == 0)
+        result = rps_picture_open(&plot.picture, reader, run_id, options, !plot.format->tail, err);
+    if (result == 0)
+        result = open_drawing(&plot, err);
+    if (result == 0)
+        result = plot.format == &plot_page ? draw_page(&plot, reader, err)
+                                           : draw_picture(&plot, reader, err);
+    if (result == 0)
         result = finish(&plot, err);
     plot_close(&plot);
     return result;

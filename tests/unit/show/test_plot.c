@@ -12,25 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "fixture.h"
+#include "drawing.h"
 #include "rpistat/plot.h"
-
-static int have_gnuplot(void)
-{
-    static int found = -1;
-
-    if (found < 0)
-        found = system("command -v gnuplot >/dev/null 2>&1") == 0;
-    return found;
-}
-
-static void need_gnuplot(void)
-{
-    if (have_gnuplot())
-        return;
-    print_message("gnuplot is not installed here\n");
-    skip();
-}
 
 static void begin_run(struct fixture *fixture, int periods)
 {
@@ -42,46 +25,6 @@ static void begin_run(struct fixture *fixture, int periods)
         fixture_period(fixture, 7000000, count);
     }
     fixture_read(fixture);
-}
-
-static int draw(struct fixture *fixture, const char *output, struct rps_plot_options options,
-                struct rps_error *err)
-{
-    options.output = output;
-    options.script_folder = TEST_PLOT_FOLDER;
-    if (options.to_ns == 0)
-        options.to_ns = INT64_MAX;
-    return rps_plot_draw(fixture->reader, fixture->run_id, &options, err);
-}
-
-static void must_draw(struct fixture *fixture, const char *output, struct rps_plot_options options)
-{
-    struct rps_error err;
-
-    if (draw(fixture, output, options, &err) < 0)
-        fail_msg("%s", err.message);
-}
-
-/* The file as a string with *ret_size bytes; free it. */
-static char *file_text(const char *path, size_t *ret_size)
-{
-    FILE *file = fopen(path, "rb");
-    char *text;
-    long size;
-
-    if (!file)
-        fail_msg("%s is not there", path);
-    fseek(file, 0, SEEK_END);
-    size = ftell(file);
-    rewind(file);
-    text = malloc((size_t)size + 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, (size_t)size, file), size);
-    text[size] = '\0';
-    fclose(file);
-    if (ret_size)
-        *ret_size = (size_t)size;
-    return text;
 }
 
 /* What is in the folder beside the store. */
@@ -98,15 +41,6 @@ static int folder_entries(const char *path)
     return count;
 }
 
-static int count_of(const char *text, const char *part)
-{
-    int count = 0;
-
-    for (; (text = strstr(text, part)) != NULL; text++)
-        count++;
-    return count;
-}
-
 static void test_formats(void **state)
 {
     const struct rps_plot_options options = {.width = 500, .height = 700};
@@ -115,26 +49,26 @@ static void test_formats(void **state)
     size_t size;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 41);
     strcpy(path, fixture_file(&fixture, "a.png"));
-    must_draw(&fixture, path, options);
-    text = file_text(path, &size);
+    drawing_must(&fixture, path, options);
+    text = drawing_text(path, &size);
     assert_memory_equal(text, "\x89PNG\r\n\x1a\n", 8);
     assert_memory_equal(text + 16, "\0\0\x01\xf4\0\0\x02\xbc", 8); /* 500 x 700 */
     free(text);
     strcpy(path, fixture_file(&fixture, "a.SVG"));
-    must_draw(&fixture, path, options);
-    text = file_text(path, NULL);
+    drawing_must(&fixture, path, options);
+    text = drawing_text(path, NULL);
     assert_non_null(strstr(text, "width=\"500\" height=\"700\""));
     assert_non_null(strstr(text, "<text>./naive</text>"));
     assert_non_null(strstr(text, "2013-06-26 15:12:33"));
     assert_non_null(strstr(text, "Cycles per instruction"));
     free(text);
     strcpy(path, fixture_file(&fixture, "a.pdf"));
-    must_draw(&fixture, path, options);
-    text = file_text(path, &size);
+    drawing_must(&fixture, path, options);
+    text = drawing_text(path, &size);
     assert_memory_equal(text, "%PDF", 4);
     free(text);
     fixture_end(&fixture);
@@ -146,14 +80,14 @@ static void test_svg_is_deterministic(void **state)
     char path[1024], *first, *second;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 100);
     strcpy(path, fixture_file(&fixture, "a.svg"));
-    must_draw(&fixture, path, (struct rps_plot_options){0});
-    first = file_text(path, NULL);
-    must_draw(&fixture, path, (struct rps_plot_options){0});
-    second = file_text(path, NULL);
+    drawing_must(&fixture, path, (struct rps_plot_options){0});
+    first = drawing_text(path, NULL);
+    drawing_must(&fixture, path, (struct rps_plot_options){0});
+    second = drawing_text(path, NULL);
     assert_string_equal(first, second);
     free(first);
     free(second);
@@ -168,7 +102,7 @@ static void test_hostile_text(void **state)
     struct fixture fixture;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     strcpy(bait, fixture_file(&fixture, "pwned"));
     snprintf(command, sizeof(command), "\";system(\"touch %s\");`touch %s`$(touch %s)", bait, bait,
@@ -183,11 +117,11 @@ static void test_hostile_text(void **state)
     begin_run(&fixture, 20);
     strcpy(path, fixture_file(&fixture, "a.svg"));
     strcpy(keep, fixture_file(&fixture, "keep"));
-    must_draw(&fixture, path, (struct rps_plot_options){.keep = keep, .width = 3000});
+    drawing_must(&fixture, path, (struct rps_plot_options){.keep = keep, .width = 3000});
     assert_int_not_equal(access(bait, F_OK), 0);
     assert_int_not_equal(access(fixture_file(&fixture, "keep/pwned"), F_OK), 0);
     assert_int_not_equal(access(fixture_file(&fixture, "keep/x"), F_OK), 0);
-    text = file_text(path, NULL);
+    text = drawing_text(path, NULL);
     assert_non_null(strstr(text, "\";system(\"touch "));
     assert_non_null(strstr(text, "@macro %s {/Symbol a} \\n &lt;script"));
     assert_null(strstr(text, "<script>"));
@@ -195,7 +129,7 @@ static void test_hostile_text(void **state)
     assert_non_null(strstr(text, "<text>$(touch pwned)%d\\nEND\\n!touch pwned</text>"));
     assert_non_null(strstr(text, "<text>\"`touch pwned`' @x"));
     free(text);
-    must_draw(&fixture, fixture_file(&fixture, "a.png"), (struct rps_plot_options){0});
+    drawing_must(&fixture, fixture_file(&fixture, "a.png"), (struct rps_plot_options){0});
     assert_int_not_equal(access(bait, F_OK), 0);
     fixture_end(&fixture);
 }
@@ -207,25 +141,25 @@ static void test_keep(void **state)
     struct fixture fixture;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 200);
     strcpy(keep, fixture_file(&fixture, "keep"));
     strcpy(path, fixture_file(&fixture, "a.svg"));
-    must_draw(&fixture, path, (struct rps_plot_options){.keep = keep});
-    first = file_text(path, NULL);
+    drawing_must(&fixture, path, (struct rps_plot_options){.keep = keep});
+    first = drawing_text(path, NULL);
     snprintf(command, sizeof(command), "cd / && '%s/redraw.sh' > '%s/said' 2>&1", keep,
              fixture.folder);
     assert_int_equal(system(command), 0);
-    second = file_text(fixture_file(&fixture, "keep/figure.svg"), NULL);
+    second = drawing_text(fixture_file(&fixture, "keep/figure.svg"), NULL);
     assert_string_equal(first, second);
     free(first);
     free(second);
-    first = file_text(fixture_file(&fixture, "said"), NULL);
+    first = drawing_text(fixture_file(&fixture, "said"), NULL);
     assert_string_equal(first, "");
     free(first);
-    first = file_text(fixture_file(&fixture, "keep/panel-1-1.dat"), NULL);
-    assert_int_equal(count_of(first, "\n"), 1 + 50);
+    first = drawing_text(fixture_file(&fixture, "keep/panel-1-1.dat"), NULL);
+    assert_int_equal(drawing_count(first, "\n"), 1 + 50);
     free(first);
     fixture_end(&fixture);
 }
@@ -236,22 +170,22 @@ static void test_panels_without_data(void **state)
     char keep[1024], path[1024], *text;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     for (int s = 0; s < 2; s++)
         fixture.plan->set[3].event[s].state = RPS_EVENT_UNSUPPORTED; /* no branches */
     begin_run(&fixture, 41);
     strcpy(keep, fixture_file(&fixture, "keep"));
     strcpy(path, fixture_file(&fixture, "a.svg"));
-    must_draw(&fixture, path, (struct rps_plot_options){.keep = keep});
-    text = file_text(fixture_file(&fixture, "keep/figure.gp"), NULL);
+    drawing_must(&fixture, path, (struct rps_plot_options){.keep = keep});
+    text = drawing_text(fixture_file(&fixture, "keep/figure.gp"), NULL);
     assert_non_null(strstr(text, "\npanels = 4\n"));
     free(text);
-    text = file_text(path, NULL);
+    text = drawing_text(path, NULL);
     assert_null(strstr(text, "ranch"));
-    assert_int_equal(count_of(text, "<text>Micro miss rate</text>"), 1); /* a legend of two */
-    assert_int_equal(count_of(text, "<text>Main miss rate</text>"), 1);
-    assert_int_equal(count_of(text, "<text>CPI</text>"), 0); /* one metric needs none */
+    assert_int_equal(drawing_count(text, "<text>Micro miss rate</text>"), 1); /* a legend of two */
+    assert_int_equal(drawing_count(text, "<text>Main miss rate</text>"), 1);
+    assert_int_equal(drawing_count(text, "<text>CPI</text>"), 0); /* one metric needs none */
     free(text);
     fixture_end(&fixture);
 }
@@ -262,7 +196,7 @@ static void test_small_runs(void **state)
     const uint64_t nothing[2] = {0, 0};
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     for (int axis = 0; axis < 2; axis++) {
         struct rps_plot_options options = {.axis = axis ? RPS_AXIS_CYCLE : RPS_AXIS_TIME};
         struct fixture fixture;
@@ -271,8 +205,8 @@ static void test_small_runs(void **state)
         fixture_begin(&fixture, "arm1176");
         begin_run(&fixture, 1);
         strcpy(path, fixture_file(&fixture, "one.svg"));
-        must_draw(&fixture, path, options);
-        text = file_text(path, NULL);
+        drawing_must(&fixture, path, options);
+        text = drawing_text(path, NULL);
         assert_non_null(strstr(text, axis ? "Cycle timestamp" : "hh:mm:ss"));
         free(text);
         fixture_end(&fixture);
@@ -284,21 +218,12 @@ static void test_small_runs(void **state)
             fixture_period(&fixture, 0, nothing);
         fixture_read(&fixture);
         strcpy(path, fixture_file(&fixture, "idle.svg"));
-        must_draw(&fixture, path, options);
-        text = file_text(path, NULL);
+        drawing_must(&fixture, path, options);
+        text = drawing_text(path, NULL);
         assert_non_null(strstr(text, "no data"));
         free(text);
         fixture_end(&fixture);
     }
-}
-
-static double number_in(const char *text, const char *name)
-{
-    const char *at = strstr(text, name);
-
-    if (!at)
-        fail_msg("no %s in %s", name, text);
-    return strtod(at + strlen(name), NULL);
 }
 
 /*
@@ -312,7 +237,7 @@ static void test_peak(void **state)
     char keep[1024], *text;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     fixture_write(&fixture);
     for (int i = 0; i < 400; i++) {
@@ -326,14 +251,15 @@ static void test_peak(void **state)
     }
     fixture_read(&fixture);
     strcpy(keep, fixture_file(&fixture, "keep"));
-    must_draw(&fixture, fixture_file(&fixture, "a.svg"), (struct rps_plot_options){.keep = keep});
-    text = file_text(fixture_file(&fixture, "keep/figure.gp"), NULL);
-    assert_true(number_in(text, "y_to[4] = ") < 2000); /* TLB misses; 90,000 in the peak */
-    assert_true(number_in(text, "y_to[3] = ") >= 90);  /* DC miss ratio: 1 %, once 90 % */
+    drawing_must(&fixture, fixture_file(&fixture, "a.svg"),
+                 (struct rps_plot_options){.keep = keep});
+    text = drawing_text(fixture_file(&fixture, "keep/figure.gp"), NULL);
+    assert_true(drawing_number(text, "y_to[4] = ") < 2000); /* TLB misses; 90,000 in the peak */
+    assert_true(drawing_number(text, "y_to[3] = ") >= 90);  /* DC miss ratio: 1 %, once 90 % */
     free(text);
-    text = file_text(fixture_file(&fixture, "keep/text.gp"), NULL);
+    text = drawing_text(fixture_file(&fixture, "keep/text.gp"), NULL);
     assert_non_null(strstr(text, "|TLB misses per 1,000 instructions; peak above: 90000\n"));
-    assert_int_equal(count_of(text, "peak above"), 1);
+    assert_int_equal(drawing_count(text, "peak above"), 1);
     free(text);
     fixture_end(&fixture);
 }
@@ -345,18 +271,18 @@ static void test_terminal(void **state)
     char *text;
 
     (void)state;
-    need_gnuplot();
+    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 400);
     file = open(fixture_file(&fixture, "drawn"), O_RDWR | O_CREAT, 0600);
     fflush(stdout);
     dup2(file, STDOUT_FILENO);
-    must_draw(&fixture, "-", (struct rps_plot_options){.width = 90, .height = 40});
+    drawing_must(&fixture, "-", (struct rps_plot_options){.width = 90, .height = 40});
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);
     close(file);
-    text = file_text(fixture_file(&fixture, "drawn"), NULL);
+    text = drawing_text(fixture_file(&fixture, "drawn"), NULL);
     assert_memory_equal(text, "./naive\n", 8);
     assert_non_null(strstr(text, "Cycles per instruction\n"));
     assert_non_null(strstr(text, "00:00:00"));
@@ -364,7 +290,7 @@ static void test_terminal(void **state)
     assert_null(strchr(text, '\f'));
     assert_null(strchr(text, '\033'));
     assert_null(strstr(text, " \n"));
-    assert_in_range(count_of(text, "\n"), 35, 40);
+    assert_in_range(drawing_count(text, "\n"), 35, 40);
     free(text);
     fixture_end(&fixture);
 }
@@ -373,7 +299,7 @@ static void assert_refused(struct fixture *fixture, const char *output, int code
 {
     struct rps_error err;
 
-    assert_int_equal(draw(fixture, output, (struct rps_plot_options){0}, &err), code);
+    assert_int_equal(drawing_draw(fixture, output, (struct rps_plot_options){0}, &err), code);
     if (!strstr(err.message, words))
         fail_msg("\"%s\" does not say \"%s\"", err.message, words);
     assert_null(strchr(err.message, '\n'));
@@ -388,13 +314,15 @@ static void test_refusals(void **state)
     (void)state;
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 8);
-    assert_refused(&fixture, "a.gif", RPS_USAGE, "a.gif: the ending must be .png, .svg or .pdf");
+    assert_refused(&fixture, "a.gif", RPS_USAGE,
+                   "a.gif: the ending must be .png, .svg, .pdf or .html");
     assert_refused(&fixture, "png", RPS_USAGE, "ending");
     assert_refused(&fixture, fixture_file(&fixture, "no/a.png"), RPS_FAILED,
                    "No such file or directory; make its folder first");
     assert_int_equal(mkdir(fixture_file(&fixture, "d.png"), 0700), 0);
     assert_refused(&fixture, fixture_file(&fixture, "d.png"), RPS_FAILED, "not a regular file");
-    assert_int_equal(draw(&fixture, fixture_file(&fixture, "late.png"), late, &err), RPS_FAILED);
+    assert_int_equal(drawing_draw(&fixture, fixture_file(&fixture, "late.png"), late, &err),
+                     RPS_FAILED);
     assert_non_null(strstr(err.message, "holds no measurement periods"));
     assert_int_equal(folder_entries(fixture.folder), 1); /* d.png */
     fixture_end(&fixture);
@@ -440,7 +368,7 @@ static void test_gnuplot_fails(void **state)
         }
         strcpy(path, fixture_file(&fixture, "a.png"));
         assert_refused(&fixture, path, RPS_FAILED, cases[i].words);
-        text = file_text(path, NULL);
+        text = drawing_text(path, NULL);
         assert_string_equal(text, "an earlier picture");
         free(text);
         assert_int_equal(folder_entries(fixture.folder), 2); /* bin and the picture */

@@ -1,0 +1,55 @@
+/*
+ * A detection of phases written for people (tables), for programs (JSON) and for other detectors'
+ * yardsticks (CSV). Of a run or of a table of numbers.
+ */
+#ifndef RPISTAT_PHASE_OUTPUT_H
+#define RPISTAT_PHASE_OUTPUT_H
+
+#include <locale.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "rpistat/components.h"
+#include "rpistat/detect.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/profile.h"
+
+struct rps_phase_output {
+    const char *title;       /* what was looked at: "run 3, ./phased"; any text */
+    const char *unit;        /* of the numbers of phases and outliers: "period" or "row" */
+    int has_times;           /* 0: rows of a table, which have no times */
+    int64_t period_ns;       /* nominal length of a period, for decimals and uncertainty */
+    uint64_t observations;
+    const char *method;      /* "screened", "exact" */
+    const char *parameters;  /* JSON object */
+    size_t signal_count;
+    const char *const *signal; /* their names */
+    const struct rps_phases *phases;
+    const struct rps_detect_details *details;
+    const struct rps_profile *profile;
+    const struct rps_components *components; /* of the signals below; NULL: not asked for */
+    const char *const *component_signal;     /* names of the signals they are made of */
+    locale_t locale;         /* of the text; (locale_t)0: the C locale */
+    int width;               /* of the text, in characters; 0: 100 */
+};
+
+/*
+ * The settings of a detection and what it found out, as a JSON object: `parameters` above and in the
+ * store. To be freed; NULL without memory. min_length 0 is written as null: chosen.
+ */
+char *rps_phase_parameters(const struct rps_detect_options *options,
+                           const struct rps_detect_details *details, const char *cpus,
+                           const char *const *signal, size_t signal_count);
+
+/* Tables: the phases in order of time, the distinct ones, outliers, and with components their
+ * loadings. RPS_FAILED without memory or when a write failed, as below. */
+int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
+
+/* Everything there is to know, as one JSON object. What is not known is null. */
+int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
+
+/* "phase,label,first,last": a row a phase, numbers from 0. */
+int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
+
+#endif

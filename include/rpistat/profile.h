@@ -1,0 +1,71 @@
+/*
+ * Profiles: what phases are like. Figures (metrics of a run, columns of a table) for each phase, each
+ * label and the whole, how they spread, and which of them tell the phases apart.
+ */
+#ifndef RPISTAT_PROFILE_H
+#define RPISTAT_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/cpus.h"
+#include "rpistat/detect.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
+
+struct rps_figure {
+    char name[RPS_NAME_SIZE];
+    char label[RPS_NAME_SIZE];
+    char unit[RPS_NAME_SIZE];
+    double whole;     /* over everything; NaN: never observed, as below */
+    double spread;    /* standard deviation of the observations */
+    double inside;    /* the same inside labels: root of the mean variance, weighted by observations */
+    double inside_cv; /* coefficient of variation inside labels, mean weighted by observations */
+    double whole_cv;  /* coefficient of variation of all observations */
+    double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
+                         the spread of all, whichever is larger, times the share of the variance
+                         that lies between them; 0: not at all */
+};
+
+struct rps_profile_label {
+    size_t occurrences;
+    uint64_t periods;   /* or rows */
+    int64_t length_ns;  /* 0 without times */
+};
+
+struct rps_profile {
+    size_t figure_count;
+    struct rps_figure *figure;       /* owned; in the order of the plan or table */
+    size_t *order;                   /* owned; indices of figures: `cpi`, then those that tell labels
+                                        apart most, and do not say what those before them say */
+    size_t phase_count;
+    double *phase;                   /* owned; phase[phase * figure_count + figure] */
+    int label_count;
+    struct rps_profile_label *label; /* owned; of each label */
+    double *mean;                    /* owned; mean[label * figure_count + figure] */
+    double *spread;                  /* owned; same places: standard deviation between the
+                                        observations (rotations of the event sets, rows) of the label */
+};
+
+/*
+ * The profile of a run's phases (as of rps_run_phases_get or _detect), walking its periods once. The
+ * figures are the metrics of its plan, and CPU use; each is the
+ * metric over the stretch, a ratio of sums. CPUs of a recording by CPU are added up. Periods outside
+ * [from_ns, to_ns) are left out. Errors: the store's.
+ */
+int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                    const struct rps_cpus *cpus, const struct rps_phases *phases,
+                    struct rps_profile *ret, struct rps_error *err);
+
+/* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen,
+ * an observation a row. RPS_FAILED without memory. */
+int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
+                        const struct rps_phases *phases, struct rps_profile *ret,
+                        struct rps_error *err);
+
+/* Release what the struct points to and zero it. */
+void rps_profile_free(struct rps_profile *profile);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * The phases of a recorded run: from the periods of its store to a detection with times and period
+ * numbers, and what each phase is like beside the whole run.
+ */
+#ifndef RPISTAT_RUN_PHASES_H
+#define RPISTAT_RUN_PHASES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/components.h"
+#include "rpistat/cpus.h"
+#include "rpistat/detect.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/store.h"
+
+/* Runs that are longer are not looked at unless the user asks for it (`rpistat phases`). */
+#define RPS_RUN_PHASES_PERIODS_MAX 100000
+
+/*
+ * The phases of a run, for commands that only use them: those of its newest stored detection, if that
+ * reaches to the end of the run; else they are detected now, with default options, and not stored.
+ * Returns 1 and *ret (for rps_phases_free), 0 when there are none (no periods; a run of more than
+ * RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error. first, last and
+ * the outliers are period numbers; start_ns and end_ns are set.
+ */
+int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phases *ret,
+                       struct rps_error *err);
+
+struct rps_run_phases_options {
+    int64_t from_ns, to_ns;    /* the part of the run; 0 and INT64_MAX for all of it */
+    struct rps_cpus cpus;      /* of a recording by CPU: RPS_CPUS_EACH gives a signal a metric and CPU;
+                                  else the CPUs are added up */
+    const char *const *metric; /* borrowed: names of metrics to look at */
+    size_t metric_count;       /* 0: all that vary */
+    int64_t min_length_ns;     /* shortest phase as a time; used when detect.min_length is 0 */
+    struct rps_detect_options detect;
+};
+
+/* A detection in a run, and what it was made of. */
+struct rps_run_phases {
+    struct rps_phases phases; /* first, last and the outliers are period numbers; with times */
+    struct rps_detect_details details;
+    size_t observation_count; /* periods looked at; CPUs added up or side by side count once */
+    size_t min_length;        /* shortest phase that was looked for, in periods; 0: chosen by the
+                                 detector. Where event sets take turns, it is chosen so that each
+                                 was on twice */
+    size_t signal_count;
+    char (*signal)[RPS_NAME_SIZE * 2]; /* owned; names: "cpi", "cpi of CPU 2" */
+};
+
+/*
+ * Detect the phases of a run, or of a part of it; nothing is stored. Errors: the store's; an unknown
+ * metric (RPS_USAGE); a run or part without periods; CPUs that were not recorded.
+ */
+int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
+                          const struct rps_run_phases_options *options, struct rps_run_phases *ret,
+                          struct rps_error *err);
+void rps_run_phases_free(struct rps_run_phases *found);
+
+/*
+ * Principal components of a run's metrics, an observation a rotation of the event sets, in order of
+ * time. Errors: those of rps_components_find and of the store; an unknown metric; a run without
+ * periods.
+ */
+struct rps_run_components {
+    struct rps_components components;
+    int64_t *start_ns, *end_ns; /* owned; of each observation */
+    uint64_t *cycle;            /* owned; cycle timestamp at its end */
+    char (*name)[RPS_NAME_SIZE * 2]; /* owned; of each signal: "cpi", "cpi of CPU 2" */
+};
+
+int rps_run_components_find(struct rps_reader *reader, int64_t run_id,
+                            const struct rps_run_phases_options *options, size_t component_max,
+                            struct rps_run_components *ret, struct rps_error *err);
+void rps_run_components_free(struct rps_run_components *components);
+
+#endif

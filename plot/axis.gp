@@ -1,0 +1,40 @@
+# The axis of time or cycles, and what lies on it: phases, boundaries, gaps and marks. Loaded behind
+# common.gp by pictures that have such an axis.
+
+clock(s) = sprintf("%02d:%02d:", int(s / 3600), int(s / 60) % 60) . \
+    sprintf(x_decimals > 0 ? sprintf("%%0%d.%df", 3 + x_decimals, x_decimals) : "%02.0f", \
+        s - 60 * floor(s / 60 + 1e-9))
+x_text(x) = x_is_time ? clock(x) : sprintf("%g", x / x_scale)
+x_first = int(ceil(x_from / x_step - 1e-9))
+x_last = int(floor(x_to / x_step + 1e-9))
+x_tics = "unset xtics; set xtics scale 0.6 nomirror offset 0, 0.3 ('' x_from) textcolor rgb dark; " \
+    . "do for [i = x_first : x_last] { set xtics add (x_text(i * x_step) i * x_step) }"
+x_tics_bare = "unset xtics; set xtics scale 0.6 nomirror ('' x_from); " \
+    . "do for [i = x_first : x_last] { set xtics add ('' i * x_step) }"
+
+# Rows between title and panels, from top to bottom.
+note_top = head_px + (exists("legend_rows") ? legend_rows * row_px : 0)
+label_top = note_top + note_row * row_px
+strip_top = label_top + (phase_legend > 0 ? row_px : 0)
+head = (strip_top + strip * strip_px) * px
+
+# Clauses of a plot command that shade a panel from y = a to y = b.
+shade(a, b) = \
+    (phases > 0 ? sprintf("'phases.dat' using 1:(%s):1:2:(%s):(%s):(int(strcol(3))) with boxxyerror " \
+        . "fillstyle solid noborder fillcolor rgb variable notitle, " \
+        . "'phases.dat' using 1:($5 > 0 ? %s : NaN):1:2:(%s):(%s) with boxxyerror " \
+        . "fillstyle transparent pattern 4 noborder fillcolor rgb faint notitle, ", \
+        a, a, b, a, a, b) : "") . \
+    (edges > 0 ? sprintf("'edges.dat' using 1:(%s):1:2:(%s):(%s) with boxxyerror " \
+        . "fillstyle transparent pattern 5 noborder fillcolor rgb faint notitle, ", \
+        a, a, b) : "") . \
+    (bounds > 0 ? sprintf("'bounds.dat' using 1:(%s):(0):((%s) - (%s)) with vectors nohead " \
+        . "linewidth 0.6 linecolor rgb veiled(64, axis) notitle, ", a, b, a) : "") . \
+    (gaps > 0 ? sprintf("'gaps.dat' using 1:(%s):1:2:(%s):(%s) with boxxyerror " \
+        . "fillstyle solid noborder fillcolor rgb background notitle, " \
+        . "'gaps.dat' using 1:(%s):1:2:(%s):(%s) with boxxyerror " \
+        . "fillstyle transparent pattern 2 noborder fillcolor rgb faint notitle, ", \
+        a, a, b, a, a, b) : "")
+marks_over(a, b) = \
+    marks > 0 ? sprintf(", 'marks.dat' using 1:(%s):(0):((%s) - (%s)) with vectors nohead " \
+        . "linewidth 1 dashtype 3 linecolor rgb dark notitle", a, b, a) : ""

@@ -1,0 +1,50 @@
+# Draws what stands between title and panels: texts of marks, the legend of labels and the strip of
+# phases. Loaded inside a multiplot, behind title.gp; note_text is the line of the first mark's text.
+
+set xrange [x_from : x_to]
+set yrange [0 : 1]
+set lmargin at screen across(left)
+set rmargin at screen across(right)
+set tmargin at screen up((strip_top + 1) * px)
+set bmargin at screen up((strip_top + (strip ? strip_px - 5 : 1.5)) * px)
+
+do for [n = 1 : notes] {
+    set arrow n from first note_at[n], screen up((label_top - 13) * px) \
+        to first note_at[n], screen up((label_top - 2) * px) nohead linewidth 1 linecolor rgb dark
+    set label n caption(note_text + n - 1) at first note_at[n], screen up((label_top - 8) * px) \
+        left noenhanced offset character 0.5, 0 font small_font textcolor rgb dark
+}
+do for [n = 1 : phase_legend] {
+    x = left_px + (n - 1) * label_entry
+    set object n rectangle from screen across(x * px), up((strip_top - 14) * px) \
+        to screen across((x + 10) * px), up((strip_top - 4) * px) \
+        fillcolor rgb band_colour(n - 1) fillstyle solid noborder front
+    if (n > 9) {
+        set object 100 + n rectangle from screen across(x * px), up((strip_top - 14) * px) \
+            to screen across((x + 10) * px), up((strip_top - 4) * px) \
+            fillcolor rgb "#FFFFFF" fillstyle transparent pattern 4 noborder front
+    }
+    set label 200 + n label_name[n] at screen across((x + 14) * px), up((strip_top - 9) * px) \
+        left noenhanced textcolor rgb dark
+}
+if (strip) {
+    set label 300 "Phases" at screen across(left - 7 * px), \
+        up((strip_top + strip_px / 2 - 2) * px) right textcolor rgb quiet
+}
+if (phases > 0) {
+    eval "plot 'phases.dat' using 1:(0):1:2:(0):(1):(int(strcol(4))) with boxxyerror " \
+        . "fillstyle solid noborder fillcolor rgb variable notitle, " \
+        . "'phases.dat' using 1:($5 > 0 ? 0 : NaN):1:2:(0):(1) with boxxyerror " \
+        . "fillstyle transparent pattern 4 noborder fillcolor rgb '#FFFFFF' notitle" \
+        . (bounds > 0 ? ", 'bounds.dat' using 1:(0):(0):(1) with vectors nohead " \
+            . "linewidth 0.8 linecolor rgb background notitle" : "") \
+        . (labels > 0 ? ", 'labels.dat' using 1:(0.5):2 with labels center noenhanced " \
+            . "textcolor rgb '#101010' notitle" : "") \
+        . (gaps > 0 ? ", 'gaps.dat' using 1:(0):1:2:(0):(1) with boxxyerror " \
+            . "fillstyle solid noborder fillcolor rgb background notitle" : "")
+} else {
+    plot NaN notitle
+}
+unset label
+unset arrow
+unset object

@@ -1,0 +1,311 @@
+/*
+ * Which columns of a table are signals.
+ *
+ * A column that numbers the rows or says when they were is a perfect ramp: taken for a signal, it
+ * cuts the rows into equal parts. By its name alone it cannot be told (a column `year` may hold
+ * sales), nor by rising alone (a population rises too); so both are asked for, or steps that are
+ * all the same.
+ */
+#include "rpistat/csv_signals.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "csv_table.h"
+
+/* Steps of a column are the same up to this part: times are rounded. */
+#define STEP_TOLERANCE 1e-6
+
+#define NAMES_SIZE 400
+
+/* The table without its header. */
+struct choice {
+    const struct rps_csv_table *table;
+    const char *origin;
+    size_t first;   /* row; 1 behind a header */
+    size_t count;   /* rows */
+    int own_export; /* 1: made by rpistat export */
+    size_t *column; /* owned; chosen */
+    size_t chosen;
+};
+
+static double value_at(const struct choice *choice, size_t row, size_t column)
+{
+    return choice->table->value[(choice->first + row) * choice->table->column_count + column];
+}
+
+/* --- what a column is ------------------------------------------------------------------------ */
+
+/* A first row with a word above numbers. */
+static int has_header(const struct rps_csv_table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        const struct rps_csv_column *column = &table->column[c];
+
+        if (column->first_is_word && column->numbers > 0 && column->numbers >= column->words)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_numeric(const struct choice *choice, size_t c)
+{
+    const struct rps_csv_column *column = &choice->table->column[c];
+    uint64_t numbers = column->numbers, words = column->words;
+
+    if (choice->first == 0) { /* the first row counts too */
+        numbers += isfinite(choice->table->value[c]) != 0;
+        words += column->first_is_word != 0;
+    }
+    return numbers > 0 && numbers >= words;
+}
+
+static int in_list(const char *name, const char *const *list)
+{
+    for (; *list; list++) {
+        if (strcasecmp(name, *list) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* "time", "Time (s)", "date_utc", "" above the row numbers of other programs. */
+static int names_place(const char *name)
+{
+    static const char *const names[] = {
+        "",       "index",  "idx",     "id",     "row",    "rowid",       "step",  "t",   "n",
+        "no",     "nr",     "number",  "seq",    "epoch",  "year",        "month", "day", "hour",
+        "minute", "second", "seconds", "period", "sample", "observation", "obs",   NULL};
+    static const char *const beginnings[] = {"time", "date", "timestamp"};
+
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+        size_t length = strlen(beginnings[i]);
+
+        if (strncasecmp(name, beginnings[i], length) == 0 && !isalpha((unsigned char)name[length]))
+            return 1;
+    }
+    return in_list(name, names) || strcasecmp(name, "datetime") == 0;
+}
+
+/* The columns that say where in a run a row of an export is. */
+static int places_export(const char *name)
+{
+    static const char *const names[] = {"run",      "cpu",   "period", "rotation", "time_s",
+                                        "length_s", "cycle", "set",    NULL};
+
+    return in_list(name, names);
+}
+
+struct rise {
+    int strictly, never_falls, even, whole;
+};
+
+/* How a column goes from row to row. */
+static struct rise rise_of(const struct choice *choice, size_t c)
+{
+    struct rise rise = {1, 1, 1, 1};
+    double step = choice->count > 1 ? value_at(choice, 1, c) - value_at(choice, 0, c) : 0;
+
+    for (size_t i = 0; i < choice->count; i++) {
+        double value = value_at(choice, i, c), before = i > 0 ? value_at(choice, i - 1, c) : NAN;
+
+        if (isnan(value)) {
+            rise.strictly = rise.even = 0;
+            continue;
+        }
+        rise.whole = rise.whole && value == floor(value);
+        if (isnan(before))
+            continue;
+        rise.strictly = rise.strictly && value > before;
+        rise.never_falls = rise.never_falls && value >= before;
+        rise.even = rise.even && fabs(value - before - step) <= STEP_TOLERANCE * fabs(step);
+    }
+    rise.even = rise.even && step != 0 && choice->count > 2;
+    return rise;
+}
+
+/* Does the column say which row it is, rather than what was seen there? */
+static int is_place(const struct choice *choice, size_t c)
+{
+    const char *name = choice->first > 0 ? choice->table->column[c].first : "x";
+    struct rise rise;
+
+    if (choice->own_export && places_export(name))
+        return 1;
+    rise = rise_of(choice, c);
+    if (rise.even)
+        return 1;
+    if (names_place(name))
+        return rise.never_falls;
+    /* numbers with holes before the other columns of a table without a header */
+    return c == 0 && choice->first == 0 && choice->table->column_count > 1 && rise.strictly &&
+           rise.whole;
+}
+
+static int is_own_export(const struct choice *choice)
+{
+    const struct rps_csv_table *table = choice->table;
+
+    return choice->first > 0 && table->column_count > 3 &&
+           strcmp(table->column[0].first, "run") == 0 && strcmp(table->column[1].first, "cpu") == 0;
+}
+
+/* --- choosing -------------------------------------------------------------------------------- */
+
+static void name_of(const struct choice *choice, size_t c, char ret[RPS_NAME_SIZE])
+{
+    const char *first = choice->table->column[c].first;
+
+    if (choice->first > 0 && first[0])
+        snprintf(ret, RPS_NAME_SIZE, "%s", first);
+    else
+        snprintf(ret, RPS_NAME_SIZE, "%zu", c + 1);
+}
+
+static int unknown_name(const struct choice *choice, const char *name, struct rps_error *err)
+{
+    char names[NAMES_SIZE] = "", one[RPS_NAME_SIZE];
+    size_t used = 0;
+
+    for (size_t c = 0; c < choice->table->column_count; c++) {
+        if (!is_numeric(choice, c))
+            continue;
+        if (used + RPS_NAME_SIZE + 8 > sizeof(names)) {
+            snprintf(names + used, sizeof(names) - used, ", ...");
+            break;
+        }
+        name_of(choice, c, one);
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", one);
+    }
+    return rps_error_set(err, RPS_USAGE, "%s has no column of numbers '%s'; it has %s",
+                         choice->origin, name, names[0] ? names : "none");
+}
+
+static int choose_names(struct choice *choice, const struct rps_csv_options *options,
+                        struct rps_error *err)
+{
+    for (size_t i = 0; i < options->name_count; i++) {
+        size_t found = SIZE_MAX;
+
+        for (size_t c = 0; c < choice->table->column_count && found == SIZE_MAX; c++) {
+            char name[RPS_NAME_SIZE];
+
+            name_of(choice, c, name);
+            if (strcmp(name, options->name[i]) == 0 && is_numeric(choice, c))
+                found = c;
+        }
+        if (found == SIZE_MAX)
+            return unknown_name(choice, options->name[i], err);
+        choice->column[choice->chosen++] = found;
+    }
+    return 0;
+}
+
+static int choose_all(struct choice *choice, struct rps_error *err)
+{
+    size_t numeric = 0, last = 0;
+
+    for (size_t c = 0; c < choice->table->column_count; c++) {
+        if (!is_numeric(choice, c))
+            continue;
+        numeric++;
+        last = c;
+        if (!is_place(choice, c))
+            choice->column[choice->chosen++] = c;
+    }
+    if (numeric == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s has no column of numbers: there is nothing to find phases in",
+                             choice->origin);
+    if (choice->chosen == 0) { /* a ramp is all there is */
+        char name[RPS_NAME_SIZE];
+
+        name_of(choice, last, name);
+        if (numeric > 1 || (choice->first > 0 && names_place(name)))
+            return rps_error_set(err, RPS_FAILED,
+                                 "%s has no columns of numbers but those that number its rows; "
+                                 "name one with --metric to take it all the same",
+                                 choice->origin);
+        choice->column[choice->chosen++] = last;
+    }
+    return 0;
+}
+
+/* --- taking ---------------------------------------------------------------------------------- */
+
+/* A new run or CPU in an export: nothing goes on there. */
+static void mark_breaks(const struct choice *choice, uint8_t *broken)
+{
+    for (size_t i = 1; i < choice->count; i++) {
+        for (size_t c = 0; c < 2; c++) /* run, cpu */
+            broken[i] |= value_at(choice, i, c) != value_at(choice, i - 1, c);
+    }
+}
+
+static int take(const struct choice *choice, struct rps_csv_signals *ret, struct rps_error *err)
+{
+    struct rps_csv_signals out = {
+        .signals = {.count = choice->count, .signal_count = choice->chosen}};
+
+    out.signals.value = calloc(choice->count, choice->chosen * sizeof(*out.signals.value));
+    out.name = calloc(choice->chosen, sizeof(*out.name));
+    if (choice->own_export)
+        out.signals.broken = calloc(choice->count, sizeof(*out.signals.broken));
+    if (!out.signals.value || !out.name || (choice->own_export && !out.signals.broken)) {
+        rps_csv_signals_free(&out);
+        return rps_error_memory(err);
+    }
+    for (size_t s = 0; s < choice->chosen; s++) {
+        name_of(choice, choice->column[s], out.name[s]);
+        for (size_t i = 0; i < choice->count; i++)
+            out.signals.value[s * choice->count + i] = value_at(choice, i, choice->column[s]);
+    }
+    if (choice->own_export)
+        mark_breaks(choice, out.signals.broken);
+    *ret = out;
+    return 0;
+}
+
+static int choose(struct choice *choice, const struct rps_csv_options *options,
+                  struct rps_csv_signals *ret, struct rps_error *err)
+{
+    size_t most = choice->table->column_count + options->name_count;
+    int result;
+
+    choice->first = has_header(choice->table);
+    choice->count = choice->table->row_count - choice->first;
+    if (choice->table->row_count == 0)
+        return rps_error_set(err, RPS_FAILED, "%s has no rows", choice->origin);
+    choice->own_export = is_own_export(choice);
+    choice->column = calloc(most, sizeof(*choice->column));
+    if (!choice->column)
+        return rps_error_memory(err);
+    result = options->name_count > 0 ? choose_names(choice, options, err) : choose_all(choice, err);
+    return result == 0 ? take(choice, ret, err) : result;
+}
+
+int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
+                         struct rps_csv_signals *ret, struct rps_error *err)
+{
+    struct rps_csv_table table;
+    struct choice choice = {.table = &table, .origin = options->origin};
+    int result = rps_csv_table_read(in, options, &table, err);
+
+    if (result == 0)
+        result = choose(&choice, options, ret, err);
+    free(choice.column);
+    rps_csv_table_free(&table);
+    return result;
+}
+
+void rps_csv_signals_free(struct rps_csv_signals *signals)
+{
+    free(signals->signals.value);
+    free(signals->signals.weight);
+    free(signals->signals.broken);
+    free(signals->name);
+    memset(signals, 0, sizeof(*signals));
+}

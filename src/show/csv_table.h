@@ -1,0 +1,28 @@
+/* A CSV file as numbers: what csv_signals.c chooses signals from. */
+#ifndef RPISTAT_SHOW_CSV_TABLE_H
+#define RPISTAT_SHOW_CSV_TABLE_H
+
+#include <stdint.h>
+
+#include "rpistat/csv_signals.h"
+
+struct rps_csv_column {
+    char first[RPS_NAME_SIZE]; /* the first row's cell, printable and cut */
+    int first_is_word;         /* it is neither a number nor empty nor "not observed" */
+    uint64_t numbers, words;   /* of the other rows */
+};
+
+struct rps_csv_table {
+    char separator, decimal;
+    size_t column_count;
+    struct rps_csv_column *column; /* owned */
+    size_t row_count;              /* the first included, also when it is a header */
+    double *value;                 /* owned; value[row * column_count + column]; NaN: no number */
+};
+
+/* Read `in` to its end. Errors: as rps_csv_signals_read. Free in both cases. */
+int rps_csv_table_read(FILE *in, const struct rps_csv_options *options, struct rps_csv_table *ret,
+                       struct rps_error *err);
+void rps_csv_table_free(struct rps_csv_table *table);
+
+#endif

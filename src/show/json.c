@@ -1,0 +1,133 @@
+/* JSON written to a stream, a line for each object of an array. */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* From here on nested values stay on the line of what they are in. */
+#define LINE_DEPTH 2
+
+static void print_quoted(FILE *out, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    fputc('"', out);
+    while (*at) {
+        size_t length = *at < 0x80 ? 1 : *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2, good = 1;
+
+        while (good < length && (at[good] & 0xc0) == 0x80)
+            good++;
+        if (*at == '"' || *at == '\\')
+            fprintf(out, "\\%c", *at);
+        else if (*at < 0x20 || *at == 0x7f)
+            fprintf(out, "\\u%04x", *at);
+        else if (good < length || (*at >= 0x80 && *at < 0xc2) || *at > 0xf4)
+            fputs("\xef\xbf\xbd", out), length = 1;
+        else
+            fwrite(at, 1, length, out);
+        at += length;
+    }
+    fputc('"', out);
+}
+
+/* Numbers of an array stay on its line. */
+static void separate(struct rps_json *json, int breaks)
+{
+    if (json->filled[json->depth])
+        fputc(',', json->out);
+    if (json->depth > 0 && json->depth <= LINE_DEPTH && breaks) {
+        fprintf(json->out, "\n%*s", 2 * json->depth, "");
+        json->broken[json->depth] = 1;
+    } else if (json->filled[json->depth]) {
+        fputc(' ', json->out);
+    }
+    json->filled[json->depth] = 1;
+}
+
+/* What stands before every value. */
+static void begin(struct rps_json *json, const char *name, int breaks)
+{
+    separate(json, breaks || name);
+    if (name) {
+        print_quoted(json->out, name);
+        fputs(": ", json->out);
+    }
+}
+
+static void open_value(struct rps_json *json, const char *name, char opening, char closing)
+{
+    begin(json, name, 1);
+    fputc(opening, json->out);
+    json->depth++;
+    json->filled[json->depth] = json->broken[json->depth] = 0;
+    json->closing[json->depth] = closing;
+}
+
+void rps_json_object(struct rps_json *json, const char *name)
+{
+    open_value(json, name, '{', '}');
+}
+
+void rps_json_array(struct rps_json *json, const char *name)
+{
+    open_value(json, name, '[', ']');
+}
+
+void rps_json_end(struct rps_json *json)
+{
+    char closing = json->closing[json->depth];
+
+    if (json->broken[json->depth--])
+        fprintf(json->out, "\n%*s", 2 * json->depth, "");
+    fputc(closing, json->out);
+    if (json->depth == 0)
+        fputc('\n', json->out);
+}
+
+void rps_json_text(struct rps_json *json, const char *name, const char *text)
+{
+    if (!text) {
+        rps_json_null(json, name);
+        return;
+    }
+    begin(json, name, 0);
+    print_quoted(json->out, text);
+}
+
+void rps_json_int64(struct rps_json *json, const char *name, int64_t value)
+{
+    begin(json, name, 0);
+    fprintf(json->out, "%" PRId64, value);
+}
+
+void rps_json_uint64(struct rps_json *json, const char *name, uint64_t value)
+{
+    begin(json, name, 0);
+    fprintf(json->out, "%" PRIu64, value);
+}
+
+void rps_json_double(struct rps_json *json, const char *name, double value)
+{
+    begin(json, name, 0);
+    if (isfinite(value))
+        fprintf(json->out, "%.9g", value);
+    else
+        fputs("null", json->out);
+}
+
+void rps_json_bool(struct rps_json *json, const char *name, int value)
+{
+    rps_json_raw(json, name, value ? "true" : "false");
+}
+
+void rps_json_null(struct rps_json *json, const char *name)
+{
+    rps_json_raw(json, name, "null");
+}
+
+void rps_json_raw(struct rps_json *json, const char *name, const char *text)
+{
+    begin(json, name, 0);
+    fputs(text, json->out);
+}

@@ -1,0 +1,458 @@
+/*
+ * The interactive page: the template page.html with styles, scripts and the run's data in their
+ * places.
+ *
+ * The data is JSON in a script element of a type that browsers do not run; the scripts are constant
+ * files, and the page's policy allows them alone, by their hashes. Text from the store is only ever
+ * shown as text (page.js makes text nodes of it). In the JSON every '<' is written \u003c, so that
+ * no text can end the element; '<' stands in strings only, where that is the same character.
+ *
+ * A page holds bins, not periods: some thousand points a line are as many as a screen shows, and
+ * what lies between is in their band.
+ */
+#include "page.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "picture_kinds.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define PAGE_BINS     2000
+#define PAGE_PATH     4096
+#define PAGE_MARK     "@@" /* around the name of a part, in the template */
+#define PAGE_LINE_MAX 4096
+
+/* --- the data ----------------------------------------------------------------------------------
+ */
+
+/* Enough digits for a screen, and half as many bytes as all of them. */
+static void put_number(struct rps_json *json, double value, int digits)
+{
+    char text[64];
+
+    if (!isfinite(value)) {
+        rps_json_null(json, NULL);
+        return;
+    }
+    snprintf(text, sizeof(text), "%.*g", digits, value);
+    rps_json_raw(json, NULL, text);
+}
+
+static void put_numbers(struct rps_json *json, const char *name, const double *value, size_t count,
+                        int digits)
+{
+    rps_json_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        put_number(json, value[i], digits);
+    rps_json_end(json);
+}
+
+static void put_line(struct rps_json *json, const struct rps_picture *picture, int metric, int line)
+{
+    const struct rps_series *series = rps_picture_series(picture, metric, line);
+    const struct rps_metric *row = &picture->plan->metric[metric];
+    char cpu[32];
+
+    rps_json_object(json, NULL);
+    snprintf(cpu, sizeof(cpu), "CPU %d", (int)picture->tracks.cpu[line]);
+    rps_json_text(json, "label", picture->apart ? cpu : row->label);
+    rps_json_text(json, "unit", row->unit);
+    rps_json_text(json, "explain", row->explain);
+    put_numbers(json, "x", series->position, series->count, 9);
+    put_numbers(json, "value", series->value, series->count, 6);
+    put_numbers(json, "min", series->min, series->count, 6);
+    put_numbers(json, "max", series->max, series->count, 6);
+    rps_json_end(json);
+}
+
+static void put_panels(struct rps_json *json, const struct rps_picture *picture)
+{
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_json_array(json, "panels");
+    for (int p = 0; p < picture->panel_count; p++) {
+        struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "title", rps_picture_heading(picture, p, text));
+        rps_json_text(json, "unit", rps_picture_panel_unit(picture, p));
+        rps_json_double(json, "from", axis.from);
+        rps_json_double(json, "to", axis.to);
+        rps_json_array(json, "lines");
+        for (int m = 0; m < picture->plan->metric_count; m++) {
+            for (int line = 0; picture->panel[m] == p && line < picture->line_count; line++)
+                put_line(json, picture, m, line);
+        }
+        rps_json_end(json);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_duty(struct rps_json *json, const struct rps_picture *picture)
+{
+    rps_json_object(json, "duty");
+    put_numbers(json, "x", picture->duty.position, picture->duty.count, 9);
+    rps_json_array(json, "value");
+    for (size_t i = 0; i < picture->duty.count; i++)
+        put_number(json, 100 * picture->duty.value[i], 4);
+    rps_json_end(json);
+    rps_json_end(json);
+}
+
+static void put_phases(struct rps_json *json, const struct rps_picture *picture)
+{
+    const struct rps_phases *phases = &picture->phases;
+
+    rps_json_array(json, "phases");
+    for (size_t i = 0; picture->has_phases && i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        int64_t period_ns = picture->run.period_ns;
+        double from = rps_picture_position(picture, phase->start_ns);
+        double to = rps_picture_position(picture, phase->end_ns);
+
+        if (to <= picture->from || from >= picture->to)
+            continue;
+        rps_json_object(json, NULL);
+        rps_json_int64(json, "label", phase->label);
+        rps_json_double(json, "from", from);
+        rps_json_double(json, "to", to);
+        rps_json_double(json, "earliest",
+                        rps_picture_position(picture, phase->start_ns + ((int64_t)phase->earliest -
+                                                                         (int64_t)phase->first) *
+                                                                            period_ns));
+        rps_json_double(json, "latest",
+                        rps_picture_position(picture, phase->start_ns + ((int64_t)phase->latest -
+                                                                         (int64_t)phase->first) *
+                                                                            period_ns));
+        rps_json_double(json, "start", (double)phase->start_ns / 1e9);
+        rps_json_double(json, "end", (double)phase->end_ns / 1e9);
+        rps_json_double(json, "confidence", phase->confidence);
+        rps_json_double(json, "labelConfidence", phase->label_confidence);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_labels(struct rps_json *json, const struct rps_picture *picture,
+                       const struct rps_profile *profile)
+{
+    size_t figures = profile->figure_count;
+
+    rps_json_array(json, "labels");
+    for (int l = 0; picture->has_phases && l < profile->label_count; l++) {
+        char name[RPS_PHASE_LABEL_SIZE];
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", rps_phase_label(l, name));
+        rps_json_text(json, "colour", picture->palette->band[l % RPS_PALETTE_LABELS]);
+        rps_json_bool(json, "hatched", l >= RPS_PALETTE_LABELS);
+        rps_json_uint64(json, "occurrences", profile->label[l].occurrences);
+        rps_json_uint64(json, "periods", profile->label[l].periods);
+        rps_json_double(json, "seconds", (double)profile->label[l].length_ns / 1e9);
+        put_numbers(json, "mean", &profile->mean[(size_t)l * figures], figures, 6);
+        put_numbers(json, "spread", &profile->spread[(size_t)l * figures], figures, 6);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_figures(struct rps_json *json, const struct rps_profile *profile)
+{
+    rps_json_array(json, "figures");
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        rps_json_object(json, NULL);
+        rps_json_text(json, "label", profile->figure[f].label);
+        rps_json_text(json, "unit", profile->figure[f].unit);
+        rps_json_double(json, "whole", profile->figure[f].whole);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+    rps_json_array(json, "order");
+    for (size_t f = 0; f < profile->figure_count; f++)
+        rps_json_uint64(json, NULL, profile->order[f]);
+    rps_json_end(json);
+}
+
+static void put_notes(struct rps_json *json, const struct rps_picture *picture, const char *name,
+                      const struct rps_notes *notes)
+{
+    rps_json_array(json, name);
+    for (size_t i = 0; i < notes->count; i++) {
+        const struct rps_note *note = &notes->note[i];
+
+        rps_json_object(json, NULL);
+        rps_json_double(json, "from", rps_picture_position(picture, note->start_ns));
+        rps_json_double(json, "to",
+                        rps_picture_position(picture, note->start_ns + note->length_ns));
+        rps_json_double(json, "start", (double)note->start_ns / 1e9);
+        rps_json_double(json, "length", (double)note->length_ns / 1e9);
+        rps_json_text(json, "text", note->text);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_row(struct rps_json *json, const char *name, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    rps_json_array(json, NULL);
+    rps_json_text(json, NULL, name);
+    rps_json_text(json, NULL, text);
+    rps_json_end(json);
+}
+
+static void put_end(struct rps_json *json, const struct rps_run *run)
+{
+    static const char *const states[] = {
+        [RPS_RUN_RECORDING] = "still being recorded",
+        [RPS_RUN_COMPLETE] = "complete",
+        [RPS_RUN_INTERRUPTED] = "interrupted",
+    };
+    char text[RPS_TEXT_NUMBER_SIZE + 32];
+
+    put_row(json, "State", states[run->state]);
+    put_row(json, "Ended because", run->end_reason);
+    if (run->exit_signal > 0)
+        snprintf(text, sizeof(text), "ended by signal %d", run->exit_signal);
+    else
+        snprintf(text, sizeof(text), "%d", run->exit_status);
+    put_row(json, "Exit status", run->exit_status >= 0 || run->exit_signal > 0 ? text : "");
+}
+
+static void put_run(struct rps_json *json, const struct rps_picture *picture)
+{
+    const struct rps_run *run = &picture->run;
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_json_array(json, "run");
+    put_row(json, "Command", rps_run_title(text, sizeof(text), run));
+    snprintf(text, sizeof(text), "%" PRId64, run->run_id);
+    put_row(json, "Number", text);
+    put_row(json, "Label", run->label);
+    for (int i = 0; i < run->tag_count; i++)
+        put_row(json, run->tag[i].key, run->tag[i].value);
+    put_row(json, "Host", run->host);
+    put_row(json, "Processor", run->cpu_model);
+    put_row(json, "Kernel", run->kernel);
+    put_row(json, "Folder", run->folder);
+    put_row(json, "Started", rps_text_utc(text, sizeof(text), run->start_realtime_ns));
+    if (run->elapsed_ns >= 0)
+        put_row(json, "Elapsed", rps_text_duration(text, sizeof(text), run->elapsed_ns));
+    put_row(json, "Period", rps_text_duration(text, sizeof(text), run->period_ns));
+    put_row(json, "Counters", run->pmu);
+    put_row(json, "Counted", picture->plan->title[0] ? picture->plan->title : picture->plan->name);
+    put_row(json, "CPUs", rps_tracks_name(text, &picture->tracks));
+    put_end(json, run);
+    rps_json_end(json);
+}
+
+static void put_palette(struct rps_json *json, const char *name, enum rps_theme theme)
+{
+    const struct rps_palette *palette = rps_palette(theme);
+
+    rps_json_object(json, name);
+    rps_json_text(json, "background", palette->background);
+    rps_json_text(json, "text", palette->text);
+    rps_json_text(json, "quiet", palette->quiet);
+    rps_json_text(json, "axis", palette->axis);
+    rps_json_text(json, "grid", palette->grid);
+    rps_json_double(json, "veil", 1 - palette->band_veil / 255.0);
+    rps_json_array(json, "line");
+    for (int i = 0; i < RPS_PALETTE_LINES; i++)
+        rps_json_text(json, NULL, palette->line[i]);
+    rps_json_end(json);
+    rps_json_end(json);
+}
+
+/* What the points of the page stand for. */
+static void put_resolution(struct rps_json *json, const struct rps_picture *picture)
+{
+    size_t points = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        for (int line = 0; picture->panel[m] >= 0 && line < picture->line_count; line++) {
+            size_t count = rps_picture_series(picture, m, line)->count;
+
+            points = count > points ? count : points;
+        }
+    }
+    rps_json_uint64(json, "points", points);
+    rps_json_bool(json, "binned", points > PAGE_BINS / 2);
+    rps_json_double(json, "binSeconds",
+                    (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
+}
+
+static void put_data(FILE *out, const struct rps_picture *picture,
+                     const struct rps_profile *profile)
+{
+    struct rps_json json = {.out = out};
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_json_object(&json, NULL);
+    rps_json_text(&json, "title", rps_run_title(text, sizeof(text), &picture->run));
+    rps_json_text(&json, "subtitle", rps_picture_subtitle(picture, "", text));
+    rps_json_text(&json, "axisLabel", rps_picture_x_label(picture, text));
+    rps_json_bool(&json, "axisIsTime", picture->axis == RPS_AXIS_TIME);
+    rps_json_double(&json, "axisScale", pow(10, rps_picture_x_power(picture)));
+    rps_json_double(&json, "from", picture->from);
+    rps_json_double(&json, "to", picture->to);
+    put_resolution(&json, picture);
+    put_palette(&json, "light", RPS_THEME_LIGHT);
+    put_palette(&json, "dark", RPS_THEME_DARK);
+    put_panels(&json, picture);
+    put_duty(&json, picture);
+    put_phases(&json, picture);
+    put_labels(&json, picture, profile);
+    put_figures(&json, profile);
+    put_notes(&json, picture, "marks", &picture->marks);
+    put_notes(&json, picture, "gaps", &picture->gaps);
+    put_run(&json, picture);
+    rps_json_end(&json);
+}
+
+/* --- the template ------------------------------------------------------------------------------
+ */
+
+struct page {
+    FILE *out;
+    const struct rps_picture *picture;
+    const struct rps_profile *profile;
+    const struct rps_plot_options *options;
+};
+
+static FILE *open_part(const struct page *page, const char *name, struct rps_error *err)
+{
+    char path[PAGE_PATH];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", page->options->script_folder, name);
+    file = fopen(path, "re");
+    if (!file)
+        rps_error_set(err, RPS_FAILED,
+                      "the page's part %s cannot be read: %s; install rpistat again", path,
+                      strerror(errno));
+    return file;
+}
+
+static int insert_file(const struct page *page, const char *name, struct rps_error *err)
+{
+    FILE *file = open_part(page, name, err);
+    char buffer[8192];
+    size_t got;
+
+    if (!file)
+        return RPS_FAILED;
+    while ((got = fread(buffer, 1, sizeof(buffer), file)) > 0)
+        fwrite(buffer, 1, got, page->out);
+    fclose(file);
+    return 0;
+}
+
+static int insert_data(const struct page *page, struct rps_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    int failed;
+
+    if (!file)
+        return rps_error_memory(err);
+    put_data(file, page->picture, page->profile);
+    failed = ferror(file);
+    failed |= fclose(file) != 0;
+    for (size_t i = 0; !failed && i < size; i++) {
+        if (text[i] == '<')
+            fputs("\\u003c", page->out);
+        else
+            fputc(text[i], page->out);
+    }
+    free(text);
+    return failed ? rps_error_memory(err) : 0;
+}
+
+/* Text between tags. */
+static void insert_title(const struct page *page)
+{
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_run_title(text, sizeof(text), &page->picture->run);
+    for (const char *c = text; *c; c++) {
+        if (*c == '<' || *c == '>' || *c == '&')
+            fprintf(page->out, "&#%d;", *c);
+        else
+            fputc(*c, page->out);
+    }
+}
+
+static int insert(const struct page *page, const char *name, struct rps_error *err)
+{
+    static const char *const themes[] = {"auto", "light", "dark"};
+
+    if (strcmp(name, "data") == 0)
+        return insert_data(page, err);
+    if (strcmp(name, "title") == 0)
+        insert_title(page);
+    else if (strcmp(name, "theme") == 0)
+        fputs(themes[page->options->theme], page->out);
+    else
+        return insert_file(page, name, err);
+    return 0;
+}
+
+/* A line of the template may hold one @@part@@. */
+static int write_line(const struct page *page, char *line, struct rps_error *err)
+{
+    char *name = strstr(line, PAGE_MARK), *rest = name ? strstr(name + 2, PAGE_MARK) : NULL;
+    int result;
+
+    if (!rest) {
+        fputs(line, page->out);
+        return 0;
+    }
+    *name = *rest = '\0';
+    fputs(line, page->out);
+    result = insert(page, name + 2, err);
+    fputs(rest + 2, page->out);
+    return result;
+}
+
+static int write_template(const struct page *page, struct rps_error *err)
+{
+    FILE *file = open_part(page, "page.html", err);
+    char line[PAGE_LINE_MAX];
+    int result = file ? 0 : RPS_FAILED;
+
+    while (result == 0 && fgets(line, sizeof(line), file))
+        result = write_line(page, line, err);
+    if (file)
+        fclose(file);
+    return result;
+}
+
+int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
+                   const struct rps_plot_options *options, struct rps_error *err)
+{
+    struct rps_profile profile = {0};
+    const struct page page = {out, picture, &profile, options};
+    int result = rps_picture_bin(picture, PAGE_BINS, err);
+
+    if (result == 0)
+        result = rps_picture_profile(picture, reader, options, &profile, err);
+    if (result == 0) {
+        picture->height = picture->panel_count * 200;
+        result = write_template(&page, err);
+    }
+    if (result == 0 && (fflush(out) != 0 || ferror(out)))
+        result = rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", options->output,
+                               strerror(errno));
+    rps_profile_free(&profile);
+    return result;
+}

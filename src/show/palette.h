@@ -1,0 +1,30 @@
+/*
+ * Colours of pictures, for both themes: told apart by colour-blind readers, and in grey.
+ *
+ * Lines have Okabe and Ito's colours. Phases have Paul Tol's light scheme, which is made for areas
+ * behind dark text, in an order that alternates light and dark ones so that neighbours differ on
+ * paper too; a point of a phase has a stronger ink of the same hue.
+ */
+#ifndef RPISTAT_SHOW_PALETTE_H
+#define RPISTAT_SHOW_PALETTE_H
+
+#include "rpistat/plot.h"
+
+#define RPS_PALETTE_LINES  8
+#define RPS_PALETTE_LABELS 9 /* of further ones the areas are hatched, the points other shapes */
+
+/* Six hexadecimal digits each. */
+struct rps_palette {
+    const char *name; /* "light", "dark" */
+    const char *background, *text, *quiet, *axis, *grid;
+    const char *faint;                    /* hatching over areas */
+    const char *band[RPS_PALETTE_LABELS]; /* areas of phases */
+    const char *ink[RPS_PALETTE_LABELS];  /* points of phases */
+    int band_veil;                        /* 0 ... 255: transparency of areas behind lines */
+    const char *line[RPS_PALETTE_LINES];
+    const char *low, *middle, *high; /* below, at and above the mean */
+};
+
+const struct rps_palette *rps_palette(enum rps_theme theme);
+
+#endif

@@ -1,0 +1,200 @@
+/* Detections of phases for programs: JSON and CSV. */
+#include "rpistat/phase_output.h"
+
+#include <stdlib.h>
+
+#include "json.h"
+#include "rpistat/clock.h"
+
+static int check_written(FILE *out, struct rps_error *err)
+{
+    if (fflush(out) == 0 && !ferror(out))
+        return 0;
+    return rps_error_set(err, RPS_FAILED, "cannot write the phases: see to the disk's free space");
+}
+
+char *rps_phase_parameters(const struct rps_detect_options *options,
+                           const struct rps_detect_details *details, const char *cpus,
+                           const char *const *signal, size_t signal_count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct rps_json json = {.out = out, .depth = 3}; /* on one line */
+
+    if (!out)
+        return NULL;
+    rps_json_object(&json, NULL);
+    if (options->min_length > 0)
+        rps_json_uint64(&json, "min_length", options->min_length);
+    else
+        rps_json_null(&json, "min_length");
+    rps_json_int64(&json, "sensitivity", options->sensitivity);
+    rps_json_bool(&json, "exact", options->exact);
+    rps_json_int64(&json, "max_phases",
+                   options->label_max > 0 ? options->label_max : RPS_DETECT_LABELS_DEFAULT);
+    rps_json_bool(&json, "variance", options->variance);
+    rps_json_text(&json, "cpu", cpus);
+    rps_json_array(&json, "signals");
+    for (size_t s = 0; s < signal_count; s++)
+        rps_json_text(&json, NULL, signal[s]);
+    rps_json_end(&json);
+    rps_json_uint64(&json, "used_signals", details->used_signal_count);
+    rps_json_double(&json, "penalty", details->penalty);
+    rps_json_double(&json, "autocorrelation", details->autocorrelation);
+    rps_json_double(&json, "objective", details->objective);
+    rps_json_text(&json, "segments", details->linear ? "linear" : "constant");
+    rps_json_end(&json);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / RPS_NS_PER_S;
+}
+
+/* The figures of one row of a profile's matrix, by name. */
+static void put_figures(struct rps_json *json, const char *name, const struct rps_profile *profile,
+                        const double *value)
+{
+    rps_json_object(json, name);
+    for (size_t f = 0; f < profile->figure_count; f++)
+        rps_json_double(json, profile->figure[f].name, value[f]);
+    rps_json_end(json);
+}
+
+static void put_phases(struct rps_json *json, const struct rps_phase_output *output)
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_json_array(json, "phases");
+    for (size_t i = 0; i < output->phases->count; i++) {
+        const struct rps_phase *phase = &output->phases->phase[i];
+
+        rps_json_object(json, NULL);
+        rps_json_uint64(json, "phase", i);
+        rps_json_text(json, "label", rps_phase_label(phase->label, label));
+        rps_json_uint64(json, "first", phase->first);
+        rps_json_uint64(json, "last", phase->last);
+        rps_json_uint64(json, "earliest", phase->earliest);
+        rps_json_uint64(json, "latest", phase->latest);
+        rps_json_double(json, "confidence", phase->confidence);
+        rps_json_double(json, "label_confidence", phase->label_confidence);
+        if (output->has_times) {
+            rps_json_double(json, "start_s", seconds(phase->start_ns));
+            rps_json_double(json, "end_s", seconds(phase->end_ns));
+        }
+        put_figures(json, "figures", output->profile,
+                    output->profile->phase + i * output->profile->figure_count);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_labels(struct rps_json *json, const struct rps_phase_output *output)
+{
+    const struct rps_profile *profile = output->profile;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_json_array(json, "labels");
+    for (int l = 0; l < profile->label_count; l++) {
+        size_t at = (size_t)l * profile->figure_count;
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "label", rps_phase_label(l, label));
+        rps_json_uint64(json, "occurrences", profile->label[l].occurrences);
+        rps_json_uint64(json, "length", profile->label[l].periods);
+        if (output->has_times)
+            rps_json_double(json, "time_s", seconds(profile->label[l].length_ns));
+        put_figures(json, "mean", profile, profile->mean + at);
+        put_figures(json, "spread", profile, profile->spread + at);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_whole(struct rps_json *json, const struct rps_profile *profile)
+{
+    rps_json_array(json, "figures");
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        const struct rps_figure *figure = &profile->figure[f];
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", figure->name);
+        rps_json_text(json, "label", figure->label);
+        rps_json_text(json, "unit", figure->unit);
+        rps_json_double(json, "whole", figure->whole);
+        rps_json_double(json, "spread", figure->spread);
+        rps_json_double(json, "spread_inside", figure->inside);
+        rps_json_double(json, "variation", figure->whole_cv);
+        rps_json_double(json, "variation_inside", figure->inside_cv);
+        rps_json_double(json, "apart", figure->apart);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_components(struct rps_json *json, const struct rps_phase_output *output)
+{
+    const struct rps_components *components = output->components;
+
+    rps_json_array(json, "components");
+    for (size_t c = 0; c < components->component_count; c++) {
+        rps_json_object(json, NULL);
+        rps_json_double(json, "share", components->share[c]);
+        rps_json_object(json, "loadings");
+        for (size_t s = 0; s < components->signal_count; s++)
+            rps_json_double(json, output->component_signal[s],
+                            components->loading[c * components->signal_count + s]);
+        rps_json_end(json);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
+{
+    struct rps_json json = {.out = out};
+
+    rps_json_object(&json, NULL);
+    rps_json_text(&json, "of", output->title);
+    rps_json_text(&json, "unit", output->unit);
+    rps_json_uint64(&json, "observations", output->observations);
+    if (output->has_times)
+        rps_json_double(&json, "period_s", seconds(output->period_ns));
+    rps_json_text(&json, "method", output->method);
+    rps_json_raw(&json, "parameters", output->parameters);
+    put_phases(&json, output);
+    put_labels(&json, output);
+    put_whole(&json, output->profile);
+    rps_json_array(&json, "outliers");
+    for (size_t i = 0; i < output->phases->outlier_count; i++)
+        rps_json_uint64(&json, NULL, output->phases->outlier[i]);
+    rps_json_end(&json);
+    if (output->components)
+        put_components(&json, output);
+    rps_json_end(&json);
+    return check_written(out, err);
+}
+
+/* --- CSV ------------------------------------------------------------------------------------- */
+
+int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    fputs("phase,label,first,last\n", out);
+    for (size_t i = 0; i < output->phases->count; i++) {
+        const struct rps_phase *phase = &output->phases->phase[i];
+
+        fprintf(out, "%zu,%s,%llu,%llu\n", i, rps_phase_label(phase->label, label),
+                (unsigned long long)phase->first, (unsigned long long)phase->last);
+    }
+    return check_written(out, err);
+}

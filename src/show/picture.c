@@ -1,0 +1,441 @@
+/*
+ * Pictures: from the store to the series of a picture.
+ *
+ * A picture whose height was given keeps its text readable: panels that do not fit are left out,
+ * and the second line says so. (Text and panels shrunk together before; nine panels in 400 x 300
+ * pixels were nine smudges.)
+ */
+#include "picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PICTURE_WIDTH        1200
+#define PICTURE_PANEL_HEIGHT 160
+#define PICTURE_PANEL_LEAST  72 /* room a panel's text needs */
+#define PICTURE_SCALE_LEAST  0.72
+#define PICTURE_BIN_PX       1.5
+#define PICTURE_COLUMNS      80
+#define PICTURE_PANEL_LINES  6
+#define PICTURE_LINES_LEAST  4
+#define PICTURE_BAND_LINES   4    /* CPUs side by side that each have the band of their extremes */
+#define PICTURE_WHOLE_DUTY   0.95 /* of what is counted all the time, but for switching */
+
+static double between(double value, double least, double most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* --- walking ---------------------------------------------------------------------------------- */
+
+static double axis_from(enum rps_axis axis, const struct rps_period *period)
+{
+    return axis == RPS_AXIS_CYCLE ? (double)(period->cycle - period->cycles)
+                                  : (double)period->start_ns / 1e9;
+}
+
+static double axis_to(enum rps_axis axis, const struct rps_period *period)
+{
+    return axis == RPS_AXIS_CYCLE ? (double)period->cycle
+                                  : (double)(period->start_ns + period->length_ns) / 1e9;
+}
+
+static int side_by_side(const struct rps_picture *picture)
+{
+    return picture->apart || picture->quantile;
+}
+
+int rps_picture_walk(const struct rps_picture *picture, rps_tracks_period *each, void *context,
+                     struct rps_error *err)
+{
+    return side_by_side(picture) ? rps_tracks_walk(&picture->tracks, each, context, err)
+                                 : rps_tracks_walk_sum(&picture->tracks, each, context, err);
+}
+
+static int widen_range(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct rps_picture *picture = context;
+    double end_s = (double)(period->start_ns + period->length_ns) / 1e9;
+
+    picture->from = fmin(picture->from, axis_from(picture->axis, period));
+    picture->to = fmax(picture->to, axis_to(picture->axis, period));
+    if (picture->axis == RPS_AXIS_TIME ||
+        (side_by_side(picture) && period->cpu != picture->tracks.cpu[0]))
+        return 0;
+    if (picture->knots.count == 0 && rps_knots_add(&picture->knots, (double)period->start_ns / 1e9,
+                                                   axis_from(picture->axis, period), err) < 0)
+        return RPS_FAILED;
+    return rps_knots_add(&picture->knots, end_s, (double)period->cycle, err);
+}
+
+/* The run knows how long it was, so that only the cycle axis costs a walk of its own. */
+static int read_range(struct rps_picture *picture, const struct rps_plot_options *options,
+                      struct rps_error *err)
+{
+    if (picture->axis == RPS_AXIS_TIME && picture->run.elapsed_ns > 0) {
+        picture->from = (double)options->from_ns / 1e9;
+        picture->to = fmin((double)options->to_ns, (double)picture->run.elapsed_ns) / 1e9;
+    } else {
+        picture->from = INFINITY;
+        picture->to = 0;
+        if (rps_picture_walk(picture, widen_range, picture, err) < 0)
+            return RPS_FAILED;
+    }
+    if (!isfinite(picture->from))
+        picture->from = 0;
+    if (!(picture->to > picture->from))
+        picture->to = picture->from + 1;
+    return 0;
+}
+
+/* --- what was asked for ------------------------------------------------------------------------
+ */
+
+static const char *title_of(const struct rps_metric *metric)
+{
+    return metric->panel[0] ? metric->panel : metric->label;
+}
+
+static int choose_named(struct rps_picture *picture, const char *name, struct rps_error *err)
+{
+    char known[512] = "";
+    size_t used = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        const char *metric = picture->plan->metric[m].name;
+
+        if (strcmp(metric, name) == 0) {
+            picture->chosen[m] = 1;
+            return 0;
+        }
+        if (used + strlen(metric) + 8 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+                                     metric);
+        else if (used + 8 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, ", ...");
+    }
+    return rps_error_set(err, RPS_USAGE, "--metric: run %lld has no metric '%s'; there are %s",
+                         (long long)picture->run.run_id, name, known[0] ? known : "none");
+}
+
+static int choose_panel(struct rps_picture *picture, const char *text, struct rps_error *err)
+{
+    const struct rps_plan *plan = picture->plan;
+    char known[512] = "";
+    size_t used = 0;
+    int found = 0;
+
+    for (int m = 0; m < plan->metric_count; m++) {
+        const char *title = title_of(&plan->metric[m]);
+
+        if (strcasestr(title, text)) {
+            picture->chosen[m] = 1;
+            found = 1;
+        }
+        if (m > 0 && strcmp(title, title_of(&plan->metric[m - 1])) == 0)
+            continue;
+        if (used + strlen(title) + 12 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'", used ? ", " : "",
+                                     title);
+    }
+    if (found)
+        return 0;
+    return rps_error_set(err, RPS_USAGE,
+                         "--panel: no panel of run %lld has '%s' in its title; there are %s",
+                         (long long)picture->run.run_id, text, known[0] ? known : "none");
+}
+
+static int choose_metrics(struct rps_picture *picture, const struct rps_plot_options *options,
+                          struct rps_error *err)
+{
+    int metrics = picture->plan->metric_count, result = 0;
+
+    picture->chosen = calloc((size_t)metrics + 1, sizeof(*picture->chosen));
+    if (!picture->chosen)
+        return rps_error_memory(err);
+    for (int m = 0; m < metrics && options->metric_count + options->panel_count == 0; m++)
+        picture->chosen[m] = picture->plan->metric[m].panel[0] != '\0';
+    for (size_t i = 0; i < options->metric_count && result == 0; i++)
+        result = choose_named(picture, options->metric[i], err);
+    for (size_t i = 0; i < options->panel_count && result == 0; i++)
+        result = choose_panel(picture, options->panel[i], err);
+    return result;
+}
+
+static void choose_width(struct rps_picture *picture, const struct rps_plot_options *options)
+{
+    int chosen = picture->characters ? PICTURE_COLUMNS : PICTURE_WIDTH;
+    double smaller;
+
+    picture->left = RPS_PICTURE_LEFT;
+    picture->right = RPS_PICTURE_RIGHT;
+    picture->width = options->width > 0 ? options->width : chosen;
+    smaller = picture->width / (double)PICTURE_WIDTH;
+    if (options->height > 0)
+        smaller = fmin(smaller, options->height / (PICTURE_WIDTH * 0.5));
+    picture->scale = picture->characters ? 1 : between(smaller, PICTURE_SCALE_LEAST, 8);
+}
+
+int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int64_t run_id,
+                     const struct rps_plot_options *options, int characters, struct rps_error *err)
+{
+    int result;
+
+    memset(picture, 0, sizeof(*picture));
+    rps_run_init(&picture->run);
+    picture->kind = options->kind;
+    picture->palette = rps_palette(options->theme);
+    picture->axis = options->axis;
+    picture->characters = characters;
+    choose_width(picture, options);
+    result = rps_reader_run(reader, run_id, &picture->run, err);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &picture->plan, err);
+    if (result == 0)
+        result = choose_metrics(picture, options, err);
+    if (result == 0)
+        result = rps_tracks_open(&picture->tracks, reader, run_id, options->from_ns, options->to_ns,
+                                 &options->cpus, err);
+    if (result == 0 && picture->tracks.count == 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "run %lld holds no measurement periods there: nothing can be drawn",
+                               (long long)run_id);
+    if (result == 0)
+        result = rps_picture_choose_look(picture, options->cpus.way, err);
+    if (result == 0)
+        result = read_range(picture, options, err);
+    if (result == 0)
+        result = rps_picture_read_phases(picture, reader, options, err);
+    return result;
+}
+
+/* --- series ------------------------------------------------------------------------------------
+ */
+
+static size_t bins_across(const struct rps_picture *picture)
+{
+    double room =
+        picture->characters
+            ? picture->width - RPS_PICTURE_COLUMN_MARGIN
+            : (picture->width - (picture->left + picture->right) * picture->scale) / PICTURE_BIN_PX;
+
+    return room > 10 ? (size_t)room : 10;
+}
+
+/* The bins of the track that is being walked, and where its series go. */
+struct binning {
+    struct rps_picture *picture;
+    struct rps_bins *bins;
+    int32_t cpu;
+    int lines;                 /* room for series of each metric */
+    int line;                  /* the one being filled */
+    struct rps_series *series; /* as in the picture, with `lines` a metric */
+    int multiplexed;
+};
+
+static int end_track(struct binning *binning, struct rps_error *err)
+{
+    const struct rps_picture *picture = binning->picture;
+    int result = 0;
+
+    if (!binning->bins)
+        return 0;
+    for (int m = 0; m < picture->plan->metric_count && result == 0; m++) {
+        if (picture->chosen[m])
+            result = rps_bins_series(binning->bins, m,
+                                     &binning->series[m * binning->lines + binning->line], err);
+    }
+    if (result == 0 && binning->line == 0 && binning->multiplexed)
+        result = rps_bins_duty(binning->bins, &binning->picture->duty, err);
+    rps_bins_free(binning->bins);
+    binning->bins = NULL;
+    binning->line++;
+    return result;
+}
+
+static int bin_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct binning *binning = context;
+    const struct rps_picture *picture = binning->picture;
+
+    if (binning->bins && period->cpu != binning->cpu && end_track(binning, err) < 0)
+        return RPS_FAILED;
+    if (binning->line >= binning->lines)
+        return 1; /* a CPU that came while the tracks were counted: not in this picture */
+    if (!binning->bins && rps_bins_new(&binning->bins, picture->plan, picture->axis, picture->from,
+                                       picture->to, picture->bin_count, err) < 0)
+        return RPS_FAILED;
+    binning->cpu = period->cpu;
+    binning->multiplexed |=
+        (double)period->running_ns < PICTURE_WHOLE_DUTY * (double)period->enabled_ns;
+    rps_bins_add(binning->bins, period);
+    return 0;
+}
+
+static void free_series(struct rps_series *series, size_t count)
+{
+    for (size_t i = 0; series && i < count; i++)
+        rps_series_free(&series[i]);
+    free(series);
+}
+
+static int read_series(struct rps_picture *picture, struct rps_error *err)
+{
+    size_t metrics = (size_t)picture->plan->metric_count;
+    struct binning binning = {.picture = picture, .lines = 1};
+    int result;
+
+    binning.lines = side_by_side(picture) ? picture->tracks.count : 1;
+    binning.multiplexed = picture->plan->set_count > 1;
+    binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
+    if (!binning.series)
+        return rps_error_memory(err);
+    result = rps_picture_walk(picture, bin_period, &binning, err);
+    if (result == 0)
+        result = end_track(&binning, err);
+    rps_bins_free(binning.bins);
+    if (result == 0 && picture->quantile)
+        return rps_picture_merge_lines(picture, binning.series, binning.lines, err);
+    picture->series = binning.series;
+    picture->line_count = binning.lines;
+    return result;
+}
+
+struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line)
+{
+    return &picture->series[metric * picture->line_count + line];
+}
+
+/* --- panels ------------------------------------------------------------------------------------
+ */
+
+static int metric_has_data(const struct rps_picture *picture, int metric)
+{
+    for (int line = 0; line < picture->line_count; line++) {
+        const struct rps_series *series = rps_picture_series(picture, metric, line);
+
+        for (size_t i = 0; i < series->count; i++) {
+            if (isfinite(series->value[i]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* The panel of metric m: that of an earlier drawn metric of the same panel, or a new one. */
+static int panel_of(struct rps_picture *picture, int m)
+{
+    for (int i = 0; i < m && !picture->apart; i++) {
+        if (picture->panel[i] >= 0 &&
+            strcmp(title_of(&picture->plan->metric[i]), title_of(&picture->plan->metric[m])) == 0)
+            return picture->panel[i];
+    }
+    return picture->panel_count++;
+}
+
+int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err)
+{
+    size_t metrics = (size_t)picture->plan->metric_count;
+
+    picture->bin_count = bin_count > 0 ? bin_count : bins_across(picture);
+    picture->panel = calloc(metrics + 1, sizeof(*picture->panel));
+    if (!picture->panel)
+        return rps_error_memory(err);
+    if (read_series(picture, err) < 0)
+        return RPS_FAILED;
+    if (picture->apart && picture->line_count > PICTURE_BAND_LINES)
+        rps_picture_drop_bands(picture);
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        picture->panel[m] =
+            picture->chosen[m] && metric_has_data(picture, m) ? panel_of(picture, m) : -1;
+    if (picture->panel_count == 0)
+        picture->panel_count = 1;
+    picture->panel_total = picture->panel_count;
+    return 0;
+}
+
+/* --- height ------------------------------------------------------------------------------------
+ */
+
+/* What is not panels, in pixels at scale 1. */
+static double frame_height(const struct rps_picture *picture)
+{
+    int rows = rps_picture_legend_rows(picture) + rps_picture_needs_label_legend(picture) +
+               rps_picture_has_notes(picture);
+
+    return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
+           (picture->has_phases ? RPS_PICTURE_STRIP_HEIGHT : 0) +
+           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0);
+}
+
+static void drop_panels(struct rps_picture *picture, int fit)
+{
+    picture->panel_count = fit < 1 ? 1 : fit < picture->panel_count ? fit : picture->panel_count;
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] >= picture->panel_count)
+            picture->panel[m] = -1;
+    }
+}
+
+static void fit_characters(struct rps_picture *picture, int height)
+{
+    int frame =
+        RPS_PICTURE_FRAME_LINES + rps_picture_legend_rows(picture) + (picture->has_phases ? 1 : 0);
+
+    if (height > 0)
+        drop_panels(picture, (height - frame) / PICTURE_LINES_LEAST);
+    picture->height = height > 0 ? height : frame + PICTURE_PANEL_LINES * picture->panel_count;
+    if (picture->height < frame + PICTURE_LINES_LEAST)
+        picture->height = frame + PICTURE_LINES_LEAST;
+}
+
+void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options)
+{
+    double frame, least;
+
+    if (picture->characters) {
+        rps_series_free(&picture->duty);
+        fit_characters(picture, options->height);
+        return;
+    }
+    frame = frame_height(picture);
+    if (options->height <= 0) {
+        picture->height =
+            (int)((frame + (double)PICTURE_PANEL_HEIGHT * picture->panel_count) * picture->scale);
+        return;
+    }
+    picture->height = options->height;
+    least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
+    picture->scale =
+        between(picture->height / least, fmin(PICTURE_SCALE_LEAST, picture->scale), picture->scale);
+    if (picture->duty.count > 0 &&
+        picture->height <
+            (frame + (double)PICTURE_PANEL_LEAST * picture->panel_count) * picture->scale)
+        rps_series_free(&picture->duty);
+    drop_panels(picture, (int)((picture->height / picture->scale - frame_height(picture)) /
+                               PICTURE_PANEL_LEAST));
+}
+
+/* --- the end -----------------------------------------------------------------------------------
+ */
+
+void rps_picture_free(struct rps_picture *picture)
+{
+    if (picture->plan)
+        free_series(picture->series,
+                    (size_t)picture->plan->metric_count * (size_t)picture->line_count);
+    rps_series_free(&picture->duty);
+    free(picture->panel);
+    free(picture->chosen);
+    free(picture->knots.time_s);
+    free(picture->knots.cycle);
+    rps_phases_free(&picture->phases);
+    rps_notes_free(&picture->marks);
+    rps_notes_free(&picture->gaps);
+    rps_tracks_free(&picture->tracks);
+    rps_plan_free(picture->plan);
+    rps_run_free(&picture->run);
+    memset(picture, 0, sizeof(*picture));
+}

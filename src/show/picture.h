@@ -1,0 +1,220 @@
+/*
+ * Pictures: what a picture of a run holds, before anybody draws it. A picture is read from the
+ * store, binned to the width of the picture, and written as the files that the scripts of `plot/`
+ * load.
+ */
+#ifndef RPISTAT_SHOW_PICTURE_H
+#define RPISTAT_SHOW_PICTURE_H
+
+#include <stdio.h>
+
+#include "palette.h"
+#include "rpistat/phase.h"
+#include "rpistat/plot.h"
+#include "rpistat/series.h"
+#include "tracks.h"
+
+/* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
+#define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */
+#define RPS_PICTURE_RIGHT         34
+#define RPS_PICTURE_HEAD          52  /* title above the panels */
+#define RPS_PICTURE_FOOT          46  /* axis below them */
+#define RPS_PICTURE_LEGEND_HEIGHT 17  /* of one row of a legend, or of marks, below the title */
+#define RPS_PICTURE_LEGEND_ENTRY  73  /* width of one entry of the CPUs' legend */
+#define RPS_PICTURE_LABEL_ENTRY   36  /* ... of the phases' legend */
+#define RPS_PICTURE_STRIP_HEIGHT  22  /* of the phases' strip */
+#define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
+#define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
+#define RPS_PICTURE_COLUMN_LEFT   8
+#define RPS_PICTURE_COLUMN_MARGIN 11
+#define RPS_PICTURE_FRAME_LINES   4
+
+#define RPS_PICTURE_TEXT_SIZE 2048
+
+/* Where the cycle timestamp stood: the way from a time to a place on the axis of cycles. */
+struct rps_knots {
+    size_t count, room;
+    uint64_t seen, stride;  /* every so many periods one is kept */
+    double *time_s, *cycle; /* owned; ascending */
+};
+
+struct rps_picture {
+    struct rps_run run;
+    struct rps_plan *plan;
+    enum rps_plot_kind kind;
+    const struct rps_palette *palette;
+    uint8_t *chosen; /* owned; of each metric: 1 when it is looked at */
+    int apart;       /* 1: CPUs side by side: a panel a metric, in it a line a CPU */
+    int quantile;    /* 1: a line is the median of the CPUs, its band reaches from 10 % to 90 % */
+    struct rps_tracks tracks;
+    enum rps_axis axis;
+    double from, to; /* of the axis: s or clock ticks */
+    struct rps_knots knots;
+    int characters; /* 1: width and height are characters, not pixels */
+    int width, height;
+    double scale;              /* of text and lines: 1 for 1200 pixels across */
+    int left, right;           /* beside the panels, in pixels at scale 1 */
+    size_t bin_count;          /* across */
+    int line_count;            /* of each metric: the CPUs that are side by side, or 1 */
+    struct rps_series *series; /* owned; of each metric of the plan its lines, one after another;
+                                  empty when it is not drawn */
+    struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
+                                  else empty */
+    int panel_count;           /* at least 1 */
+    int panel_total;           /* with those for which there was no room */
+    int *panel;                /* owned; panel of each metric, -1 when it is not drawn */
+    int has_phases;
+    struct rps_phases phases; /* of the whole run */
+    struct rps_notes marks, gaps;
+};
+
+/* --- reading: picture.c ------------------------------------------------------------------------
+ */
+
+/*
+ * Read what all pictures of a run need: run, plan, tracks, phases, marks and gaps, the metrics that
+ * were asked for, width and scale. RPS_FAILED: the store's errors, a run without periods in that
+ * part; RPS_USAGE for a metric or panel that is not there. Free in any case.
+ */
+int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int64_t run_id,
+                     const struct rps_plot_options *options, int characters, struct rps_error *err);
+
+/* Fill series, duty and panels of an open picture. bin_count 0: as fits its width. */
+int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err);
+
+/* Choose height, and the panels that fit into one that was given. */
+void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options);
+
+/* An all-zero picture is harmless. */
+void rps_picture_free(struct rps_picture *picture);
+
+/* The periods of the picture's tracks, one at a time: added up, or each CPU's where side by side.
+ */
+int rps_picture_walk(const struct rps_picture *picture, rps_tracks_period *each, void *context,
+                     struct rps_error *err);
+
+/* Line `line` of a metric. */
+struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
+
+/* --- several CPUs: picture_cpus.c --------------------------------------------------------------
+ */
+
+/* Added up, side by side, or as quantiles. RPS_USAGE where only a sum can be drawn. */
+int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
+                            struct rps_error *err);
+
+/* From `count` series of each metric, one after another, to one of their median and band. The
+ * series given are freed, the picture gets the new ones. */
+int rps_picture_merge_lines(struct rps_picture *picture, struct rps_series *series, int count,
+                            struct rps_error *err);
+
+/* The bands of many lines lie on one another and hide the lines. */
+void rps_picture_drop_bands(struct rps_picture *picture);
+
+/* Rows of the CPUs' legend above the panels; 0 when there is none. */
+int rps_picture_legend_rows(const struct rps_picture *picture);
+
+/* --- phases, marks and gaps: picture_phases.c ---------------------------------------------------
+ */
+
+int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
+                            const struct rps_plot_options *options, struct rps_error *err);
+
+/* Where a time lies on the axis. */
+double rps_picture_position(const struct rps_picture *picture, int64_t time_ns);
+
+/* Index of the phase that a period (by its number) belongs to; *hint speeds up ascending searches
+ * and is 0 at first. */
+size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, size_t *hint);
+
+/* The same by time. */
+size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns);
+
+/* Add a period to the knots, of one track in order. */
+int rps_knots_add(struct rps_knots *knots, double time_s, double cycle, struct rps_error *err);
+
+/* A stretch of one label on the axis, within the picture. */
+struct rps_picture_box {
+    double from, to;
+    int label;
+};
+
+/*
+ * The phases as boxes, in a new array (free()): one a phase, or where more than a quarter of the
+ * `columns` across would be boundaries, the label that prevails in each column. *ret_exact (may be
+ * NULL) tells which. RPS_FAILED without memory.
+ */
+int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
+                      struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
+                      struct rps_error *err);
+
+/* Is a label of some phase nowhere written in the strip, for want of room? */
+int rps_picture_needs_label_legend(const struct rps_picture *picture);
+
+/* Do marks or gaps have texts above the panels? */
+int rps_picture_has_notes(const struct rps_picture *picture);
+
+/* --- files: picture_files.c, picture_overlay.c, picture_text.c, picture_axis.c
+ * --------------------- */
+
+/* Create a file in the folder, and close it; errors name it. */
+FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err);
+int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err);
+
+/* The numbers that all scripts need: size, colours. */
+void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file);
+void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file);
+
+/* Write phases, boundaries, marks and gaps: data files, numbers into `file`; and their texts. */
+int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, FILE *file,
+                              struct rps_error *err);
+void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file);
+
+/* One line of text.gp. */
+void rps_picture_write_line(FILE *file, const char *text);
+
+/* Title and second line, each as a line of text.gp; `remark` (may be "") ends the second line. */
+void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file);
+char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
+                           char text[RPS_PICTURE_TEXT_SIZE]);
+char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE]);
+char *rps_picture_heading(const struct rps_picture *picture, int panel,
+                          char text[RPS_PICTURE_TEXT_SIZE]);
+
+/* What a metric's panel would be called if it were alone in it: with its unit. */
+char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE]);
+
+/* The unit that all metrics of the panel share, "" when they do not. */
+const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel);
+
+/* A number in few characters, for columns of them: 0.0123, 1.23, 123, 12.3k. */
+#define RPS_PICTURE_NUMBER_SIZE 32
+char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value);
+
+/* Cut text to `most` characters, the last of them an ellipsis then. */
+void rps_picture_cut_text(char *text, int most);
+
+/* Metrics in a panel. */
+int rps_picture_panel_lines(const struct rps_picture *picture, int panel);
+
+struct rps_picture_axis {
+    double from, to, step, scale;
+    const char *suffix;
+    double peak; /* the largest value when it lies above the axis, else 0 */
+};
+
+/* The smallest of 1, 2, 5 times a power of ten that is not below step. */
+double rps_picture_round_step(double step);
+
+/* An axis from `from` to `to` with at most `tics` steps: widened to round numbers, and labelled
+ * with a unit prefix. */
+struct rps_picture_axis rps_picture_axis(double from, double to, int tics);
+
+/* The axis of a panel of series. */
+struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel);
+
+/* The step of the axis of time or cycles, and the power of ten that it is labelled in. */
+double rps_picture_x_step(const struct rps_picture *picture);
+int rps_picture_x_power(const struct rps_picture *picture);
+
+#endif

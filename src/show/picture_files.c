@@ -1,0 +1,288 @@
+/*
+ * The files of a picture, which gnuplot loads.
+ *
+ * gnuplot runs what it loads, so text from the store must not reach it as code. figure.gp holds
+ * numbers only; text.gp is one block of data, which gnuplot keeps as it is, each line behind a bar
+ * so that no line can end the block. (A data file would not do: its reader takes quotes apart.)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "picture_kinds.h"
+
+#define PICTURE_FEW 40 /* points of a series that are drawn as dots too */
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
+FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err)
+{
+    int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (!file) {
+        rps_error_set(err, RPS_FAILED, "the plot's file %s could not be written: %s", name,
+                      strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    }
+    return file;
+}
+
+int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err)
+{
+    int failed = ferror(file);
+
+    if (fclose(file) != 0 || failed)
+        return rps_error_set(err, RPS_FAILED, "the plot's file %s could not be written: %s", name,
+                             strerror(errno));
+    return 0;
+}
+
+/* --- numbers -----------------------------------------------------------------------------------
+ */
+
+void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
+{
+    const struct rps_palette *palette = picture->palette;
+
+    fprintf(file, "# The picture's numbers, written by rpistat plot; its text is in text.gp.\n");
+    fprintf(file, "width = %d\nheight = %d\nscale = %.6g\n", picture->width, picture->height,
+            picture->scale);
+    if (picture->characters)
+        return;
+    fprintf(file,
+            "left_px = %d\nright_px = %d\nhead_px = %d\nfoot_px = %d\nrow_px = %d\n"
+            "strip_px = %d\nduty_px = %d\n",
+            picture->left, picture->right, RPS_PICTURE_HEAD, RPS_PICTURE_FOOT,
+            RPS_PICTURE_LEGEND_HEIGHT, RPS_PICTURE_STRIP_HEIGHT, RPS_PICTURE_DUTY_HEIGHT);
+    fprintf(file, "background = \"#%s\"\ndark = \"#%s\"\nquiet = \"#%s\"\n", palette->background,
+            palette->text, palette->quiet);
+    fprintf(file, "axis = \"#%s\"\ngrid = \"#%s\"\nfaint = \"#%s\"\n", palette->axis, palette->grid,
+            palette->faint);
+    fprintf(file, "low = \"#%s\"\nmiddle = \"#%s\"\nhigh = \"#%s\"\n", palette->low,
+            palette->middle, palette->high);
+    fprintf(file, "array colour[%d] = [", RPS_PALETTE_LINES);
+    for (int i = 0; i < RPS_PALETTE_LINES; i++)
+        fprintf(file, "%s\"%s\"", i ? ", " : "", palette->line[i]);
+    fprintf(file, "]\narray band[%d] = [", RPS_PALETTE_LABELS);
+    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
+        fprintf(file, "%s\"%s\"", i ? ", " : "", palette->band[i]);
+    fprintf(file, "]\narray ink[%d] = [", RPS_PALETTE_LABELS);
+    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
+        fprintf(file, "%s\"%s\"", i ? ", " : "", palette->ink[i]);
+    fprintf(file, "]\n");
+}
+
+void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file)
+{
+    double step = rps_picture_x_step(picture);
+    int decimals = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
+
+    fprintf(file, "x_is_time = %d\n", picture->axis == RPS_AXIS_TIME);
+    fprintf(file, "x_from = %.17g\n", picture->from);
+    fprintf(file, "x_to = %.17g\n", picture->to);
+    fprintf(file, "x_step = %.17g\n", step);
+    fprintf(file, "x_decimals = %d\n", decimals);
+    fprintf(file, "x_scale = 1e%d\n", rps_picture_x_power(picture));
+}
+
+static void write_panel_axes(const struct rps_picture *picture, FILE *file)
+{
+    int n = picture->panel_count;
+
+    fprintf(file, "panels = %d\n", n);
+    fprintf(file, "array lines[%d]\narray y_from[%d]\narray y_to[%d]\narray y_step[%d]\n", n, n, n,
+            n);
+    fprintf(file, "array y_scale[%d]\narray y_suffix[%d]\n", n, n);
+    for (int p = 0; p < n; p++) {
+        struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
+
+        fprintf(file, "lines[%d] = %d\n", p + 1, rps_picture_panel_lines(picture, p));
+        fprintf(file, "y_from[%d] = %.17g\n", p + 1, axis.from);
+        fprintf(file, "y_to[%d] = %.17g\n", p + 1, axis.to);
+        fprintf(file, "y_step[%d] = %.17g\n", p + 1, axis.step);
+        fprintf(file, "y_scale[%d] = %g\n", p + 1, axis.scale);
+        fprintf(file, "y_suffix[%d] = \"%s\"\n", p + 1, axis.suffix);
+    }
+}
+
+static int write_numbers(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
+{
+    static const char name[] = "figure.gp";
+    FILE *file = rps_picture_file(folder_fd, name, err);
+    int result = 0;
+
+    if (!file)
+        return RPS_FAILED;
+    rps_picture_write_canvas(picture, file);
+    rps_picture_write_x_axis(picture, file);
+    fprintf(file, "apart = %d\nquantile = %d\nlegend_rows = %d\nlegend_entry = %d\n",
+            picture->apart, picture->quantile, rps_picture_legend_rows(picture),
+            RPS_PICTURE_LEGEND_ENTRY);
+    write_panel_axes(picture, file);
+    fprintf(file, "duty = %d\n", picture->duty.count > 0);
+    if (picture->characters)
+        fprintf(file, "strip = %d\n", picture->has_phases);
+    else
+        result = rps_picture_write_overlay(picture, folder_fd, file, err);
+    return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
+}
+
+/* --- texts -------------------------------------------------------------------------------------
+ */
+
+/* The phases as a line of characters, as in |--A--|-B-|-A--|, one for each column of the panels. */
+static int write_strip(const struct rps_picture *picture, FILE *file, struct rps_error *err)
+{
+    int columns = picture->width - RPS_PICTURE_COLUMN_MARGIN;
+    char *text = calloc(1, (size_t)columns + RPS_PHASE_LABEL_SIZE + 1);
+    struct rps_picture_box *box = NULL;
+    size_t count = 0;
+
+    if (!text || rps_picture_boxes(picture, (size_t)columns, &box, &count, NULL, err) < 0) {
+        free(text);
+        return rps_error_memory(err);
+    }
+    memset(text, ' ', (size_t)columns);
+    for (size_t i = 0; i < count; i++) {
+        double each = columns / (picture->to - picture->from);
+        int from = (int)lround((box[i].from - picture->from) * each);
+        int to = (int)lround((box[i].to - picture->from) * each);
+        char label[RPS_PHASE_LABEL_SIZE];
+        int length = (int)strlen(rps_phase_label(box[i].label, label));
+        int at = from + (to - from - length + 1) / 2;
+
+        for (int k = from; k < to && k < columns; k++)
+            text[k] = k == from ? '|' : '-';
+        for (int k = 0; k < length && to - from >= length && at + k < columns; k++)
+            text[at + k] = label[k];
+    }
+    rps_picture_write_line(file, text);
+    free(box);
+    free(text);
+    return 0;
+}
+
+static void write_panel_texts(const struct rps_picture *picture, int panel, FILE *file)
+{
+    const char *unit = rps_picture_panel_unit(picture, panel);
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_picture_write_line(file, rps_picture_heading(picture, panel, text));
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        const struct rps_metric *metric = &picture->plan->metric[m];
+
+        if (picture->panel[m] != panel)
+            continue;
+        if (unit[0])
+            snprintf(text, sizeof(text), "%s", metric->label);
+        else
+            rps_picture_metric_title(metric, text);
+        for (int line = 0; line < picture->line_count; line++) {
+            if (picture->apart)
+                snprintf(text, sizeof(text), "CPU %d", (int)picture->tracks.cpu[line]);
+            rps_picture_write_line(file, text);
+        }
+    }
+}
+
+static int write_texts(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
+{
+    static const char name[] = "text.gp";
+    FILE *file = rps_picture_file(folder_fd, name, err);
+    char text[RPS_PICTURE_TEXT_SIZE];
+    int result = 0;
+
+    if (!file)
+        return RPS_FAILED;
+    fprintf(file,
+            "# Title, second line, name of the x axis, phases in characters; then each\n"
+            "# panel's heading and the names of its lines; then the texts of marks. A line of\n"
+            "# text is what follows its bar.\n$text << END\n");
+    rps_picture_write_titles(picture, "", file);
+    rps_picture_write_line(file, rps_picture_x_label(picture, text));
+    if (picture->characters && picture->has_phases)
+        result = write_strip(picture, file, err);
+    else
+        rps_picture_write_line(file, "");
+    for (int p = 0; p < picture->panel_count; p++)
+        write_panel_texts(picture, p, file);
+    if (!picture->characters)
+        rps_picture_write_overlay_texts(picture, file);
+    fprintf(file, "END\n");
+    return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
+}
+
+/* --- series ------------------------------------------------------------------------------------
+ */
+
+/* Neither neighbour has a value, so that no line can show this point. */
+static int is_lone(const struct rps_series *series, size_t i)
+{
+    return (i == 0 || !isfinite(series->value[i - 1])) &&
+           (i + 1 == series->count || !isfinite(series->value[i + 1]));
+}
+
+static int write_series(const struct rps_series *series, int folder_fd, const char *name,
+                        struct rps_error *err)
+{
+    FILE *file = rps_picture_file(folder_fd, name, err);
+
+    if (!file)
+        return RPS_FAILED;
+    fprintf(file, "# position mean smallest largest dot\n");
+    for (size_t i = 0; i < series->count; i++) {
+        double value = series->value[i];
+
+        if (!isfinite(value)) {
+            fputc('\n', file); /* ends the line and the band */
+            continue;
+        }
+        fprintf(file, "%.12g %.9g %.9g %.9g ", series->position[i], value, series->min[i],
+                series->max[i]);
+        if (series->count <= PICTURE_FEW || is_lone(series, i))
+            fprintf(file, "%.9g\n", value);
+        else
+            fputs("NaN\n", file);
+    }
+    return rps_picture_file_close(file, name, err);
+}
+
+static int write_panel(const struct rps_picture *picture, int panel, int folder_fd,
+                       struct rps_error *err)
+{
+    int place = 1;
+
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        for (int line = 0; picture->panel[m] == panel && line < picture->line_count; line++) {
+            char name[64];
+
+            snprintf(name, sizeof(name), "panel-%d-%d.dat", panel + 1, place++);
+            if (write_series(rps_picture_series(picture, m, line), folder_fd, name, err) < 0)
+                return RPS_FAILED;
+        }
+    }
+    return 0;
+}
+
+int rps_picture_write_time(struct rps_picture *picture, struct rps_reader *reader,
+                           const struct rps_plot_options *options, int folder_fd,
+                           struct rps_error *err)
+{
+    (void)reader;
+    if (rps_picture_bin(picture, 0, err) < 0)
+        return RPS_FAILED;
+    rps_picture_fit(picture, options);
+    if (write_numbers(picture, folder_fd, err) < 0 || write_texts(picture, folder_fd, err) < 0)
+        return RPS_FAILED;
+    for (int p = 0; p < picture->panel_count; p++) {
+        if (write_panel(picture, p, folder_fd, err) < 0)
+            return RPS_FAILED;
+    }
+    return picture->duty.count > 0 ? write_series(&picture->duty, folder_fd, "duty.dat", err) : 0;
+}

@@ -1,0 +1,308 @@
+/*
+ * The files of what lies on a picture's axis: phases, boundaries, gaps and marks.
+ *
+ *     phases.dat      from, to, area's colour, the strip's colour, 1 when hatched (a label beyond
+ * the colours) labels.dat      middle of a phase, its label bounds.dat      where one phase ends
+ * and the next begins edges.dat       from, to: where a boundary may lie, where that is wide enough
+ * to be seen gaps.dat        from, to: not recorded marks.dat       where a mark is; one a pixel
+ *
+ * A file without a line is not written, and its count in figure.gp is 0.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture.h"
+#include "rpistat/text.h"
+
+#define OVERLAY_EDGE_PX   2   /* narrower ones are the boundary's own line */
+#define OVERLAY_GAP_PX    1.5 /* a gap is drawn at least this wide */
+#define OVERLAY_TEXT_MOST 28  /* characters of a mark's text */
+
+/* A data file that is made when its first line comes. */
+struct lines {
+    int folder_fd;
+    const char *name;
+    FILE *file;
+    size_t count;
+};
+
+static FILE *next_line(struct lines *lines, struct rps_error *err)
+{
+    if (!lines->file)
+        lines->file = rps_picture_file(lines->folder_fd, lines->name, err);
+    lines->count += lines->file != NULL;
+    return lines->file;
+}
+
+static int end_lines(struct lines *lines, int result, struct rps_error *err)
+{
+    if (lines->file && rps_picture_file_close(lines->file, lines->name, err) < 0)
+        return RPS_FAILED;
+    return result;
+}
+
+static double pixels_across(const struct rps_picture *picture)
+{
+    return fmax(10, picture->width - (picture->left + picture->right) * picture->scale);
+}
+
+/* Length on the axis in pixels at scale 1. */
+static double px_of(const struct rps_picture *picture, double length)
+{
+    return length / (picture->to - picture->from) * pixels_across(picture) / picture->scale;
+}
+
+/* --- phases ------------------------------------------------------------------------------------
+ */
+
+static int write_boxes(const struct rps_picture *picture, int folder_fd,
+                       const struct rps_picture_box *box, size_t count, struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "phases.dat"};
+
+    for (size_t i = 0; i < count; i++) {
+        const char *colour = picture->palette->band[box[i].label % RPS_PALETTE_LABELS];
+
+        if (!next_line(&lines, err))
+            return RPS_FAILED;
+        fprintf(lines.file, "%.12g %.12g 0x%02X%s 0x%s %d\n", box[i].from, box[i].to,
+                picture->palette->band_veil, colour, colour, box[i].label >= RPS_PALETTE_LABELS);
+    }
+    return end_lines(&lines, 0, err);
+}
+
+static int write_labels(const struct rps_picture *picture, int folder_fd,
+                        const struct rps_picture_box *box, size_t count, size_t *ret_count,
+                        struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "labels.dat"};
+    char text[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        rps_phase_label(box[i].label, text);
+        if (px_of(picture, box[i].to - box[i].from) <
+            RPS_PICTURE_CHARACTER * (double)strlen(text) + 4)
+            continue;
+        if (!next_line(&lines, err))
+            return RPS_FAILED;
+        fprintf(lines.file, "%.12g %s\n", (box[i].from + box[i].to) / 2, text);
+    }
+    *ret_count = lines.count;
+    return end_lines(&lines, 0, err);
+}
+
+static int write_bounds(const struct rps_picture *picture, int folder_fd,
+                        const struct rps_picture_box *box, size_t count, size_t *ret_count,
+                        struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "bounds.dat"};
+
+    for (size_t i = 0; i < count; i++) {
+        if (box[i].from <= picture->from)
+            continue;
+        if (!next_line(&lines, err))
+            return RPS_FAILED;
+        fprintf(lines.file, "%.12g\n", box[i].from);
+    }
+    *ret_count = lines.count;
+    return end_lines(&lines, 0, err);
+}
+
+/* The time at which a period near a phase's first began. */
+static int64_t time_of(const struct rps_picture *picture, const struct rps_phase *phase,
+                       uint64_t period)
+{
+    int64_t periods = (int64_t)period - (int64_t)phase->first;
+
+    return phase->start_ns + periods * picture->run.period_ns;
+}
+
+static int write_edges(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
+                       struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "edges.dat"};
+
+    for (size_t i = 0; i < picture->phases.count; i++) {
+        const struct rps_phase *phase = &picture->phases.phase[i];
+        double from = rps_picture_position(picture, time_of(picture, phase, phase->earliest));
+        double to = rps_picture_position(picture, time_of(picture, phase, phase->latest));
+
+        from = fmax(from, picture->from);
+        to = fmin(to, picture->to);
+        if (px_of(picture, to - from) < OVERLAY_EDGE_PX)
+            continue;
+        if (!next_line(&lines, err))
+            return RPS_FAILED;
+        fprintf(lines.file, "%.12g %.12g\n", from, to);
+    }
+    *ret_count = lines.count;
+    return end_lines(&lines, 0, err);
+}
+
+/* Labels of the phases that are in the picture. */
+static void write_legend(const struct rps_picture *picture, FILE *file)
+{
+    int most = (int)((picture->width / picture->scale - picture->left - picture->right) /
+                     RPS_PICTURE_LABEL_ENTRY);
+    int labels = picture->phases.label_count;
+
+    if (!rps_picture_needs_label_legend(picture))
+        labels = 0;
+    fprintf(file, "phase_legend = %d\n", labels < most ? labels : most);
+    if (labels > 0)
+        fprintf(file, "label_entry = %d\narray label_name[%d]\n", RPS_PICTURE_LABEL_ENTRY, labels);
+    for (int label = 0; label < labels; label++) {
+        char text[RPS_PHASE_LABEL_SIZE];
+
+        fprintf(file, "label_name[%d] = \"%s\"\n", label + 1, rps_phase_label(label, text));
+    }
+}
+
+static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *file,
+                        struct rps_error *err)
+{
+    struct rps_picture_box *box = NULL;
+    size_t count = 0, labels = 0, bounds = 0, edges = 0;
+    int exact = 0, result = 0;
+
+    if (picture->has_phases)
+        result =
+            rps_picture_boxes(picture, (size_t)pixels_across(picture), &box, &count, &exact, err);
+    if (result == 0)
+        result = write_boxes(picture, folder_fd, box, count, err);
+    if (result == 0)
+        result = write_labels(picture, folder_fd, box, count, &labels, err);
+    if (result == 0 && exact)
+        result = write_bounds(picture, folder_fd, box, count, &bounds, err);
+    if (result == 0 && exact)
+        result = write_edges(picture, folder_fd, &edges, err);
+    free(box);
+    fprintf(file, "strip = %d\nphases = %zu\nlabels = %zu\nbounds = %zu\nedges = %zu\n",
+            picture->has_phases, count, labels, bounds, edges);
+    write_legend(picture, file);
+    return result;
+}
+
+/* --- marks and gaps ----------------------------------------------------------------------------
+ */
+
+static int write_gaps(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
+                      struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "gaps.dat"};
+    double least = OVERLAY_GAP_PX / px_of(picture, 1);
+
+    for (size_t i = 0; i < picture->gaps.count; i++) {
+        const struct rps_note *gap = &picture->gaps.note[i];
+        double from = rps_picture_position(picture, gap->start_ns);
+        double to =
+            fmax(from + least, rps_picture_position(picture, gap->start_ns + gap->length_ns));
+
+        from = fmax(from, picture->from);
+        to = fmin(to, picture->to);
+        if (to <= from)
+            continue;
+        if (!next_line(&lines, err))
+            return RPS_FAILED;
+        fprintf(lines.file, "%.12g %.12g\n", from, to);
+    }
+    *ret_count = lines.count;
+    return end_lines(&lines, 0, err);
+}
+
+static int write_marks(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
+                       struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "marks.dat"};
+    double last = -INFINITY;
+
+    for (size_t i = 0; i < picture->marks.count; i++) {
+        double at = rps_picture_position(picture, picture->marks.note[i].start_ns);
+
+        if (at < picture->from || at > picture->to || px_of(picture, at - last) < 1)
+            continue;
+        if (!next_line(&lines, err))
+            return RPS_FAILED;
+        fprintf(lines.file, "%.12g\n", at);
+        last = at;
+    }
+    *ret_count = lines.count;
+    return end_lines(&lines, 0, err);
+}
+
+/* A text in the row of marks, and where it stands. */
+struct note_text {
+    double at;
+    char text[4 * OVERLAY_TEXT_MOST + 8];
+};
+
+/* The next of marks and gaps in order of time; 0 when there is none left. */
+static int next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
+                     struct note_text *ret)
+{
+    const struct rps_notes *marks = &picture->marks, *gaps = &picture->gaps;
+    int is_gap = *gap < gaps->count &&
+                 (*mark == marks->count || gaps->note[*gap].start_ns < marks->note[*mark].start_ns);
+    const struct rps_note *note;
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    if (*mark == marks->count && *gap == gaps->count)
+        return 0;
+    note = is_gap ? &gaps->note[(*gap)++] : &marks->note[(*mark)++];
+    ret->at = rps_picture_position(picture, note->start_ns);
+    if (is_gap && ret->at < picture->from) /* one that reaches into the picture */
+        ret->at =
+            fmin(picture->from, rps_picture_position(picture, note->start_ns + note->length_ns));
+    snprintf(text, sizeof(text), "%s%s", is_gap ? "not recorded: " : "", note->text);
+    rps_picture_cut_text(text, OVERLAY_TEXT_MOST);
+    rps_text_printable(ret->text, sizeof(ret->text), text);
+    return 1;
+}
+
+/* Call for each text that has room: behind the one before, and before the picture's end. */
+static size_t place_notes(const struct rps_picture *picture, FILE *positions, FILE *texts)
+{
+    size_t mark = 0, gap = 0, count = 0;
+    double free_from = -INFINITY;
+    struct note_text note;
+
+    while (next_note(picture, &mark, &gap, &note)) {
+        double width = RPS_PICTURE_CHARACTER * 0.95 * (double)strlen(note.text) + 8;
+        double at = px_of(picture, note.at - picture->from);
+
+        if (note.at < picture->from || note.at > picture->to || at < free_from ||
+            (at + width > px_of(picture, picture->to - picture->from) + picture->right && at > 40))
+            continue;
+        free_from = at + width;
+        count++;
+        if (positions)
+            fprintf(positions, "note_at[%zu] = %.12g\n", count, note.at);
+        if (texts)
+            rps_picture_write_line(texts, note.text);
+    }
+    return count;
+}
+
+void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file)
+{
+    place_notes(picture, NULL, file);
+}
+
+int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, FILE *file,
+                              struct rps_error *err)
+{
+    size_t gaps = 0, marks = 0, notes = place_notes(picture, NULL, NULL);
+    int result = write_phases(picture, folder_fd, file, err);
+
+    if (result == 0)
+        result = write_gaps(picture, folder_fd, &gaps, err);
+    if (result == 0)
+        result = write_marks(picture, folder_fd, &marks, err);
+    fprintf(file, "gaps = %zu\nmarks = %zu\nnote_row = %d\nnotes = %zu\n", gaps, marks,
+            rps_picture_has_notes(picture), notes);
+    if (notes > 0)
+        fprintf(file, "array note_at[%zu]\n", notes);
+    place_notes(picture, file, NULL);
+    return result;
+}

@@ -1,0 +1,253 @@
+/*
+ * What lies on the axis of a picture beside the series: phases, marks and gaps.
+ *
+ * Their times are those of the run. On the axis of cycles a time is looked up between knots,
+ * periods whose time and cycle timestamp are both known; every so many are kept, so that a day
+ * costs no more memory than a minute, and no boundary is off by a pixel.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture.h"
+#include "rpistat/run_phases.h"
+
+#define KNOTS_ROOM 8192
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
+                            const struct rps_plot_options *options, struct rps_error *err)
+{
+    int64_t run_id = picture->run.run_id;
+
+    if (rps_reader_marks(reader, run_id, &picture->marks, err) < 0 ||
+        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0)
+        return RPS_FAILED;
+    if (options->no_phases)
+        return 0;
+    picture->has_phases = rps_run_phases_get(reader, run_id, &picture->phases, err);
+    return picture->has_phases < 0 ? picture->has_phases : 0;
+}
+
+/* Keep every second knot. */
+static void halve(struct rps_knots *knots)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < knots->count; i += 2, kept++) {
+        knots->time_s[kept] = knots->time_s[i];
+        knots->cycle[kept] = knots->cycle[i];
+    }
+    knots->count = kept;
+    knots->stride *= 2;
+}
+
+int rps_knots_add(struct rps_knots *knots, double time_s, double cycle, struct rps_error *err)
+{
+    if (!knots->room) {
+        knots->time_s = calloc(KNOTS_ROOM, sizeof(double));
+        knots->cycle = calloc(KNOTS_ROOM, sizeof(double));
+        if (!knots->time_s || !knots->cycle)
+            return rps_error_memory(err);
+        knots->room = KNOTS_ROOM;
+        knots->stride = 1;
+    }
+    if (knots->seen++ % knots->stride != 0)
+        return 0;
+    if (knots->count == knots->room)
+        halve(knots);
+    knots->time_s[knots->count] = time_s;
+    knots->cycle[knots->count++] = cycle;
+    return 0;
+}
+
+double rps_picture_position(const struct rps_picture *picture, int64_t time_ns)
+{
+    const struct rps_knots *knots = &picture->knots;
+    double time_s = (double)time_ns / 1e9, share;
+    size_t low = 0, high = knots->count;
+
+    if (picture->axis == RPS_AXIS_TIME || knots->count < 2)
+        return time_s;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (knots->time_s[middle] <= time_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (time_s <= knots->time_s[low])
+        return knots->cycle[low];
+    if (low + 1 >= knots->count)
+        return picture->to;
+    share = (time_s - knots->time_s[low]) / (knots->time_s[low + 1] - knots->time_s[low]);
+    return knots->cycle[low] + share * (knots->cycle[low + 1] - knots->cycle[low]);
+}
+
+size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, size_t *hint)
+{
+    const struct rps_phases *phases = &picture->phases;
+
+    if (*hint >= phases->count || phases->phase[*hint].first > period)
+        *hint = 0;
+    while (*hint + 1 < phases->count && phases->phase[*hint + 1].first <= period)
+        (*hint)++;
+    return *hint;
+}
+
+size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
+{
+    const struct rps_phases *phases = &picture->phases;
+    size_t low = 0, high = phases->count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (phases->phase[middle].start_ns <= time_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* --- boxes -------------------------------------------------------------------------------------
+ */
+
+/* A phase's place in the picture; 0 when it has none. */
+static int place(const struct rps_picture *picture, const struct rps_phase *phase,
+                 struct rps_picture_box *ret)
+{
+    ret->from = fmax(picture->from, rps_picture_position(picture, phase->start_ns));
+    ret->to = fmin(picture->to, rps_picture_position(picture, phase->end_ns));
+    ret->label = phase->label;
+    return ret->to > ret->from;
+}
+
+static size_t exact_boxes(const struct rps_picture *picture, struct rps_picture_box *box)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < picture->phases.count; i++) {
+        if (!place(picture, &picture->phases.phase[i], &box[count]))
+            continue;
+        if (count > 0)
+            box[count - 1].to = box[count].from; /* pauses between periods belong to the earlier */
+        count++;
+    }
+    return count;
+}
+
+/* The column's label is known: longer the last box, or begin one. */
+static size_t end_column(struct rps_picture_box *box, size_t count, const double *length,
+                         int label_count, double from, double to)
+{
+    int most = 0;
+
+    for (int label = 1; label < label_count; label++)
+        most = length[label] > length[most] ? label : most;
+    if (length[most] <= 0)
+        return count;
+    if (count > 0 && box[count - 1].label == most && box[count - 1].to >= from) {
+        box[count - 1].to = to;
+        return count;
+    }
+    box[count] = (struct rps_picture_box){from, to, most};
+    return count + 1;
+}
+
+/* The label that prevails, column by column. */
+static size_t column_boxes(const struct rps_picture *picture, size_t columns, double *length,
+                           struct rps_picture_box *box)
+{
+    double width = (picture->to - picture->from) / (double)columns;
+    int labels = picture->phases.label_count;
+    size_t count = 0, phase = 0;
+
+    for (size_t column = 0; column < columns; column++) {
+        double from = picture->from + width * (double)column, to = from + width;
+        struct rps_picture_box part;
+
+        for (int label = 0; label < labels; label++)
+            length[label] = 0;
+        while (phase < picture->phases.count) {
+            if (place(picture, &picture->phases.phase[phase], &part) && part.label < labels)
+                length[part.label] += fmax(0, fmin(part.to, to) - fmax(part.from, from));
+            if (part.to >= to)
+                break; /* it goes on in the next column */
+            phase++;
+        }
+        count = end_column(box, count, length, labels, from, to);
+    }
+    return count;
+}
+
+int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
+                      struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
+                      struct rps_error *err)
+{
+    int exact = picture->phases.count <= columns / 4 + 1;
+    size_t room = exact ? picture->phases.count : columns;
+    struct rps_picture_box *box = calloc(room + 1, sizeof(*box));
+    double *length = calloc((size_t)picture->phases.label_count + 1, sizeof(*length));
+
+    if (!box || !length) {
+        free(box);
+        free(length);
+        return rps_error_memory(err);
+    }
+    *ret_count = exact ? exact_boxes(picture, box) : column_boxes(picture, columns, length, box);
+    free(length);
+    *ret = box;
+    if (ret_exact)
+        *ret_exact = exact;
+    return 0;
+}
+
+int rps_picture_needs_label_legend(const struct rps_picture *picture)
+{
+    double px = picture->width / picture->scale - picture->left - picture->right;
+    struct rps_picture_box box;
+    int labels = picture->phases.label_count;
+
+    if (!picture->has_phases || picture->characters)
+        return 0;
+    for (int label = 0; label < labels; label++) {
+        char text[RPS_PHASE_LABEL_SIZE];
+        double room = RPS_PICTURE_CHARACTER * (double)strlen(rps_phase_label(label, text)) + 4;
+        int shown = 0, there = 0;
+
+        for (size_t i = 0; i < picture->phases.count && !shown; i++) {
+            if (picture->phases.phase[i].label != label ||
+                !place(picture, &picture->phases.phase[i], &box))
+                continue;
+            there = 1;
+            shown = (box.to - box.from) / (picture->to - picture->from) * px >= room;
+        }
+        if (there && !shown)
+            return 1;
+    }
+    return 0;
+}
+
+static int any_in_picture(const struct rps_picture *picture, const struct rps_notes *notes)
+{
+    for (size_t i = 0; i < notes->count; i++) {
+        double from = rps_picture_position(picture, notes->note[i].start_ns);
+        double to =
+            rps_picture_position(picture, notes->note[i].start_ns + notes->note[i].length_ns);
+
+        if (to >= picture->from && from <= picture->to)
+            return 1;
+    }
+    return 0;
+}
+
+int rps_picture_has_notes(const struct rps_picture *picture)
+{
+    return !picture->characters &&
+           (any_in_picture(picture, &picture->marks) || any_in_picture(picture, &picture->gaps));
+}

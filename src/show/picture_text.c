@@ -1,0 +1,218 @@
+/* The words of a picture: title, second line, names of axes and panels. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "picture.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+void rps_picture_cut_text(char *text, int most)
+{
+    int count = 0;
+    char *cut = text;
+
+    for (char *c = text; *c; c++) {
+        if (((unsigned char)*c & 0xc0) == 0x80)
+            continue;
+        if (++count == most)
+            cut = c;
+        if (count > most) {
+            strcpy(cut, "\xe2\x80\xa6");
+            return;
+        }
+    }
+}
+
+/* Characters that fit across the picture at `px` pixels high. */
+static int characters_across(const struct rps_picture *picture, double px)
+{
+    double count = (picture->width / picture->scale - 28) / (px * 0.6);
+
+    if (picture->characters)
+        return picture->width - 2;
+    return count < 10 ? 10 : count > 400 ? 400 : (int)count;
+}
+
+void rps_picture_write_line(FILE *file, const char *text)
+{
+    fputc('|', file);
+    rps_text_print(file, text);
+    fputc('\n', file);
+}
+
+static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
+{
+    size_t used = strlen(text);
+
+    if (more[0])
+        snprintf(text + used, RPS_PICTURE_TEXT_SIZE - used, "%s%s", used ? " \xc2\xb7 " : "", more);
+}
+
+/* What the CPUs of a recording by CPU are shown as; side by side the legend says it. */
+static void append_cpus(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    char name[RPS_TRACKS_TEXT_SIZE], part[RPS_TRACKS_TEXT_SIZE + 64];
+
+    rps_tracks_name(name, &picture->tracks);
+    if (!name[0] || picture->apart)
+        return;
+    snprintf(part, sizeof(part), "%s%s", name,
+             picture->quantile           ? ": median, and band of 10 % to 90 % of them"
+             : picture->tracks.count > 1 ? " added up"
+                                         : "");
+    append(text, part);
+}
+
+static void append_left_out(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    char part[96];
+
+    if (picture->panel_total <= picture->panel_count)
+        return;
+    snprintf(part, sizeof(part), "%d of %d panels fit; --panel chooses", picture->panel_count,
+             picture->panel_total);
+    append(text, part);
+}
+
+char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
+                           char text[RPS_PICTURE_TEXT_SIZE])
+{
+    const struct rps_run *run = &picture->run;
+    time_t start = (time_t)(run->start_realtime_ns / RPS_NS_PER_S);
+    char raw[RPS_PICTURE_TEXT_SIZE] = "", part[RPS_TEXT_NUMBER_SIZE];
+    struct tm local;
+
+    append_left_out(picture, raw); /* first, so that it is never cut off */
+    append(raw, remark);
+    append(raw, run->host);
+    if (localtime_r(&start, &local) && strftime(part, sizeof(part), "%Y-%m-%d %H:%M:%S", &local))
+        append(raw, part);
+    if (run->elapsed_ns >= 0)
+        append(raw, rps_text_duration(part, sizeof(part), run->elapsed_ns));
+    if (run->state == RPS_RUN_INTERRUPTED)
+        append(raw, "interrupted");
+    append_cpus(picture, raw);
+    append(raw, run->label);
+    return rps_text_printable(text, RPS_PICTURE_TEXT_SIZE - 8, raw);
+}
+
+void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file)
+{
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_run_title(text, sizeof(text) - 8, &picture->run);
+    rps_picture_cut_text(text, characters_across(picture, 16));
+    fprintf(file, "|%s\n", text);
+    rps_picture_subtitle(picture, remark, text);
+    rps_picture_cut_text(text, characters_across(picture, 12));
+    fprintf(file, "|%s\n", text);
+}
+
+char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    static const char *const powers[] = {"",
+                                         "10\xc2\xb3 ",
+                                         "10\xe2\x81\xb6 ",
+                                         "10\xe2\x81\xb9 ",
+                                         "10\xc2\xb9\xc2\xb2 ",
+                                         "10\xc2\xb9\xe2\x81\xb5 ",
+                                         "10\xc2\xb9\xe2\x81\xb8 "};
+    const struct rps_event *clock = &picture->plan->clock;
+    int power = rps_picture_x_power(picture) / 3;
+
+    if (picture->axis == RPS_AXIS_TIME)
+        snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time since the start (hh:mm:ss)");
+    else
+        snprintf(text, RPS_PICTURE_TEXT_SIZE, "Cycle timestamp: %s (%s%s)",
+                 clock->label[0] ? clock->label : "Cycles", power <= 6 ? powers[power] : "",
+                 clock->unit[0] ? clock->unit : "cycles");
+    return text;
+}
+
+char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value)
+{
+    static const char suffixes[] = "\0kMGT";
+    int i = 0;
+
+    while (fabs(value) >= 999.5 && i < 4) {
+        value /= 1000;
+        i++;
+    }
+    snprintf(ret, RPS_PICTURE_NUMBER_SIZE, "%.3g%.1s", value, &suffixes[i]);
+    return ret;
+}
+
+/* --- panels ------------------------------------------------------------------------------------
+ */
+
+const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
+{
+    const char *unit = NULL;
+
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] != panel)
+            continue;
+        if (unit && strcmp(unit, picture->plan->metric[m].unit) != 0)
+            return "";
+        unit = picture->plan->metric[m].unit;
+    }
+    return unit ? unit : "";
+}
+
+/* The first metric of a panel; NULL when it has none. */
+static const struct rps_metric *first_metric(const struct rps_picture *picture, int panel)
+{
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] == panel)
+            return &picture->plan->metric[m];
+    }
+    return NULL;
+}
+
+/* Do several drawn metrics have this title of their panel? */
+static int shares_title(const struct rps_picture *picture, const char *title)
+{
+    int count = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        count += picture->panel[m] >= 0 && strcmp(picture->plan->metric[m].panel, title) == 0;
+    return count > 1;
+}
+
+char *rps_picture_heading(const struct rps_picture *picture, int panel,
+                          char text[RPS_PICTURE_TEXT_SIZE])
+{
+    const struct rps_metric *metric = first_metric(picture, panel);
+    const char *unit = rps_picture_panel_unit(picture, panel);
+    const char *title = !metric ? "" : metric->panel[0] ? metric->panel : metric->label;
+    double peak = rps_picture_panel_axis(picture, panel).peak;
+    /* Titles of the shipped plans name their unit in words. */
+    int named = !unit[0] || strchr(title, '(') || strstr(title, " per ");
+    char number[RPS_TEXT_NUMBER_SIZE] = "";
+
+    if (peak > 0)
+        snprintf(number, sizeof(number), "; peak above: %.*f", peak < 100 ? 1 : 0, peak);
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s%s%s%s%s", title, named ? "" : " (",
+             named ? "" : unit, named ? "" : ")",
+             picture->apart && shares_title(picture, title) ? ": " : "",
+             picture->apart && shares_title(picture, title) ? metric->label : "", number);
+    return text;
+}
+
+char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, metric->unit[0] ? "%s (%s)" : "%s", metric->label,
+             metric->unit);
+    return text;
+}
+
+int rps_picture_panel_lines(const struct rps_picture *picture, int panel)
+{
+    int count = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        count += picture->panel[m] == panel ? picture->line_count : 0;
+    return count;
+}

@@ -1,0 +1,284 @@
+/*
+ * Profiles of phases: the statistics that follow from spreads, and the profile of a table. That of
+ * a run is in profile_run.c.
+ *
+ * Figures are ordered by what they say about the phases: how far the labels' means lie from one
+ * another, times the share of the variance that the labels explain, times what the figures before
+ * do not say already. The share alone puts a figure first that is exact to a thousandth and differs
+ * by a hundredth; and without the last factor a phase that misses every cache is all that is seen.
+ */
+#include "rpistat/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_parts.h"
+
+/* The figure that everybody looks at first. */
+#define FIGURE_FIRST "cpi"
+
+/* Figures that later ones should not repeat: more are not shown beside one another. */
+#define FIGURES_TOLD 8
+
+void rps_spread_add(struct rps_spread *spread, double value)
+{
+    double difference = value - spread->mean;
+
+    if (!isfinite(value))
+        return;
+    spread->count++;
+    spread->mean += difference / (double)spread->count;
+    spread->squares += difference * (value - spread->mean);
+}
+
+static double deviation(const struct rps_spread *spread)
+{
+    return spread->count > 0 ? sqrt(spread->squares / (double)spread->count) : NAN;
+}
+
+/* --- arrays ---------------------------------------------------------------------------------- */
+
+static double *not_known(size_t count)
+{
+    double *value = malloc((count + 1) * sizeof(*value));
+
+    for (size_t i = 0; value && i < count; i++)
+        value[i] = NAN;
+    return value;
+}
+
+static void count_labels(struct rps_profile *profile, const struct rps_phases *phases)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        struct rps_profile_label *label = &profile->label[phase->label];
+
+        label->occurrences++;
+        label->periods += phase->last - phase->first + 1;
+        label->length_ns += phase->end_ns - phase->start_ns;
+    }
+}
+
+int rps_profile_init(struct rps_profile *profile, size_t figure_count,
+                     const struct rps_phases *phases)
+{
+    size_t labels = (size_t)phases->label_count;
+
+    *profile = (struct rps_profile){.figure_count = figure_count,
+                                    .phase_count = phases->count,
+                                    .label_count = phases->label_count};
+    profile->figure = calloc(figure_count + 1, sizeof(*profile->figure));
+    profile->order = calloc(figure_count + 1, sizeof(*profile->order));
+    profile->phase = not_known(phases->count * figure_count);
+    profile->label = calloc(labels + 1, sizeof(*profile->label));
+    profile->mean = not_known(labels * figure_count);
+    profile->spread = not_known(labels * figure_count);
+    if (!profile->figure || !profile->order || !profile->phase || !profile->label ||
+        !profile->mean || !profile->spread)
+        return -1;
+    count_labels(profile, phases);
+    return 0;
+}
+
+void rps_profile_free(struct rps_profile *profile)
+{
+    free(profile->figure);
+    free(profile->order);
+    free(profile->phase);
+    free(profile->label);
+    free(profile->mean);
+    free(profile->spread);
+    memset(profile, 0, sizeof(*profile));
+}
+
+int rps_spreads_init(struct rps_spreads *spreads, const struct rps_profile *profile)
+{
+    size_t figures = profile->figure_count;
+
+    spreads->label = calloc((size_t)profile->label_count * figures + 1, sizeof(*spreads->label));
+    spreads->whole = calloc(figures + 1, sizeof(*spreads->whole));
+    return spreads->label && spreads->whole ? 0 : -1;
+}
+
+void rps_spreads_free(struct rps_spreads *spreads)
+{
+    free(spreads->label);
+    free(spreads->whole);
+}
+
+/* --- what follows ---------------------------------------------------------------------------- */
+
+/* Deviation over mean; 0 for a figure that is always 0, NaN for one that varies around 0. */
+static double variation(double spread, double mean)
+{
+    return spread == 0 ? 0 : mean == 0 ? NAN : spread / fabs(mean);
+}
+
+static void finish_figure(struct rps_profile *profile, const struct rps_spreads *spreads, size_t f)
+{
+    struct rps_figure *figure = &profile->figure[f];
+    const struct rps_spread *whole = &spreads->whole[f];
+    double inside = 0, inside_cv = 0, between = 0, count = 0;
+
+    figure->spread = deviation(whole);
+    figure->whole_cv = variation(figure->spread, whole->mean);
+    for (int l = 0; l < profile->label_count; l++) {
+        size_t at = (size_t)l * profile->figure_count + f;
+        const struct rps_spread *label = &spreads->label[at];
+        double n = (double)label->count;
+
+        profile->spread[at] = deviation(label);
+        if (label->count == 0)
+            continue;
+        count += n;
+        inside += label->squares;
+        inside_cv += n * variation(profile->spread[at], label->mean);
+        between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
+    }
+    figure->inside = count > 0 ? sqrt(inside / count) : NAN;
+    figure->inside_cv = count > 0 ? inside_cv / count : NAN;
+    figure->apart = 0;
+    if (between > 0 && count > 0)
+        figure->apart = sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * between /
+                        (between + inside);
+}
+
+/* How much of the one figure's differences between labels the other shows too: the squared
+ * correlation of their means, on a logarithmic scale, weighted by the labels' lengths. */
+static double overlap(const struct rps_profile *profile, size_t f, size_t g)
+{
+    double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+
+    for (int l = 0; l < profile->label_count; l++) {
+        double a = profile->mean[(size_t)l * profile->figure_count + f];
+        double b = profile->mean[(size_t)l * profile->figure_count + g];
+        double weight = (double)profile->label[l].periods;
+
+        if (!isfinite(a) || !isfinite(b))
+            continue;
+        a = asinh(a);
+        b = asinh(b);
+        n += weight;
+        x += weight * a;
+        y += weight * b;
+        xx += weight * a * a;
+        yy += weight * b * b;
+        xy += weight * a * b;
+    }
+    xx -= x * x / n;
+    yy -= y * y / n;
+    xy -= x * y / n;
+    return xx > 0 && yy > 0 ? fmin(xy * xy / (xx * yy), 1) : 0;
+}
+
+/* The figure to show next: it tells the labels apart, and not as those before it do. */
+static size_t next_figure(const struct rps_profile *profile, const double *told)
+{
+    size_t best = 0;
+    double most = -1;
+
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        double gain = fmin(profile->figure[f].apart, 1) * (1 - told[f]);
+
+        if (told[f] >= 0 && gain > most) {
+            most = gain;
+            best = f;
+        }
+    }
+    return best;
+}
+
+/* told[f] is the largest overlap with the figures before; -1: the figure is one of them. */
+static void put_in_order(struct rps_profile *profile, double *told)
+{
+    for (size_t i = 0; i < profile->figure_count; i++) {
+        size_t next = next_figure(profile, told);
+
+        for (size_t f = 0; i == 0 && f < profile->figure_count; f++) {
+            if (strcmp(profile->figure[f].name, FIGURE_FIRST) == 0)
+                next = f;
+        }
+        profile->order[i] = next;
+        told[next] = -1;
+        for (size_t f = 0; i < FIGURES_TOLD && f < profile->figure_count; f++) {
+            if (told[f] >= 0)
+                told[f] = fmax(told[f], overlap(profile, f, next));
+        }
+    }
+}
+
+int rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *spreads)
+{
+    double *told = calloc(profile->figure_count + 1, sizeof(*told));
+
+    if (!told)
+        return -1;
+    for (size_t f = 0; f < profile->figure_count; f++)
+        finish_figure(profile, spreads, f);
+    put_in_order(profile, told);
+    free(told);
+    return 0;
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static double mean_of(const struct rps_spread *spread)
+{
+    return spread->count > 0 ? spread->mean : NAN;
+}
+
+static void profile_column(struct rps_profile *profile, const struct rps_spreads *spreads,
+                           const struct rps_phases *phases, const double *value, size_t f)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        struct rps_spread own = {0};
+
+        for (uint64_t row = phase->first; row <= phase->last; row++) {
+            rps_spread_add(&own, value[row]);
+            rps_spread_add(&spreads->whole[f], value[row]);
+            rps_spread_add(&spreads->label[(size_t)phase->label * profile->figure_count + f],
+                           value[row]);
+        }
+        profile->phase[i * profile->figure_count + f] = mean_of(&own);
+    }
+    profile->figure[f].whole = mean_of(&spreads->whole[f]);
+    for (int l = 0; l < profile->label_count; l++) {
+        size_t at = (size_t)l * profile->figure_count + f;
+
+        profile->mean[at] = mean_of(&spreads->label[at]);
+    }
+}
+
+int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
+                        const struct rps_phases *phases, struct rps_profile *ret,
+                        struct rps_error *err)
+{
+    struct rps_profile profile;
+    struct rps_spreads spreads = {0};
+    int result;
+
+    if (rps_profile_init(&profile, signals->signal_count, phases) < 0 ||
+        rps_spreads_init(&spreads, &profile) < 0) {
+        rps_spreads_free(&spreads);
+        rps_profile_free(&profile);
+        return rps_error_memory(err);
+    }
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        struct rps_figure *figure = &profile.figure[s];
+
+        snprintf(figure->name, sizeof(figure->name), "%s", name[s]);
+        snprintf(figure->label, sizeof(figure->label), "%s", name[s]);
+        profile_column(&profile, &spreads, phases, signals->value + s * signals->count, s);
+    }
+    result = rps_profile_finish(&profile, &spreads);
+    rps_spreads_free(&spreads);
+    if (result < 0) {
+        rps_profile_free(&profile);
+        return rps_error_memory(err);
+    }
+    *ret = profile;
+    return 0;
+}

@@ -1,0 +1,218 @@
+/*
+ * The profile of a run's phases: its periods are added up, phase by phase and label by label, and
+ * the metrics are made of the sums, as in the report. How a metric spreads is seen between
+ * rotations of the event sets; a rotation that lies across a boundary belongs to neither side.
+ */
+#include "rpistat/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_parts.h"
+#include "rpistat/collect.h"
+#include "rpistat/tally.h"
+#include "tracks.h"
+
+#define NOWHERE SIZE_MAX
+
+struct work {
+    const struct rps_plan *plan;
+    const struct rps_phases *phases;
+    struct rps_profile profile;
+    struct rps_spreads spreads;
+    struct rps_tally whole, *phase, *label; /* the arrays are owned */
+    struct rps_tally rotation;
+    uint64_t rotation_number;
+    size_t rotation_phase; /* NOWHERE: of several */
+    size_t at;             /* where the last period was found */
+    double *operand;       /* owned */
+};
+
+/* The figure behind the metrics is the CPU use. */
+static double value_of(const struct work *work, size_t figure, const struct rps_tally *tally)
+{
+    const struct rps_formula *formula;
+
+    if (figure == (size_t)work->plan->metric_count)
+        return 100 * work->operand[RPS_OPERAND_CPU_SECONDS] / work->operand[RPS_OPERAND_SECONDS];
+    formula = &work->plan->metric[figure].formula;
+    return rps_tally_carries(tally, formula) ? rps_formula_value(formula, work->operand) : NAN;
+}
+
+/* The phase that a period lies in, NOWHERE for none. Periods come in order of time. */
+static size_t phase_of(struct work *work, uint64_t period)
+{
+    const struct rps_phases *phases = work->phases;
+
+    if (phases->count == 0)
+        return NOWHERE;
+    while (work->at > 0 && period < phases->phase[work->at].first)
+        work->at--;
+    while (work->at + 1 < phases->count && period > phases->phase[work->at].last)
+        work->at++;
+    return period >= phases->phase[work->at].first && period <= phases->phase[work->at].last
+               ? work->at
+               : NOWHERE;
+}
+
+static void end_rotation(struct work *work)
+{
+    size_t figures = work->profile.figure_count;
+
+    if (work->rotation.periods > 0 && work->rotation_phase != NOWHERE) {
+        size_t label = (size_t)work->phases->phase[work->rotation_phase].label;
+
+        rps_tally_operands(&work->rotation, work->plan, work->operand);
+        for (size_t f = 0; f < figures; f++) {
+            double value = value_of(work, f, &work->rotation);
+
+            rps_spread_add(&work->spreads.label[label * figures + f], value);
+            rps_spread_add(&work->spreads.whole[f], value);
+        }
+    }
+    rps_tally_reset(&work->rotation);
+}
+
+static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct work *work = context;
+    uint64_t sets = work->plan->set_count > 0 ? (uint64_t)work->plan->set_count : 1;
+    size_t at = phase_of(work, period->period);
+
+    (void)err;
+    if (at == NOWHERE)
+        return 0;
+    if (period->period / sets != work->rotation_number) {
+        end_rotation(work);
+        work->rotation_number = period->period / sets;
+    }
+    if (work->rotation.periods == 0)
+        work->rotation_phase = at;
+    else if (work->rotation_phase != at)
+        work->rotation_phase = NOWHERE;
+    rps_tally_add(&work->rotation, period);
+    rps_tally_add(&work->phase[at], period);
+    rps_tally_add(&work->whole, period);
+    return 0;
+}
+
+/* The figures of a tally, to `ret` or, when that is NULL, to the figures' `whole`. */
+static void evaluate(struct work *work, const struct rps_tally *tally, double *ret)
+{
+    rps_tally_operands(tally, work->plan, work->operand);
+    for (size_t f = 0; f < work->profile.figure_count; f++) {
+        double value = tally->periods > 0 ? value_of(work, f, tally) : NAN;
+
+        value = isfinite(value) ? value : NAN;
+        if (ret)
+            ret[f] = value;
+        else
+            work->profile.figure[f].whole = value;
+    }
+}
+
+static void evaluate_all(struct work *work)
+{
+    size_t figures = work->profile.figure_count;
+
+    for (size_t i = 0; i < work->phases->count; i++) {
+        rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
+        evaluate(work, &work->phase[i], work->profile.phase + i * figures);
+    }
+    for (int l = 0; l < work->profile.label_count; l++)
+        evaluate(work, &work->label[l], work->profile.mean + (size_t)l * figures);
+    evaluate(work, &work->whole, NULL);
+}
+
+static void name_figures(struct work *work)
+{
+    for (size_t f = 0; f < work->profile.figure_count; f++) {
+        struct rps_figure *figure = &work->profile.figure[f];
+
+        if (f == (size_t)work->plan->metric_count) {
+            *figure =
+                (struct rps_figure){.name = RPS_COLLECT_CPU_USE, .label = "CPU use", .unit = "%"};
+            continue;
+        }
+        memcpy(figure->name, work->plan->metric[f].name, sizeof(figure->name));
+        memcpy(figure->label, work->plan->metric[f].label, sizeof(figure->label));
+        memcpy(figure->unit, work->plan->metric[f].unit, sizeof(figure->unit));
+    }
+}
+
+static int work_begin(struct work *work, struct rps_error *err)
+{
+    const struct rps_plan *plan = work->plan;
+    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count;
+    int figures = plan->metric_count + 1, result = 0;
+
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
+            figures = plan->metric_count;
+    }
+    if (rps_profile_init(&work->profile, (size_t)figures, work->phases) < 0 ||
+        rps_spreads_init(&work->spreads, &work->profile) < 0)
+        return rps_error_memory(err);
+    work->operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
+    work->phase = calloc(phases, sizeof(*work->phase));
+    work->label = calloc(labels, sizeof(*work->label));
+    if (!work->operand || !work->phase || !work->label)
+        return rps_error_memory(err);
+    name_figures(work);
+    for (size_t i = 0; i < phases && result == 0; i++)
+        result = rps_tally_init(&work->phase[i], plan, err);
+    for (size_t l = 0; l < labels && result == 0; l++)
+        result = rps_tally_init(&work->label[l], plan, err);
+    if (result == 0)
+        result = rps_tally_init(&work->whole, plan, err);
+    return result == 0 ? rps_tally_init(&work->rotation, plan, err) : result;
+}
+
+static void work_free(struct work *work)
+{
+    for (size_t i = 0; work->phase && i < work->phases->count; i++)
+        rps_tally_free(&work->phase[i]);
+    for (int l = 0; work->label && l < work->phases->label_count; l++)
+        rps_tally_free(&work->label[l]);
+    rps_tally_free(&work->whole);
+    rps_tally_free(&work->rotation);
+    free(work->phase);
+    free(work->label);
+    free(work->operand);
+    rps_spreads_free(&work->spreads);
+    rps_profile_free(&work->profile);
+}
+
+int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                    const struct rps_cpus *cpus, const struct rps_phases *phases,
+                    struct rps_profile *ret, struct rps_error *err)
+{
+    struct work work = {.phases = phases};
+    struct rps_tracks tracks = {0};
+    struct rps_plan *plan = NULL;
+    int result = rps_reader_plan(reader, run_id, &plan, err);
+
+    work.plan = plan;
+    if (result == 0)
+        result = rps_tracks_open(&tracks, reader, run_id, from_ns, to_ns, cpus, err);
+    if (result == 0)
+        result = work_begin(&work, err);
+    if (result == 0)
+        result = rps_tracks_walk_sum(&tracks, add_period, &work, err);
+    if (result == 0) {
+        end_rotation(&work);
+        evaluate_all(&work);
+        if (rps_profile_finish(&work.profile, &work.spreads) < 0)
+            result = rps_error_memory(err);
+    }
+    if (result == 0) {
+        *ret = work.profile;
+        work.profile = (struct rps_profile){0};
+    }
+    work_free(&work);
+    rps_tracks_free(&tracks);
+    rps_plan_free(plan);
+    return result;
+}

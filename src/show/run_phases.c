@@ -1,0 +1,316 @@
+/*
+ * The phases of a run: its periods become signals, the detector's observations become period
+ * numbers and times again.
+ */
+#include "rpistat/run_phases.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/collect.h"
+#include "tracks.h"
+
+/* Period numbers of a recording by CPU may have holes, but not more than periods. */
+#define HOLES_MAX 1000
+
+/* --- collecting ------------------------------------------------------------------------------ */
+
+struct walk {
+    struct rps_collect *collect;
+    const struct rps_tracks *tracks;
+    int side_by_side, track;
+};
+
+static int collect_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct walk *walk = context;
+
+    while (walk->side_by_side && walk->tracks->cpu[walk->track] != period->cpu &&
+           walk->track + 1 < walk->tracks->count)
+        walk->track++;
+    return rps_collect_add(walk->collect, walk->track, period, err);
+}
+
+/* Tracks cannot be put side by side when their numbers are nonsense. */
+static int check_numbers(struct rps_reader *reader, const struct rps_tracks *tracks,
+                         struct rps_error *err)
+{
+    struct rps_run_summary summary;
+
+    if (rps_reader_summary(reader, tracks->run_id, &summary, err) < 0)
+        return RPS_FAILED;
+    if (tracks->last - tracks->first <= 2 * summary.periods + HOLES_MAX)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "the periods of run %" PRId64 " are numbered too far apart to be put side "
+                         "by side: look at one CPU, with --cpu",
+                         tracks->run_id);
+}
+
+static int walk_tracks(struct rps_reader *reader, const struct rps_tracks *tracks,
+                       const struct rps_cpus *cpus, struct rps_collect_options *options,
+                       struct rps_collected *ret, struct rps_error *err)
+{
+    struct walk walk = {.tracks = tracks};
+    int result = 0;
+
+    walk.side_by_side = tracks->by_cpu && tracks->count > 1 && cpus->way == RPS_CPUS_EACH;
+    if (walk.side_by_side) {
+        options->cpu = tracks->cpu;
+        options->cpu_count = tracks->count;
+        options->first = tracks->first;
+        options->last = tracks->last;
+        result = check_numbers(reader, tracks, err);
+    }
+    if (result == 0)
+        result = rps_collect_new(&walk.collect, options, err);
+    if (result < 0)
+        return result;
+    result = walk.side_by_side ? rps_tracks_walk(tracks, collect_period, &walk, err)
+                               : rps_tracks_walk_sum(tracks, collect_period, &walk, err);
+    if (result == 0)
+        result = rps_collect_end(walk.collect, ret, err);
+    rps_collect_free(walk.collect);
+    return result;
+}
+
+static int collect_run(struct rps_reader *reader, const struct rps_run *run,
+                       const struct rps_run_phases_options *options, int by_rotation,
+                       struct rps_collected *ret, struct rps_error *err)
+{
+    struct rps_collect_options collect = {.name = options->metric,
+                                          .name_count = options->metric_count,
+                                          .by_rotation = by_rotation,
+                                          .period_ns = run->period_ns};
+    struct rps_tracks tracks = {0};
+    struct rps_plan *plan = NULL;
+    int result = rps_reader_plan(reader, run->run_id, &plan, err);
+
+    collect.plan = plan;
+    if (result == 0)
+        result = rps_tracks_open(&tracks, reader, run->run_id, options->from_ns, options->to_ns,
+                                 &options->cpus, err);
+    if (result == 0)
+        result = walk_tracks(reader, &tracks, &options->cpus, &collect, ret, err);
+    if (result == 0 && ret->signals.count == 0) {
+        rps_collected_free(ret);
+        result = rps_error_set(
+            err, RPS_FAILED, "run %" PRId64 " has no periods%s: there are no phases to find",
+            run->run_id, options->from_ns > 0 || options->to_ns < INT64_MAX ? " there" : "");
+    }
+    rps_tracks_free(&tracks);
+    rps_plan_free(plan);
+    return result;
+}
+
+/* --- detecting ------------------------------------------------------------------------------- */
+
+/* From observations to period numbers and times. */
+static void place(struct rps_phases *phases, const struct rps_collected *collected)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        struct rps_phase *phase = &phases->phase[i];
+
+        phase->start_ns = collected->start_ns[phase->first];
+        phase->end_ns = collected->end_ns[phase->last];
+        phase->earliest = collected->first[phase->earliest];
+        phase->latest = collected->first[phase->latest];
+        phase->first = collected->first[phase->first];
+        phase->last = collected->last[phase->last];
+    }
+    for (size_t i = 0; i < phases->outlier_count; i++)
+        phases->outlier[i] = collected->first[phases->outlier[i]];
+}
+
+static int name_signals(const struct rps_collected *collected, struct rps_run_phases *found,
+                        struct rps_error *err)
+{
+    found->signal_count = collected->signals.signal_count;
+    found->signal = calloc(found->signal_count + 1, sizeof(*found->signal));
+    if (!found->signal)
+        return rps_error_memory(err);
+    for (size_t s = 0; s < found->signal_count; s++)
+        snprintf(found->signal[s], sizeof(found->signal[s]), "%s", collected->signal[s].name);
+    return 0;
+}
+
+/*
+ * The shortest phase, in periods: what was asked for, or 0, the detector's choice. Where sets take
+ * turns every metric must be seen twice: a value that stands alone looks like a phase without any
+ * noise.
+ */
+static size_t shortest(const struct rps_run_phases_options *options, int64_t period_ns,
+                       int set_count)
+{
+    if (options->detect.min_length > 0)
+        return options->detect.min_length;
+    if (options->min_length_ns > 0 && period_ns > 0)
+        return (size_t)((options->min_length_ns - 1) / period_ns + 1);
+    return set_count > 1 ? 2 * (size_t)set_count + 1 : 0;
+}
+
+void rps_run_phases_free(struct rps_run_phases *found)
+{
+    rps_phases_free(&found->phases);
+    free(found->signal);
+    memset(found, 0, sizeof(*found));
+}
+
+static int detect_run(struct rps_reader *reader, const struct rps_run *run,
+                      const struct rps_run_phases_options *options, struct rps_run_phases *ret,
+                      struct rps_error *err)
+{
+    struct rps_detect_options detect = options->detect;
+    struct rps_collected collected = {0};
+    struct rps_run_phases found = {0};
+    int result = collect_run(reader, run, options, 0, &collected, err);
+
+    detect.min_length = shortest(options, run->period_ns, collected.set_count);
+    found.min_length = detect.min_length;
+    if (result == 0)
+        result = rps_detect(&collected.signals, &detect, &found.phases, &found.details, err);
+    if (result == 0) {
+        place(&found.phases, &collected);
+        found.observation_count = collected.signals.count;
+        result = name_signals(&collected, &found, err);
+    }
+    if (result == 0)
+        *ret = found;
+    else
+        rps_run_phases_free(&found);
+    rps_collected_free(&collected);
+    return result;
+}
+
+int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
+                          const struct rps_run_phases_options *options, struct rps_run_phases *ret,
+                          struct rps_error *err)
+{
+    struct rps_run run;
+    int result = rps_reader_run(reader, run_id, &run, err);
+
+    if (result < 0)
+        return result;
+    result = detect_run(reader, &run, options, ret, err);
+    rps_run_free(&run);
+    return result;
+}
+
+/* --- what other commands use ----------------------------------------------------------------- */
+
+/* Does the detection reach to the end of the run? A recording may have gone on since. */
+static int reaches_end(const struct rps_phases *phases, const struct rps_run *run)
+{
+    return phases->count > 0 &&
+           phases->phase[phases->count - 1].end_ns + run->period_ns > run->elapsed_ns;
+}
+
+/* The stored detection when it is of any use now: 1, 0 or negative. */
+static int stored(struct rps_reader *reader, const struct rps_run *run, struct rps_phases *ret,
+                  struct rps_error *err)
+{
+    struct rps_detection detection;
+    int result = rps_reader_detection(reader, run->run_id, &detection, err);
+
+    if (result <= 0)
+        return result;
+    result = reaches_end(&detection.phases, run);
+    if (result) {
+        *ret = detection.phases;
+        detection.phases = (struct rps_phases){0};
+    }
+    rps_detection_free(&detection);
+    return result;
+}
+
+static int detect_small(struct rps_reader *reader, const struct rps_run *run,
+                        struct rps_phases *ret, struct rps_error *err)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct rps_run_summary summary;
+    int result = rps_reader_summary(reader, run->run_id, &summary, err);
+
+    if (result < 0)
+        return result;
+    if (summary.periods == 0 || summary.periods > RPS_RUN_PHASES_PERIODS_MAX)
+        return 0;
+    result = detect_run(reader, run, &options, &found, err);
+    if (result < 0)
+        return result;
+    *ret = found.phases;
+    found.phases = (struct rps_phases){0};
+    rps_run_phases_free(&found);
+    return 1;
+}
+
+int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phases *ret,
+                       struct rps_error *err)
+{
+    struct rps_run run;
+    int result = rps_reader_run(reader, run_id, &run, err);
+
+    if (result < 0)
+        return result;
+    result = stored(reader, &run, ret, err);
+    if (result == 0)
+        result = detect_small(reader, &run, ret, err);
+    rps_run_free(&run);
+    return result;
+}
+
+/* --- principal components -------------------------------------------------------------------- */
+
+void rps_run_components_free(struct rps_run_components *components)
+{
+    rps_components_free(&components->components);
+    free(components->start_ns);
+    free(components->end_ns);
+    free(components->cycle);
+    free(components->name);
+    memset(components, 0, sizeof(*components));
+}
+
+/* Times and names of what was collected, taken over. */
+static int take_over(struct rps_collected *collected, struct rps_run_components *found,
+                     struct rps_error *err)
+{
+    struct rps_run_phases names = {0};
+
+    if (name_signals(collected, &names, err) < 0)
+        return RPS_FAILED;
+    found->name = names.signal;
+    found->start_ns = collected->start_ns;
+    found->end_ns = collected->end_ns;
+    found->cycle = collected->cycle;
+    collected->start_ns = collected->end_ns = NULL;
+    collected->cycle = NULL;
+    return 0;
+}
+
+int rps_run_components_find(struct rps_reader *reader, int64_t run_id,
+                            const struct rps_run_phases_options *options, size_t component_max,
+                            struct rps_run_components *ret, struct rps_error *err)
+{
+    struct rps_collected collected = {0};
+    struct rps_run_components found = {0};
+    struct rps_run run;
+    int result = rps_reader_run(reader, run_id, &run, err);
+
+    if (result < 0)
+        return result;
+    result = collect_run(reader, &run, options, 1, &collected, err);
+    if (result == 0)
+        result = rps_components_find(&collected.signals, component_max, &found.components, err);
+    if (result == 0)
+        result = take_over(&collected, &found, err);
+    if (result == 0)
+        *ret = found;
+    else
+        rps_run_components_free(&found);
+    rps_collected_free(&collected);
+    rps_run_free(&run);
+    return result;
+}

@@ -1,0 +1,148 @@
+"""plot: kinds, what is chosen, the interactive page; pictures themselves are compared in tests/unit/show."""
+import base64
+import hashlib
+import html.parser
+import json
+import re
+
+from program import SCRIPT, Folder, expect, refused, tap
+
+FOLDER = Folder(runs=1)
+KINDS = ["time", "phases", "scatter", "heat", "pca"]
+
+
+def svg(*arguments):
+    """The texts of an SVG drawn with these arguments."""
+    expect(FOLDER.call("plot", "-o", "a.svg", *arguments), 0)
+    with open(FOLDER / "a.svg", encoding="utf-8") as file:
+        return re.findall(r"<text>(.*?)</text>", file.read())
+
+
+def test_kinds():
+    """--kind: each kind in each format, and in both themes"""
+    for kind in KINDS:
+        for ending, magic in [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]:
+            name = "%s.%s" % (kind, ending)
+            expect(FOLDER.call("plot", "--kind", kind, "-o", name, "--theme", "dark"), 0)
+            assert FOLDER.read(name)[:len(magic)] == magic, name
+
+
+def test_phases():
+    """the phases of the script are found and named; --no-phases leaves them out"""
+    texts = svg()
+    assert "Phases" in texts and "A" in texts and "B" in texts, texts
+    assert "Phases" not in svg("--no-phases")
+    expect(FOLDER.call("phases"), 0)
+    assert svg() == texts
+
+
+def test_choice():
+    """--metric and --panel choose, in any order, and add to each other"""
+    every = svg()
+    one = svg("--metric", "cpi")
+    assert "Cycles per instruction" in one and "Mispredicted branches (%)" not in one, one
+    two = svg("--panel", "MISPREDICT", "--metric", "cpi")
+    assert "Cycles per instruction" in two and "Mispredicted branches (%)" in two, two
+    assert len(one) < len(two) < len(every)
+    texts = svg("--kind", "scatter", "--metric", "cpi,dc_miss_ratio")
+    assert "CPI" in texts and "DC miss ratio (%)" in texts, texts
+    assert svg("--kind", "scatter", "--metric", "cpi", "--metric", "dc_miss_ratio") == texts
+
+
+def test_fit():
+    """--size: panels that do not fit are left out, and the picture says so"""
+    assert any("of 6 panels fit" in text for text in svg("--size", "400x300"))
+    assert not any("panels fit" in text for text in svg("--size", "800x900"))
+    drawn = expect(FOLDER.call("plot", "-o", "-", "--size", "80x20"), 0).stdout
+    assert "panels fit" in drawn and len(drawn.splitlines()) <= 20, drawn
+    assert re.search(r"^Phases  \|-+A-+\|-+B-", drawn, re.M), drawn
+    whole = expect(FOLDER.call("plot", "-o", "-"), 0).stdout
+    assert "panels fit" not in whole and "Mispredicted" in whole, whole
+
+
+def test_refusals():
+    """what cannot be drawn: one sentence"""
+    refused(FOLDER.call("plot", "--kind", "pie"), 2, "pie", *KINDS)
+    refused(FOLDER.call("plot", "--theme", "pink"), 2, "pink", "dark")
+    refused(FOLDER.call("plot", "--metric", "none_such"), 2, "none_such", "cpi")
+    refused(FOLDER.call("plot", "--metric", ","), 2, "--metric")
+    refused(FOLDER.call("plot", "--panel", "none such"), 2, "none such", "Cycles per instruction")
+    refused(FOLDER.call("plot", "--panel", ""), 2, "--panel")
+    refused(FOLDER.call("plot", "--kind", "scatter", "--metric", "cpi"), 2, "two metrics")
+    refused(FOLDER.call("plot", "--kind", "phases", "--no-phases"), 2, "--no-phases")
+    for kind in KINDS[1:]:
+        refused(FOLDER.call("plot", "--kind", kind, "-o", "-"), 2, "characters")
+        refused(FOLDER.call("plot", "--kind", kind, "-o", "a.html"), 2, "page")
+    refused(FOLDER.call("plot", "-o", "a.html", "--keep", "folder"), 2, "--keep")
+
+
+class Page(html.parser.HTMLParser):
+    """What matters of the page: its elements and attributes, and the content of its scripts."""
+    def __init__(self, text):
+        super().__init__()
+        self.scripts, self.attributes, self.policy, self.kind = [], [], "", None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += [(tag, *attribute) for attribute in attrs]
+        values = dict(attrs)
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"]
+        if tag == "script":
+            self.kind = values.get("type", "run")
+            self.scripts.append([self.kind, ""])
+
+    def handle_endtag(self, tag):
+        self.kind = None if tag == "script" else self.kind
+
+    def handle_data(self, data):
+        if self.kind is not None:
+            self.scripts[-1][1] += data
+
+
+def page(*arguments):
+    expect(FOLDER.call("plot", "-o", "run.html", *arguments), 0)
+    with open(FOLDER / "run.html", encoding="utf-8", newline="") as file:
+        return Page(file.read())
+
+
+def test_page_policy():
+    """the page runs its own scripts, by their hashes, and loads nothing from anywhere"""
+    found = page()
+    directives = dict(part.split(None, 1) for part in found.policy.split(";"))
+    assert directives["default-src"] == "'none'" and "connect-src" not in directives, directives
+    hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+              for kind, text in found.scripts if kind == "run"]
+    assert len(hashes) == 2
+    assert directives["script-src"].split() == hashes, \
+        "in plot/page.html, script-src must be " + " ".join(hashes)
+    loaded = [attribute for attribute in found.attributes if attribute[1] in ("src", "href", "srcset")
+              or attribute[1].startswith("on")]
+    assert not loaded, loaded
+
+
+def test_page_data():
+    """the page holds series, phases, their figures and the run's metadata"""
+    data = json.loads(dict((kind, text) for kind, text in page().scripts)["application/json"])
+    assert [panel["title"] for panel in data["panels"]][0] == "Cycles per instruction"
+    for panel in data["panels"]:
+        for line in panel["lines"]:
+            sizes = {len(line[name]) for name in ("x", "value", "min", "max")}
+            assert len(sizes) == 1 and sizes != {0}, (panel["title"], sizes)
+    names = [data["labels"][phase["label"]]["name"] for phase in data["phases"]]
+    assert names[:2] == ["A", "B"], names
+    assert abs(data["phases"][1]["start"] - 10) < 0.5, data["phases"]
+    assert data["phases"][-1]["end"] == data["to"]
+    assert [row for row in data["run"] if row[0] == "Command"], data["run"]
+    figures = {figure["label"]: figure["whole"] for figure in data["figures"]}
+    assert figures["CPI"] > 1, figures
+    part = json.loads(dict((kind, text) for kind, text in page("--from", "5s", "--to", "15s").scripts)[
+        "application/json"])
+    assert (part["from"], part["to"]) == (5, 15)
+    assert len(part["panels"][0]["lines"][0]["x"]) < len(data["panels"][0]["lines"][0]["x"])
+
+
+with FOLDER:
+    assert "calm" in SCRIPT
+    tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
+              test_page_data])

@@ -1,0 +1,142 @@
+#include "drawing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static int have_gnuplot(void)
+{
+    static int found = -1;
+
+    if (found < 0)
+        found = system("command -v gnuplot >/dev/null 2>&1") == 0;
+    return found;
+}
+
+void drawing_need_gnuplot(void)
+{
+    if (have_gnuplot())
+        return;
+    print_message("gnuplot is not installed here\n");
+    skip();
+}
+
+int drawing_draw(struct fixture *fixture, const char *output, struct rps_plot_options options,
+                 struct rps_error *err)
+{
+    options.output = output;
+    options.script_folder = TEST_PLOT_FOLDER;
+    if (options.to_ns == 0)
+        options.to_ns = INT64_MAX;
+    return rps_plot_draw(fixture->reader, fixture->run_id, &options, err);
+}
+
+void drawing_must(struct fixture *fixture, const char *output, struct rps_plot_options options)
+{
+    struct rps_error err;
+
+    if (drawing_draw(fixture, output, options, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+char *drawing_text(const char *path, size_t *ret_size)
+{
+    FILE *file = fopen(path, "rb");
+    char *text;
+    long size;
+
+    if (!file)
+        fail_msg("%s is not there", path);
+    fseek(file, 0, SEEK_END);
+    size = ftell(file);
+    rewind(file);
+    text = malloc((size_t)size + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)size, file), size);
+    text[size] = '\0';
+    fclose(file);
+    if (ret_size)
+        *ret_size = (size_t)size;
+    return text;
+}
+
+int drawing_count(const char *text, const char *part)
+{
+    int count = 0;
+
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+double drawing_number(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    if (!at)
+        fail_msg("no %s in %s", name, text);
+    return strtod(at + strlen(name), NULL);
+}
+
+void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count)
+{
+    struct rps_detection detection = {.method = "test", .parameters = strdup("{}")};
+    struct rps_error err;
+
+    detection.phases.phase = calloc(count, sizeof(*phase));
+    assert_non_null(detection.parameters);
+    assert_non_null(detection.phases.phase);
+    memcpy(detection.phases.phase, phase, count * sizeof(*phase));
+    detection.phases.count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct rps_phase *each = &detection.phases.phase[i];
+
+        each->start_ns = (int64_t)each->first * FIXTURE_PERIOD_NS;
+        each->end_ns = ((int64_t)each->last + 1) * FIXTURE_PERIOD_NS;
+        each->confidence = each->label_confidence = 1;
+        if (each->latest == 0)
+            each->earliest = each->latest = each->first;
+        if (each->label >= detection.phases.label_count)
+            detection.phases.label_count = each->label + 1;
+    }
+    if (rps_store_add_detection(fixture->path, fixture->run_id, &detection, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_detection_free(&detection);
+}
+
+/* The same numbers every time. */
+static uint64_t noise(uint64_t *state, uint64_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % below;
+}
+
+void drawing_story(struct fixture *fixture)
+{
+    static const struct rps_phase phase[] = {
+        {.first = 0, .last = 79, .label = 0},
+        {.first = 80, .last = 119, .earliest = 76, .latest = 84, .label = 1},
+        {.first = 120, .last = 199, .earliest = 118, .latest = 124, .label = 0},
+        {.first = 200, .last = 239, .earliest = 199, .latest = 203, .label = 2},
+    };
+    static const uint64_t level[3] = {1000, 9000, 300};
+    uint64_t state = 1;
+
+    fixture_write(fixture);
+    for (uint64_t i = 0; i < 240; i++) {
+        uint64_t base = level[i < 80 ? 0 : i < 120 ? 1 : i < 200 ? 0 : 2];
+        uint64_t count[2] = {20 * base + noise(&state, base), base + noise(&state, base / 4)};
+
+        fixture_period(fixture, 100000 + 2000 * base / 100 + noise(&state, 4000), count);
+    }
+    rps_writer_mark(fixture->writer, INT64_C(5000000000), "</script><b>begin & \"end\"");
+    rps_writer_mark(fixture->writer, INT64_C(5050000000), "right behind it");
+    rps_writer_mark(fixture->writer, INT64_C(17000000000), "END\n!touch pwned");
+    rps_writer_gap(fixture->writer, -1, INT64_C(13000000000), 800000000, "`touch pwned`");
+    fixture_read(fixture);
+    drawing_detected(fixture, phase, sizeof(phase) / sizeof(phase[0]));
+}

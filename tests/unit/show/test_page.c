@@ -1,0 +1,110 @@
+/* The interactive page: all of it in one file, and nothing in it that the store could run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "drawing.h"
+
+static char *draw_page(struct fixture *fixture, struct rps_plot_options options)
+{
+    drawing_must(fixture, fixture_file(fixture, "run.html"), options);
+    return drawing_text(fixture_file(fixture, "run.html"), NULL);
+}
+
+static void test_whole(void **state)
+{
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    drawing_story(&fixture);
+    text = draw_page(&fixture, (struct rps_plot_options){0});
+    assert_memory_equal(text, "<!DOCTYPE html>\n", 16);
+    assert_non_null(strstr(text, "</html>\n"));
+    assert_null(strstr(text, "@@"));
+    assert_non_null(strstr(text, "data-theme=\"auto\""));
+    assert_non_null(strstr(text, "default-src 'none'"));
+    assert_null(strstr(text, "src=\""));
+    assert_null(strstr(text, "href="));
+    assert_null(strstr(text, "url("));
+    assert_null(strstr(text, "@import"));
+    assert_non_null(strstr(text, "\"title\": \"Cycles per instruction\""));
+    assert_int_equal(drawing_count(text, "\"earliest\": "), 4);
+    assert_non_null(strstr(text, "\"earliest\": 7.6"));
+    free(text);
+    text = draw_page(&fixture, (struct rps_plot_options){.theme = RPS_THEME_DARK, .no_phases = 1});
+    assert_non_null(strstr(text, "data-theme=\"dark\""));
+    assert_int_equal(drawing_count(text, "\"earliest\": "), 0);
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* Text of the store tries to become markup, to end the data, and to be a script. */
+static void test_hostile_text(void **state)
+{
+    char *argv[] = {(char[]){"</title></script><script>alert(1)</script>"}, (char[]){"<!--"}, NULL};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    assert_int_equal(rps_run_set_command(&fixture.run, 2, argv), 0);
+    strcpy(fixture.run.label, "</script><img src=x onerror=alert(2)>");
+    assert_int_equal(rps_run_add_tag(&fixture.run, "<b>", "@@data@@ \\\" </SCRIPT>"), 0);
+    strcpy(fixture.plan->metric[0].panel, "<script>alert(3)</script>");
+    strcpy(fixture.plan->metric[1].label, "\" onload=\"alert(4)");
+    drawing_story(&fixture);
+    text = draw_page(&fixture, (struct rps_plot_options){0});
+    assert_int_equal(drawing_count(text, "<script"), 3); /* the data, uPlot, the page's own */
+    assert_int_equal(drawing_count(text, "</script"), 3);
+    assert_int_equal(drawing_count(text, "</SCRIPT"), 0);
+    assert_int_equal(drawing_count(text, "<img"), 0);
+    assert_int_equal(drawing_count(text, "<!--"), 0);
+    assert_int_equal(drawing_count(text, "</title"), 1);
+    assert_non_null(strstr(text, "\\u003c/script>\\u003cb>begin & \\\"end\\\""));
+    assert_non_null(strstr(text, "@@data@@ \\\\\\\" \\u003c/SCRIPT>"));
+    assert_non_null(strstr(text, "\\\" onload=\\\"alert(4)"));
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* A long run is a page of bins, not of periods. */
+static void test_long_run(void **state)
+{
+    const uint64_t count[2] = {3000000, 4000};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int i = 0; i < 40000; i++)
+        fixture_period(&fixture, (uint64_t)(5000000 + i % 1000), count);
+    fixture_read(&fixture);
+    text = draw_page(&fixture, (struct rps_plot_options){0});
+    assert_in_range((int)drawing_number(text, "\"points\": "), 1800, 2001);
+    assert_non_null(strstr(text, "\"binned\": true"));
+    assert_true(strlen(text) < 2000000);
+    free(text);
+    fixture_end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_long_run),
+    };
+
+    setenv("TZ", "UTC0", 1);
+    tzset();
+    return cmocka_run_group_tests_name("show/page", tests, NULL, NULL);
+}
