@@ -43,6 +43,7 @@ struct rps_cli;
 
 enum rps_command_input {
     RPS_INPUT_NONE,  /* reads no store (record opens its own for writing) */
+    RPS_INPUT_PATH,  /* the command opens the store of -i itself */
     RPS_INPUT_STORE, /* the store of -i is opened */
     RPS_INPUT_RUN,   /* and the run of -r found; --from and --to are taken */
 };
@@ -78,10 +79,12 @@ struct rps_command {
 extern const struct rps_command rps_command_record;
 extern const struct rps_command rps_command_runs;
 extern const struct rps_command rps_command_report;
+extern const struct rps_command rps_command_phases;
 extern const struct rps_command rps_command_plot;
 extern const struct rps_command rps_command_export;
 extern const struct rps_command rps_command_events;
 extern const struct rps_command rps_command_verify;
+extern const struct rps_command rps_command_check;
 
 /* All commands in the order of the help; the last is NULL. */
 extern const struct rps_command *const rps_commands[];
@@ -95,6 +98,8 @@ struct rps_cli {
     const char *input;      /* -i */
     const char *run_text;   /* -r; NULL: the last */
     int64_t from_ns, to_ns; /* --from and --to; 0 and INT64_MAX when not given */
+    const char *from_phase, *to_phase; /* "phase:B"; NULL: times. Times when run() is called */
+    int no_store;           /* 1, set by option() or check(): no store is to be opened this time */
     void *settings;         /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
                         names no locale that is there. The process stays in the C locale */

@@ -8,15 +8,18 @@
 #include <string.h>
 
 #include "cli.h"
+#include "part.h"
 
 const struct rps_command *const rps_commands[] = {
     &rps_command_record,
     &rps_command_runs,
     &rps_command_report,
+    &rps_command_phases,
     &rps_command_plot,
     &rps_command_export,
     &rps_command_events,
     &rps_command_verify,
+    &rps_command_check,
     NULL,
 };
 
@@ -33,14 +36,17 @@ static const struct rps_command *find_command(const char *name)
 static int open_files(struct rps_cli *cli, struct rps_output *output)
 {
     const struct rps_command *command = cli->command;
+    enum rps_command_input input = cli->no_store ? RPS_INPUT_NONE : command->input;
     int result = 0;
 
-    if (command->input != RPS_INPUT_NONE)
+    if (input != RPS_INPUT_NONE)
         result = rps_output_differs(cli->input, cli->output, &cli->err);
-    if (result == 0 && command->input != RPS_INPUT_NONE)
+    if (result == 0 && input >= RPS_INPUT_STORE)
         result = rps_reader_open(&cli->reader, cli->input, &cli->err);
-    if (result == 0 && command->input == RPS_INPUT_RUN)
+    if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
+    if (result == 0 && input == RPS_INPUT_RUN)
+        result = rps_part_resolve(cli);
     if (result == 0 && command->output == RPS_OUTPUT_STREAM)
         result = rps_output_open(output, cli->output, &cli->err);
     cli->out = output->file;

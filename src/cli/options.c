@@ -10,13 +10,13 @@
 
 #include "cli.h"
 #include "config.h"
-#include "rpistat/parse.h"
+#include "part.h"
 
 #define OPTION_MAX 32
 
 static const struct rps_option run_options[] = {
     {"run", 'r', "RUN", "a number, a label, last or last-N", "last"},
-    {"from", RPS_OPTION_FROM, "T", "leave out what was before T: 90, 1m30s, ...", NULL},
+    {"from", RPS_OPTION_FROM, "T", "leave out what was before T: 90, 1m30s, phase:B", NULL},
     {"to", RPS_OPTION_TO, "T", "leave out what was from T on", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -146,9 +146,9 @@ static int set_common(struct rps_cli *cli, int letter, const char *argument)
         cli->run_text = argument;
         return 0;
     case RPS_OPTION_FROM:
-        return rps_parse_duration_ns("--from", argument, 0, INT64_MAX, &cli->from_ns, &cli->err);
+        return rps_part_parse("--from", argument, &cli->from_ns, &cli->from_phase, &cli->err);
     case RPS_OPTION_TO:
-        return rps_parse_duration_ns("--to", argument, 0, INT64_MAX, &cli->to_ns, &cli->err);
+        return rps_part_parse("--to", argument, &cli->to_ns, &cli->to_phase, &cli->err);
     case RPS_OPTION_VERSION:
         fputs("rpistat " RPS_VERSION "\n", stdout);
         return 1;
@@ -252,9 +252,8 @@ static int check(struct rps_cli *cli, int operand_count, const char *last)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "%s takes no argument '%s'; see 'rpistat %s --help'", command->name,
                              last, help_name(cli));
-    if (cli->from_ns >= cli->to_ns)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--from is not before --to: nothing would be left of the run");
+    if (rps_part_check(cli) < 0)
+        return RPS_USAGE;
     if (cli->output != NULL && cli->output[0] == '\0')
         return rps_error_set(&cli->err, RPS_USAGE, "-o: the file name is empty");
     return command->check != NULL ? command->check(cli) : 0;

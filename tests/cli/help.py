@@ -9,9 +9,11 @@ from program import COMMANDS, Folder, call, expect, tap
 SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
-    "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1",
+    "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
+    "THEME": "dark",
 }
-NAMES = {"cgroup": "x", "scenario": "l1", "metric": "a=b", "format": "long", "decimal": ",", "sets": "software", "pmu": "software"}
+NAMES = {"cgroup": "x", "scenario": "l1", "metric": "a=b", "format": "long", "decimal": ",", "sets": "software", "pmu": "software",
+         "phases format": "csv", "phases metric": "cpi,cpu_use"}
 
 
 def help_of(command):
@@ -118,9 +120,9 @@ def test_help_has_manual():
     for name, option in sections["COMMON OPTIONS"].items():
         where = COMMANDS
         if name == "input":
-            where = program.READING
+            where = program.READING + ["check"]
         elif name in ("run", "from", "to"):
-            where = ["report", "plot", "export"]
+            where = ["report", "phases", "plot", "export"]
         for command in COMMANDS:
             assert (name in helps[command]) == (command in where), (command, name)
             assert helps[command].get(name, option) == option, (command, name, option)
@@ -132,7 +134,8 @@ def test_options_are_taken():
         for name, (letter, argument) in options_of(help_of(command)).items():
             if name in ("help", "version"):
                 continue
-            value = [NAMES.get(name) or SAMPLES[argument]] if argument else []
+            value = [NAMES.get(command + " " + name) or NAMES.get(name) or SAMPLES[argument]] \
+                if argument else []
             for form in ["--" + name] + (["-" + letter] if letter else []):
                 answer = expect(call(command, form, *value, "--help"), 0)
                 assert answer.stdout.startswith("Usage:"), (command, form)
