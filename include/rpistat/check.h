@@ -30,11 +30,11 @@ struct rps_check_result {
 };
 
 /*
- * Look at the whole store at path and tell of everything that is not as it should be; nothing in it
- * is changed, but that what a killed recorder left in memory is brought in first. What is wrong in
- * the same way in many periods of a run is one finding. A store that is being recorded into is seen
- * as it was when the check began. Returns 0 when the store was looked at, whatever was found;
- * RPS_FAILED when it cannot be opened: the errors of rps_reader_open.
+ * Look at the whole store at path and tell of everything that is not as it should be. Nothing in it
+ * is changed, but what a killed recorder left is brought in first, as by rps_reader_open. What is
+ * wrong in the same way in many periods of a run is one finding. A store that is being recorded
+ * into is seen as it was when the check began. Returns 0 when the store was looked at, whatever was
+ * found; RPS_FAILED when it cannot be opened: the errors of rps_reader_open.
  */
 int rps_store_check(const char *path, const struct rps_finding_sink *sink,
                     struct rps_check_result *ret, struct rps_error *err);

@@ -18,6 +18,7 @@
 void rps_signals_free(struct rps_signals *signals)
 {
     free(signals->broken);
+    free(signals->resolution);
     free(signals->weight);
     free(signals->value);
     memset(signals, 0, sizeof(*signals));

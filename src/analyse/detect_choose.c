@@ -20,6 +20,10 @@
 #define PATH_START 0.5
 #define PATH_STEP  1.25
 
+/* A step of sensitivity starts it at this share of that, so many times at most. */
+#define PATH_FINER      0.7
+#define SENSITIVITY_MAX 20
+
 /* Series with so many points are searched at all of them for each price. */
 #define POINTS_SMALL 601
 
@@ -29,7 +33,7 @@
 /* Variances below this share of the whole are rounding. */
 #define VARIANCE_MIN 1e-12
 
-#define PRICE_FACTOR 1
+#define PRICE_LEVEL  1.5
 #define SLOPE_FACTOR 1
 
 /* A segmentation that the path came by. */
@@ -40,6 +44,7 @@ struct step {
 struct choosing {
     const struct rps_points *points;
     size_t min_length;
+    int sensitivity;
     const struct rps_noise *none; /* of no changes */
     struct rps_noise present;     /* owned */
     struct step *step;            /* owned */
@@ -49,7 +54,22 @@ struct choosing {
 
 double rps_choose_price(const struct rps_observed *observed)
 {
-    return PRICE_FACTOR * rps_noise_bound(observed->freedom, log((double)observed->count));
+    return rps_noise_bound(observed->freedom, log((double)observed->count) + PRICE_LEVEL);
+}
+
+double rps_choose_ease(int sensitivity)
+{
+    double ease = 1;
+
+    for (int k = 0; k < sensitivity && k < SENSITIVITY_MAX; k++)
+        ease *= PATH_FINER;
+    return ease;
+}
+
+static double first_price(const struct choosing *choosing)
+{
+    return PATH_START * rps_choose_ease(choosing->sensitivity) *
+           rps_choose_price(choosing->points->observed);
 }
 
 static struct rps_prices prices_of(const struct choosing *choosing, double price)
@@ -66,7 +86,8 @@ static double find_criterion(const struct choosing *choosing, const struct rps_c
     const struct rps_observed *observed = choosing->points->observed;
     struct rps_prices prices = prices_of(choosing, rps_choose_price(observed));
 
-    return rps_noise_fit(observed, choosing->none, &choosing->present) +
+    return rps_noise_fit(observed, choosing->none, &choosing->present,
+                         cuts->count + cuts->sloped_count) +
            prices.change * (double)cuts->free + prices.slope * (double)cuts->sloped_count;
 }
 
@@ -96,7 +117,7 @@ static int add_step(struct choosing *choosing, double price, const struct rps_cu
 /* From fine to coarse. points may be those of the finest segmentation only. */
 static int walk(struct choosing *choosing, const struct rps_points *points, struct rps_error *err)
 {
-    double price = PATH_START * rps_choose_price(points->observed);
+    double price = first_price(choosing);
     size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0;
     int result = 0, done = 0;
 
@@ -125,14 +146,17 @@ static int walk(struct choosing *choosing, const struct rps_points *points, stru
 static int thin(struct choosing *choosing, struct rps_points *ret, struct rps_error *err)
 {
     const struct rps_points *points = choosing->points;
-    struct rps_prices prices = prices_of(choosing, PATH_START * rps_choose_price(points->observed));
+    struct rps_prices prices = prices_of(choosing, first_price(choosing));
     struct rps_cuts cuts = {0};
+    int all = points->count <= POINTS_SMALL &&
+              (double)points->count * (double)points->count * (double)points->observed->width <
+                  RPS_POINTS_WORK_MAX;
     uint8_t *keep = calloc(points->count, 1);
     int result = keep ? rps_cuts_search(points, &prices, &cuts, err) : rps_error_memory(err);
 
     if (result == 0) {
         for (size_t p = 0, k = 0; p < points->count; p++) {
-            keep[p] = points->count <= POINTS_SMALL || points->at[p] == cuts.first[k];
+            keep[p] = all || points->at[p] == cuts.first[k];
             k += points->at[p] == cuts.first[k];
         }
         result = rps_points_subset(points, keep, ret, err);
@@ -177,7 +201,8 @@ int rps_choose(struct rps_points *points, const struct rps_noise *none, size_t m
                struct rps_error *err)
 {
     struct rps_points few = {0};
-    struct choosing choosing = {.points = points, .none = none, .min_length = min_length};
+    struct choosing choosing = {
+        .points = points, .none = none, .min_length = min_length, .sensitivity = sensitivity};
     int result = rps_noise_make(points->observed, &choosing.present, err);
 
     if (result == 0)

@@ -25,9 +25,10 @@ int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
                    struct rps_error *err);
 
 /* Twice the negative logarithm of the likelihood of autoregressive innovations, less that of no
- * changes; for as many independent signals as the used ones are worth. */
+ * changes; for as many independent signals as the used ones are worth. fitted: numbers that were
+ * fitted to each signal. */
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
-                     const struct rps_noise *noise);
+                     const struct rps_noise *noise, size_t fitted);
 
 void rps_noise_free(struct rps_noise *noise);
 
@@ -36,6 +37,10 @@ double rps_noise_echo(const struct rps_observed *observed, const struct rps_nois
 
 /* Price of a change in white noise of variance 1; what the criterion charges, too. */
 double rps_choose_price(const struct rps_observed *observed);
+
+/* The share of the usual price that the path starts at, when so much finer segmentations than usual
+ * are asked for. */
+double rps_choose_ease(int sensitivity);
 
 struct rps_choice {
     struct rps_prices prices;

@@ -166,6 +166,7 @@ static void drop(struct rps_observed *observed, struct differences *all, const u
             continue;
         memmove(all->value + kept * all->count, all->value + s * all->count,
                 all->count * sizeof(*all->value));
+        observed->least[kept] = observed->least[s];
         kept++;
     }
     all->width = observed->width = kept;
@@ -217,6 +218,8 @@ static int decorrelate(struct rps_observed *observed, struct differences *all, u
     factor = sqrt(d / squares);
     for (size_t i = 0; factor < 1 && i < observed->count * observed->width; i++)
         observed->value[i] *= factor;
+    for (size_t s = 0; factor < 1 && s < observed->width; s++)
+        observed->least[s] *= factor * factor;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct search {
 
 void rps_cuts_free(struct rps_cuts *cuts)
 {
+    free(cuts->spread);
     free(cuts->forced);
     free(cuts->sloped);
     free(cuts->first);

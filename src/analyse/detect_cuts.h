@@ -7,13 +7,20 @@
 
 #include "detect_points.h"
 
+/* A change of variance at the start of a segment. */
+struct rps_spread {
+    double gain;             /* twice its likelihood, in units of normal noise; 0: there is none */
+    size_t earliest, latest; /* where it may be */
+};
+
 struct rps_cuts {
     size_t count; /* segments */
     size_t free;  /* boundaries between them that are not forced */
     size_t sloped_count;
     size_t *first; /* owned; their first observations; first[count] is the number of observations */
-    uint8_t *sloped; /* owned; 1: a line describes the segment, 0: a constant */
-    uint8_t *forced; /* owned; 1: the boundary at its first observation is forced */
+    uint8_t *sloped;           /* owned; 1: a line describes the segment, 0: a constant */
+    uint8_t *forced;           /* owned; 1: the boundary at its first observation is forced */
+    struct rps_spread *spread; /* owned; a segment each; NULL: no changes of variance */
 };
 
 struct rps_prices {
@@ -52,6 +59,18 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
  */
 int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *echo,
                            size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
+
+/* Split segments at changes of variance that gain more than the price of a change. echo as above.
+ */
+int rps_cuts_split(const struct rps_observed *observed, const double *echo, double price,
+                   size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
+
+/* What describes a signal in segment k: level + slope * observation. */
+struct rps_fit {
+    double level, slope;
+};
+struct rps_fit rps_cuts_fit(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                            size_t k, size_t signal);
 
 /* Segmentation into constants at the places (0 ... count) that `keep` has a 1 for, and into the
  * blocks; NULL: into the blocks only. */

@@ -2,8 +2,7 @@
  * Preparing: from the caller's signals to rows of noise units.
  *
  * Outliers are drawn in, not left out: a value left out would be a missing one, and a real change
- * may begin with it. Levels of a step survive a running median, so changes are not blurred. Near
- * the ends the window shrinks on both sides, or a ramp would look like an outlier there.
+ * may begin with it. Levels of a step survive a running median, so changes are not blurred.
  *
  * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation
  * makes it too small, which the choice of the penalty finds out.
@@ -15,10 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect_edges.h"
 #include "detect_math.h"
 
 #define CLIP_DEVIATIONS 4
 #define MEDIAN_REACH    3
+#define WINDOW          7
+
+/* Outliers are rare below this share. */
+#define RARE_SHARE 0.02
 
 /* Estimates of deviations take at most so many values. */
 #define SAMPLE_MAX 8192
@@ -36,13 +40,23 @@ struct preparation {
     double *seen;     /* owned; the values of a signal that were seen, in order */
     double *clean;    /* owned; the same, outliers drawn in */
     double *sample;   /* owned; SAMPLE_MAX */
-    uint8_t *clipped; /* owned; an observation each */
+    uint8_t *wild;    /* owned; of those in `seen`, 1: an outlier */
+    uint8_t *clipped; /* owned; an observation each: an outlier in some signal */
+    struct rps_edges edges;
+};
+
+/* What a signal is measured in. */
+struct unit {
+    size_t count;             /* values that were seen */
+    double limit;             /* of what is near */
+    double centre, deviation; /* of noise units */
 };
 
 void rps_observed_free(struct rps_observed *observed)
 {
     free(observed->outlier);
     free(observed->block);
+    free(observed->least);
     free(observed->gain);
     free(observed->mass);
     free(observed->sum);
@@ -135,6 +149,27 @@ static double clip_deviation(struct preparation *job, size_t count)
     return rps_robust_deviation(job->sample, taken);
 }
 
+/*
+ * What a value is an outlier from: the running median, or near an end, where there is none of
+ * seven, the one of the seven that there are; but a ramp goes on there, so the nearer of it and of
+ * where its steps lead. The first and last period of a run are the ones that are most often like no
+ * other.
+ */
+static double reference(const double *value, size_t count, size_t at)
+{
+    size_t first = at < MEDIAN_REACH ? 0 : count - WINDOW;
+    double step[WINDOW - 1], level, led;
+
+    if (count < WINDOW || (at >= MEDIAN_REACH && at + MEDIAN_REACH < count))
+        return running_median(value, count, at);
+    for (size_t k = 0; k + 1 < WINDOW; k++)
+        step[k] = value[first + k + 1] - value[first + k];
+    level = median_of_seven(value + first);
+    led = level + (rps_select_rank(step, WINDOW - 1, 2) + rps_select_rank(step, WINDOW - 1, 3)) /
+                      2 * ((double)at - (double)(first + MEDIAN_REACH));
+    return fabs(value[at] - led) < fabs(value[at] - level) ? led : level;
+}
+
 /* Are so many values around so near that their median must be, too? Spares most medians. */
 static int has_company(const double *value, size_t count, size_t at, double limit)
 {
@@ -148,99 +183,34 @@ static int has_company(const double *value, size_t count, size_t at, double limi
            MEDIAN_REACH;
 }
 
-static double median_of_three(const double *value)
-{
-    double v[3] = {value[0], value[1], value[2]};
-
-    order(&v[0], &v[1]);
-    order(&v[1], &v[2]);
-    order(&v[0], &v[1]);
-    return v[1];
-}
-
 /*
- * A value far from what comes before and from what comes behind, and between the two, saw a bit of
- * both: a change in the middle of a period. It becomes like the nearer side, or it would be a phase
- * of its own. Returns whether it is such a value.
+ * Draw outliers in, from job->seen to job->clean: to the running median when they are rare, to the
+ * limit when they are not, since then their number may be what changes. Those that so many values
+ * of noise would not hold are noted in job->wild.
  */
-static int is_between(const double *value, size_t step, size_t at, double limit, double *ret_before,
-                      double *ret_behind)
+static void clip(struct preparation *job, size_t count, double deviation)
 {
-    double here = value[at * step], few[MEDIAN_REACH];
+    double limit = CLIP_DEVIATIONS * deviation;
+    double values = (double)job->out->count * (double)job->out->width;
+    double wild = fmax(limit, (sqrt(2 * log(values)) + 0.5) * deviation);
 
-    if (fabs(here - value[(at - 1) * step]) <= limit ||
-        fabs(here - value[(at + 1) * step]) <= limit)
-        return 0;
-    for (size_t k = 0; k < MEDIAN_REACH; k++)
-        few[k] = value[(at - 1 - k) * step];
-    *ret_before = median_of_three(few);
-    for (size_t k = 0; k < MEDIAN_REACH; k++)
-        few[k] = value[(at + 1 + k) * step];
-    *ret_behind = median_of_three(few);
-    return (here - *ret_before) * (*ret_behind - here) > 0 && fabs(here - *ret_before) > limit &&
-           fabs(here - *ret_behind) > limit;
-}
+    size_t far = 0;
 
-static double settle_between(const double *value, size_t count, size_t at, double limit)
-{
-    double before, behind, here = value[at];
-
-    if (at < MEDIAN_REACH || at + MEDIAN_REACH >= count ||
-        !is_between(value, 1, at, limit, &before, &behind))
-        return here;
-    return fabs(here - before) < fabs(here - behind) ? before : behind;
-}
-
-/* Was the signal seen in all observations that is_between looks at? */
-static int is_seen_around(const struct rps_observed *out, size_t at, size_t signal)
-{
-    int seen = 1;
-
-    for (size_t i = at - MEDIAN_REACH; out->share && i <= at + MEDIAN_REACH; i++)
-        seen &= out->share[i * out->width + signal] > 0;
-    return seen;
-}
-
-/* The same for signals that are seen together: they all take the same side. */
-static void settle_rows(struct preparation *job)
-{
-    struct rps_observed *out = job->out;
-    size_t width = out->width;
-
-    for (size_t i = MEDIAN_REACH; i + MEDIAN_REACH < out->count; i++) {
-        double balance = 0, before, behind, *row = out->value + i * width;
-        int between = 0;
-
-        for (size_t s = 0; s < width; s++) {
-            if (!is_between(out->value + s, width, i, CLIP_DEVIATIONS, &before, &behind) ||
-                !is_seen_around(out, i, s))
-                continue;
-            balance += (fabs(row[s] - before) - fabs(row[s] - behind)) / fabs(behind - before);
-            between = 1;
-        }
-        for (size_t s = 0; s < width && between; s++)
-            if (is_seen_around(out, i, s))
-                row[s] = *(balance < 0 ? row + s - width : row + s + width);
-        job->clipped[i] |= (uint8_t)between;
-    }
-}
-
-/* Draw outliers in: from job->seen to job->clean. */
-static void clip(struct preparation *job, size_t count)
-{
-    double limit = CLIP_DEVIATIONS * clip_deviation(job, count);
-
+    memset(job->wild, 0, count);
     memcpy(job->clean, job->seen, count * sizeof(*job->clean));
     for (size_t i = 0; i < count && limit > 0; i++) {
-        double value = job->seen[i], median;
-
         if (has_company(job->seen, count, i, limit))
             continue;
-        median = running_median(job->seen, count, i);
-        if (fabs(value - median) > limit)
-            job->clean[i] = value > median ? median + limit : median - limit;
-        else if (count < job->out->count)
-            job->clean[i] = settle_between(job->seen, count, i, limit);
+        job->clean[i] = reference(job->seen, count, i);
+        job->wild[i] = fabs(job->seen[i] - job->clean[i]) > wild;
+        if (fabs(job->seen[i] - job->clean[i]) > limit)
+            far++;
+        else
+            job->clean[i] = job->seen[i];
+    }
+    for (size_t i = 0; i < count && (double)far > RARE_SHARE * (double)count; i++) {
+        if (job->clean[i] < job->seen[i] || job->clean[i] > job->seen[i])
+            job->clean[i] += job->seen[i] > job->clean[i] ? limit : -limit;
     }
 }
 
@@ -276,24 +246,6 @@ static double find_centre(struct preparation *job, size_t count)
     return rps_select_rank(job->sample, taken, taken / 2);
 }
 
-/*
- * Noise for value `i` of a signal: nearly normal, deviation 1, the same everywhere (splitmix64).
- * Noise of the size of a signal's resolution hides what is finer: no later step need know of it.
- */
-static double blur(size_t signal, size_t i)
-{
-    uint64_t z = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15) +
-                 ((uint64_t)signal + 1) * UINT64_C(0xd1b54a32d192ed03);
-    double sum = 0;
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    for (int part = 0; part < 4; part++) /* of four even numbers, variance 1/3 */
-        sum += (double)((z >> (16 * part)) & 0xffff) / 65536 - 0.5;
-    return sum * sqrt(3);
-}
-
 /* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they are.
  */
 static size_t gather(struct preparation *job, size_t signal, int exponent)
@@ -301,58 +253,78 @@ static size_t gather(struct preparation *job, size_t signal, int exponent)
     size_t base = signal * job->signals->count, count = 0;
     /* Two factors: one could be too large for a double. */
     double half = ldexp(1, -exponent / 2), rest = ldexp(1, -exponent - -exponent / 2);
-    double resolution = job->signals->resolution ? job->signals->resolution[signal] : 0;
 
     for (size_t i = base; i < base + job->signals->count; i++) {
-        double value = job->signals->value[i];
-
-        if (share_of(job->signals, i) == 0)
-            continue;
-        if (resolution > 0)
-            value += resolution * blur(signal, i - base);
-        job->seen[count++] = value * half * rest;
+        if (share_of(job->signals, i) > 0)
+            job->seen[count++] = job->signals->value[i] * half * rest;
     }
     return count;
 }
 
-/* Fill column `to` of the rows with a signal. */
-static void prepare_signal(struct preparation *job, size_t signal, size_t to)
+/* A signal's column, from job->clean, in noise units. */
+static int fill_column(struct preparation *job, size_t signal, size_t to, const struct unit *unit,
+                       struct rps_error *err)
 {
     struct rps_observed *out = job->out;
-    double centre, deviation;
-    size_t count, next = 0;
-    int exponent = 0;
+    size_t next = 0;
 
-    find_scale(job->signals, signal, &exponent);
-    count = gather(job, signal, exponent);
-    clip(job, count);
-    centre = find_centre(job, count);
-    deviation = noise_deviation(job, count);
-    deviation = deviation > DBL_MIN ? deviation : 1; /* all that varied were outliers */
     for (size_t i = 0; i < out->count; i++) {
         unsigned share = share_of(job->signals, signal * out->count + i);
+        struct rps_edge edge;
 
         if (out->share)
             out->share[i * out->width + to] = (uint8_t)share;
         if (share == 0)
             continue;
-        job->clipped[i] |= job->clean[next] != job->seen[next];
-        out->value[i * out->width + to] = (job->clean[next++] - centre) / deviation;
+        if (rps_edge_find(job->clean, next, unit->count, unit->limit, &edge)) {
+            edge.at = i;
+            edge.signal = to;
+            edge.value = (edge.value - unit->centre) / unit->deviation;
+            edge.before = (edge.before - unit->centre) / unit->deviation;
+            edge.behind = (edge.behind - unit->centre) / unit->deviation;
+            if (rps_edges_add(&job->edges, &edge, err) < 0)
+                return RPS_FAILED;
+        }
+        job->clipped[i] |= job->wild[next];
+        out->value[i * out->width + to] = (job->clean[next++] - unit->centre) / unit->deviation;
     }
+    return 0;
 }
 
+static int prepare_signal(struct preparation *job, size_t signal, size_t to, struct rps_error *err)
+{
+    double deviation, least = 0;
+    struct unit unit;
+    int exponent = 0;
+
+    find_scale(job->signals, signal, &exponent);
+    if (job->signals->resolution)
+        least = ldexp(job->signals->resolution[signal], -exponent);
+    unit.count = gather(job, signal, exponent);
+    deviation = fmax(clip_deviation(job, unit.count), least);
+    unit.limit = CLIP_DEVIATIONS * deviation;
+    clip(job, unit.count, deviation);
+    unit.centre = find_centre(job, unit.count);
+    unit.deviation = fmax(noise_deviation(job, unit.count), least);
+    if (!(unit.deviation > DBL_MIN))
+        unit.deviation = 1; /* all that varied were outliers */
+    job->out->least[to] = least / unit.deviation * (least / unit.deviation);
+    return fill_column(job, signal, to, &unit, err);
+}
+
+/* List the signals that vary; were they seen whole? */
 static int find_used(struct preparation *job)
 {
     const struct rps_signals *signals = job->signals;
-    size_t total = signals->count * signals->signal_count;
     int whole = 1, exponent;
 
     for (size_t s = 0; s < signals->signal_count; s++) {
-        if (find_scale(signals, s, &exponent))
-            job->used[job->out->width++] = s;
+        if (!find_scale(signals, s, &exponent))
+            continue;
+        job->used[job->out->width++] = s;
+        for (size_t i = 0; i < signals->count && whole; i++)
+            whole = share_of(signals, s * signals->count + i) == RPS_OBSERVED_WHOLE;
     }
-    for (size_t i = 0; i < total && whole; i++)
-        whole = share_of(signals, i) == RPS_OBSERVED_WHOLE;
     return whole;
 }
 
@@ -365,15 +337,17 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
     total = total > 0 ? total : 1;
     out->value = calloc(total, sizeof(*out->value));
     out->gain = calloc(out->width + 1, sizeof(*out->gain));
+    out->least = calloc(out->width + 1, sizeof(*out->least));
     if (!whole)
         out->share = calloc(total, sizeof(*out->share));
-    if (!out->value || !out->gain || (!whole && !out->share))
+    if (!out->value || !out->gain || !out->least || (!whole && !out->share))
         return rps_error_memory(err);
     for (size_t v = 0; v < out->width; v++) {
         out->gain[v] = 1;
-        prepare_signal(job, job->used[v], v);
+        if (prepare_signal(job, job->used[v], v, err) < 0)
+            return RPS_FAILED;
     }
-    settle_rows(job);
+    rps_edges_settle(&job->edges, out);
     return 0;
 }
 
@@ -440,8 +414,9 @@ static int prepare(struct preparation *job, struct rps_error *err)
     job->seen = calloc(signals->count, sizeof(*job->seen));
     job->clean = calloc(signals->count, sizeof(*job->clean));
     job->sample = calloc(SAMPLE_MAX + 1, sizeof(*job->sample));
+    job->wild = calloc(signals->count, sizeof(*job->wild));
     job->clipped = calloc(signals->count, sizeof(*job->clipped));
-    if (!job->used || !job->seen || !job->clean || !job->sample || !job->clipped)
+    if (!job->used || !job->seen || !job->clean || !job->sample || !job->wild || !job->clipped)
         return rps_error_memory(err);
     if (prepare_values(job, err) < 0 || find_outliers(job, err) < 0 ||
         find_blocks(signals, job->out, err) < 0 || rps_observed_decorrelate(job->out, err) < 0)
@@ -460,7 +435,9 @@ int rps_observed_make(const struct rps_signals *signals, struct rps_observed *re
         return rps_error_set(err, RPS_FAILED, "there are no %s to find phases in",
                              signals->count == 0 ? "observations" : "signals");
     result = prepare(&job, err);
+    rps_edges_free(&job.edges);
     free(job.clipped);
+    free(job.wild);
     free(job.sample);
     free(job.clean);
     free(job.seen);

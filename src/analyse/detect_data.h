@@ -22,11 +22,12 @@ struct rps_observed {
                            everything was seen whole */
     double *sum;        /* owned; sum[i * width + signal] of share * value before observation i */
     uint32_t *mass;     /* owned; of share, the same way, modulo 2^32; NULL as share */
+    double *least;      /* owned; variance that a signal's noise is taken to have at least */
     double *gain;       /* owned; what a signal's values are to be multiplied with */
     double freedom;     /* how many independent signals the used ones are worth */
     size_t block_count; /* stretches without a gap */
     size_t *block;      /* owned; their first observations; block[block_count] is count */
-    size_t outlier_count; /* observations that were clipped in some signal, ascending */
+    size_t outlier_count; /* observations far outside the noise of some signal, ascending */
     uint64_t *outlier;    /* owned */
 };
 

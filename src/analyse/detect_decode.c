@@ -7,9 +7,15 @@
 
 /* Mean squares of the segments' means around their label's, in units of what noise makes, above
  * which a label is no single mean. */
-#define ALIKE_MAX 2
+#define ALIKE_MAX 4
 
 #define DECODE_EXTRA 1
+
+/* Segments a label, below which there is too little that comes back. */
+#define RECURRENCE_MIN 2
+
+/* So many observations of variance 1 are added to those of a label. */
+#define PRIOR 200
 
 /* The means get better with the segments. */
 #define ROUNDS 2
@@ -19,6 +25,9 @@ struct decoder {
     size_t labels;
     double *mean;         /* owned; of each label, times the gain: mean[label * width + signal] */
     double *mass;         /* owned; the same places */
+    double *sharp;        /* owned; the same; 1 / variance */
+    double *level;        /* owned; the same; its logarithm, negative */
+    double *base;         /* owned; of each label, the sum of them */
     double *total, *cost; /* owned; a label each */
     double *row;          /* owned; an observation, times the gains */
     uint8_t *from;        /* owned; from[observation * labels + label]: the label before */
@@ -34,6 +43,9 @@ static void decoder_free(struct decoder *d)
     free(d->row);
     free(d->cost);
     free(d->total);
+    free(d->base);
+    free(d->level);
+    free(d->sharp);
     free(d->mass);
     free(d->mean);
 }
@@ -44,14 +56,17 @@ static int decoder_allocate(struct decoder *d, struct rps_error *err)
 
     d->mean = calloc(places, sizeof(*d->mean));
     d->mass = calloc(places, sizeof(*d->mass));
+    d->sharp = calloc(places, sizeof(*d->sharp));
+    d->level = calloc(places, sizeof(*d->level));
+    d->base = calloc(d->labels, sizeof(*d->base));
     d->total = calloc(d->labels, sizeof(*d->total));
     d->cost = calloc(d->labels, sizeof(*d->cost));
     d->row = calloc(d->observed->width, sizeof(*d->row));
     d->from = calloc(count, d->labels);
     d->label = calloc(count + 1, 1);
     d->broken = calloc(count + 1, 1);
-    if (!d->mean || !d->mass || !d->total || !d->cost || !d->row || !d->from || !d->label ||
-        !d->broken)
+    if (!d->mean || !d->mass || !d->sharp || !d->level || !d->base || !d->total || !d->cost ||
+        !d->row || !d->from || !d->label || !d->broken)
         return rps_error_memory(err);
     for (size_t b = 0; b <= d->observed->block_count; b++)
         d->broken[d->observed->block[b]] = 1;
@@ -111,7 +126,43 @@ static int are_alike(const struct decoder *d, const struct rps_cuts *cuts, const
     return count > 0 && squares <= ALIKE_MAX * excess * (double)count;
 }
 
-/* What it costs to say of an observation that it has each label; without its own squares. */
+/* How noisy each label is: the same for all, and calm phases would lend their limits to noisy ones,
+ * which then fall to pieces. Few observations say little; they are taken together with some of
+ * variance 1. */
+static void find_noise(struct decoder *d, const struct rps_cuts *cuts, const int *label)
+{
+    const struct rps_observed *observed = d->observed;
+    size_t width = observed->width, places = d->labels * width;
+
+    for (size_t i = 0; i < places; i++)
+        d->sharp[i] = PRIOR;
+    for (size_t k = 0; k < cuts->count; k++) {
+        const double *mean = d->mean + (size_t)label[k] * width;
+        double *squares = d->sharp + (size_t)label[k] * width;
+
+        for (size_t at = cuts->first[k] * width; at < cuts->first[k + 1] * width; at += width) {
+            for (size_t s = 0; s < width; s++) {
+                double off = observed->value[at + s] * observed->gain[s] - mean[s];
+                double part =
+                    observed->share ? observed->share[at + s] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+
+                squares[s] += part * off * off;
+            }
+        }
+    }
+    for (size_t l = 0; l < d->labels; l++) {
+        d->base[l] = 0;
+        for (size_t s = 0; s < width; s++) {
+            size_t i = l * width + s;
+
+            d->sharp[i] = (d->mass[i] + PRIOR) / d->sharp[i];
+            d->level[i] = -log(d->sharp[i]);
+            d->base[l] += d->level[i];
+        }
+    }
+}
+
+/* What it costs to say of an observation that it has each label. */
 static void find_costs(struct decoder *d, size_t at)
 {
     const struct rps_observed *observed = d->observed;
@@ -122,14 +173,15 @@ static void find_costs(struct decoder *d, size_t at)
     for (size_t s = 0; s < width; s++)
         d->row[s] = value[s] * observed->gain[s];
     for (size_t l = 0; l < d->labels; l++) {
-        const double *mean = d->mean + l * width;
-        double cost = 0;
+        const double *mean = d->mean + l * width, *sharp = d->sharp + l * width;
+        const double *level = d->level + l * width;
+        double cost = share ? 0 : d->base[l];
 
         for (size_t s = 0; !share && s < width; s++)
-            cost += (d->row[s] - mean[s]) * (d->row[s] - mean[s]);
+            cost += (d->row[s] - mean[s]) * (d->row[s] - mean[s]) * sharp[s];
         for (size_t s = 0; share && s < width; s++)
-            cost += share[s] * (1.0 / RPS_OBSERVED_WHOLE) * (d->row[s] - mean[s]) *
-                    (d->row[s] - mean[s]);
+            cost += share[s] * (1.0 / RPS_OBSERVED_WHOLE) *
+                    ((d->row[s] - mean[s]) * (d->row[s] - mean[s]) * sharp[s] + level[s]);
         d->cost[l] = cost;
     }
 }
@@ -241,6 +293,7 @@ static int decode_all(struct decoder *d, size_t min_length, double excess, struc
     int result = 0;
 
     find_means(d, cuts, labels->label);
+    find_noise(d, cuts, labels->label);
     *ret_changed = are_alike(d, cuts, labels->label, excess);
     for (int round = 0; result == 0 && *ret_changed && round < ROUNDS; round++) {
         /* A change between known means: how rare changes are, and to which label. */
@@ -249,8 +302,10 @@ static int decode_all(struct decoder *d, size_t min_length, double excess, struc
         decode(d, 2 * (log(rare) + log((double)d->labels) + DECODE_EXTRA) * excess);
         absorb(d, min_length);
         result = collect(d, cuts, labels, err);
-        if (result == 0)
+        if (result == 0) {
             find_means(d, cuts, labels->label);
+            find_noise(d, cuts, labels->label);
+        }
     }
     return result;
 }
@@ -263,7 +318,8 @@ int rps_decode(const struct rps_observed *observed, size_t min_length, double ex
     int result;
 
     *ret_changed = 0;
-    if (labels->count < 2 || labels->count > UINT8_MAX || cuts->sloped_count > 0)
+    if (labels->count < 2 || cuts->count < RECURRENCE_MIN * (size_t)labels->count ||
+        labels->count > UINT8_MAX || cuts->sloped_count > 0)
         return 0;
     result = decoder_allocate(&d, err);
     if (result == 0)

@@ -20,6 +20,9 @@
 #define ROUNDS_MAX   40
 #define GAINED_SHARE 0.9
 
+/* Noise differs so much in one of e^3 = 20 cases. */
+#define ALIKE_LEVEL 3
+
 struct clustering {
     size_t count, width;    /* segments, features */
     double *feature, *mass; /* owned; [segment * width + feature]; mass 0: not seen */
@@ -248,16 +251,22 @@ static int choose(struct clustering *c, double freedom, double excess, struct rp
 {
     int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
     double *score = calloc((size_t)most, sizeof(*score)), low = INFINITY, high = -INFINITY;
+    double squares, left = 0;
     uint64_t state;
 
     if (!score)
         return rps_error_memory(err);
     for (k = 1; k <= most; k++) {
         state = (uint64_t)k;
-        score[k - 1] = score_of(c, freedom, excess, k, cluster(c, k, &state));
+        squares = cluster(c, k, &state);
+        left = k == 1 ? squares : left;
+        score[k - 1] = score_of(c, freedom, excess, k, squares);
         low = fmin(low, score[k - 1]);
         high = fmax(high, score[k - 1]);
     }
+    /* What differs no more than noise does is one label. */
+    if (left <= excess * rps_noise_bound(freedom * (double)(c->count - 1), ALIKE_LEVEL))
+        low = high = score[0];
     for (k = 1; k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
         ;
     state = (uint64_t)k;

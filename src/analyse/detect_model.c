@@ -28,7 +28,8 @@
 /* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
 #define PLACE_SLACK 6.0
 
-/* Confidence from which two neighbours must not have one label. */
+/* Confidence from which two neighbours must not have one label. Whoever asks for a finer
+ * segmentation than the criterion's wants to see all of its boundaries. */
 #define CONFIDENCE_STRONG 0.95
 
 struct finding {
@@ -108,7 +109,10 @@ static double confidence_of(const struct finding *f, const struct rps_model *mod
     double gain = model->linear ? left.line + right.line - both.line
                                 : left.constant + right.constant - both.constant;
 
-    return 1 / (1 + exp((rps_choose_price(f->observed) - gain / model->excess) / 2));
+    gain /= model->excess;
+    if (model->cuts.spread)
+        gain = fmax(gain, model->cuts.spread[k].gain);
+    return 1 / (1 + exp((rps_choose_price(f->observed) - gain) / 2));
 }
 
 static int judge(struct finding *f, struct rps_model *model, struct rps_error *err)
@@ -153,8 +157,8 @@ static double recurring_criterion(const struct finding *f, const struct rps_mode
     double labels = (double)model->labels.count;
     double places = 2 * log((double)f->observed->count);
 
-    return rps_noise_fit(f->observed, &f->none, &model->noise) + freedom * (segments - labels) +
-           (labels - 1) * (rps_choose_price(f->observed) - places) +
+    return rps_noise_fit(f->observed, &f->none, &model->noise, model->cuts.count) +
+           freedom * (segments - labels) + (labels - 1) * (rps_choose_price(f->observed) - places) +
            (double)model->cuts.free * (places + 2 * log(labels));
 }
 
@@ -168,11 +172,12 @@ static int label(struct finding *f, struct rps_model *model, struct rps_error *e
     if (!strong)
         return rps_error_memory(err);
     for (size_t k = 0; k < model->cuts.count; k++)
-        strong[k] = !model->cuts.forced[k] && model->confidence[k] > CONFIDENCE_STRONG;
+        strong[k] = !model->cuts.forced[k] &&
+                    (f->options->sensitivity > 0 || model->confidence[k] > CONFIDENCE_STRONG);
     result = rps_labels_find(f->observed, &model->cuts, strong, most, variance, model->excess,
                              &model->labels, err);
     free(strong);
-    if (result == 0 && !variance)
+    if (result == 0 && !variance && f->options->sensitivity <= 0)
         result = rps_decode(f->observed, f->shortest, model->excess, &model->cuts, &model->labels,
                             &changed, err);
     if (result == 0 && model->echo > ECHO_REFINE)
@@ -200,8 +205,13 @@ static int place(struct finding *f, struct rps_model *model, struct rps_error *e
 static int find(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
     if (search(f, model, err) < 0 || measure(f, model, err) < 0 ||
-        find_objective(f, model, err) < 0 || judge(f, model, err) < 0 || label(f, model, err) < 0 ||
-        judge(f, model, err) < 0)
+        find_objective(f, model, err) < 0)
+        return RPS_FAILED;
+    if (f->options->variance &&
+        rps_cuts_split(f->observed, model->noise.echo, rps_choose_price(f->observed), f->shortest,
+                       &model->cuts, err) < 0)
+        return RPS_FAILED;
+    if (judge(f, model, err) < 0 || label(f, model, err) < 0 || judge(f, model, err) < 0)
         return RPS_FAILED;
     return place(f, model, err);
 }
@@ -221,12 +231,13 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
     if (result == 0)
         result = rps_noise_none(observed, &f.none, err);
     if (result == 0)
-        result = rps_points_screen(observed, constants, &f.points, err);
+        result = rps_points_screen(observed, rps_choose_ease(options->sensitivity), constants,
+                                   &f.points, err);
     if (result == 0)
         result = rps_choose(&f.points, &f.none, f.shortest, options->sensitivity, &model.choice,
                             &few, err);
     model.criterion = model.choice.criterion;
-    if (result == 0 && model.criterion < beat)
+    if (result == 0 && (!constants || model.criterion < beat))
         result = find(&f, &model, err);
     rps_noise_free(&f.none);
     rps_points_free(&f.points);

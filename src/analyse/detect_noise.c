@@ -12,12 +12,14 @@
 /* Variances below this share of that of no changes are rounding. */
 #define VARIANCE_MIN 1e-12
 
+/* Variances below this, in units of noise, are rounding. */
+#define VARIANCE_LEAST 1e-12
+
 /* Sums of one signal. */
 struct residual {
-    double level, slope;         /* of the present segment; slope from its middle */
-    double mass, moment, square; /* to find them */
-    double before;               /* the residual before */
-    int any;                     /* was there one, in this segment? */
+    struct rps_fit fit; /* of the present segment */
+    double before;      /* the residual before */
+    int any;            /* was there one, in this segment? */
     double count, pairs, squares, products;
 };
 
@@ -44,52 +46,25 @@ static double part_of(const struct rps_observed *observed, size_t at)
     return observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
 }
 
-static void fit_lines(const struct rps_observed *observed, size_t from, size_t to,
-                      struct residual *residual)
-{
-    size_t width = observed->width;
-    double middle = ((double)from + (double)to - 1) / 2;
-
-    for (size_t s = 0; s < width; s++)
-        residual[s].slope = residual[s].moment = residual[s].square = 0;
-    for (size_t i = from; i < to; i++) {
-        for (size_t s = 0; s < width; s++) {
-            double part = part_of(observed, i * width + s), time = (double)i - middle;
-
-            residual[s].slope += part * time;
-            residual[s].square += part * time * time;
-            residual[s].moment += part * time * observed->value[i * width + s];
-        }
-    }
-    for (size_t s = 0; s < width; s++) {
-        struct residual *r = &residual[s];
-        double time = r->mass > 0 ? r->slope / r->mass : 0,
-               square = r->square - r->mass * time * time;
-
-        r->slope = square > 0.5 ? (r->moment - time * r->level * r->mass) / square : 0;
-        r->level -= r->slope * time;
-    }
-}
-
-static void fit(const struct rps_observed *observed, size_t from, size_t to, int sloped,
+static void fit(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
                 struct residual *residual)
 {
-    size_t width = observed->width;
+    size_t width = observed->width, from = cuts->first[k], to = cuts->first[k + 1];
 
     for (size_t s = 0; s < width; s++) {
         struct residual *r = &residual[s];
         size_t a = from * width + s, b = to * width + s;
 
-        r->mass = observed->mass ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) /
-                                       RPS_OBSERVED_WHOLE
-                                 : (double)(to - from);
-        r->level = r->mass > 0 ? (observed->sum[b] - observed->sum[a]) / r->mass : 0;
-        r->slope = 0;
+        double mass = observed->mass ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) /
+                                           RPS_OBSERVED_WHOLE
+                                     : (double)(to - from);
+
+        r->fit = (struct rps_fit){mass > 0 ? (observed->sum[b] - observed->sum[a]) / mass : 0, 0};
+        if (cuts->sloped[k])
+            r->fit = rps_cuts_fit(observed, cuts, k, s);
         r->any = 0;
         r->before = 0;
     }
-    if (sloped)
-        fit_lines(observed, from, to, residual);
 }
 
 /* The loop that takes the time: constants, everything seen. The sums stand side by side in `room`,
@@ -102,7 +77,7 @@ static void add_whole(const struct rps_observed *observed, size_t from, size_t t
     double *restrict squares = room + 2 * width, *restrict products = room + 3 * width;
 
     for (size_t s = 0; s < width; s++) {
-        level[s] = residual[s].level;
+        level[s] = residual[s].fit.level;
         before[s] = squares[s] = products[s] = 0;
     }
     for (size_t i = from; i < to; i++) {
@@ -128,7 +103,6 @@ static void add_any(const struct rps_observed *observed, size_t from, size_t to,
                     struct residual *residual)
 {
     size_t width = observed->width;
-    double middle = ((double)from + (double)to - 1) / 2;
 
     for (size_t i = from; i < to; i++) {
         for (size_t s = 0; s < width; s++) {
@@ -137,7 +111,7 @@ static void add_any(const struct rps_observed *observed, size_t from, size_t to,
 
             if (!(part > 0))
                 continue;
-            left = observed->value[i * width + s] - r->level - r->slope * ((double)i - middle);
+            left = observed->value[i * width + s] - r->fit.level - r->fit.slope * (double)i;
             r->count += 1;
             r->squares += part * left * left;
             r->pairs += r->any;
@@ -162,7 +136,7 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
     for (size_t k = 0; k < cuts->count; k++) {
         size_t from = cuts->first[k], to = cuts->first[k + 1];
 
-        fit(observed, from, to, cuts->sloped[k], residual);
+        fit(observed, cuts, k, residual);
         if (observed->share || cuts->sloped[k])
             add_any(observed, from, to, residual);
         else
@@ -172,7 +146,8 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
         const struct residual *r = &residual[s];
         double variance = r->count > 0 ? r->squares / r->count : 0, echo = 0;
 
-        if (r->pairs > 0 && variance > 0)
+        variance = fmax(variance, observed->least[s]);
+        if (r->pairs > 0 && variance > VARIANCE_LEAST)
             echo = r->products / r->pairs / variance;
         noise->variance[s] = variance;
         noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
@@ -213,8 +188,20 @@ int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
     return result;
 }
 
+/* What fitting so many numbers to `count` values of noise gains, beyond one for each: fitting many
+ * to few makes the rest look calm. The second part is how much smaller the logarithm of a variance
+ * is than that of its expectation. */
+static double overfit(double count, double fitted)
+{
+    double left = count - fitted;
+
+    if (fitted <= 1)
+        return 0;
+    return left > 1 ? count * log(count / left) - fitted + count / left - 1 : INFINITY;
+}
+
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
-                     const struct rps_noise *noise)
+                     const struct rps_noise *noise, size_t fitted)
 {
     double total = 0;
 
@@ -226,7 +213,35 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
                 (double)observed->mass[observed->count * observed->width + s] / RPS_OBSERVED_WHOLE;
         if (none->variance[s] > 0)
             total += count * log(fmax(noise->variance[s] / none->variance[s], VARIANCE_MIN) *
-                                 (1 - echo * echo));
+                                 (1 - echo * echo)) +
+                     overfit(count, (double)fitted);
     }
     return total * observed->freedom / (double)observed->width;
+}
+
+struct rps_fit rps_cuts_fit(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                            size_t k, size_t signal)
+{
+    size_t from = cuts->first[k], to = cuts->first[k + 1];
+    double middle = ((double)from + (double)to - 1) / 2;
+    double n = 0, sum = 0, time = 0, square = 0, moment = 0;
+    struct rps_fit fit = {0, 0};
+
+    for (size_t i = from; i < to; i++) {
+        double part = part_of(observed, i * observed->width + signal), at = (double)i - middle;
+        double value = observed->value[i * observed->width + signal];
+
+        n += part;
+        sum += part * value;
+        time += part * at;
+        square += part * at * at;
+        moment += part * at * value;
+    }
+    if (!(n > 0))
+        return fit;
+    square -= time * time / n;
+    if (cuts->sloped[k] && square > 0.5)
+        fit.slope = (moment - time * sum / n) / square;
+    fit.level = (sum - fit.slope * time) / n - fit.slope * middle;
+    return fit;
 }

@@ -173,7 +173,7 @@ static inline struct rps_point_gain whole_gain(const struct rps_points *points, 
     for (size_t s = 0; s < width; s++)
         squares += (b[s] - a[s]) * (b[s] - a[s]);
     gain.constant = gain.line = squares / n;
-    if (!points->moment || n < 3 || n > RPS_POINTS_LINE_MAX)
+    if (!points->moment || n < RPS_POINTS_LINE_MIN || n > RPS_POINTS_LINE_MAX)
         return gain;
     middle =
         ((double)(points->at[to] + points->at[from]) - 1) / 2 - (double)points->observed->count / 2;
@@ -192,7 +192,8 @@ static struct rps_point_gain masked_gain(const struct rps_points *points, size_t
     size_t width = points->observed->width;
     const uint64_t *a = points->mass + 3 * from * width, *b = points->mass + 3 * to * width;
     uint64_t start = points->at[from];
-    int lines = points->moment && points->at[to] - start <= RPS_POINTS_LINE_MAX;
+    int lines = points->moment && points->at[to] - start >= RPS_POINTS_LINE_MIN &&
+                points->at[to] - start <= RPS_POINTS_LINE_MAX;
     struct rps_point_gain gain = {0, 0};
 
     for (size_t s = 0; s < width; s++, a += 3, b += 3) {

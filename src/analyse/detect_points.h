@@ -10,6 +10,9 @@
 /* Segments longer than this are not described by lines: their sums would overflow. */
 #define RPS_POINTS_LINE_MAX 1000000
 
+/* Shorter ones neither: almost anything short is a line. */
+#define RPS_POINTS_LINE_MIN 8
+
 struct rps_points {
     struct rps_observed *observed;
     size_t count;
@@ -20,6 +23,9 @@ struct rps_points {
     uint64_t *mass;  /* owned; three a signal: shares, times time, times its square, modulo 2^64;
                         NULL: everything was seen */
 };
+
+/* Searches over all places are quick enough when places^2 * signals is below this. */
+#define RPS_POINTS_WORK_MAX 2e7
 
 /* What describing observations from..to by a constant, and by a line, takes off their squares. */
 struct rps_point_gain {
@@ -32,10 +38,11 @@ int rps_points_make(struct rps_observed *observed, const uint8_t *keep, int line
                     struct rps_points *ret, struct rps_error *err);
 
 /* The places where neighbouring windows of some length differ most, and more than chance allows.
- * All places when there are few. With `constants`, points for lines instead: those of constants,
- * and the places where windows are off a line. */
-int rps_points_screen(struct rps_observed *observed, const struct rps_points *constants,
-                      struct rps_points *ret, struct rps_error *err);
+ * All places when there are few. ease: what chance allows is multiplied with it. With `constants`,
+ * points for lines instead: those of constants, and the places where windows are off a line. */
+int rps_points_screen(struct rps_observed *observed, double ease,
+                      const struct rps_points *constants, struct rps_points *ret,
+                      struct rps_error *err);
 
 /* Those of points that `keep` has a 1 for; the first, last and forced ones must be. */
 int rps_points_subset(const struct rps_points *points, const uint8_t *keep, struct rps_points *ret,

@@ -174,8 +174,12 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
         }
         for (size_t k = 0; place && k < cuts->count; k++) {
             place[k].best = place[k].earliest = place[k].latest = cuts->first[k];
-            if (!cuts->forced[k])
+            if (cuts->spread && cuts->spread[k].gain > 0) {
+                place[k].earliest = cuts->spread[k].earliest;
+                place[k].latest = cuts->spread[k].latest;
+            } else if (!cuts->forced[k]) {
                 refine(&walk, cuts, k, slack, &place[k]);
+            }
         }
     }
     free(walk.cost);
@@ -258,7 +262,8 @@ int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *ec
     if (!e.left || !e.right)
         result = rps_error_memory(err);
     for (size_t k = 1; result == 0 && !observed->share && k < cuts->count; k++) {
-        if (!cuts->forced[k] && !cuts->sloped[k - 1] && !cuts->sloped[k])
+        if (!cuts->forced[k] && !cuts->sloped[k - 1] && !cuts->sloped[k] &&
+            !(cuts->spread && cuts->spread[k].gain > 0))
             cuts->first[k] = place_echoed(&e, cuts->first[k - 1], cuts->first[k],
                                           cuts->first[k + 1], min_length);
     }

@@ -35,6 +35,7 @@ struct screen {
     uint8_t *keep;    /* owned; places to keep, count + 1 */
     float *statistic; /* owned; on the grid of the present scale */
     double *sample;   /* owned; SAMPLE_MAX */
+    double ease;
 };
 
 /* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. */
@@ -202,7 +203,7 @@ static void screen_block(struct screen *screen, int lines, size_t scale, size_t 
     for (size_t k = 0; k < count; k++)
         screen->statistic[k] =
             (float)statistic_at(screen, lines, scale, first, end, first + k * step);
-    threshold = rps_noise_bound(freedom, log((double)screen->observed->count) / 2) *
+    threshold = screen->ease * rps_noise_bound(freedom, log((double)screen->observed->count) / 2) *
                 find_excess(screen, count, freedom);
     for (size_t k = 1; k < count; k++) {
         if ((double)screen->statistic[k] > threshold &&
@@ -224,13 +225,16 @@ static void screen_all(struct screen *screen, int lines)
     }
 }
 
-int rps_points_screen(struct rps_observed *observed, const struct rps_points *constants,
-                      struct rps_points *ret, struct rps_error *err)
+int rps_points_screen(struct rps_observed *observed, double ease,
+                      const struct rps_points *constants, struct rps_points *ret,
+                      struct rps_error *err)
 {
-    struct screen screen = {.observed = observed};
+    struct screen screen = {.observed = observed, .ease = ease};
     int lines = constants != NULL, result;
 
-    if (observed->count <= COUNT_SMALL)
+    if (observed->count <= COUNT_SMALL &&
+        (double)observed->count * (double)observed->count * (double)observed->width <
+            RPS_POINTS_WORK_MAX)
         return rps_points_make(observed, NULL, lines, ret, err);
     screen.keep = calloc(observed->count + 1, 1);
     screen.statistic = calloc(observed->count, sizeof(*screen.statistic));

@@ -44,7 +44,7 @@ static const struct rps_option options[] = {
     {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
-    {"commit", OPTION_COMMIT, "T", "time between commits: auto (1s), or 0: every period", "auto"},
+    {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "auto"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
     {NULL, 0, NULL, NULL, NULL},
 };

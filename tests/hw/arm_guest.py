@@ -23,9 +23,13 @@ from recording import TURN_INSTRUCTIONS, Recording, near  # noqa: E402
 MESON = sys.argv[1]
 SCRIPTS = os.environ.get("RPISTAT_ARM_GUEST")
 HARNESS = os.environ.get("HARNESS", "/tmp/rpistat-arm-guest")
-LIBRARIES = ("libsqlite3.so", "libinih.so", "libcsv.so")
+# Of the libraries what the linker takes, of LAPACK only what the compiler and pkg-config look at.
+LIBRARIES = ("libsqlite3.so", "libinih.so", "libcsv.so", "pkgconfig/lapacke.pc",
+             "pkgconfig/lapack-netlib.pc", "pkgconfig/blas-netlib.pc")
+ALTERNATIVES = ("lapack", "blas")  # names that Debian makes when a package is installed
 SETUP = ("run LIBS='libc6 libsqlite3-0 libcsv3 libinih1 libpfm4' "
-         "DEVS='libsqlite3-dev libcsv-dev libinih-dev libpfm4-dev' setup.sh %s")
+         "DEVS='libsqlite3-dev libcsv-dev libinih-dev libpfm4-dev liblapacke-dev liblapack-dev "
+         "libblas-dev' setup.sh %s")
 # As many digits in both, so that the program spends the same on its argument. 0.8 s of the guest's
 # time, and 0.16 s.
 TURNS, FEW_TURNS = 50000000, 10000000
@@ -39,7 +43,8 @@ pkgconfig = 'pkg-config'
 
 [properties]
 sys_root = '{sysroot}'
-pkg_config_libdir = ['{sysroot}/usr/lib/{triplet}/pkgconfig', '{sysroot}/usr/share/pkgconfig']
+pkg_config_libdir = ['{sysroot}/usr/lib/{triplet}/pkgconfig', '{sysroot}/usr/share/pkgconfig',
+    '{folder}']
 
 [built-in options]
 c_args = ['-isystem', '{sysroot}/usr/include', '-isystem', '{sysroot}/usr/include/{triplet}']
@@ -145,9 +150,13 @@ class Build:
         self.folder = tempfile.TemporaryDirectory()
         cross, build = (os.path.join(self.folder.name, name) for name in ("cross.ini", "build"))
         self.payload = os.path.join(self.folder.name, "payload")
+        for name in ALTERNATIVES:
+            os.symlink(os.path.join(self.sysroot, "usr/lib", self.triplet, "pkgconfig",
+                                    name + "-netlib.pc"),
+                       os.path.join(self.folder.name, name + ".pc"))
         with open(cross, "w", encoding="utf-8") as file:
             file.write(CROSS.format(triplet=self.triplet, sysroot=self.sysroot,
-                                    family=self.family))
+                                    family=self.family, folder=self.folder.name))
         call(MESON, "setup", "--cross-file", cross, "-Dwerror=true", build, tap.root())
         call("ninja", "-C", build, "src/cli/rpistat")
         os.mkdir(self.payload)

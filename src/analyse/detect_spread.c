@@ -1,0 +1,283 @@
+/*
+ * Changes of variance inside segments: seeded binary segmentation (Kovacs, Buehlmann, Li, Munk
+ * 2023) by the likelihood of two variances against one. Plain binary segmentation was tried and is
+ * blind to a variance that goes up and down again.
+ *
+ * Squares of long-tailed noise vary more than those of normal noise, and neighbouring squares of
+ * autocorrelated noise vary together; the likelihood is divided by how much. Without that Student's
+ * noise would be cut into pieces.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_cuts.h"
+
+/* Fewer observations do not tell a variance. */
+#define LENGTH_MIN 8
+
+/* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
+#define PLACE_SLACK 6.0
+
+/* Variances below this, in units of the noise, are rounding. */
+#define VARIANCE_MIN 1e-6
+
+/* The grid of places that are looked at first. */
+#define GRID 64
+
+struct interval {
+    size_t from, at, to;
+    double gain; /* of a change of variance at `at` */
+};
+
+struct splitting {
+    const struct rps_observed *observed;
+    double price;
+    size_t shortest;
+    double *squares;           /* owned; of residuals before an observation: [i * width + signal] */
+    uint32_t *seen;            /* owned; values that were seen, the same way */
+    double *trust;             /* owned; of each signal, what its likelihoods are multiplied with */
+    uint8_t *keep;             /* owned; places of boundaries, old and new */
+    struct rps_spread *found;  /* owned; at those places */
+    size_t count;              /* of new ones */
+    struct interval *interval; /* owned */
+    size_t interval_count, room;
+};
+
+static void splitting_free(struct splitting *s)
+{
+    free(s->interval);
+    free(s->found);
+    free(s->keep);
+    free(s->trust);
+    free(s->seen);
+    free(s->squares);
+}
+
+static int splitting_allocate(struct splitting *s, struct rps_error *err)
+{
+    size_t width = s->observed->width, total = (s->observed->count + 1) * width;
+
+    s->squares = calloc(total, sizeof(*s->squares));
+    s->seen = calloc(total, sizeof(*s->seen));
+    s->trust = calloc(width, sizeof(*s->trust));
+    s->keep = calloc(s->observed->count + 1, 1);
+    s->found = calloc(s->observed->count + 1, sizeof(*s->found));
+    if (s->squares && s->seen && s->trust && s->keep && s->found)
+        return 0;
+    return rps_error_memory(err);
+}
+
+/* Residuals of a signal from the constants and lines: their sums of squares, and its trust. */
+static void add_signal(struct splitting *s, const struct rps_cuts *cuts, const double *echo,
+                       size_t signal)
+{
+    const struct rps_observed *observed = s->observed;
+    size_t width = observed->width;
+    double fourth = 0, second = 0, n = 0, kurtosis, together;
+
+    for (size_t k = 0; k < cuts->count; k++) {
+        struct rps_fit fit = rps_cuts_fit(observed, cuts, k, signal);
+        double squares = 0, fourths = 0, own = 0;
+
+        for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
+            size_t at = i * width + signal;
+            int seen = !observed->share || observed->share[at] > 0;
+            double left =
+                (observed->value[at] - fit.level - fit.slope * (double)i) * observed->gain[signal];
+            double square = seen ? left * left : 0;
+
+            s->squares[at + width] = s->squares[at] + square;
+            s->seen[at + width] = s->seen[at] + (uint32_t)seen;
+            squares += square;
+            fourths += square * square;
+            own += seen;
+        }
+        fourth += fourths;
+        second += own > 0 ? squares * squares / own : 0;
+        n += own;
+    }
+    /* Kurtosis around each segment's own variance: 3 for normal noise. */
+    kurtosis = second > 0 ? fourth / second : 3;
+    together = (1 + echo[signal] * echo[signal]) / (1 - echo[signal] * echo[signal]);
+    s->trust[signal] = 2 / fmax(2, kurtosis - 1) / together;
+}
+
+/* n times the logarithm of the variance, of a signal. */
+static double cost_of(const struct splitting *s, size_t from, size_t to, size_t signal)
+{
+    size_t a = from * s->observed->width + signal, b = to * s->observed->width + signal;
+    double n = (double)(uint32_t)(s->seen[b] - s->seen[a]);
+
+    return n > 0 ? n * log(fmax((s->squares[b] - s->squares[a]) / n, VARIANCE_MIN)) : 0;
+}
+
+static double gain_at(const struct splitting *s, size_t from, size_t at, size_t to)
+{
+    const struct rps_observed *observed = s->observed;
+    double gain = 0;
+
+    for (size_t v = 0; v < observed->width; v++)
+        gain += s->trust[v] *
+                (cost_of(s, from, to, v) - cost_of(s, from, at, v) - cost_of(s, at, to, v));
+    return gain * observed->freedom / (double)observed->width;
+}
+
+/* The best place to split from..to; gains are first looked at on a grid. */
+static struct interval find_split(const struct splitting *s, size_t from, size_t to)
+{
+    struct interval found = {.from = from, .to = to, .at = from + s->shortest};
+    size_t low = from + s->shortest, high = to - s->shortest;
+
+    for (size_t step = (high - low) / GRID + 1; step > 0; step /= 4) {
+        for (size_t at = low; at <= high; at += step) {
+            double gain = gain_at(s, from, at, to);
+
+            if (gain > found.gain) {
+                found.gain = gain;
+                found.at = at;
+            }
+        }
+        low = found.at > low + step ? found.at - step : low;
+        high = found.at + step < high ? found.at + step : high;
+    }
+    return found;
+}
+
+/* Intervals of from..to, of half, a quarter ... of its length, each overlapping the next by half,
+ * that hold a change: enough of them hold only one. */
+static int seed(struct splitting *s, size_t from, size_t to, struct rps_error *err)
+{
+    for (size_t length = to - from; length >= 2 * s->shortest; length /= 2) {
+        for (size_t start = from; start + length <= to; start += length / 2) {
+            struct interval found = find_split(s, start, start + length), *more;
+
+            if (found.gain <= s->price)
+                continue;
+            if (s->interval_count == s->room) {
+                s->room = 2 * s->room + 16;
+                more = realloc(s->interval, s->room * sizeof(*more));
+                if (!more)
+                    return rps_error_memory(err);
+                s->interval = more;
+            }
+            s->interval[s->interval_count++] = found;
+        }
+    }
+    return 0;
+}
+
+static int compare_intervals(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+
+    if (x->gain > y->gain || x->gain < y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Take the changes in the order of their gain, none from an interval that another was taken from.
+ */
+static void take(struct splitting *s)
+{
+    if (s->interval_count > 0)
+        qsort(s->interval, s->interval_count, sizeof(*s->interval), compare_intervals);
+    for (size_t k = 0; k < s->interval_count; k++) {
+        const struct interval *one = &s->interval[k];
+        int alone = 1;
+
+        for (size_t at = one->from + 1; at < one->to && alone; at++)
+            alone = !s->keep[at];
+        if (alone)
+            s->keep[one->at] = 1;
+        s->count += (size_t)alone;
+    }
+}
+
+static size_t neighbour(const struct splitting *s, size_t at, int step)
+{
+    do
+        at = step > 0 ? at + 1 : at - 1;
+    while (at > 0 && at < s->observed->count && !s->keep[at]);
+    return at;
+}
+
+/* What is known of a change between its neighbours; 0: it is none. */
+static int place(struct splitting *s, size_t at)
+{
+    size_t from = neighbour(s, at, -1), to = neighbour(s, at, 1);
+    struct rps_spread *found = &s->found[at];
+
+    *found = (struct rps_spread){gain_at(s, from, at, to), at, at};
+    for (size_t p = from + s->shortest; p + s->shortest <= to; p++) {
+        if (gain_at(s, from, p, to) < found->gain - PLACE_SLACK)
+            continue;
+        found->earliest = p < found->earliest ? p : found->earliest;
+        found->latest = p > found->latest ? p : found->latest;
+    }
+    return found->gain > s->price;
+}
+
+static void place_all(struct splitting *s, const struct rps_cuts *cuts)
+{
+    size_t k = 0;
+
+    for (size_t at = 0; at < s->observed->count; at++) {
+        if (at == cuts->first[k]) {
+            k++;
+        } else if (s->keep[at] && !place(s, at)) {
+            s->keep[at] = 0;
+            s->found[at] = (struct rps_spread){0};
+            s->count--;
+        }
+    }
+}
+
+static int rebuild(struct splitting *s, struct rps_cuts *cuts, struct rps_error *err)
+{
+    struct rps_cuts out = {0};
+    size_t old = 0;
+
+    if (rps_cuts_at(s->observed, s->keep, &out, err) < 0)
+        return RPS_FAILED;
+    out.spread = calloc(out.count + 1, sizeof(*out.spread));
+    if (!out.spread) {
+        rps_cuts_free(&out);
+        return rps_error_memory(err);
+    }
+    for (size_t k = 0; k < out.count; k++) {
+        while (cuts->first[old + 1] <= out.first[k])
+            old++;
+        out.spread[k] = s->found[out.first[k]];
+        out.sloped[k] = cuts->sloped[old];
+        out.sloped_count += cuts->sloped[old];
+    }
+    rps_cuts_free(cuts);
+    *cuts = out;
+    return 0;
+}
+
+int rps_cuts_split(const struct rps_observed *observed, const double *echo, double price,
+                   size_t min_length, struct rps_cuts *cuts, struct rps_error *err)
+{
+    struct splitting s = {.observed = observed, .price = price};
+    int result = splitting_allocate(&s, err);
+
+    s.shortest = min_length > LENGTH_MIN ? min_length : LENGTH_MIN;
+    if (result == 0) {
+        for (size_t v = 0; v < observed->width; v++)
+            add_signal(&s, cuts, echo, v);
+        for (size_t k = 0; k < cuts->count; k++)
+            s.keep[cuts->first[k]] = 1;
+    }
+    for (size_t k = 0; result == 0 && k < cuts->count; k++)
+        result = seed(&s, cuts->first[k], cuts->first[k + 1], err);
+    if (result == 0) {
+        take(&s);
+        place_all(&s, cuts);
+    }
+    if (result == 0 && s.count > 0)
+        result = rebuild(&s, cuts, err);
+    splitting_free(&s);
+    return result;
+}

@@ -1,0 +1,364 @@
+"""phases: of simulated runs whose phases are known, and of tables; --from and --to by phase."""
+import csv
+import io
+import json
+import os
+import random
+import sqlite3
+
+from program import Folder, environment, expect, refused, tap
+
+# Boundaries at 8, 14, 18 and 27 s; the second and the last are alike, so are the first and the fourth.
+SCRIPT = """\
+clock 700M
+seed 5
+noise 3%
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
+default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
+phase calm 8s
+phase busy 6s dc_miss=10M main_tlb_miss=900k
+sleep 4s
+phase calm 9s
+phase busy 5s dc_miss=10M main_tlb_miss=900k
+"""
+STARTS = [0, 80, 140, 180, 270, 320]
+LABELS = "ABCAB"
+
+FOLDER = Folder()
+
+
+def phases(*arguments, **options):
+    return expect(FOLDER.call("phases", *arguments, **options), 0)
+
+
+def rows_of(text):
+    return [(row["label"], int(row["first"]), int(row["last"]))
+            for row in csv.DictReader(io.StringIO(text))]
+
+
+def check_known(rows):
+    assert "".join(label for label, _, _ in rows) == LABELS, rows
+    for (_, first, last), start, end in zip(rows, STARTS, STARTS[1:]):
+        assert abs(first - start) <= 3 and abs(last + 1 - end) <= 3, rows
+    assert rows[0][1] == 0 and rows[-1][2] == 319, rows
+    for before, after in zip(rows, rows[1:]):
+        assert after[1] == before[2] + 1, rows
+
+
+def stored(sql, name="rpistat.data"):
+    store = sqlite3.connect(FOLDER / name)
+    try:
+        return store.execute(sql).fetchall()
+    finally:
+        store.close()
+
+
+# --- what is written --------------------------------------------------------------------------
+
+
+def test_csv():
+    """--format csv: phase,label,first,last; the phases of the script, and its labels again"""
+    answer = phases("--format", "csv")
+    assert not answer.stderr, answer.stderr
+    assert answer.stdout.startswith("phase,label,first,last\n0,A,0,"), answer.stdout
+    check_known(rows_of(answer.stdout))
+
+
+def test_text():
+    """the tables: one of the phases, one of the distinct ones, in 100 columns"""
+    text = phases().stdout
+    lines = text.splitlines()
+    assert all(len(line) <= 100 and line == line.rstrip() for line in lines), text
+    assert lines[0] == "Phases of run 1, sim:phases.sim", text
+    assert "5 phases of 3 kinds" in lines[1], text
+    first = [line.split() for line in lines if line[:2] == "  " and line[2:3].isalpha()]
+    heads = [line for line in first if line[0] == "Phase"]
+    assert heads[0][:2] == ["Phase", "Start"] and heads[1][:3] == ["Phase", "Times", "Time"], text
+    assert [line[0] for line in first].count("A") == 3, text  # two phases, and the label
+    assert [line[:2] for line in first if line[1:2] == ["00:00.0"]] == [["A", "00:00.0"]], text
+    # the figures: the data cache is what tells the phases apart
+    a, b = [[cell for cell in line if cell != "?"] for line in first[1:3]]
+    assert "DC miss" in text and "CPI" in text and "CPU use (%)" in text, text
+    assert any(cell.startswith(("3.9", "4.0")) for cell in a), text
+    assert any(cell.startswith(("19.", "20.")) for cell in b), text
+
+
+def test_json():
+    """--format json: one object that says the same, and more"""
+    found = json.loads(phases("--format", "json").stdout)
+    rows = rows_of(phases("--format", "csv").stdout)
+    assert [(p["label"], p["first"], p["last"]) for p in found["phases"]] == rows, found
+    assert found["observations"] == 320 and found["unit"] == "period", found
+    for phase in found["phases"]:
+        assert phase["earliest"] <= phase["first"] <= phase["latest"], phase
+        assert 0 <= phase["confidence"] <= 1 and 0 <= phase["label_confidence"] <= 1, phase
+        assert abs(phase["start_s"] - phase["first"] / 10) < 1e-6, phase
+    asleep = found["phases"][2]["figures"]
+    assert asleep["cpi"] is None and asleep["cpu_use"] == 0, asleep
+    assert abs(found["phases"][1]["figures"]["dc_miss_ratio"] - 20) < 1, found["phases"][1]
+    labels = {label["label"]: label for label in found["labels"]}
+    assert labels["A"]["occurrences"] == 2 and labels["C"]["occurrences"] == 1, labels
+    assert abs(labels["A"]["time_s"] - 17) < 0.7, labels
+    misses = [f for f in found["figures"] if f["name"] == "dc_miss_ratio"][0]
+    assert misses["variation_inside"] < 0.2 * misses["variation"], misses
+    assert found["parameters"]["sensitivity"] == 0, found["parameters"]
+
+
+def test_formats_are_the_c_locales():
+    """csv and json are the same in every locale, and in a file"""
+    for form in ["csv", "json"]:
+        plain = phases("--format", form).stdout
+        assert phases("--format", form, env=environment(LC_ALL="C.UTF-8")).stdout == plain
+        expect(FOLDER.call("phases", "--format", form, "-o", "out"), 0)
+        assert FOLDER.read("out").decode() == plain
+        assert phases("--format", form).stdout == plain, "not the same twice"
+
+
+def test_components():
+    """--pca: loadings of each metric, and how much of the variance there is in each component"""
+    text = phases("--pca").stdout
+    assert "Principal components" in text and "of the variance" in text, text
+    found = json.loads(phases("--pca", "--format", "json").stdout)["components"]
+    assert sum(component["share"] for component in found) <= 1, found
+    # what happens together lies on one side of a component
+    assert any(component["loadings"]["dc_miss_ratio"] * component["loadings"]["main_miss_rate"] > 0.3
+               for component in found[:2]), found
+    assert "components" not in json.loads(phases("--format", "json").stdout)
+    refused(FOLDER.call("phases", "--pca", "--metric", "cpi"), 1, "at least 2 signals")
+
+
+def test_options():
+    """--metric, --min-length, --sensitivity, --max-phases, --exact do what they say"""
+    only = rows_of(phases("--metric", "cpu_use", "--format", "csv").stdout)
+    assert [first for _, first, _ in only] == [0, 140, 180], only
+    assert "".join(label for label, _, _ in only) == "ABA", only
+    long = rows_of(phases("--min-length", "7s", "--format", "csv").stdout)
+    assert all(last - first + 1 >= 70 for _, first, last in long), long
+    assert rows_of(phases("--min-length", "70", "--format", "csv").stdout) == long
+    coarse = rows_of(phases("--sensitivity", "-100", "--format", "csv").stdout)
+    assert len(coarse) == 1, coarse
+    most = rows_of(phases("--max-phases", "2", "--format", "csv").stdout)
+    assert len({label for label, _, _ in most}) <= 2, most
+    check_known(rows_of(phases("--exact", "--format", "csv").stdout))
+    part = rows_of(phases("--from", "5s", "--to", "12s", "--format", "csv").stdout)
+    assert part[0][1] == 50 and part[-1][2] == 119 and len(part) == 2, part
+    assert abs(part[1][1] - 80) <= 3, part
+
+
+# --- kept with the run ------------------------------------------------------------------------
+
+
+def test_kept():
+    """what was found is kept with the run, once for the same settings; not what a part has"""
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    store.execute("DELETE FROM phase")
+    store.execute("DELETE FROM outlier")
+    store.commit()
+    store.close()
+    rows = rows_of(phases("--format", "csv").stdout)
+    phases()
+    phases("--from", "5s")
+    kept = stored("SELECT label, first_period, last_period FROM phase ORDER BY phase")
+    assert kept == rows, kept
+    phases("--metric", "cpi")
+    assert stored("SELECT count(DISTINCT detection) FROM phase") == [(2,)]
+    settings = json.loads(stored("SELECT parameters FROM phase ORDER BY detection DESC")[0][0])
+    assert settings["signals"] == ["cpi"] and settings["min_length"] == 9, settings
+    phases()
+    assert stored("SELECT label, first_period, last_period FROM phase WHERE detection ="
+                  " (SELECT max(detection) FROM phase) ORDER BY phase") == rows
+
+
+def test_read_only():
+    """a store that cannot be written is said in a line, and no obstacle; -q says nothing"""
+    with Folder() as folder:
+        folder.write("phases.sim", SCRIPT)
+        expect(folder.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
+        os.chmod(folder / "rpistat.data", 0o444)
+        os.chmod(folder.path, 0o555)
+        try:
+            answer = expect(folder.call_as_user("phases", "--format", "csv"), 0)
+        finally:
+            os.chmod(folder.path, 0o777)
+        check_known(rows_of(answer.stdout))
+        store = sqlite3.connect(folder / "rpistat.data")
+        kept = store.execute("SELECT count(*) FROM phase").fetchone()[0]
+        store.close()
+        assert (kept == 0) == ("not kept with the run" in answer.stderr), (kept, answer.stderr)
+        assert answer.stderr.count("\n") <= 1, answer.stderr
+
+
+# --- by phase ---------------------------------------------------------------------------------
+
+
+def periods(*part, **options):
+    """The numbers of the periods that export writes."""
+    answer = expect(FOLDER.call("export", *part, **options), 0)
+    return [int(row["period"]) for row in csv.DictReader(io.StringIO(answer.stdout))]
+
+
+def test_by_phase():
+    """--from phase:B --to phase:B: that phase alone; .2: the second of them; of either case"""
+    rows = rows_of(phases("--format", "csv").stdout)
+    for name, number in [("A", 0), ("phase:b", 1), ("B.1", 1), ("C", 2), ("A.2", 3), ("b.2", 4)]:
+        name = name if name.startswith("phase:") else "phase:" + name
+        _, first, last = rows[number]
+        assert periods("--from", name, "--to", name) == list(range(first, last + 1)), name
+        assert periods("--from", name)[0] == first and periods("--to", name)[-1] == last, name
+    assert periods("--from", "10s", "--to", "phase:C") == list(range(100, rows[2][2] + 1))
+    whole = FOLDER.call("report").stdout
+    assert expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout != whole
+    inside = rows_of(phases("--from", "phase:B", "--to", "phase:C", "--format", "csv").stdout)
+    assert len(inside) == 2 and inside[0][1] == rows[1][1], inside
+
+
+def test_by_phase_found_now():
+    """a run whose phases were never looked for: they are found for the moment, and not kept"""
+    with Folder() as folder:
+        folder.write("phases.sim", SCRIPT)
+        expect(folder.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
+        answer = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0)
+        assert 55 <= answer.stdout.count("\n") - 1 <= 65, answer.stdout
+        store = sqlite3.connect(folder / "rpistat.data")
+        assert store.execute("SELECT count(*) FROM phase").fetchone() == (0,)
+        store.close()
+
+
+def test_by_phase_wrong():
+    """phases that are none, or not in the run, or in the wrong order"""
+    for text in ["phase:", "phase:1", "phase:B.0", "phase:B.x", "phase:B.", "phase:AAAAAAAAAAAAAAAAAAA"]:
+        refused(FOLDER.call("report", "--from", text), 2, "--from", "phase:B.2")
+    refused(FOLDER.call("report", "--from", "phase:D"), 1, "phases are A to C")
+    refused(FOLDER.call("report", "--to", "phase:B.3"), 1, "it comes 2 times")
+    refused(FOLDER.call("export", "--from", "phase:C", "--to", "phase:A"), 2, "not before")
+    refused(FOLDER.call("report", "--from", "phases:B"), 2, "--from")
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def table(separator=",", decimal=".", header="time,level,other"):
+    """200 rows: 1 s apart, a column with steps at 60 and 140, and one of noise with holes."""
+    noise = random.Random(7)
+    lines = [header.replace(",", separator)] if header else []
+    for row in range(200):
+        level = noise.gauss(5 if 60 <= row < 140 else 1, 0.5)
+        cells = [str(row), "%.3f" % level, "" if row % 9 == 4 else "%.3f" % noise.gauss(0, 1)]
+        lines.append(separator.join(cells).replace(".", decimal))
+    return "\n".join(lines) + "\n"
+
+
+def test_tables():
+    """--csv: any separator and decimal mark, header or none, a file or standard input"""
+    expected = [("A", 0, 59), ("B", 60, 139), ("A", 140, 199)]
+    FOLDER.write("t.csv", table())
+    assert rows_of(phases("--csv", "t.csv", "--format", "csv").stdout) == expected
+    assert "level" in phases("--csv", "t.csv").stdout
+    for arguments in [(";", ","), ("\t", "."), (";", ".")]:
+        FOLDER.write("t2.csv", table(*arguments))
+        assert rows_of(phases("--csv", "t2.csv", "--format", "csv").stdout) == expected, arguments
+    FOLDER.write("t3.csv", table(header=None))
+    assert rows_of(phases("--csv", "t3.csv", "--format", "csv").stdout) == expected
+    with open(FOLDER / "t.csv", encoding="ascii") as file:
+        answer = phases("--csv", "-", "--format", "json", stdin=file)
+    found = json.loads(answer.stdout)
+    assert found["parameters"]["signals"] == ["level", "other"] and found["unit"] == "row", found
+    assert "start_s" not in found["phases"][0], found
+    only = json.loads(phases("--csv", "t.csv", "--metric", "other", "--format", "json").stdout)
+    assert len(only["phases"]) == 1 and only["parameters"]["signals"] == ["other"], only
+
+
+def test_tables_need_no_store():
+    """--csv works where there is no store, and makes none"""
+    with Folder() as folder:
+        folder.write("t.csv", table())
+        before = os.listdir(folder.path)
+        expect(folder.call("phases", "--csv", "t.csv"), 0)
+        assert sorted(os.listdir(folder.path)) == sorted(before)
+
+
+def test_own_exports():
+    """--csv reads what export writes, in each of its forms"""
+    for form in ["wide", "rates"]:
+        expect(FOLDER.call("export", "--format", form, "-o", "export.csv"), 0)
+        rows = rows_of(phases("--csv", "export.csv", "--format", "csv").stdout)
+        width = 4 if form == "rates" else 1  # event sets in a rotation
+        for start in STARTS[1:-1]:
+            assert any(abs(first - start / width) <= 3 for _, first, _ in rows), (form, rows)
+
+
+def test_bad_tables():
+    """tables that are none: a sentence, and status 1"""
+    for content, words in [
+            (b"", ["no rows"]),
+            (b"a,b\n1,2\n", ["1 row", "at least"]),
+            (b"a,b\n1,2\n3\n4,5\n", ["row 3 has 1 cell"]),
+            (b"a,b\nx,y\nz,w\n", ["no column of numbers"]),
+            (b"\x7fELF\0\0\0\1\2\3", ["not a text file"]),
+            (bytes(range(256)) * 20, ["not a text file"]),
+            (b"time\n1\n2\n3\n4\n5\n", ["number its rows"])]:
+        FOLDER.write("bad.csv", content)
+        refused(FOLDER.call("phases", "--csv", "bad.csv"), 1, "bad.csv", *words)
+    refused(FOLDER.call("phases", "--csv", "missing.csv"), 1, "missing.csv", "No such file")
+    refused(FOLDER.call("phases", "--csv", FOLDER.path), 1, "directory")
+
+
+def test_odd_tables():
+    """constant columns, columns of nothing, infinities, huge numbers, 10,000 columns: one answer"""
+    wide = "\n".join(",".join(str((row * row + column) % 5) for column in range(10000))
+                     for row in range(12)) + "\n"
+    for content in ["a,b\n" + "1,2\n" * 50, "a,b\n" + "1,\n" * 20 + "2,NaN\n" * 20,
+                    "a\n" + "inf\n1\n-inf\n2\n1e308\n-1e308\n" * 10, wide]:
+        FOLDER.write("odd.csv", content)
+        rows = rows_of(phases("--csv", "odd.csv", "--format", "csv").stdout)
+        assert rows and rows[0][:2] == ("A", 0), rows
+        phases("--csv", "odd.csv")
+    FOLDER.write("odd.csv", "a,b\n" + "1,2\n" * 50)
+    assert rows_of(phases("--csv", "odd.csv", "--format", "csv").stdout) == [("A", 0, 49)]
+
+
+# --- wrong usage ------------------------------------------------------------------------------
+
+
+def test_wrong_usage():
+    """options that make no sense are refused with status 2"""
+    FOLDER.write("t.csv", table())
+    for arguments, words in [
+            (["--metric", "nothing"], ["nothing", "cpi"]),
+            (["--metric", "cpi,,cpu_use"], ["empty name"]),
+            (["--metric", ""], ["empty name"]),
+            (["--min-length", "0"], ["--min-length"]),
+            (["--min-length", "1.5"], ["--min-length", "500ms"]),
+            (["--sensitivity", "x"], ["--sensitivity"]),
+            (["--sensitivity", "101"], ["--sensitivity"]),
+            (["--max-phases", "0"], ["--max-phases"]),
+            (["--format", "xml"], ["neither text nor csv nor json"]),
+            (["--separator", ";"], ["--csv"]),
+            (["--csv", "t.csv", "--from", "1s"], ["--from"]),
+            (["--csv", "t.csv", "--to", "phase:B"], ["--to"]),
+            (["--csv", "t.csv", "--min-length", "1s"], ["rows"]),
+            (["--csv", "t.csv", "--separator", "x"], ["--separator"]),
+            (["--csv", "t.csv", "--separator", ",", "--decimal", ","], ["both"]),
+            (["--csv", "t.csv", "--metric", "nothing"], ["nothing", "level"]),
+            (["--csv", "t.csv", "-o", "t.csv"], ["t.csv"]),
+            (["more"], ["more"])]:
+        refused(FOLDER.call("phases", *arguments), 2, *words)
+
+
+def test_short_runs():
+    """a run too short for phases is refused; --cpu where nothing was recorded by CPU too"""
+    with Folder() as folder:
+        folder.write("short.sim", "phase one 250ms instructions=1M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:short.sim"), 0)
+        refused(folder.call("phases"), 1, "3 periods", "at least")
+        refused(folder.call("phases", "--from", "10s"), 1, "no periods there")
+        refused(folder.call("phases", "--cpu", "0"), 1, "not by CPU")
+
+
+with FOLDER:
+    FOLDER.write("phases.sim", SCRIPT)
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
+    tap.main([test_csv, test_text, test_json, test_formats_are_the_c_locales, test_components,
+              test_options, test_kept, test_read_only, test_by_phase, test_by_phase_found_now,
+              test_by_phase_wrong, test_tables, test_tables_need_no_store, test_own_exports,
+              test_bad_tables, test_odd_tables, test_wrong_usage, test_short_runs])

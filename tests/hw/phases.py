@@ -1,0 +1,124 @@
+"""The phases of a real workload that says itself when they began: examples/phased, five orders.
+
+usage: phases.py RPISTAT PHASED
+"""
+import collections
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402
+from recording import Recording  # noqa: E402
+
+RPISTAT, PHASED = map(os.path.abspath, sys.argv[1:3])
+PERIOD, LENGTH = "50ms", "1200ms"
+MARGIN = 3     # periods that a boundary may be off
+ATTEMPTS = 5   # recordings, while other programs take the CPU away
+USE_MIN = 0.9  # CPU use of a phase that is not asleep, below which they did
+EXTRA_MAX = 3  # phases beyond the true ones: a real workload has its moods
+
+ORDERS = ["compute,touch,chase-small,sleep,chase-large,touch,syscall",
+          "sleep,compute,sleep,syscall,touch,compute",
+          "chase-large,compute,chase-large,compute,touch",
+          "syscall,touch,syscall,sleep,touch,syscall",
+          "touch,chase-small,touch,compute,sleep,compute"]
+
+# What the kernel's own events cannot tell apart: nothing but working.
+SOFTWARE_SAME = {"chase-small": "compute", "chase-large": "compute"}
+
+
+def call(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, check=False, timeout=120)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+def read_truth(path, recording, same):
+    """[(name, first period, behind the last)] of the phases behind the set-up, equal ones merged."""
+    zero = recording.one("SELECT start_monotonic_ns FROM run WHERE run_id = ?", recording.run)
+    ends = [row[0] for row in recording.rows(
+        "SELECT start_ns + length_ns FROM period WHERE run_id = ? ORDER BY period", recording.run)]
+
+    def period(monotonic_ns):
+        return sum(end <= int(monotonic_ns) - zero for end in ends)
+
+    truth = []
+    with open(path, encoding="ascii", newline="") as file:
+        for row in list(csv.DictReader(file))[1:]:
+            name = same.get(row["phase"], row["phase"])
+            first, end = period(row["start_monotonic_ns"]), period(row["end_monotonic_ns"])
+            if truth and truth[-1][0] == name:
+                truth[-1] = (name, truth[-1][1], end)
+            else:
+                truth.append((name, first, end))
+    return truth
+
+
+def is_undisturbed(recording, truth):
+    """Did the workload have its CPU whenever it wanted it?"""
+    for name, first, end in truth:
+        use = recording.one(
+            "SELECT 1.0 * sum(enabled_ns) / sum(length_ns) FROM period"
+            " WHERE run_id = ? AND period > ? AND period < ?", recording.run, first, end - 1)
+        if name != "sleep" and use < USE_MIN:
+            return False
+    return True
+
+
+def record(folder, order, pmu, same):
+    """A recording in which other programs kept out of the way; the last one when none is."""
+    for attempt in range(ATTEMPTS):
+        store, boundaries = folder + "/%d.data" % attempt, folder + "/%d.csv" % attempt
+        call(RPISTAT, "record", "-q", "--pmu", pmu, "--period", PERIOD, "-o", store, "--",
+             PHASED, "--order", order, "--length", LENGTH, "--boundaries", boundaries)
+        recording = Recording(store)
+        truth = read_truth(boundaries, recording, same)
+        if is_undisturbed(recording, truth):
+            break
+    return store, truth
+
+
+def check_order(pmu, order, same):
+    with tempfile.TemporaryDirectory() as folder:
+        store, truth = record(folder, order, pmu, same)
+        rows = [(row["label"], int(row["first"]), int(row["last"])) for row in csv.DictReader(
+            io.StringIO(call(RPISTAT, "phases", "-i", store, "--format", "csv")))]
+    starts = [first for _, first, _ in rows]
+    said = "\ntrue: %s\nfound: %s" % (truth, rows)
+    for name, first, _ in truth[1:]:
+        assert min(abs(start - first) for start in starts) <= MARGIN, "no boundary at " + name + said
+    assert len(rows) <= len(truth) + EXTRA_MAX, "too many phases" + said
+
+    labels = {}  # of each kind of phase, by what most of its time is called
+    for name, first, end in truth:
+        time = collections.Counter()
+        for label, start, last in rows:
+            time[label] += max(0, min(end, last + 1) - max(first, start))
+        label = time.most_common(1)[0][0]
+        assert labels.setdefault(name, label) == label, "%s is not %s again%s" % (
+            name, labels[name], said)
+    assert len(set(labels.values())) == len(labels), "one label for two" + said
+
+
+def backends():
+    """What can count here, as record takes it."""
+    for pmu in ["hardware", "software"]:
+        event = {"hardware": "instructions", "software": "task-clock"}[pmu]
+        if subprocess.run([RPISTAT, "events", "--pmu", pmu, event], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            yield pmu
+
+
+def nothing():
+    raise tap.Skip("nothing can be counted here")
+
+
+CASES = [("%s: %s" % (pmu, order), check_order, pmu, order,
+          SOFTWARE_SAME if pmu == "software" else {})
+         for pmu in backends() for order in ORDERS]
+tap.main(CASES or [("phases of a real workload", nothing)])
