@@ -9,6 +9,7 @@
 
 /* What the residuals of a segmentation are like; a signal each. */
 struct rps_noise {
+    double *count;    /* owned; values that were seen */
     double *variance; /* owned */
     double
         *echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.99 */

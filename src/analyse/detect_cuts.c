@@ -2,9 +2,9 @@
  * The search: dynamic programming over points, with PELT's pruning.
  *
  * A segment is a constant or, at the price of a slope, a line, whichever costs less. Lines weaken
- * the pruning by that price: two halves of a line need two slopes. A start that was beaten at some
- * point stays until a segment from that point may end, or the least length would forbid the better
- * way.
+ * the pruning by that price: two halves of a line need two slopes, and must be long enough for
+ * lines. A start that was beaten at some point stays until a segment from that point may end, or
+ * the least length would forbid the better way.
  */
 #include "detect_cuts.h"
 
@@ -137,14 +137,15 @@ static void prune(struct search *search, size_t to)
 {
     const struct rps_points *points = search->points;
     double slack = points->moment ? search->prices.slope : 0;
-    size_t kept = 0;
+    size_t kept = 0, least = points->moment ? RPS_POINTS_LINE_MIN : 0;
+    size_t shortest = least > search->prices.min_length ? least : search->prices.min_length;
 
     for (size_t k = 0; k < search->active_count; k++) {
         size_t from = search->active[k];
 
         if (search->cost[k] - slack >= search->best[to] + search->prices.change &&
-            search->expiry[from] == SIZE_MAX)
-            search->expiry[from] = points->at[to] + search->prices.min_length;
+            points->at[to] - points->at[from] >= least && search->expiry[from] == SIZE_MAX)
+            search->expiry[from] = points->at[to] + shortest;
         if (points->at[to] < search->expiry[from])
             search->active[kept++] = from;
     }

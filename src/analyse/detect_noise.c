@@ -17,25 +17,28 @@
 
 /* Sums of one signal. */
 struct residual {
-    struct rps_fit fit; /* of the present segment */
-    double before;      /* the residual before */
-    int any;            /* was there one, in this segment? */
-    double count, pairs, squares, products;
+    struct rps_fit fit;             /* of the present segment */
+    double before;                  /* the residual before */
+    int any;                        /* was there one, in this segment? */
+    double count, squares;          /* the latter weighted */
+    double pairs, products, energy; /* of neighbours; squares without weights */
 };
 
 void rps_noise_free(struct rps_noise *noise)
 {
     free(noise->echo);
     free(noise->variance);
+    free(noise->count);
     memset(noise, 0, sizeof(*noise));
 }
 
 int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
                    struct rps_error *err)
 {
+    ret->count = calloc(observed->width + 1, sizeof(*ret->count));
     ret->variance = calloc(observed->width + 1, sizeof(*ret->variance));
     ret->echo = calloc(observed->width + 1, sizeof(*ret->echo));
-    if (ret->variance && ret->echo)
+    if (ret->count && ret->variance && ret->echo)
         return 0;
     rps_noise_free(ret);
     return rps_error_memory(err);
@@ -93,6 +96,7 @@ static void add_whole(const struct rps_observed *observed, size_t from, size_t t
     }
     for (size_t s = 0; s < width; s++) {
         residual[s].squares += squares[s];
+        residual[s].energy += squares[s];
         residual[s].products += products[s];
         residual[s].count += (double)(to - from);
         residual[s].pairs += (double)(to - from) - 1;
@@ -114,6 +118,7 @@ static void add_any(const struct rps_observed *observed, size_t from, size_t to,
             left = observed->value[i * width + s] - r->fit.level - r->fit.slope * (double)i;
             r->count += 1;
             r->squares += part * left * left;
+            r->energy += left * left;
             r->pairs += r->any;
             r->products += r->any * left * r->before;
             r->before = left;
@@ -148,7 +153,8 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
 
         variance = fmax(variance, observed->least[s]);
         if (r->pairs > 0 && variance > VARIANCE_LEAST)
-            echo = r->products / r->pairs / variance;
+            echo = r->products / r->pairs / fmax(r->energy / r->count, observed->least[s]);
+        noise->count[s] = r->count;
         noise->variance[s] = variance;
         noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
     }
@@ -206,11 +212,8 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = (double)observed->count, echo = noise->echo[s];
+        double count = noise->count[s], echo = noise->echo[s];
 
-        if (observed->mass)
-            count =
-                (double)observed->mass[observed->count * observed->width + s] / RPS_OBSERVED_WHOLE;
         if (none->variance[s] > 0)
             total += count * log(fmax(noise->variance[s] / none->variance[s], VARIANCE_MIN) *
                                  (1 - echo * echo)) +

@@ -1,0 +1,604 @@
+/* The detector by its contract: what it finds, what it must not find, and its options. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detect_series.h"
+
+static struct rps_detect_details details;
+
+static struct rps_phases detect_with(const struct rps_signals *signals,
+                                     const struct rps_detect_options *options)
+{
+    struct rps_phases phases = {0};
+    struct rps_error err = {""};
+    uint64_t next = 0;
+
+    if (rps_detect(signals, options, &phases, &details, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_true(phases.count > 0);
+    for (size_t k = 0; k < phases.count; k++) {
+        const struct rps_phase *phase = &phases.phase[k];
+
+        assert_int_equal(phase->first, next);
+        assert_true(phase->last >= phase->first);
+        assert_true(phase->earliest <= phase->first && phase->first <= phase->latest);
+        assert_true(phase->confidence >= 0 && phase->confidence <= 1);
+        assert_true(phase->label_confidence >= 0 && phase->label_confidence <= 1);
+        assert_in_range(phase->label, 0, phases.label_count - 1);
+        next = phase->last + 1;
+    }
+    assert_int_equal(next, signals->count);
+    return phases;
+}
+
+static struct rps_phases detect(const struct rps_signals *signals)
+{
+    static const struct rps_detect_options none;
+
+    return detect_with(signals, &none);
+}
+
+/* The labels as text, "ABA"; the starts are compared with `length` apart, `off` at most. */
+static void expect_phases(const struct rps_phases *phases, const char *labels, size_t length,
+                          size_t off)
+{
+    char text[RPS_PHASE_LABEL_SIZE];
+
+    assert_int_equal(phases->count, strlen(labels));
+    for (size_t k = 0; k < phases->count; k++) {
+        double start = (double)phases->phase[k].first, wanted = (double)(k * length);
+
+        assert_true(fabs(start - wanted) <= (double)off);
+        assert_int_equal(rps_phase_label(phases->phase[k].label, text)[0], labels[k]);
+    }
+}
+
+static void expect_one(const struct rps_signals *signals)
+{
+    struct rps_phases phases = detect(signals);
+
+    assert_int_equal(phases.count, 1);
+    assert_int_equal(phases.label_count, 1);
+    assert_int_equal(phases.phase[0].label, 0);
+    assert_true(phases.phase[0].confidence >= 1);
+    rps_phases_free(&phases);
+}
+
+/* --- what is there ------------------------------------------------------------------------------
+ */
+
+static void phases_come_back(void **state)
+{
+    static const double levels[] = {0, 5, 10, 0, 5, 10, 0};
+    struct rps_signals signals = series_levels(levels, 7, 60, 2, 1, 1);
+    struct rps_phases phases = detect(&signals);
+
+    (void)state;
+    expect_phases(&phases, "ABCABCA", 60, 0);
+    assert_int_equal(phases.label_count, 3);
+    assert_false(details.linear);
+    for (size_t k = 1; k < phases.count; k++) {
+        assert_true(phases.phase[k].confidence > 0.99);
+        assert_true(phases.phase[k].label_confidence > 0.9);
+        assert_true(phases.phase[k].latest - phases.phase[k].earliest <= 2);
+    }
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A weak change is found, and said to be less certain. */
+static void weak_change(void **state)
+{
+    static const double levels[] = {0, 0.7};
+    struct rps_signals signals = series_levels(levels, 2, 300, 1, 1, 3);
+    struct rps_phases phases = detect(&signals);
+
+    (void)state;
+    expect_phases(&phases, "AB", 300, 25);
+    assert_true(phases.phase[1].latest - phases.phase[1].earliest >= 4);
+    assert_true(phases.phase[1].earliest <= 300 && phases.phase[1].latest >= 300);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+static void twenty_rows(void **state)
+{
+    static const double levels[] = {0, 6};
+    struct rps_signals signals = series_levels(levels, 2, 10, 1, 1, 4);
+    struct rps_phases phases = detect(&signals);
+
+    (void)state;
+    expect_phases(&phases, "AB", 10, 0);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* Counters are exact: steps between values that never vary otherwise. */
+static void without_noise(void **state)
+{
+    static const double levels[] = {3, 4, 3, 4};
+    struct rps_signals signals = series_levels(levels, 4, 25, 1, 0, 1);
+    struct rps_phases phases = detect(&signals);
+
+    (void)state;
+    expect_phases(&phases, "ABAB", 25, 0);
+    assert_int_equal(phases.outlier_count, 0);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* Warming up is one phase and not a staircase. */
+static void ramp(void **state)
+{
+    struct rps_signals signals = series_make(400, 1);
+    struct rps_phases phases;
+    uint64_t seed = 5;
+
+    (void)state;
+    for (size_t i = 0; i < 400; i++)
+        signals.value[i] = (i < 200 ? 0.1 * (double)i : 20) + series_normal(&seed);
+    phases = detect(&signals);
+    expect_phases(&phases, "AB", 200, 25);
+    assert_true(details.linear);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A long series is screened; what that finds must be what the exact search finds. */
+static void exact_agrees(void **state)
+{
+    static const double levels[] = {0, 2, 0, 1, 3, 0, 2, 1, 0, 3};
+    static const struct rps_detect_options exact = {.exact = 1};
+    struct rps_signals signals = series_levels(levels, 10, 200, 2, 1, 6);
+    struct rps_phases quick = detect(&signals), slow;
+    double objective = details.objective;
+
+    (void)state;
+    slow = detect_with(&signals, &exact);
+    assert_int_equal(quick.count, 10);
+    assert_int_equal(quick.count, slow.count);
+    for (size_t k = 0; k < quick.count; k++) {
+        assert_int_equal(quick.phase[k].first, slow.phase[k].first);
+        assert_int_equal(quick.phase[k].label, slow.phase[k].label);
+    }
+    assert_true(objective >= details.objective - 1e-6 * fabs(details.objective));
+    assert_true(objective <= details.objective + 1e-3 * fabs(details.objective));
+    rps_phases_free(&slow);
+    rps_phases_free(&quick);
+    rps_signals_free(&signals);
+}
+
+/* --- what is not there --------------------------------------------------------------------------
+ */
+
+static void noise_has_no_phases(void **state)
+{
+    static const double level[] = {0};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct rps_signals signals = series_levels(level, 1, 1500, 3, 1, seed);
+
+        expect_one(&signals);
+        for (size_t s = 0; s < 3; s++) { /* the same, autocorrelated */
+            for (size_t i = 1; i < 1500; i++)
+                signals.value[s * 1500 + i] += 0.7 * signals.value[s * 1500 + i - 1];
+        }
+        expect_one(&signals);
+        assert_true(details.autocorrelation > 0.6 && details.autocorrelation < 0.8);
+        rps_signals_free(&signals);
+    }
+}
+
+/* One value after 0, 1, 2, ... observations that differs from all others is an outlier, at the ends
+ * too, and no phase. */
+static void outlier_is_no_phase(void **state)
+{
+    static const double level[] = {0};
+
+    (void)state;
+    for (size_t at = 0; at < 200; at += at < 3 || at >= 196 ? 1 : 97) {
+        struct rps_signals signals = series_levels(level, 1, 200, 1, 1, 9);
+        struct rps_phases phases;
+
+        signals.value[at] = 1000;
+        phases = detect(&signals);
+        assert_int_equal(phases.count, 1);
+        assert_int_equal(phases.outlier_count, 1);
+        assert_int_equal(phases.outlier[0], at);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+}
+
+static void nothing_varies(void **state)
+{
+    struct rps_signals signals = series_make(100, 2);
+    struct rps_phases phases;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        signals.value[i] = 4.2;
+    expect_one(&signals);
+    for (size_t i = 0; i < 200; i++)
+        signals.value[i] = i == 30 || i == 150 ? 3 : NAN;
+    expect_one(&signals);
+    signals.broken = calloc(100, 1);
+    assert_non_null(signals.broken);
+    signals.broken[40] = 1; /* a boundary whatever the signals say */
+    phases = detect(&signals);
+    expect_phases(&phases, "AA", 40, 0);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+static void very_short(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= 6; count++) {
+        struct rps_signals signals = series_make(count, 1);
+
+        for (size_t i = 0; i < count; i++)
+            signals.value[i] = (double)(i * i % 5);
+        expect_one(&signals);
+        rps_signals_free(&signals);
+    }
+}
+
+static void nothing_at_all(void **state)
+{
+    static const struct rps_detect_options none;
+    struct rps_signals signals = {0};
+    struct rps_phases phases = {0};
+    struct rps_error err = {""};
+
+    (void)state;
+    assert_int_equal(rps_detect(&signals, &none, &phases, NULL, &err), RPS_FAILED);
+    assert_non_null(strstr(err.message, "no observations"));
+    signals.count = 5;
+    assert_int_equal(rps_detect(&signals, &none, &phases, NULL, &err), RPS_FAILED);
+    assert_non_null(strstr(err.message, "no signals"));
+    assert_null(phases.phase);
+}
+
+/* --- what was not seen --------------------------------------------------------------------------
+ */
+
+/* Four signals, each seen one time in four. */
+static void taking_turns(void **state)
+{
+    static const double levels[] = {0, 3, 0, 3};
+    struct rps_signals signals = series_levels(levels, 4, 100, 4, 1, 11);
+    struct rps_phases phases;
+
+    (void)state;
+    for (size_t s = 0; s < 4; s++) {
+        for (size_t i = 0; i < 400; i++) {
+            if (i % 4 != s)
+                signals.value[s * 400 + i] = NAN;
+        }
+    }
+    phases = detect(&signals);
+    expect_phases(&phases, "ABAB", 100, 4);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A boundary in a stretch that nothing was seen of may be anywhere in it. Infinities and values
+ * without weight are not seen. */
+static void unseen_boundary(void **state)
+{
+    static const double levels[] = {0, 8};
+    struct rps_signals signals = series_levels(levels, 2, 50, 1, 1, 12);
+    struct rps_phases phases;
+
+    (void)state;
+    signals.weight = calloc(100, sizeof(*signals.weight));
+    assert_non_null(signals.weight);
+    for (size_t i = 0; i < 100; i++)
+        signals.weight[i] = i >= 46 && i < 50 ? 0 : 1;
+    for (size_t i = 50; i < 54; i++)
+        signals.value[i] = i % 2 ? INFINITY : NAN;
+    for (size_t i = 46; i < 50; i++)
+        signals.value[i] = -1e9; /* of no weight: must not be looked at */
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 2);
+    assert_true(phases.phase[1].earliest <= 46 && phases.phase[1].latest >= 54);
+    assert_true(phases.phase[1].first >= 46 && phases.phase[1].first <= 54);
+    assert_int_equal(phases.outlier_count, 0);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A value of little weight moves nothing. */
+static void weights_count(void **state)
+{
+    static const double levels[] = {0, 6};
+    struct rps_signals signals = series_levels(levels, 2, 40, 1, 1, 13);
+    struct rps_phases phases;
+
+    (void)state;
+    signals.weight = calloc(80, sizeof(*signals.weight));
+    assert_non_null(signals.weight);
+    for (size_t i = 0; i < 80; i++)
+        signals.weight[i] = i % 2 ? 1 : 0.1F;
+    phases = detect(&signals);
+    expect_phases(&phases, "AB", 40, 1);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+static void gaps_are_boundaries(void **state)
+{
+    static const double levels[] = {0, 0, 6};
+    struct rps_signals signals = series_levels(levels, 3, 50, 2, 1, 14);
+    struct rps_phases phases;
+
+    (void)state;
+    signals.broken = calloc(150, 1);
+    assert_non_null(signals.broken);
+    signals.broken[50] = 1;
+    phases = detect(&signals);
+    expect_phases(&phases, "AAB", 50, 0);
+    assert_true(phases.phase[1].confidence >= 1);
+    assert_int_equal(phases.phase[1].earliest, 50);
+    assert_int_equal(phases.phase[1].latest, 50);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* --- signals ------------------------------------------------------------------------------------
+ */
+
+/* What says the same counts once: in the same units or not, and whatever constants stand beside. */
+static void copies_count_once(void **state)
+{
+    static const double levels[] = {0, 1.2};
+    struct rps_signals one = series_levels(levels, 2, 150, 1, 1, 15), many = series_make(300, 5);
+    struct rps_phases first = detect(&one), second;
+    double penalty = details.penalty;
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++) {
+        many.value[i] = one.value[i];
+        many.value[300 + i] = 7e9 * one.value[i] + 1e6;
+        many.value[600 + i] = -one.value[i];
+        many.value[900 + i] = 12;
+        many.value[1200 + i] = NAN;
+    }
+    second = detect(&many);
+    assert_int_equal(details.used_signal_count, 1);
+    assert_true(fabs(details.penalty - penalty) <= 1e-9 * penalty);
+    assert_int_equal(first.count, 2);
+    assert_int_equal(second.count, 2);
+    assert_int_equal(second.phase[1].first, first.phase[1].first);
+    rps_phases_free(&second);
+    rps_phases_free(&first);
+    rps_signals_free(&many);
+    rps_signals_free(&one);
+}
+
+/* Noise in common is no evidence of a change in each. */
+static void common_noise(void **state)
+{
+    struct rps_signals signals = series_make(600, 12);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        uint64_t random = seed;
+
+        for (size_t i = 0; i < 600; i++) {
+            double common = series_normal(&random);
+
+            for (size_t s = 0; s < 12; s++)
+                signals.value[s * 600 + i] = common + 0.3 * series_normal(&random);
+        }
+        expect_one(&signals);
+        assert_int_equal(details.used_signal_count, 12);
+    }
+    rps_signals_free(&signals);
+}
+
+/* The unit of a signal must not matter, however large or small. */
+static void any_unit(void **state)
+{
+    static const double levels[] = {1, 5}, units[] = {1e300, 1e-300, 1e-310, -3e307, 1e18};
+
+    (void)state;
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+        struct rps_signals signals = series_levels(levels, 2, 50, 1, 1, 16);
+        struct rps_phases phases;
+
+        for (size_t i = 0; i < 100; i++)
+            signals.value[i] *= units[u];
+        phases = detect(&signals);
+        expect_phases(&phases, "AB", 50, 0);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+}
+
+/* Signals of very different sizes have the same say. */
+static void mixed_units(void **state)
+{
+    struct rps_signals signals = series_make(200, 2);
+    struct rps_phases phases;
+    uint64_t seed = 17;
+
+    (void)state;
+    for (size_t i = 0; i < 200; i++) {
+        signals.value[i] = 1e12 * series_normal(&seed);
+        signals.value[200 + i] = 1e-12 * (series_normal(&seed) + (i < 100 ? 0 : 5));
+    }
+    phases = detect(&signals);
+    expect_phases(&phases, "AB", 100, 1);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+static void many_signals(void **state)
+{
+    static const double levels[] = {0, 1};
+    struct rps_signals signals = series_levels(levels, 2, 10, 10000, 1, 18);
+    struct rps_phases phases = detect(&signals);
+
+    (void)state;
+    expect_phases(&phases, "AB", 10, 0);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* Values that differ by less than the resolution are alike, however exact they are. */
+static void resolution_hides(void **state)
+{
+    static const double levels[] = {100, 100.02, 130};
+    struct rps_signals signals = series_levels(levels, 3, 60, 1, 0.001, 19);
+    struct rps_phases phases = detect(&signals);
+
+    (void)state;
+    expect_phases(&phases, "ABC", 60, 0);
+    rps_phases_free(&phases);
+    signals.resolution = calloc(1, sizeof(*signals.resolution));
+    assert_non_null(signals.resolution);
+    signals.resolution[0] = 0.5;
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 2);
+    assert_int_equal(phases.phase[1].first, 120);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A period that saw a bit of both phases is no phase of its own, not even when some signals look
+ * like the one and some like the other. */
+static void period_of_both(void **state)
+{
+    static const double levels[] = {0, 50};
+    struct rps_signals signals = series_levels(levels, 2, 40, 3, 1, 20);
+    struct rps_phases phases;
+
+    (void)state;
+    signals.value[40] = 20;
+    signals.value[80 + 40] = 48;
+    signals.value[160 + 40] = 3;
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 2);
+    assert_true(phases.phase[1].first == 40 || phases.phase[1].first == 41);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* --- options ------------------------------------------------------------------------------------
+ */
+
+static size_t count_with(const struct rps_signals *signals, struct rps_detect_options options)
+{
+    struct rps_phases phases = detect_with(signals, &options);
+    size_t count = phases.count;
+
+    for (size_t k = 0; options.min_length > 0 && k < count; k++)
+        assert_true(count == 1 ||
+                    phases.phase[k].last - phases.phase[k].first + 1 >= options.min_length);
+    if (options.label_max > 0)
+        assert_true(phases.label_count <= options.label_max);
+    rps_phases_free(&phases);
+    return count;
+}
+
+static void options_hold(void **state)
+{
+    static const double levels[] = {0, 3, 0, 5, 2, 6};
+    struct rps_signals signals = series_levels(levels, 6, 30, 1, 1, 21);
+    size_t usual = count_with(&signals, (struct rps_detect_options){0}), fine;
+
+    (void)state;
+    assert_int_equal(usual, 6);
+    assert_true(count_with(&signals, (struct rps_detect_options){.min_length = 50}) <= 3);
+    assert_int_equal(count_with(&signals, (struct rps_detect_options){.min_length = 1000}), 1);
+    assert_true(count_with(&signals, (struct rps_detect_options){.label_max = 2}) >= 2);
+    assert_int_equal(count_with(&signals, (struct rps_detect_options){.label_max = 1}), 1);
+    assert_true(count_with(&signals, (struct rps_detect_options){.sensitivity = -1}) < usual);
+    assert_int_equal(count_with(&signals, (struct rps_detect_options){.sensitivity = -1000000}), 1);
+    fine = count_with(&signals, (struct rps_detect_options){.sensitivity = 4});
+    assert_true(fine > usual);
+    assert_true(count_with(&signals, (struct rps_detect_options){.sensitivity = 8}) >= fine);
+    rps_signals_free(&signals);
+}
+
+static void changes_of_variance(void **state)
+{
+    static const double level[] = {0};
+    static const struct rps_detect_options variance = {.variance = 1};
+    struct rps_signals signals = series_levels(level, 1, 400, 1, 1, 22);
+    struct rps_phases phases = detect_with(&signals, &variance);
+
+    (void)state;
+    assert_int_equal(phases.count, 1);
+    rps_phases_free(&phases);
+    for (size_t i = 0; i < 400; i++)
+        signals.value[i] *= i / 100 % 2 ? 4 : 1;
+    expect_one(&signals);
+    phases = detect_with(&signals, &variance);
+    expect_phases(&phases, "ABAB", 100, 10);
+    for (size_t k = 1; k < 4; k++)
+        assert_true(phases.phase[k].confidence > 0.9);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+static void twice_the_same(void **state)
+{
+    static const double levels[] = {0, 1, 2, 0, 1, 2, 1, 0};
+    struct rps_signals signals = series_levels(levels, 8, 120, 3, 1.5, 23);
+    struct rps_phases first = detect(&signals), second = detect(&signals);
+
+    (void)state;
+    assert_true(first.count > 3);
+    assert_int_equal(first.count, second.count);
+    for (size_t k = 0; k < first.count; k++) {
+        assert_int_equal(first.phase[k].first, second.phase[k].first);
+        assert_int_equal(first.phase[k].label, second.phase[k].label);
+        assert_true(first.phase[k].confidence == second.phase[k].confidence);
+    }
+    rps_phases_free(&second);
+    rps_phases_free(&first);
+    rps_signals_free(&signals);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_come_back),
+        cmocka_unit_test(weak_change),
+        cmocka_unit_test(twenty_rows),
+        cmocka_unit_test(without_noise),
+        cmocka_unit_test(ramp),
+        cmocka_unit_test(exact_agrees),
+        cmocka_unit_test(noise_has_no_phases),
+        cmocka_unit_test(outlier_is_no_phase),
+        cmocka_unit_test(nothing_varies),
+        cmocka_unit_test(very_short),
+        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(taking_turns),
+        cmocka_unit_test(unseen_boundary),
+        cmocka_unit_test(weights_count),
+        cmocka_unit_test(gaps_are_boundaries),
+        cmocka_unit_test(copies_count_once),
+        cmocka_unit_test(common_noise),
+        cmocka_unit_test(any_unit),
+        cmocka_unit_test(mixed_units),
+        cmocka_unit_test(many_signals),
+        cmocka_unit_test(resolution_hides),
+        cmocka_unit_test(period_of_both),
+        cmocka_unit_test(options_hold),
+        cmocka_unit_test(changes_of_variance),
+        cmocka_unit_test(twice_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* The search and its sums, against the plainest way to compute the same. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "analyse/detect_cuts.h"
+#include "analyse/detect_data.h"
+#include "analyse/detect_math.h"
+#include "analyse/detect_points.h"
+#include "detect_series.h"
+
+/* Squares that a constant and a line leave in from..to, the long way. */
+static void squares_left(const struct rps_observed *observed, size_t from, size_t to,
+                         double *ret_constant, double *ret_line, double *ret_all)
+{
+    *ret_constant = *ret_line = *ret_all = 0;
+    for (size_t s = 0; s < observed->width; s++) {
+        double n = 0, x = 0, t = 0, tt = 0, tx = 0, xx = 0, line;
+
+        for (size_t i = from; i < to; i++) {
+            size_t at = i * observed->width + s;
+            double part = observed->share ? observed->share[at] / (double)RPS_OBSERVED_WHOLE : 1;
+            double value = observed->value[at] * observed->gain[s], time = (double)(i - from);
+
+            n += part;
+            x += part * value;
+            xx += part * value * value;
+            t += part * time;
+            tt += part * time * time;
+            tx += part * time * value;
+        }
+        *ret_all += xx;
+        if (!(n > 0))
+            continue;
+        line = tt - t * t / n > 0.5 ? pow(tx - t * x / n, 2) / (tt - t * t / n) : 0;
+        *ret_constant += xx - x * x / n;
+        *ret_line += xx - x * x / n - line;
+    }
+}
+
+static struct rps_observed observe(int masked, int broken)
+{
+    static const double levels[] = {0, 2, 1};
+    struct rps_signals signals = series_levels(levels, 3, 12, 2, 1, 31);
+    struct rps_observed observed;
+    struct rps_error err;
+
+    for (size_t i = 0; masked && i < 72; i++) {
+        if (i % 5 == 2 || (i > 20 && i < 24))
+            signals.value[i] = NAN;
+    }
+    if (broken) {
+        signals.broken = calloc(36, 1);
+        assert_non_null(signals.broken);
+        signals.broken[17] = signals.broken[18] = 1;
+    }
+    assert_int_equal(rps_observed_make(&signals, &observed, &err), 0);
+    assert_int_equal(observed.width, 2);
+    observed.gain[1] = 0.5;
+    rps_signals_free(&signals);
+    return observed;
+}
+
+static void sums_are_right(void **state)
+{
+    (void)state;
+    for (int masked = 0; masked < 2; masked++) {
+        struct rps_observed observed = observe(masked, 0);
+        struct rps_points points;
+        struct rps_error err;
+
+        assert_true(masked == (observed.share != NULL));
+        assert_int_equal(rps_points_make(&observed, NULL, 1, &points, &err), 0);
+        assert_int_equal(points.count, 37);
+        for (size_t from = 0; from < 36; from++) {
+            for (size_t to = from + 1; to <= 36; to++) {
+                struct rps_point_gain gain = rps_points_gain(&points, from, to);
+                double constant, line, all;
+
+                squares_left(&observed, from, to, &constant, &line, &all);
+                assert_true(fabs(all - gain.constant - constant) < 1e-9);
+                if (to - from >= RPS_POINTS_LINE_MIN)
+                    assert_true(fabs(all - gain.line - line) < 1e-9);
+                else
+                    assert_true(fabs(all - gain.line - constant) < 1e-9);
+            }
+        }
+        rps_points_free(&points);
+        rps_observed_free(&observed);
+    }
+}
+
+/* Least cost over all segmentations of ..., tried one start after the other. */
+static double best_of_all(const struct rps_points *points, const struct rps_prices *prices)
+{
+    double best[64];
+
+    best[0] = 0;
+    for (size_t to = 1; to < points->count; to++) {
+        size_t block = to - 1;
+
+        best[to] = INFINITY;
+        while (!points->forced[block])
+            block--;
+        for (size_t from = block; from < to; from++) {
+            struct rps_point_gain gain = rps_points_gain(points, from, to);
+            double cost = best[from] + (points->forced[from] ? 0 : prices->change);
+
+            if (to - from < prices->min_length && !(points->forced[from] && points->forced[to]))
+                continue;
+            cost -= points->moment ? fmax(gain.constant, gain.line - prices->slope) : gain.constant;
+            best[to] = fmin(best[to], cost);
+        }
+    }
+    return best[points->count - 1];
+}
+
+static double cost_of(const struct rps_points *points, const struct rps_prices *prices,
+                      const struct rps_cuts *cuts)
+{
+    double cost = prices->change * (double)cuts->free + prices->slope * (double)cuts->sloped_count;
+
+    for (size_t k = 0; k < cuts->count; k++) {
+        struct rps_point_gain gain = rps_points_gain(points, cuts->first[k], cuts->first[k + 1]);
+
+        cost -= cuts->sloped[k] ? gain.line : gain.constant;
+    }
+    return cost;
+}
+
+/* The pruned search finds what trying everything finds: whatever is missing, forced, priced. */
+static void search_is_exact(void **state)
+{
+    static const double changes[] = {0, 0.3, 2, 8, 1000}, slopes[] = {0, 1, 6};
+
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        struct rps_observed observed = observe(kind & 1, kind & 2);
+        struct rps_points points;
+        struct rps_error err;
+
+        assert_int_equal(rps_points_make(&observed, NULL, (kind & 4) != 0, &points, &err), 0);
+        for (size_t c = 0; c < 5 * 3 * 4; c++) {
+            struct rps_prices prices = {changes[c % 5], slopes[c / 5 % 3], 1 + 3 * (c / 15)};
+            struct rps_cuts cuts;
+
+            assert_int_equal(rps_cuts_search(&points, &prices, &cuts, &err), 0);
+            assert_true(fabs(cost_of(&points, &prices, &cuts) - best_of_all(&points, &prices)) <
+                        1e-9);
+            rps_cuts_free(&cuts);
+        }
+        rps_points_free(&points);
+        rps_observed_free(&observed);
+    }
+}
+
+/* A boundary that was put in a wrong place goes to its best one. */
+static void refining_finds_the_best(void **state)
+{
+    (void)state;
+    for (int masked = 0; masked < 2; masked++) {
+        struct rps_observed observed = observe(masked, 0);
+        struct rps_prices prices = {1, 1000, 2};
+        struct rps_cut_place place[2];
+        struct rps_points points;
+        struct rps_cuts cuts;
+        struct rps_error err;
+        uint8_t keep[37] = {0};
+        double least = INFINITY;
+        size_t best = 0;
+
+        assert_int_equal(rps_points_make(&observed, NULL, 0, &points, &err), 0);
+        for (size_t at = 2; at <= 34; at++) {
+            double cost = -rps_points_gain(&points, 0, at).constant -
+                          rps_points_gain(&points, at, 36).constant;
+
+            best = cost < least - 1e-12 ? at : best;
+            least = fmin(least, cost);
+        }
+        keep[25] = 1;
+        assert_int_equal(rps_cuts_at(&observed, keep, &cuts, &err), 0);
+        assert_int_equal(rps_cuts_refine(&observed, &prices, 1, 0, &cuts, place, &err), 0);
+        assert_int_equal(cuts.first[1], best);
+        assert_int_equal(rps_cuts_refine(&observed, &prices, 0, 3, &cuts, place, &err), 0);
+        for (size_t at = 2; at <= 34; at++) {
+            double cost = -rps_points_gain(&points, 0, at).constant -
+                          rps_points_gain(&points, at, 36).constant;
+
+            if (cost <= least + 3 - 1e-9)
+                assert_true(place[1].earliest <= at && at <= place[1].latest);
+        }
+        rps_cuts_free(&cuts);
+        rps_points_free(&points);
+        rps_observed_free(&observed);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void ranks_are_right(void **state)
+{
+    double value[40], sorted[40];
+    uint64_t seed = 3;
+
+    (void)state;
+    for (size_t count = 1; count <= 40; count++) {
+        for (size_t rank = 0; rank < count; rank++) {
+            for (size_t i = 0; i < count; i++)
+                value[i] = sorted[i] = floor(4 * series_normal(&seed));
+            qsort(sorted, count, sizeof(*sorted), compare);
+            assert_true(rps_select_rank(value, count, rank) == sorted[rank]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_right),
+        cmocka_unit_test(search_is_exact),
+        cmocka_unit_test(refining_finds_the_best),
+        cmocka_unit_test(ranks_are_right),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
