@@ -11,7 +11,7 @@
  * Transforms: rates per second become a function of the count in a nominal period, like a square root
  * for few and a logarithm for many; everything else log1p of itself (with its sign). The noise of such
  * rates grows with their mean; that of the transformed values does not. Resolutions: the deviation that
- * chance gives a count for the former, a twentieth for the latter; four times as much for context switches
+ * chance gives a count for the former, 0.15 for the latter; four times as much for context switches
  * and migrations, which other programs cause too.
  */
 #ifndef RPISTAT_COLLECT_H

@@ -216,6 +216,8 @@ static int decorrelate(struct rps_observed *observed, struct differences *all, u
     squares = correlation_squares(all);
     observed->freedom = d * d / squares;
     factor = sqrt(d / squares);
+    if (factor < 1)
+        observed->unit = factor * factor;
     for (size_t i = 0; factor < 1 && i < observed->count * observed->width; i++)
         observed->value[i] *= factor;
     for (size_t s = 0; factor < 1 && s < observed->width; s++)
@@ -230,6 +232,7 @@ int rps_observed_decorrelate(struct rps_observed *observed, struct rps_error *er
     int result = 0;
 
     observed->freedom = (double)observed->width;
+    observed->unit = 1;
     if (observed->width < 2 || observed->count < COUNT_MIN)
         return 0;
     all.count = sample_size(observed);

@@ -23,6 +23,7 @@ struct rps_observed {
     double *sum;        /* owned; sum[i * width + signal] of share * value before observation i */
     uint32_t *mass;     /* owned; of share, the same way, modulo 2^32; NULL as share */
     double *least;      /* owned; variance that a signal's noise is taken to have at least */
+    double unit;        /* variance of every signal's noise, by differences */
     double *gain;       /* owned; what a signal's values are to be multiplied with */
     double freedom;     /* how many independent signals the used ones are worth */
     size_t block_count; /* stretches without a gap */

@@ -206,17 +206,27 @@ static double overfit(double count, double fitted)
     return left > 1 ? count * log(count / left) - fitted + count / left - 1 : INFINITY;
 }
 
+/* Innovations of an autoregressive process. What the least variance adds to a signal's noise does
+ * not wander: as far as there is nothing else, steps are not explained by wandering. */
+static double innovation_variance(const struct rps_observed *observed,
+                                  const struct rps_noise *noise, size_t s)
+{
+    double still = fmin(observed->least[s] / observed->unit, 1);
+    double echo = (1 - still) * noise->echo[s];
+
+    return fmax(noise->variance[s] * (1 - echo * echo), observed->least[s]);
+}
+
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
                      const struct rps_noise *noise, size_t fitted)
 {
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = noise->count[s], echo = noise->echo[s];
+        double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
 
         if (none->variance[s] > 0)
-            total += count * log(fmax(noise->variance[s] / none->variance[s], VARIANCE_MIN) *
-                                 (1 - echo * echo)) +
+            total += count * log(fmax(innovation / none->variance[s], VARIANCE_MIN)) +
                      overfit(count, (double)fitted);
     }
     return total * observed->freedom / (double)observed->width;

@@ -97,7 +97,7 @@ static struct rps_source of_cpu_use(void)
 /*
  * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n,
  * and of (n / 20)^2 where n is large, for no program does quite the same twice: the integral of the
- * inverse deviation is this, in units of the deviation. Ratios vary by a twentieth; far below 1 (a
+ * inverse deviation is this, in units of the deviation. Ratios vary by some 15 %; far below 1 (a
  * miss in a hundred thousand instructions) they do not matter, whatever their ratio.
  */
 static double transformed(double value, enum rps_transform transform, double period_s)

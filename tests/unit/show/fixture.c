@@ -63,7 +63,7 @@ void fixture_begin(struct fixture *fixture, const char *plan_name)
 
 void fixture_write(struct fixture *fixture)
 {
-    struct rps_writer_options options = {.commit_ns = RPS_NS_PER_S};
+    struct rps_writer_options options = {.commit_ns = RPS_NS_PER_S / 100};
     struct rps_error err;
 
     must(rps_writer_open(&fixture->writer, fixture->path, &options, &err), &err);

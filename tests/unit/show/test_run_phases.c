@@ -244,7 +244,7 @@ static void test_long_run(void **state)
     for (int i = 0; i <= RPS_RUN_PHASES_PERIODS_MAX; i++) {
         do { /* the queue has an end */
             rps_writer_status(fixture.writer, &status);
-        } while (status.queued > 1000 && sched_yield() == 0);
+        } while (status.queued > 10000 && sched_yield() == 0);
         fixture_period(&fixture, 100, count);
     }
     fixture_read(&fixture);
