@@ -5,8 +5,9 @@
  *
  * Merging segments whose means a test cannot tell apart was tried and dropped: phases that come
  * back never have exactly the mean that they had, and a long segment makes any difference
- * significant. The observations themselves are never clustered: their noise hides what the means
- * show.
+ * significant. Where signals have a least variance, means may differ by some of it; by how much, the
+ * boundaries say, for neighbours that surely differ must not get one label. The observations
+ * themselves are never clustered: their noise hides what the means show.
  */
 #include "detect_labels.h"
 
@@ -22,6 +23,11 @@
 
 /* Noise differs so much in one of e^3 = 20 cases. */
 #define ALIKE_LEVEL 3
+
+/* Variances that the means of a label may have, in units of the signals' least variances: the first
+ * with which neighbours that differ beyond doubt have different labels. */
+static const double alike_part[] = {4, 1, 0.25, 0};
+#define ALIKE_PARTS (sizeof(alike_part) / sizeof(alike_part[0]))
 
 struct clustering {
     size_t count, width;    /* segments, features */
@@ -70,9 +76,19 @@ static int clustering_allocate(struct clustering *c, struct rps_error *err)
     return rps_error_memory(err);
 }
 
+/* What comes back is never quite the same: means differ by a share of what does not matter, however
+ * much was seen of them. */
+static double mass_of(const struct rps_observed *observed, size_t signal, double alike, double seen)
+{
+    double gain = observed->gain[signal];
+    double apart = alike * observed->least[signal] * gain * gain;
+
+    return seen / (1 + seen * apart);
+}
+
 /* The mean alone. */
 static void describe_mean(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                          size_t k, size_t signal, double *feature, double *mass)
+                          size_t k, size_t signal, double alike, double *feature, double *mass)
 {
     size_t a = cuts->first[k] * observed->width + signal;
     size_t b = cuts->first[k + 1] * observed->width + signal;
@@ -82,13 +98,13 @@ static void describe_mean(const struct rps_observed *observed, const struct rps_
         n = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
     if (n > 0)
         *feature = (observed->sum[b] - observed->sum[a]) * observed->gain[signal] / n;
-    *mass = n;
+    *mass = mass_of(observed, signal, alike, n);
 }
 
 /* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a segment.
  */
 static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
-                     size_t signal, int variance, double *feature, double *mass)
+                     size_t signal, int variance, double alike, double *feature, double *mass)
 {
     size_t width = observed->width, f = 0;
     double middle = ((double)cuts->first[k] + (double)cuts->first[k + 1] - 1) / 2;
@@ -110,7 +126,7 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
     if (!(n > 0))
         return;
     feature[f] = sum / n;
-    mass[f++] = n;
+    mass[f++] = mass_of(observed, signal, alike, n);
     rest = squares - sum * sum / n;
     if (cuts->sloped_count > 0) {
         square -= time * time / n;
@@ -119,11 +135,11 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
             feature[f] = moment / sqrt(square) / sqrt(n);
             rest -= moment * moment / square;
         }
-        mass[f++] = n;
+        mass[f++] = mass_of(observed, signal, alike, n);
     }
     if (variance && n > 2) {
         feature[f] = log(fmax(rest / n, 1e-6)) / sqrt(2);
-        mass[f] = n;
+        mass[f] = mass_of(observed, signal, alike, n);
     }
 }
 
@@ -327,7 +343,7 @@ static void judge(struct clustering *c, double excess, struct rps_labels *out)
 }
 
 static int clustering_make(struct clustering *c, const struct rps_observed *observed,
-                           const struct rps_cuts *cuts, int label_max, int variance,
+                           const struct rps_cuts *cuts, int label_max, int variance, double alike,
                            struct rps_error *err)
 {
     size_t per = 1 + (cuts->sloped_count > 0) + (variance != 0);
@@ -341,9 +357,9 @@ static int clustering_make(struct clustering *c, const struct rps_observed *obse
             size_t at = k * c->width + s * per;
 
             if (per == 1)
-                describe_mean(observed, cuts, k, s, c->feature + at, c->mass + at);
+                describe_mean(observed, cuts, k, s, alike, c->feature + at, c->mass + at);
             else
-                describe(observed, cuts, k, s, variance, c->feature + at, c->mass + at);
+                describe(observed, cuts, k, s, variance, alike, c->feature + at, c->mass + at);
         }
     }
     return 0;
@@ -359,28 +375,56 @@ static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_e
     return rps_error_memory(err);
 }
 
+/* Is a boundary beyond doubt between two segments of one label? */
+static int is_torn(const struct clustering *c, const uint8_t *strong)
+{
+    for (size_t m = 1; m < c->count; m++) {
+        if (strong[m] && c->chosen[m] == c->chosen[m - 1])
+            return 1;
+    }
+    return 0;
+}
+
+/* The clustering with the most tolerance that tears nothing; the number of its labels. */
+static int tolerate(struct clustering *c, const struct rps_observed *observed,
+                    const struct rps_cuts *cuts, const uint8_t *strong, int label_max, int variance,
+                    double excess, struct rps_error *err)
+{
+    double freedom, least = 0;
+    int result = RPS_FAILED;
+
+    for (size_t s = 0; s < observed->width; s++)
+        least = fmax(least, observed->least[s]);
+    for (size_t p = least > 0 ? 0 : ALIKE_PARTS - 1; p < ALIKE_PARTS; p++) {
+        clustering_free(c);
+        result = clustering_make(c, observed, cuts, label_max, variance, alike_part[p], err);
+        if (result < 0)
+            break;
+        freedom = observed->freedom * (double)c->width / fmax(1, (double)observed->width);
+        result = choose(c, fmax(1, freedom), excess, err);
+        if (result < 0 || !is_torn(c, strong))
+            break;
+    }
+    return result;
+}
+
 int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts,
                     const uint8_t *strong, int label_max, int variance, double excess,
                     struct rps_labels *ret, struct rps_error *err)
 {
     struct clustering c = {0};
     struct rps_labels out = {0};
-    int result = clustering_make(&c, observed, cuts, label_max, variance, err);
+    int result = tolerate(&c, observed, cuts, strong, label_max, variance, excess, err), count;
 
-    if (result == 0)
-        result = labels_allocate(&out, cuts->count, err);
-    if (result == 0)
-        result = choose(
-            &c, fmax(1, observed->freedom * (double)c.width / fmax(1, (double)observed->width)),
-            excess, err);
     if (result >= 0) {
-        separate(&c, strong, result);
+        count = result;
+        result = labels_allocate(&out, cuts->count, err);
+    }
+    if (result == 0) {
+        separate(&c, strong, count);
         number(&c, &out);
         judge(&c, excess, &out);
         *ret = out;
-        result = 0;
-    } else {
-        rps_labels_free(&out);
     }
     clustering_free(&c);
     return result;
@@ -392,7 +436,7 @@ int rps_labels_grade(const struct rps_observed *observed, const struct rps_cuts 
 {
     struct clustering c = {0};
     struct rps_labels out = {0};
-    int result = clustering_make(&c, observed, cuts, label_max, variance, err);
+    int result = clustering_make(&c, observed, cuts, label_max, variance, 0, err);
 
     if (result == 0)
         result = labels_allocate(&out, cuts->count, err);
