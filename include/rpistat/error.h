@@ -35,4 +35,7 @@ int rps_error_prefix(struct rps_error *err, int code, const char *format, ...)
 /* The error of a failed allocation; returns RPS_FAILED. */
 int rps_error_memory(struct rps_error *err);
 
+/* 1 when err is that error: what failed with it says nothing of its subject. */
+int rps_error_is_memory(const struct rps_error *err);
+
 #endif

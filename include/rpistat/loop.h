@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/error.h"
 #include "rpistat/mux.h"
 #include "rpistat/period.h"
@@ -36,6 +37,8 @@ struct rps_world {
     /* closer 1: run on the workload's CPU, and 1 when that is a change; 0: run anywhere again. NULL where
      * there is nothing of the kind. */
     int (*approach)(void *self, int closer);
+    /* The clocks now, to tell sleep and a clock that was set; NULL: there is but one. */
+    void (*clocks)(void *self, struct rps_clocks *ret);
 };
 
 struct rps_real_world;
@@ -103,6 +106,10 @@ enum rps_loop_end {
  * The period is stretched by a whole factor when the switch (the median of 16, or of 3 when each
  * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; it
  * shrinks again when half of that would do. A mark says so each time.
+ *
+ * The run's time is the world's, which stands still while the machine sleeps: nothing is missing in
+ * it then. A mark says that the machine slept and for how long; another one when the wall clock was
+ * set by more than a second, whose times in the store are those of the start.
  */
 #define RPS_LOOP_SWITCH_FREE_NS INT64_C(50000)
 

@@ -29,7 +29,44 @@ struct rps_period {
     int64_t switch_ns;   /* time taken to disable, read and enable at the end of the period */
     uint32_t missed;     /* timer expiries that passed before the loop woke up */
     uint32_t counted;    /* bit s: count[s] was counted; clear: the store holds NULL */
+    uint32_t merged;     /* periods of the set that were merged into this one when the store was
+                            thinned; 0: it is as it was recorded */
     uint64_t count[RPS_SLOT_MAX]; /* raw count of each slot of the set in this period */
 };
+
+/*
+ * A merged period has the number of the first of its periods, and in a run of n event sets it stands
+ * for the numbers period, period + n, period + 2 n, ... All counts, times and cycles are the sums.
+ * The sets of a merged rotation follow one another in time, each for as long as its periods took
+ * together, and the whole is as long as it was.
+ */
+
+/* How many periods it stands for: 1 unless it was merged. */
+static inline uint64_t rps_period_weight(const struct rps_period *period)
+{
+    return period->merged > 0 ? period->merged : 1;
+}
+
+/* The number of the period that follows in a run of set_count event sets: behind the last set of a
+ * merged rotation come the numbers that the rotation does not stand for. */
+static inline uint64_t rps_period_next(const struct rps_period *period, uint64_t set_count)
+{
+    uint64_t sets = set_count > 0 ? set_count : 1, next = period->period + 1;
+
+    return next % sets == 0 ? next + (rps_period_weight(period) - 1) * sets : next;
+}
+
+/* Is its being merged as it must be, behind `before` (NULL: none)? The sets of a rotation are merged
+ * together, each at its place. */
+static inline int rps_period_is_merged_well(const struct rps_period *period,
+                                            const struct rps_period *before, uint64_t set_count)
+{
+    uint64_t place = period->period % (set_count > 0 ? set_count : 1);
+
+    if (period->merged > 0 && period->set_no != place)
+        return 0;
+    return place == 0 || !before || period->period != before->period + 1 ||
+           rps_period_weight(period) == rps_period_weight(before);
+}
 
 #endif

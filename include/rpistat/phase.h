@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/error.h"
+
 struct rps_phase {
     uint64_t first, last;      /* observations of the detector, or a run's period numbers; both
                                   inclusive, from 0 */
@@ -38,6 +40,15 @@ const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE]);
 
 /* The label that a text means (of any case), or -1. */
 int rps_phase_label_parse(const char *text);
+
+/*
+ * Give the phases of a later look at a run, of whose beginning it may see less, the labels that they
+ * had in `before`: a label becomes the one that it shares most time with, each at most once; one that
+ * shares none becomes the first that neither has. label_count is then the highest label and one.
+ * Phases need their times. Returns RPS_FAILED without memory, and nothing is changed.
+ */
+int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
+                           struct rps_error *err);
 
 /* Release what the struct points to and zero it; the struct itself is the caller's. */
 void rps_phases_free(struct rps_phases *phases);

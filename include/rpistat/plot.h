@@ -10,6 +10,7 @@
 #include "rpistat/bins.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
+#include "rpistat/phase.h"
 #include "rpistat/store.h"
 
 enum rps_plot_kind {
@@ -42,6 +43,9 @@ struct rps_plot_options {
     enum rps_theme theme;
     int no_phases;             /* 1: phases are neither looked for nor drawn (RPS_PLOT_TIME and
                                   RPS_PLOT_HEAT) */
+    const struct rps_phases *phases; /* borrowed: known already, of the part that is drawn; NULL:
+                                        looked for */
+    const char *heading;       /* borrowed; for "-": written as it is, right before the drawing */
     const char *const *metric; /* borrowed: names of metrics; these only. The two of
                                   RPS_PLOT_SCATTER: to the right, and upwards */
     size_t metric_count;       /* 0: all that have a panel */

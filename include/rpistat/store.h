@@ -25,12 +25,18 @@ struct rps_writer;
 
 #define RPS_COMMIT_CHOSEN (-1)
 
+#define RPS_MAX_BYTES_LEAST (UINT64_C(4) << 20)
+
 struct rps_writer_options {
     int64_t commit_ns;      /* at least this long between commits; 0: one transaction a period;
                                RPS_COMMIT_CHOSEN: a second, where what is not committed outlives a
                                recorder that is killed (in shared memory), else 0 */
     int durability_full;    /* 1: sync at every commit (synchronous=FULL) */
     size_t queue_periods;   /* room of the queue; 0: an hour of 100 ms periods */
+    int64_t keep_ns;        /* thin: merge periods that are older than this, ten to a row; those ten
+                               times as old a hundred to a row, and so on; 0: for ever as recorded */
+    uint64_t max_bytes;     /* thin: merge old periods, as above, so that the store and its log stay
+                               below this; at least RPS_MAX_BYTES_LEAST; 0: any size */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
                                from the writer thread; may be NULL */
     void *notice_context;
@@ -56,7 +62,16 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
 
 /*
  * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
- * run->uuid. The plan is copied into the store; neither is kept.
+ * run->uuid. The plan is copied into the store; neither is kept. RPS_FAILED also when what the store
+ * holds already leaves too little of max_bytes: only the periods of the new run are thinned.
+ *
+ * Thinning merges whole rotations, set by set, into longer ones: sums of counts and times, the run's
+ * totals, and what a stretch of the run adds up to stay exactly what they were; what happened within
+ * the longer rotation is not told any more (rpistat/period.h). Nothing is merged across a gap. The
+ * thread does it in transactions of some milliseconds, between its writes. A mark a level stands
+ * where the merged periods end. max_bytes is that of the file and its log. While a reader holds a
+ * cursor open the log cannot be taken up, and grows for so long. When no more can be merged (the store
+ * is full of other runs, or of gaps) a notice says so and the recording goes on.
  */
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err);

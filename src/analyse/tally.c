@@ -65,14 +65,14 @@ static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
 
 static void add_set(struct rps_set_tally *set, const struct rps_period *period)
 {
-    set->periods++;
+    set->periods += rps_period_weight(period);
     set->clock += period->cycles;
     set->enabled_ns += period->enabled_ns;
     set->running_ns += period->running_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (period->counted & (1u << slot)) {
             set->count[slot] += period->count[slot];
-            set->counted[slot]++;
+            set->counted[slot] += rps_period_weight(period);
         }
     }
 }
@@ -80,7 +80,7 @@ static void add_set(struct rps_set_tally *set, const struct rps_period *period)
 void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
 {
     add_span(tally, period->start_ns, period->start_ns + period->length_ns);
-    tally->periods++;
+    tally->periods += rps_period_weight(period);
     tally->clock += period->cycles;
     tally->enabled_ns += period->enabled_ns;
     tally->length_ns += period->length_ns;

@@ -3,11 +3,15 @@
 
 #include <time.h>
 
+/* Clocks are read together when that takes no longer. */
+#define READ_ALL_NS    (10 * RPS_NS_PER_MS)
+#define READ_ALL_TRIES 5
+
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec now = {0};
 
-    clock_gettime(clock, &now); /* cannot fail: the three clocks below exist on every Linux */
+    clock_gettime(clock, &now); /* cannot fail: the clocks below exist on every Linux */
     return now.tv_sec * RPS_NS_PER_S + now.tv_nsec;
 }
 
@@ -19,6 +23,19 @@ int64_t rps_clock_monotonic_ns(void)
 int64_t rps_clock_realtime_ns(void)
 {
     return read_clock(CLOCK_REALTIME);
+}
+
+/* Whoever is interrupted between two of the reads reads again; not for ever. */
+void rps_clock_read_all(struct rps_clocks *ret)
+{
+    int64_t taken_ns = INT64_MAX;
+
+    for (int i = 0; i < READ_ALL_TRIES && taken_ns > READ_ALL_NS; i++) {
+        ret->monotonic_ns = read_clock(CLOCK_MONOTONIC);
+        ret->boot_ns = read_clock(CLOCK_BOOTTIME);
+        ret->realtime_ns = read_clock(CLOCK_REALTIME);
+        taken_ns = read_clock(CLOCK_MONOTONIC) - ret->monotonic_ns;
+    }
 }
 
 int64_t rps_clock_process_cpu_ns(void)

@@ -56,7 +56,17 @@ int rps_error_prefix(struct rps_error *err, int code, const char *format, ...)
     return code;
 }
 
+static const char no_memory[] = "out of memory: close other programs and try again";
+
 int rps_error_memory(struct rps_error *err)
 {
-    return rps_error_set(err, RPS_FAILED, "out of memory: close other programs and try again");
+    return rps_error_set(err, RPS_FAILED, "%s", no_memory);
+}
+
+int rps_error_is_memory(const struct rps_error *err)
+{
+    size_t length = strlen(err->message);
+
+    return length >= strlen(no_memory) &&
+           strcmp(err->message + length - strlen(no_memory), no_memory) == 0;
 }

@@ -41,6 +41,98 @@ int rps_phase_label_parse(const char *text)
     return label - 1;
 }
 
+/* Time that each new label shares with each old one: shared[new * old_count + old]. */
+static void share(const struct rps_phases *phases, const struct rps_phases *before,
+                  size_t old_count, int64_t *shared)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+
+        while (from < before->count && before->phase[from].end_ns <= phase->start_ns)
+            from++;
+        for (size_t k = from; k < before->count && before->phase[k].start_ns < phase->end_ns; k++) {
+            const struct rps_phase *old = &before->phase[k];
+            int64_t start_ns = old->start_ns > phase->start_ns ? old->start_ns : phase->start_ns;
+            int64_t end_ns = old->end_ns < phase->end_ns ? old->end_ns : phase->end_ns;
+
+            shared[(size_t)phase->label * old_count + (size_t)old->label] += end_ns - start_ns;
+        }
+    }
+}
+
+/* Map the pair of labels that shares most; 0 when no pair is left. */
+static int take_most(int64_t *shared, size_t new_count, size_t old_count, int *map)
+{
+    size_t most = 0, cells = new_count * old_count;
+
+    for (size_t i = 1; i < cells; i++)
+        most = shared[i] > shared[most] ? i : most;
+    if (cells == 0 || shared[most] <= 0)
+        return 0;
+    map[most / old_count] = (int)(most % old_count);
+    for (size_t old = 0; old < old_count; old++)
+        shared[most / old_count * old_count + old] = 0;
+    for (size_t label = 0; label < new_count; label++)
+        shared[label * old_count + most % old_count] = 0;
+    return 1;
+}
+
+/* Labels of `before` that still have a phase, or are taken by map. */
+static int is_taken(int label, const struct rps_phases *before, const int *map, size_t map_count)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        if (before->phase[i].label == label)
+            return 1;
+    }
+    for (size_t i = 0; i < map_count; i++) {
+        if (map[i] == label)
+            return 1;
+    }
+    return 0;
+}
+
+static void rename_labels(struct rps_phases *phases, const struct rps_phases *before, int *map)
+{
+    size_t count = (size_t)phases->label_count;
+    int next = 0;
+
+    phases->label_count = 0;
+    for (size_t label = 0; label < count; label++) {
+        while (map[label] < 0 && is_taken(next, before, map, count))
+            next++;
+        map[label] = map[label] < 0 ? next : map[label];
+    }
+    for (size_t i = 0; i < phases->count; i++) {
+        int label = map[phases->phase[i].label];
+
+        phases->phase[i].label = label;
+        phases->label_count = label >= phases->label_count ? label + 1 : phases->label_count;
+    }
+}
+
+int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
+                           struct rps_error *err)
+{
+    size_t new_count = (size_t)phases->label_count, old_count = (size_t)before->label_count;
+    int64_t *shared = calloc(new_count * old_count + 1, sizeof(*shared));
+    int *map = malloc((new_count + 1) * sizeof(*map));
+    int result = shared && map ? 0 : rps_error_memory(err);
+
+    if (result == 0) {
+        share(phases, before, old_count, shared);
+        for (size_t label = 0; label < new_count; label++)
+            map[label] = -1;
+        while (take_most(shared, new_count, old_count, map))
+            ;
+        rename_labels(phases, before, map);
+    }
+    free(map);
+    free(shared);
+    return result;
+}
+
 void rps_phases_free(struct rps_phases *phases)
 {
     if (!phases)

@@ -81,6 +81,7 @@ extern const struct rps_command rps_command_runs;
 extern const struct rps_command rps_command_report;
 extern const struct rps_command rps_command_phases;
 extern const struct rps_command rps_command_plot;
+extern const struct rps_command rps_command_watch;
 extern const struct rps_command rps_command_export;
 extern const struct rps_command rps_command_events;
 extern const struct rps_command rps_command_verify;
@@ -143,6 +144,8 @@ struct rps_record_settings {
     int no_merge;      /* --no-merge */
     int64_t commit_ns; /* --commit */
     int durability_full; /* --durability full */
+    int64_t keep_ns;     /* --keep; 0: for ever */
+    uint64_t max_bytes;  /* --max-size; 0: any */
     int pid_count;
     const char *pid[RPS_RECORD_LIST_MAX]; /* -p: lists of processes */
     int all_cpus;                         /* -a */
@@ -199,7 +202,13 @@ void rps_output_message(const char *sentence);
  * 1 when standard output is one. Each may be NULL. */
 int rps_output_terminal(int *ret_columns, int *ret_lines);
 
-/* 1 when standard output may be coloured: a terminal that can, and no NO_COLOR. */
+/* 1 when standard output is a terminal on which the cursor can be moved. */
+int rps_output_screen(void);
+
+/* 1 when it may be coloured: the same, and no NO_COLOR. */
 int rps_output_colour(void);
+
+/* Where the gnuplot scripts are: installed, or in the source tree this program was built from. */
+const char *rps_output_scripts(void);
 
 #endif

@@ -93,6 +93,8 @@ static int machine_open(struct machine *machine, const char *choice, struct rps_
         backend->pmu = rps_pmus[i];
         if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
             backend->self = NULL;
+        if (backend->self == NULL && rps_error_is_memory(&backend->err))
+            return rps_error_memory(err);
     }
     return 0;
 }
@@ -250,16 +252,22 @@ static void widen(int *width, const char *text)
     *width = length > *width ? length : *width;
 }
 
-/* How the sets would be counted: the clock event, the counters, what is merged or split. */
-static void print_fitting(const struct rps_cli *cli, const struct backend *backend,
-                          const char *plan_name)
+/* How the sets would be counted: the clock event, the counters, what is merged or split. What
+ * cannot be is left out; RPS_FAILED without memory. */
+static int print_fitting(const struct rps_cli *cli, const struct backend *backend,
+                         const char *plan_name, struct rps_error *err)
 {
+    struct rps_error why;
+    int result;
+
     struct rps_plan *plan = NULL;
     struct rps_fitting fitting;
     char text[RPS_NAME_SIZE * 2], count[32] = "", *save = NULL;
 
-    if (rps_plan_load(plan_name, &plan, NULL) == 0 &&
-        rps_pmu_prepare(backend->pmu, backend->self, plan, 1, &fitting, NULL) == 0) {
+    result = rps_plan_load(plan_name, &plan, &why);
+    if (result == 0)
+        result = rps_pmu_prepare(backend->pmu, backend->self, plan, 1, &fitting, &why);
+    if (result == 0) {
         if (fitting.counter_count >= 0)
             snprintf(count, sizeof(count), "%d at a time ", fitting.counter_count);
         snprintf(text, sizeof(text), "Counted by %s, %sbeside %s", backend->pmu->name, count,
@@ -270,6 +278,7 @@ static void print_fitting(const struct rps_cli *cli, const struct backend *backe
             print_text(cli, 4, line);
     }
     rps_plan_free(plan);
+    return result < 0 && rps_error_is_memory(&why) ? rps_error_memory(err) : 0;
 }
 
 static int print_set(const struct rps_cli *cli, struct backend *backend, struct rps_event_set *set,
@@ -313,7 +322,7 @@ static int print_plan(const struct rps_cli *cli, struct machine *machine, const 
     fputc('\n', cli->out);
     print_text(cli, 2, plan->explain);
     if (backend != NULL && backend->self != NULL)
-        print_fitting(cli, backend, name);
+        result = print_fitting(cli, backend, name, err);
     else
         print_text(cli, 2, "Counted by nothing here:");
     if (backend != NULL && backend->self == NULL)
@@ -336,12 +345,15 @@ static int list_plan(struct rps_cli *cli, struct machine *machine, const char *n
     return result;
 }
 
-/* 1 when the document is for this machine's processor, or for any. */
-static int is_for_this(const char *name)
+/* 1 when the document is for this machine's processor, or for any; RPS_FAILED without memory. */
+static int is_for_this(const char *name, struct rps_error *err)
 {
     struct rps_plan *plan = NULL;
-    int fits = rps_plan_load(name, &plan, NULL) < 0 || rps_plan_matches(plan, CPUINFO, NULL);
+    int fits;
 
+    if (rps_plan_load(name, &plan, err) < 0)
+        return rps_error_is_memory(err) ? RPS_FAILED : 1; /* said when it is listed */
+    fits = rps_plan_matches(plan, CPUINFO, NULL);
     rps_plan_free(plan);
     return fits;
 }
@@ -359,9 +371,10 @@ static int list_all(struct rps_cli *cli, struct machine *machine)
     for (int i = 0; names[i] != NULL && result == 0; i++) {
         size_t used = strlen(others);
 
-        if (is_for_this(names[i]))
+        result = is_for_this(names[i], &cli->err);
+        if (result > 0)
             result = list_plan(cli, machine, names[i]);
-        else
+        else if (result == 0)
             snprintf(others + used, sizeof(others) - used, " %s", names[i]);
     }
     if (result == 0 && others[0] != '\0') {

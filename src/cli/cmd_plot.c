@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "config.h"
 #include "cpus.h"
 #include "rpistat/parse.h"
 #include "rpistat/plot.h"
@@ -195,12 +194,6 @@ static int check(struct rps_cli *cli)
                          limits->width_max, limits->height_max);
 }
 
-/* Where the gnuplot scripts are: installed, or in the source tree this program was built from. */
-static const char *script_folder(void)
-{
-    return access(RPS_PLOT_FOLDER "/run.gp", R_OK) == 0 ? RPS_PLOT_FOLDER : RPS_PLOT_SOURCE_FOLDER;
-}
-
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
@@ -217,7 +210,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .panel_count = settings->panel_count,
         .output = cli->output,
         .keep = settings->keep,
-        .script_folder = script_folder(),
+        .script_folder = rps_output_scripts(),
         .width = settings->width,
         .height = settings->height,
         .colour = rps_output_colour(),

@@ -228,6 +228,8 @@ static int open_store(struct recording *r, struct rps_error *err)
     struct rps_writer_options options = {
         .commit_ns = r->settings->commit_ns,
         .durability_full = r->settings->durability_full,
+        .keep_ns = r->settings->keep_ns,
+        .max_bytes = r->settings->max_bytes,
         .queue_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
         .notice = notice,
         .notice_context = r,

@@ -16,6 +16,7 @@ const struct rps_command *const rps_commands[] = {
     &rps_command_report,
     &rps_command_phases,
     &rps_command_plot,
+    &rps_command_watch,
     &rps_command_export,
     &rps_command_events,
     &rps_command_verify,

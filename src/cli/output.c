@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "config.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
@@ -220,10 +221,21 @@ int rps_output_terminal(int *ret_columns, int *ret_lines)
     return terminal;
 }
 
+int rps_output_screen(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 int rps_output_colour(void)
 {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
 
-    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') && term != NULL &&
-           strcmp(term, "dumb") != 0;
+    return rps_output_screen() && (no_color == NULL || no_color[0] == '\0');
+}
+
+const char *rps_output_scripts(void)
+{
+    return access(RPS_PLOT_FOLDER "/run.gp", R_OK) == 0 ? RPS_PLOT_FOLDER : RPS_PLOT_SOURCE_FOLDER;
 }

@@ -7,9 +7,13 @@
 #include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
+#include "rpistat/store.h"
 
 #define HOUR_NS (3600 * RPS_NS_PER_S)
 #define YEAR_NS (366 * 24 * HOUR_NS)
+
+/* --keep: less makes no sense, the periods of the last minutes are rewritten anyway. */
+#define KEEP_MIN_NS (60 * RPS_NS_PER_S)
 
 enum {
     OPTION_PERIOD = RPS_OPTION_OWN,
@@ -21,6 +25,8 @@ enum {
     OPTION_NO_MERGE,
     OPTION_COMMIT,
     OPTION_DURABILITY,
+    OPTION_KEEP,
+    OPTION_MAX_SIZE,
     OPTION_DELAY,
     OPTION_CONTROL,
     OPTION_METRIC,
@@ -46,6 +52,8 @@ static const struct rps_option options[] = {
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
     {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "auto"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
+    {"keep", OPTION_KEEP, "T", "merge periods older than T, 10 to a row, then 100, ...", NULL},
+    {"max-size", OPTION_MAX_SIZE, "SIZE", "merge old periods to keep the store below SIZE", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -77,6 +85,23 @@ static int set_durability(struct rps_record_settings *settings, const char *text
     if (strcmp(text, "normal") != 0 && strcmp(text, "full") != 0)
         return rps_error_set(err, RPS_USAGE, "--durability: '%s' is neither normal nor full", text);
     settings->durability_full = strcmp(text, "full") == 0;
+    return 0;
+}
+
+static int set_max_size(struct rps_record_settings *settings, const char *text,
+                        struct rps_error *err)
+{
+    uint64_t bytes = 0;
+    int rc = rps_parse_size("--max-size", text, &bytes, err);
+
+    if (rc < 0)
+        return rc;
+    if (bytes < RPS_MAX_BYTES_LEAST)
+        return rps_error_set(err, RPS_USAGE,
+                             "--max-size: '%s' is less than 4M, the least that a store can be kept "
+                             "below",
+                             text);
+    settings->max_bytes = bytes;
     return 0;
 }
 
@@ -167,6 +192,11 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
                                            err);
     case OPTION_DURABILITY:
         return set_durability(settings, argument, err);
+    case OPTION_KEEP:
+        return rps_parse_duration_ns("--keep", argument, KEEP_MIN_NS, 100 * YEAR_NS,
+                                     &settings->keep_ns, err);
+    case OPTION_MAX_SIZE:
+        return set_max_size(settings, argument, err);
     default:
         return set_target(settings, letter, argument, err);
     }

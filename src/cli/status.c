@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "line.h"
 #include "rpistat/clock.h"
 #include "rpistat/tally.h"
 #include "rpistat/text.h"
 
 #define REDRAW_NS   (500 * RPS_NS_PER_MS)
 #define METRICS_MAX 3
-#define LINE_SIZE   512
 
 /* What a terminal shows for an interrupt key. */
 #define ECHO_COLUMNS 2
@@ -65,26 +64,12 @@ static size_t line_columns(void)
 
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
         columns = size.ws_col;
-    return (columns < LINE_SIZE ? columns : LINE_SIZE) - 1 - ECHO_COLUMNS;
-}
-
-/* Append a field; one that does not fit is left out. */
-static void __attribute__((format(printf, 3, 4)))
-append(char *line, size_t columns, const char *format, ...)
-{
-    size_t used = strlen(line);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(line + used, LINE_SIZE - used, format, args);
-    va_end(args);
-    if (strlen(line) > columns)
-        line[used] = '\0';
+    return columns - 1 - ECHO_COLUMNS;
 }
 
 /* "rpistat  12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %", as far as it
  * fits. */
-static void compose(struct rps_status *status, char *line, size_t columns)
+static void compose(struct rps_status *status, struct rps_line *line)
 {
     char number[RPS_TEXT_NUMBER_SIZE];
     const struct view *view = &status->drawn;
@@ -92,35 +77,34 @@ static void compose(struct rps_status *status, char *line, size_t columns)
     int metrics = 0;
 
     rps_writer_status(status->writer, &written);
-    line[0] = '\0';
-    append(line, columns, "rpistat  %s",
-           rps_text_duration(number, sizeof(number), view->elapsed_ns));
-    append(line, columns, "  %llu periods", (unsigned long long)view->periods);
+    rps_line_begin(line, line_columns());
+    rps_line_add(line, "rpistat");
+    rps_line_add(line, "%s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
+    rps_line_add(line, "%llu periods", (unsigned long long)view->periods);
     if (!isnan(view->duty))
-        append(line, columns, "  duty %.0f %%", view->duty * 100);
-    append(line, columns, "  %s", rps_text_size(number, sizeof(number), written.size_bytes));
+        rps_line_add(line, "duty %.0f %%", view->duty * 100);
+    rps_line_add(line, "%s", rps_text_size(number, sizeof(number), written.size_bytes));
     if (written.failing)
-        append(line, columns, "  NOT WRITING, %llu waiting", (unsigned long long)written.queued);
+        rps_line_add(line, "NOT WRITING, %llu waiting", (unsigned long long)written.queued);
     for (int m = 0; m < status->plan->metric_count && view->have_operand; m++) {
         const struct rps_metric *metric = &status->plan->metric[m];
         double value = rps_formula_value(&metric->formula, view->operand);
 
         if (isnan(value) || metrics == METRICS_MAX)
             continue;
-        append(line, columns, "  %s %.3g%s%s", metric->label, value,
-               metric->unit[0] == '/' || metric->unit[0] == '\0' ? "" : " ", metric->unit);
+        rps_line_add_figure(line, metric->label, value, metric->unit);
         metrics++;
     }
 }
 
 static void draw(struct rps_status *status)
 {
-    char line[LINE_SIZE];
+    struct rps_line line;
 
     if (!may_draw())
         return;
-    compose(status, line, line_columns());
-    dprintf(STDERR_FILENO, "\r%s\033[K", line);
+    compose(status, &line);
+    dprintf(STDERR_FILENO, "\r%s\033[K", line.text);
     status->shown = 1;
 }
 

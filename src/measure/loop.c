@@ -31,6 +31,12 @@
 #define NEAR_WAIT_FIRST    8
 #define NEAR_WAIT_MAX      1024
 
+/* A machine that sleeps does so for longer. The wall clock is set when it moves by more than this
+ * against time since boot; it runs up to 0.05 % faster or slower while it is being adjusted. */
+#define SLEPT_NS           (100 * RPS_NS_PER_MS)
+#define CLOCK_SET_NS       RPS_NS_PER_S
+#define CLOCK_SLEWED_SHARE 1000
+
 /* Where the loop runs. */
 struct placement {
     int near;            /* on the workload's CPU */
@@ -65,6 +71,7 @@ struct loop {
     int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches */
     int switch_count;
     struct placement placement;
+    struct rps_clocks clocks; /* as they were last seen */
 };
 
 static int64_t now(const struct loop *loop)
@@ -79,6 +86,11 @@ static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, 
                            to_ns - from_ns, reason);
 }
 
+static void note(struct loop *loop, int64_t time_ns, const char *text)
+{
+    loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
+}
+
 /* A track is no more: its CPU went offline. What is missing of it is a gap at the end. */
 static void lose_track(struct loop *loop, int t)
 {
@@ -88,7 +100,7 @@ static void lose_track(struct loop *loop, int t)
     loop->track[t].gone = 1;
     loop->track[t].gone_ns = loop->boundary_ns;
     snprintf(text, sizeof(text), "CPU %ld went offline: it is not counted any more", (long)cpu);
-    loop->o->sink->mark(loop->o->sink->context, loop->boundary_ns - loop->o->start_ns, text);
+    note(loop, loop->boundary_ns, text);
 }
 
 /* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was read.
@@ -108,6 +120,9 @@ static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct 
 /* Hand over the periods of all tracks, which ended at end_ns with what was read. */
 static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns, uint64_t missed)
 {
+    /* a clock that goes back makes short periods, not negative ones */
+    if (end_ns < loop->boundary_ns)
+        end_ns = loop->boundary_ns;
     for (int t = 0; t < loop->track_count; t++) {
         struct rps_period period;
 
@@ -234,7 +249,7 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
              factor > present ? "stretched" : "shortened",
              rps_text_duration(length, sizeof(length), loop->period_ns),
              rps_text_duration(cost, sizeof(cost), median_ns));
-    loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
+    note(loop, time_ns, text);
 }
 
 /* Timer expiries that passed unseen, when a period ends at time_ns. */
@@ -353,6 +368,36 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
     }
 }
 
+/* --- sleep, and clocks that are set ------------------------------------------------------------
+ */
+
+/* A look at the clocks at each wake-up: what happened to them since the last. */
+static void watch_clocks(struct loop *loop)
+{
+    const struct rps_world *world = loop->o->world;
+    const struct rps_clocks before = loop->clocks;
+    char text[160], length[RPS_TEXT_NUMBER_SIZE];
+    int64_t slept_ns, set_ns, passed_ns;
+    struct rps_clocks *clocks = &loop->clocks;
+
+    if (!world->clocks)
+        return;
+    world->clocks(world->self, clocks);
+    passed_ns = clocks->boot_ns - before.boot_ns;
+    slept_ns = passed_ns - (clocks->monotonic_ns - before.monotonic_ns);
+    set_ns = clocks->realtime_ns - before.realtime_ns - passed_ns;
+    if (slept_ns > SLEPT_NS) {
+        snprintf(text, sizeof(text), "the machine slept for %s, which the run's time leaves out",
+                 rps_text_duration(length, sizeof(length), slept_ns));
+        note(loop, clocks->monotonic_ns, text);
+    }
+    if (llabs(set_ns) > CLOCK_SET_NS + passed_ns / CLOCK_SLEWED_SHARE) {
+        snprintf(text, sizeof(text), "the clock was set %s by %s", set_ns > 0 ? "forward" : "back",
+                 rps_text_duration(length, sizeof(length), llabs(set_ns)));
+        note(loop, clocks->monotonic_ns, text);
+    }
+}
+
 /* --- the run -------------------------------------------------------------------------------------
  */
 
@@ -436,10 +481,13 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     int rc = init_tracks(&loop, err);
 
     set_times(&loop);
+    if (options->world->clocks)
+        options->world->clocks(options->world->self, &loop.clocks);
     if (rc == 0 && !loop.counting && options->delay_ns <= 0 && !options->paused)
         rc = resume_counting(&loop, err);
     while (rc == 0) {
         rc = wait_period(&loop, &wake, err);
+        watch_clocks(&loop);
         if (rc == 0)
             rc = act(&loop, wake, ret_end, err);
     }

@@ -1133,7 +1133,8 @@ static int read_clock(struct place *place, struct rps_error *err)
     if (got == 0 || (got < 0 && errno == ENODEV))
         return 1;
     if (got != (ssize_t)sizeof(clock))
-        return rps_error_set(err, RPS_FAILED, "cannot read the clock event: %s", strerror(errno));
+        return rps_error_set(err, RPS_FAILED, "cannot read the clock event: %s",
+                             got < 0 ? strerror(errno) : "the kernel gives only a part of it");
     place->clock = clock[0];
     place->enabled_ns = clock[1];
     return 0;

@@ -468,7 +468,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
         free(sim);
         return rc;
     }
-    sim->world = (struct rps_world){sim, sim_now_ns, sim_wait, NULL};
+    sim->world = (struct rps_world){sim, sim_now_ns, sim_wait, NULL, NULL};
     sim->enabled_set = -1;
     sim->phase_end_ns = phase_on(sim)->length_ns;
     begin_segment(sim, 0);

@@ -438,6 +438,8 @@ static int parse_file(struct parser *p, FILE *file)
         else
             rc = parse_line(p, line);
     }
+    if (rc == 0 && !feof(file) && !ferror(file))
+        rc = rps_error_memory(p->err);
     if (rc == 0 && ferror(file))
         rc = rps_error_set(p->err, RPS_FAILED, "%s: cannot be read: %s", p->path, strerror(errno));
     free(line);
@@ -450,6 +452,8 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
     FILE *file = fopen(path, "re");
     int rc;
 
+    if (!file && errno == ENOMEM)
+        return rps_error_memory(err);
     if (!file)
         return rps_error_set(err, RPS_USAGE, "%s: the simulation script cannot be opened: %s", path,
                              strerror(errno));

@@ -136,6 +136,12 @@ static int real_approach(void *self, int closer)
     return pid > 0 && rps_near_move(&world->near, pid);
 }
 
+static void real_clocks(void *self, struct rps_clocks *ret)
+{
+    (void)self;
+    rps_clock_read_all(ret);
+}
+
 int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd_count,
                         const struct rps_watch *watch, int watch_count, struct rps_error *err)
 {
@@ -166,7 +172,7 @@ int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd
         goto fail;
     }
     rps_near_init(&world->near);
-    world->table = (struct rps_world){world, real_now_ns, real_wait, real_approach};
+    world->table = (struct rps_world){world, real_now_ns, real_wait, real_approach, real_clocks};
     *ret = world;
     return 0;
 fail:

@@ -431,7 +431,8 @@ void rps_picture_free(struct rps_picture *picture)
     free(picture->chosen);
     free(picture->knots.time_s);
     free(picture->knots.cycle);
-    rps_phases_free(&picture->phases);
+    if (!picture->phases_given)
+        rps_phases_free(&picture->phases);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
     rps_tracks_free(&picture->tracks);

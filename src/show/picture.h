@@ -64,7 +64,8 @@ struct rps_picture {
     int panel_total;           /* with those for which there was no room */
     int *panel;                /* owned; panel of each metric, -1 when it is not drawn */
     int has_phases;
-    struct rps_phases phases; /* of the whole run */
+    int phases_given;         /* 1: they are the caller's */
+    struct rps_phases phases; /* of the whole run, or those given */
     struct rps_notes marks, gaps;
 };
 

@@ -27,6 +27,11 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
         return RPS_FAILED;
     if (options->no_phases)
         return 0;
+    if (options->phases) {
+        picture->phases = *options->phases;
+        picture->has_phases = picture->phases_given = 1;
+        return 0;
+    }
     picture->has_phases = rps_run_phases_get(reader, run_id, &picture->phases, err);
     return picture->has_phases < 0 ? picture->has_phases : 0;
 }

@@ -347,25 +347,55 @@ static int run_gnuplot(struct plot *plot, struct rps_error *err)
 
 /* --- the finished drawing -------------------------------------------------------------------- */
 
-/* Copy the characters to standard output, without form feeds and blanks at line ends. */
+/* Is there anything but blanks and colours in a line? */
+static int is_visible(const char *line)
+{
+    while (*line) {
+        if (line[0] == '\033' && line[1] == '[') {
+            line += 2;
+            line += strspn(line, "0123456789;");
+            line += *line != '\0';
+        } else if (!strchr(" \f\n", *line++)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Lines up to the last that can be seen. */
+static size_t count_visible(FILE *file, char **line, size_t *room)
+{
+    size_t visible = 0;
+
+    for (size_t i = 1; getline(line, room, file) >= 0; i++)
+        visible = is_visible(*line) ? i : visible;
+    rewind(file);
+    return visible;
+}
+
+/* Copy the characters to standard output, without form feeds, blanks at line ends, and empty lines
+ * above and below. */
 static int print_drawing(struct plot *plot, struct rps_error *err)
 {
     FILE *file = fdopen(dup(plot->drawing_fd), "r");
     char *line = NULL;
-    size_t room = 0;
+    size_t room = 0, count;
     ssize_t length;
-    int blank = 1;
+    int begun = 0;
 
     if (!file)
         return rps_error_set(err, RPS_FAILED, "the drawing cannot be read: %s", strerror(errno));
     rewind(file);
-    while ((length = getline(&line, &room, file)) >= 0) {
+    if (plot->options->heading)
+        printf("%s", plot->options->heading);
+    for (count = count_visible(file, &line, &room);
+         count > 0 && (length = getline(&line, &room, file)) >= 0; count--) {
         char *text = line + strspn(line, "\f");
 
         while (length > 0 && strchr(" \n", line[length - 1]))
             line[--length] = '\0';
-        blank = blank && !text[0];
-        if (!blank)
+        begun = begun || text[0];
+        if (begun)
             printf("%s\n", text);
     }
     if (plot->options->colour)

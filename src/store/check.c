@@ -40,8 +40,9 @@ static int each_row(struct check *check, const char *sql,
 
 static void unreadable(struct check *check, const char *what, int code)
 {
-    rps_findings_add(&check->findings, RPS_FINDING_WRONG, "%s cannot be read (%s)", what,
-                     rps_database_reason(check->reader.db, code));
+    if (!rps_findings_end_by_code(&check->findings, code))
+        rps_findings_add(&check->findings, RPS_FINDING_WRONG, "%s cannot be read (%s)", what,
+                         rps_database_reason(check->reader.db, code));
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -108,17 +109,20 @@ static void check_integrity(struct check *check)
 
 /* 1 when db has the table, view or index of the row, exactly so; 0 when it differs, -1 not there.
  */
-static int has_same(sqlite3 *db, sqlite3_stmt *row)
+static int has_same(struct check *check, sqlite3 *db, sqlite3_stmt *row)
 {
     sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, SCHEMA_SQL " WHERE type = ?1 AND name = ?2", -1, &stmt, NULL);
     int result = -1;
 
-    if (sqlite3_prepare_v2(db, SCHEMA_SQL " WHERE type = ?1 AND name = ?2", -1, &stmt, NULL) !=
-        SQLITE_OK)
-        return -1;
-    sqlite3_bind_value(stmt, 1, sqlite3_column_value(row, 0));
-    sqlite3_bind_value(stmt, 2, sqlite3_column_value(row, 1));
-    if (sqlite3_step(stmt) == SQLITE_ROW) {
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_value(stmt, 1, sqlite3_column_value(row, 0));
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_value(stmt, 2, sqlite3_column_value(row, 1));
+    if (code == SQLITE_OK)
+        code = sqlite3_step(stmt);
+    rps_findings_end_by_code(&check->findings, code);
+    if (code == SQLITE_ROW) {
         const char *mine = (const char *)sqlite3_column_text(row, 2);
         const char *theirs = (const char *)sqlite3_column_text(stmt, 2);
 
@@ -133,25 +137,29 @@ static void compare_schema(struct check *check, sqlite3 *expected)
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(expected, SCHEMA_SQL, -1, &stmt, NULL);
 
-    while (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-        int same = has_same(check->reader.db, stmt);
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int same = has_same(check, check->reader.db, stmt);
 
         if (same != 1)
             rps_findings_add(&check->findings, RPS_FINDING_WRONG, "%s %s %s",
                              (const char *)sqlite3_column_text(stmt, 0),
                              (const char *)sqlite3_column_text(stmt, 1),
                              same < 0 ? "is missing" : "is not as rpistat makes it");
+        code = SQLITE_OK;
     }
+    rps_findings_end_by_code(&check->findings, code);
     sqlite3_finalize(stmt);
     stmt = NULL;
     code = sqlite3_prepare_v2(check->reader.db, SCHEMA_SQL, -1, &stmt, NULL);
-    while (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-        if (has_same(expected, stmt) < 0)
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        if (has_same(check, expected, stmt) < 0)
             rps_findings_add(&check->findings, RPS_FINDING_ODD,
                              "%s %s is not rpistat's: another program has added it",
                              (const char *)sqlite3_column_text(stmt, 0),
                              (const char *)sqlite3_column_text(stmt, 1));
+        code = SQLITE_OK;
     }
+    rps_findings_end_by_code(&check->findings, code);
     sqlite3_finalize(stmt);
 }
 
@@ -235,8 +243,9 @@ static void check_runs(struct check *check)
     struct rps_error why;
 
     if (rps_reader_runs(&check->reader, &run_id, &count, &why) < 0) {
-        rps_findings_add(&check->findings, RPS_FINDING_WRONG, "the runs cannot be listed: %s",
-                         why.message);
+        if (!rps_findings_end_by_error(&check->findings, &why))
+            rps_findings_add(&check->findings, RPS_FINDING_WRONG, "the runs cannot be listed: %s",
+                             why.message);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -272,6 +281,8 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
         check_runs(&check);
         rps_findings_end(&check.findings);
     }
+    if (result == 0 && check.findings.no_memory)
+        result = rps_error_memory(err);
     if (result == 0) {
         check.result.wrong = check.findings.count[RPS_FINDING_WRONG];
         check.result.odd = check.findings.count[RPS_FINDING_ODD];

@@ -2,8 +2,8 @@
  * Cursors over the periods of a run.
  *
  * The part of the run is chosen here and not by SQL: times are not in the key of the table, so that
- * SQLite would look at every row as well. A statement that is being stepped holds one state of the
- * store, whatever is written meanwhile.
+ * SQLite would look at every row as well. A statement that is being stepped, and a walk, hold one
+ * state of the store, whatever is written meanwhile.
  */
 #include "reader.h"
 
@@ -12,9 +12,11 @@
 
 #include "database.h"
 #include "period_row.h"
+#include "period_walk.h"
 
 struct rps_cursor {
     struct rps_reader *reader;
+    struct rps_walk *walk; /* or NULL, and then stmt */
     sqlite3_stmt *stmt;
     int64_t run_id;
     int64_t from_ns, to_ns;
@@ -23,17 +25,18 @@ struct rps_cursor {
 
 /* The statement for sets of at most `slots` events: a column that is not asked for costs nothing.
  */
-static const char *sql_for(int64_t slots)
+static const char *sql_for(int64_t slots, int has_merged)
 {
-#define SELECT(counts)                                                                             \
-    "SELECT " RPS_ROW_COLUMNS ", " counts " FROM period WHERE run_id = ?1"                         \
-    " ORDER BY cpu, cycle, period"
+#define FROM(columns, counts)                                                                      \
+    "SELECT " columns ", " counts " FROM period WHERE run_id = ?1 ORDER BY cpu, cycle, period"
+#define SELECT(counts) has_merged ? FROM(RPS_ROW_COLUMNS, counts) : FROM(RPS_ROW_NOT_MERGED, counts)
     if (slots <= 2)
         return SELECT("c0, c1");
     if (slots <= 4)
         return SELECT("c0, c1, c2, c3");
     return SELECT("c0, c1, c2, c3, c4, c5, c6, c7");
 #undef SELECT
+#undef FROM
 }
 
 /* What the cursor must know of the run: its sets, and the most slots any has. */
@@ -74,8 +77,9 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
     cursor->from_ns = from_ns;
     cursor->to_ns = to_ns;
     result = read_shape(reader, run_id, &cursor->set_count, &slots, err);
-    if (result == 0)
-        result = rps_reader_prepare(reader, sql_for(slots), run_id, &cursor->stmt, err);
+    if (result == 0 && !rps_walk_open(&cursor->walk, reader->db, run_id))
+        result = rps_reader_prepare(reader, sql_for(slots, rps_row_has_merged(reader->db)), run_id,
+                                    &cursor->stmt, err);
     if (result < 0) {
         rps_cursor_close(cursor);
         return result;
@@ -89,35 +93,54 @@ void rps_cursor_close(struct rps_cursor *cursor)
     if (!cursor)
         return;
     sqlite3_finalize(cursor->stmt);
+    rps_walk_close(cursor->walk);
     free(cursor);
 }
 
-static int damaged(const struct rps_cursor *cursor, const struct rps_row_fault *fault,
-                   struct rps_error *err)
+static int damaged(const struct rps_cursor *cursor, const struct rps_row *row,
+                   const struct rps_row_fault *fault, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
-                         "the store %s is damaged: period %lld of run %" PRId64 " has %s %" PRId64
+                         "the store %s is damaged: period %" PRId64 " of run %" PRId64
+                         " has %s %" PRId64
                          "; `rpistat check` says more, its other runs may be good",
-                         cursor->reader->path,
-                         (long long)sqlite3_column_int64(cursor->stmt, RPS_ROW_PERIOD),
-                         cursor->run_id, fault->name, fault->value);
+                         cursor->reader->path, row->value[RPS_ROW_PERIOD], cursor->run_id,
+                         fault->name, fault->value);
+}
+
+/* 1; 0 at the end; RPS_FAILED. */
+static int next_row(struct rps_cursor *cursor, struct rps_row *ret, struct rps_error *err)
+{
+    int code;
+
+    if (cursor->walk) {
+        code = rps_walk_next(cursor->walk, ret);
+        return code >= 0 ? code : rps_reader_error(cursor->reader, SQLITE_CORRUPT, err);
+    }
+    code = sqlite3_step(cursor->stmt);
+    if (code == SQLITE_ROW)
+        rps_row_take(cursor->stmt, ret);
+    else if (code != SQLITE_DONE)
+        return rps_reader_error(cursor->reader, code, err);
+    return code == SQLITE_ROW;
 }
 
 int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
     struct rps_row_fault fault;
     struct rps_period period;
+    struct rps_row row;
     int64_t middle_ns;
-    int code;
+    int result;
 
-    while ((code = sqlite3_step(cursor->stmt)) == SQLITE_ROW) {
-        if (rps_row_read(cursor->stmt, cursor->set_count, &period, &fault) < 0)
-            return damaged(cursor, &fault, err);
+    while ((result = next_row(cursor, &row, err)) == 1) {
+        if (rps_row_period(&row, cursor->set_count, &period, &fault) < 0)
+            return damaged(cursor, &row, &fault, err);
         middle_ns = period.start_ns + period.length_ns / 2;
         if (middle_ns >= cursor->from_ns && middle_ns < cursor->to_ns) {
             *ret = period;
             return 1;
         }
     }
-    return code == SQLITE_DONE ? 0 : rps_reader_error(cursor->reader, code, err);
+    return result;
 }

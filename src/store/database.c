@@ -15,6 +15,7 @@ int rps_database_is_transient(int code)
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
     case SQLITE_PROTOCOL:
+    case SQLITE_NOMEM:
         return 1;
     default:
         return 0;
@@ -54,6 +55,13 @@ int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
         *ret = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int rps_database_index(sqlite3_stmt *stmt, int column, int64_t count)
+{
+    int64_t value = sqlite3_column_int64(stmt, column);
+
+    return value >= 0 && value < count ? (int)value : -1;
 }
 
 /*

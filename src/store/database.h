@@ -6,6 +6,7 @@
 #define RPISTAT_STORE_DATABASE_H
 
 #include <sqlite3.h>
+#include <stdint.h>
 
 #include "rpistat/error.h"
 
@@ -13,7 +14,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1001
+#define RPS_STORE_VERSION       1002
 #define RPS_STORE_VERSION_MAJOR 1000
 
 struct rps_database_options {
@@ -58,7 +59,8 @@ const char *rps_database_reason(sqlite3 *db, int code);
 /* The code, with SQLITE_FULL for every way in which a full disk shows. */
 int rps_database_code(sqlite3 *db, int code);
 
-/* 1 when a failed write may succeed later: BUSY, LOCKED, FULL, IOERR, CANTOPEN, PROTOCOL. */
+/* 1 when a failed write may succeed later: BUSY, LOCKED, FULL, IOERR, CANTOPEN, PROTOCOL,
+ * NOMEM. */
 int rps_database_is_transient(int code);
 
 /* Prepare constant SQL that is used more than once; an SQLite code. */
@@ -72,5 +74,11 @@ int rps_database_exec(sqlite3 *db, const char *sql);
 
 /* The number in the first column of the first row that sql gives; an SQLite code. */
 int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
+
+/*
+ * The number in a column of the row; -1 when it is none from 0 to below `count`. What indexes an
+ * array is looked at so: on damaged pages the conditions of a query do not hold.
+ */
+int rps_database_index(sqlite3_stmt *stmt, int column, int64_t count);
 
 #endif

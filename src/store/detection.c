@@ -208,6 +208,9 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
         result = rps_database_error(add.db, code, path, err);
     } else {
         detection->detection = add.number;
+        /* The caller reads the store as well, so that closing does not take the log away. */
+        sqlite3_busy_timeout(add.db, 0);
+        rps_database_exec(add.db, "PRAGMA wal_checkpoint(TRUNCATE)");
     }
     sqlite3_close(add.db);
     return result;

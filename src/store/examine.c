@@ -54,17 +54,19 @@ static int load_measured(sqlite3 *db, struct rps_run_shape *shape)
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(db,
                                   "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                  " AND state = 'measured' AND set_no BETWEEN 0 AND ?2 - 1"
-                                  " AND slot BETWEEN 0 AND 7",
+                                  " AND state = 'measured'",
                                   -1, &stmt, NULL);
 
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(stmt, 1, shape->run_id);
-    sqlite3_bind_int64(stmt, 2, shape->set_count);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-        shape->measured[sqlite3_column_int(stmt, 0)] |=
-            (uint8_t)(1u << sqlite3_column_int(stmt, 1));
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int set = rps_database_index(stmt, 0, shape->set_count);
+        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
+
+        if (set >= 0 && slot >= 0)
+            shape->measured[set] |= (uint8_t)(1u << slot);
+    }
     sqlite3_finalize(stmt);
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -200,7 +202,8 @@ static void examine_hole(struct walk *walk, int64_t start_ns, int64_t end_ns, ui
 static void examine_sequence(struct walk *walk, const struct rps_period *period)
 {
     const struct rps_period *before = &walk->before;
-    uint64_t expected = walk->has_before ? before->period + 1 : 0;
+    uint64_t sets = (uint64_t)walk->shape->set_count;
+    uint64_t expected = walk->has_before ? rps_period_next(before, sets) : 0;
     int64_t end_ns = walk->has_before ? before->start_ns + before->length_ns : 0;
     uint64_t cycle = walk->has_before ? before->cycle : 0;
 
@@ -216,7 +219,8 @@ static void examine_sequence(struct walk *walk, const struct rps_period *period)
     if (period->cycle - cycle < period->cycles ||
         (period->period == expected && period->cycle - cycle != period->cycles))
         count_fault(walk, RPS_FAULT_CYCLE, period->period, period->start_ns);
-    if (period->period > expected && period->start_ns <= end_ns + TIME_TOLERANCE_NS)
+    if ((period->period > expected && period->start_ns <= end_ns + TIME_TOLERANCE_NS) ||
+        !rps_period_is_merged_well(period, walk->has_before ? before : NULL, sets))
         count_fault(walk, RPS_FAULT_ORDER, period->period, period->start_ns);
 }
 
@@ -228,7 +232,10 @@ static void examine_counts(struct walk *walk, const struct rps_period *period)
 
     if (period->counted & ~measured)
         count_fault(walk, RPS_FAULT_STRANGE, period->period, period->start_ns);
-    if (period->enabled_ns > 0 && period->running_ns == 0 && period->counted & measured)
+    /* true zeros, of periods in which the workload slept, may be merged with what was not counted
+     */
+    if (period->enabled_ns > 0 && period->running_ns == 0 && period->counted & measured &&
+        period->merged == 0)
         count_fault(walk, RPS_FAULT_IDLE, period->period, period->start_ns);
     if ((period->running_ns > 0 || period->enabled_ns == 0) && measured & ~period->counted)
         count_fault(walk, RPS_FAULT_MISSING, period->period, period->start_ns);
@@ -246,8 +253,10 @@ static void end_track(struct walk *walk, int whole)
     if (!walk->in_track)
         return;
     if (whole && walk->shape->complete && walk->shape->elapsed_ns > end_ns)
-        examine_hole(walk, end_ns, walk->shape->elapsed_ns,
-                     walk->has_before ? walk->before.period + 1 : 0, 0);
+        examine_hole(
+            walk, end_ns, walk->shape->elapsed_ns,
+            walk->has_before ? rps_period_next(&walk->before, (uint64_t)walk->shape->set_count) : 0,
+            0);
     walk->examiner->faults(walk->examiner->context, (int32_t)walk->cpu, walk->fault);
     memset(walk->fault, 0, sizeof(walk->fault));
 }
@@ -274,6 +283,7 @@ static void examine_period(struct walk *walk, const struct rps_period *period)
         result->end_ns = end_ns;
     if (period->period > result->last_period)
         result->last_period = period->period;
+    result->periods += rps_period_weight(period) - 1;
     walk->before = *period;
     walk->has_before = 1;
 }
@@ -305,6 +315,10 @@ static int examine_row(struct walk *walk, sqlite3_stmt *stmt)
     return SQLITE_OK;
 }
 
+#define PERIODS_SQL(columns)                                                                       \
+    "SELECT " columns ", " RPS_ROW_COUNTS                                                          \
+    " FROM period WHERE run_id = ?1 ORDER BY cpu, cycle, period"
+
 int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,
                     const struct rps_examiner *examiner, struct rps_examined *ret)
 {
@@ -322,8 +336,8 @@ int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,
                               -1, &walk.gap_stmt, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(db,
-                                  "SELECT " RPS_ROW_COLUMNS ", " RPS_ROW_COUNTS
-                                  " FROM period WHERE run_id = ?1 ORDER BY cpu, cycle, period",
+                                  rps_row_has_merged(db) ? PERIODS_SQL(RPS_ROW_COLUMNS)
+                                                         : PERIODS_SQL(RPS_ROW_NOT_MERGED),
                                   -1, &stmt, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(stmt, 1, shape->run_id);

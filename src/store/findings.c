@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <sqlite3.h>
+
 #include "rpistat/period.h"
 
 #define LISTED_MAX 100
@@ -17,12 +19,25 @@ void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind,
     char sentence[SENTENCE_SIZE];
     va_list arguments;
 
-    if (findings->count[kind]++ >= LISTED_MAX)
+    if (findings->no_memory || findings->count[kind]++ >= LISTED_MAX)
         return;
     va_start(arguments, format);
     vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
     findings->sink->finding(findings->sink->context, kind, sentence);
+}
+
+int rps_findings_end_by_code(struct rps_findings *findings, int code)
+{
+    int no_memory = (code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM;
+
+    findings->no_memory = findings->no_memory || no_memory;
+    return no_memory;
+}
+
+int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_error *err)
+{
+    return rps_findings_end_by_code(findings, rps_error_is_memory(err) ? SQLITE_NOMEM : SQLITE_OK);
 }
 
 void rps_findings_end(struct rps_findings *findings)

@@ -2,15 +2,23 @@
 #ifndef RPISTAT_STORE_FINDINGS_H
 #define RPISTAT_STORE_FINDINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "rpistat/check.h"
+#include "rpistat/error.h"
 
 struct rps_findings {
     const struct rps_finding_sink *sink;
     uint64_t count[RPS_FINDING_NOTE + 1]; /* by kind; those not listed too */
+    bool no_memory;                       /* nothing more can be found out */
 };
+
+/* 1 when an SQLite code or an error says that there was no memory, which is no finding: no more are
+ * told, and whoever began the search says so. */
+int rps_findings_end_by_code(struct rps_findings *findings, int code);
+int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_error *err);
 
 /* One sentence (printf style). Of a kind only the first hundred are listed: a store from elsewhere
  * may have any number of runs and CPUs. */

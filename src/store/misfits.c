@@ -24,6 +24,7 @@ struct key {
 
 struct misfits {
     int64_t end_ns;
+    uint64_t set_count;
     struct key *key; /* owned: to be deleted */
     size_t count, room;
     struct rps_period good; /* the last one that stays */
@@ -36,27 +37,37 @@ static int64_t end_of(const struct rps_period *period)
     return period->start_ns + period->length_ns;
 }
 
-/* Do the cycles of b, the very next after a, come to its timestamp? NULL is the beginning. */
-static int follows(const struct rps_period *a, const struct rps_period *b)
+/* The number of the period after a; NULL is the beginning. */
+static uint64_t next_number(const struct misfits *misfits, const struct rps_period *a)
 {
-    return b->period == (a ? a->period + 1 : 0) && b->cycle == (a ? a->cycle : 0) + b->cycles;
+    return a ? rps_period_next(a, misfits->set_count) : 0;
+}
+
+/* Do the cycles of b, the very next after a, come to its timestamp? NULL is the beginning. */
+static int follows(const struct misfits *misfits, const struct rps_period *a,
+                   const struct rps_period *b)
+{
+    return b->period == next_number(misfits, a) && b->cycle == (a ? a->cycle : 0) + b->cycles;
 }
 
 /* Could b have been recorded some time after a? */
-static int fits(const struct rps_period *a, const struct rps_period *b)
+static int fits(const struct misfits *misfits, const struct rps_period *a,
+                const struct rps_period *b)
 {
-    if (b->period == (a ? a->period + 1 : 0) && !follows(a, b))
+    if ((b->period == next_number(misfits, a) && !follows(misfits, a, b)) ||
+        !rps_period_is_merged_well(b, a, misfits->set_count))
         return 0;
     if (!a)
         return b->cycle >= b->cycles;
-    return b->period > a->period && b->start_ns >= end_of(a) - TIME_TOLERANCE_NS &&
+    return b->period >= next_number(misfits, a) && b->start_ns >= end_of(a) - TIME_TOLERANCE_NS &&
            b->cycle >= a->cycle && b->cycle - a->cycle >= b->cycles;
 }
 
 /* And by its time? */
-static int is_linked(const struct rps_period *a, const struct rps_period *b)
+static int is_linked(const struct misfits *misfits, const struct rps_period *a,
+                     const struct rps_period *b)
 {
-    return follows(a, b) && llabs(b->start_ns - (a ? end_of(a) : 0)) <= TIME_TOLERANCE_NS;
+    return follows(misfits, a, b) && llabs(b->start_ns - (a ? end_of(a) : 0)) <= TIME_TOLERANCE_NS;
 }
 
 static int drop(struct misfits *misfits, const struct key *key)
@@ -98,13 +109,14 @@ static int take(struct misfits *misfits, const struct rps_period *next)
     const struct rps_period *held = &misfits->held;
     int code = SQLITE_OK;
 
-    if (misfits->has_held && fits(held, next)) {
+    if (misfits->has_held && fits(misfits, held, next)) {
         settle(misfits);
     } else if (misfits->has_held) {
-        if (!fits(good, next) || (is_linked(good, held) && !follows(held, next)))
+        if (!fits(misfits, good, next) ||
+            (is_linked(misfits, good, held) && !follows(misfits, held, next)))
             return drop_period(misfits, next);
         code = drop_period(misfits, held);
-    } else if (!fits(good, next)) {
+    } else if (!fits(misfits, good, next)) {
         return drop_period(misfits, next);
     }
     misfits->held = *next;
@@ -121,7 +133,7 @@ static int take_row(struct misfits *misfits, sqlite3_stmt *stmt, int set_count)
     struct rps_period period;
 
     if (rps_row_read(stmt, set_count, &period, &fault) < 0 ||
-        (period.enabled_ns > 0 && period.running_ns == 0 && period.counted) ||
+        (period.enabled_ns > 0 && period.running_ns == 0 && period.counted && period.merged == 0) ||
         (misfits->end_ns >= 0 && end_of(&period) > misfits->end_ns + TIME_TOLERANCE_NS))
         return drop(misfits, &key);
     if (misfits->has_held && misfits->held.cpu != period.cpu)
@@ -147,7 +159,7 @@ static int find(sqlite3 *db, int64_t run_id, int set_count, struct misfits *misf
 
 int rps_misfits_delete(sqlite3 *db, int64_t run_id, int set_count, int64_t end_ns, uint64_t *ret)
 {
-    struct misfits misfits = {.end_ns = end_ns};
+    struct misfits misfits = {.end_ns = end_ns, .set_count = (uint64_t)set_count};
     sqlite3_stmt *stmt = NULL;
     int code = find(db, run_id, set_count, &misfits);
 

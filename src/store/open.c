@@ -12,10 +12,13 @@
 #include "database.h"
 
 #include "alive.h"
+#include "beside.h"
 #include "embed.h"
 #include "place.h"
+#include "plain.h"
 #include "recover.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +38,7 @@
 extern const struct rps_embedded rps_embedded_schema[];
 
 /* user_version after each step of rps_embedded_schema */
-static const int step_version[] = {1000, 1001};
+static const int step_version[] = {1000, 1001, 1002};
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
@@ -83,7 +86,7 @@ static int check_identity(sqlite3 *db, const char *path, struct identity *ret,
                              path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
                              (int)(ret->version % RPS_STORE_VERSION_MAJOR),
                              RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
-    return 0;
+    return rps_plain_check(db, path, err);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -95,6 +98,9 @@ static int open_connection(const char *name, int flags, sqlite3 **ret)
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*ret, BUSY_TIMEOUT_MS);
+    /* those of a store are somebody else's: none is rpistat's */
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return code;
 }
 
@@ -128,19 +134,6 @@ static char *immutable_uri(const char *path)
     return uri;
 }
 
-static int has_log(const char *path)
-{
-    char *name = NULL;
-    struct stat status;
-    int found = 1;
-
-    if (asprintf(&name, "%s-wal", path) < 0)
-        return found;
-    found = stat(name, &status) == 0 && status.st_size > 0;
-    free(name);
-    return found;
-}
-
 /* Open for reading and prove it by reading; an SQLite code, *ret is to be closed in any case. */
 static int open_and_read(const char *name, int flags, sqlite3 **ret)
 {
@@ -154,9 +147,26 @@ static int open_and_read(const char *name, int flags, sqlite3 **ret)
     return code;
 }
 
-/* No shared memory can be made beside the store: a read-only medium or folder, or a full disk. */
+/*
+ * A recorder that was killed, or the power, left a transaction half written, and a rollback
+ * journal: what a write-ahead log never needs. A connection that may write undoes it by reading.
+ */
+static void undo_unfinished(const char *name)
+{
+    sqlite3 *db = NULL;
+    sqlite3_int64 version;
+
+    if (open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
+        rps_database_number(db, "PRAGMA user_version", &version);
+    sqlite3_close(db);
+}
+
+/* No shared memory can be made beside the store: a read-only medium or folder, a full disk, or a
+ * file system that has none. */
 static int lacks_shared_memory(sqlite3 *db, int code)
 {
+    if (code == SQLITE_IOERR_SHMMAP || code == SQLITE_IOERR_SHMOPEN)
+        return 1;
     code = rps_database_code(db, code) & 0xff;
     return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_FULL;
 }
@@ -170,7 +180,13 @@ static int connect_read(const char *name, sqlite3 **ret)
     int code = open_and_read(name, 0, ret);
     char *uri;
 
-    if (code == SQLITE_OK || has_log(name) || !lacks_shared_memory(*ret, code))
+    if (code == SQLITE_READONLY_ROLLBACK && rps_beside_is_unfinished(name)) {
+        undo_unfinished(name);
+        sqlite3_close(*ret);
+        *ret = NULL;
+        code = open_and_read(name, 0, ret);
+    }
+    if (code == SQLITE_OK || rps_beside_has_log(name) || !lacks_shared_memory(*ret, code))
         return code;
     uri = immutable_uri(name);
     if (!uri)
@@ -231,7 +247,7 @@ void rps_database_tidy(const char *path)
     sqlite3 *db = NULL;
     sqlite3_int64 version;
 
-    if (name && !has_log(name) &&
+    if (name && !rps_beside_has_log(name) &&
         sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
         rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
@@ -352,53 +368,98 @@ static int fill_and_prove(sqlite3 *db, const char *path)
     return code == SQLITE_OK ? prove(db) : code;
 }
 
-/* Migrate and write, with a write-ahead log where one works and a rollback journal elsewhere. */
-static int journal_and_prove(sqlite3 *db, const char *path,
-                             const struct rps_database_options *options)
+/* Set the journal, migrate and write; *ret_set: it is the journal that was asked for. */
+static int journal_and_prove(sqlite3 *db, const char *path, bool rollback, int *ret_set)
 {
-    char sentence[512];
-    int is_set = 0, wal_code = set_journal(db, "PRAGMA journal_mode = WAL", "wal", &is_set);
-    int code;
+    int code = rollback ? set_journal(db, "PRAGMA journal_mode = DELETE", "delete", ret_set)
+                        : set_journal(db, "PRAGMA journal_mode = WAL", "wal", ret_set);
 
-    if (wal_code == SQLITE_OK && is_set)
-        wal_code = fill_and_prove(db, path);
-    wal_code = rps_database_code(db, wal_code);
-    if ((wal_code == SQLITE_OK && is_set) || (wal_code & 0xff) == SQLITE_FULL ||
-        (wal_code & 0xff) == SQLITE_BUSY)
-        return wal_code;
-
-    code = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &is_set);
-    if (code == SQLITE_OK && is_set)
+    if (code == SQLITE_OK && rollback)
+        code = rps_database_exec(db, "PRAGMA locking_mode = NORMAL");
+    if (code == SQLITE_OK && *ret_set)
         code = fill_and_prove(db, path);
-    if (code != SQLITE_OK || !is_set)
-        return wal_code != SQLITE_OK ? wal_code : code;
-    if (options->notice) {
-        snprintf(sentence, sizeof(sentence),
-                 "%s is on a file system where a write-ahead log does not work: a rollback journal "
-                 "is used, which makes readers and the recorder wait for each other",
-                 path);
-        options->notice(options->notice_context, sentence);
-    }
-    return SQLITE_OK;
+    return code;
 }
 
+/* EXTRA, since a rollback journal that comes back after a power cut undoes its transaction: the
+ * folder is to be synced as well. */
+static const char *synchronous(const struct rps_database_options *options, bool rollback)
+{
+    if (!options->durability_full)
+        return "PRAGMA synchronous = NORMAL";
+    return rollback ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = FULL";
+}
+
+static int connect_write(const char *path, const char *name,
+                         const struct rps_database_options *options, bool rollback, int *ret_set,
+                         sqlite3 **ret)
+{
+    int code = open_connection(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ret);
+
+    *ret_set = 0;
+    /* before anything is read: a log that is there already is read without shared memory by a
+     * connection that has it to itself */
+    if (code == SQLITE_OK && rollback)
+        code = rps_database_exec(*ret, "PRAGMA locking_mode = EXCLUSIVE");
+    if (code == SQLITE_OK)
+        code = rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                                       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
+    if (code == SQLITE_OK)
+        code = rps_database_exec(*ret, synchronous(options, rollback));
+    if (code == SQLITE_OK)
+        code = journal_and_prove(*ret, path, rollback, ret_set);
+    return rps_database_code(*ret, code);
+}
+
+static void tell_of_rollback(const char *path, const struct rps_database_options *options)
+{
+    char sentence[512];
+
+    if (!options->notice)
+        return;
+    snprintf(sentence, sizeof(sentence),
+             "%s is on a file system where a write-ahead log does not work: a rollback journal "
+             "is used, which makes readers and the recorder wait for each other",
+             path);
+    options->notice(options->notice_context, sentence);
+}
+
+/* 1 when a file system on which no log works may answer so. */
+static int may_be_the_log(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_OK: /* and the log was not set */
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+    case SQLITE_PROTOCOL:
+    case SQLITE_READONLY:
+        return code != SQLITE_IOERR_NOMEM;
+    default:
+        return 0;
+    }
+}
+
+/* With a write-ahead log where one works, and a rollback journal elsewhere. */
 static int open_for_writing(const char *path, const char *name,
                             const struct rps_database_options *options, sqlite3 **ret,
                             struct rps_error *err)
 {
     sqlite3 *db = NULL;
-    int code = open_connection(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db);
+    int is_set, code = connect_write(path, name, options, false, &is_set, &db);
+    int failed = code != SQLITE_OK;
 
-    if (code == SQLITE_OK)
-        code = rps_database_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-                                     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
-    if (code == SQLITE_OK)
-        code = rps_database_exec(db, options->durability_full ? "PRAGMA synchronous = FULL"
-                                                              : "PRAGMA synchronous = NORMAL");
-    if (code == SQLITE_OK)
-        code = journal_and_prove(db, path, options);
-    if (code != SQLITE_OK) {
+    if (failed)
         rps_database_error(db, code, path, err);
+    if (may_be_the_log(code) && (failed || !is_set)) {
+        sqlite3_close(db);
+        db = NULL;
+        code = connect_write(path, name, options, true, &is_set, &db);
+        if (code == SQLITE_OK && is_set)
+            tell_of_rollback(path, options);
+        else if (!failed)
+            rps_database_error(db, code, path, err);
+    }
+    if (code != SQLITE_OK || !is_set) {
         sqlite3_close(db);
         return RPS_FAILED;
     }

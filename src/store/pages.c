@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "pages_log.h"
+#include "varint.h"
 
 #define PAGE_SIZE_USUAL 4096
 #define HEAD_BYTES      100
@@ -62,35 +63,6 @@ struct rps_pages {
     uint32_t cell, cell_count;
 };
 
-static uint32_t big16(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 8 | at[1];
-}
-
-static uint32_t big32(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-/* SQLite's numbers of variable length; the bytes taken, 0 when there are too few. */
-static size_t read_varint(const uint8_t *at, size_t room, uint64_t *ret)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < room && i < 9; i++) {
-        if (i == 8) {
-            *ret = value << 8 | at[i];
-            return 9;
-        }
-        value = value << 7 | (at[i] & 0x7f);
-        if (!(at[i] & 0x80)) {
-            *ret = value;
-            return i + 1;
-        }
-    }
-    return 0;
-}
-
 /* --- pages ------------------------------------------------------------------------------------ */
 
 /* Fill buffer with the page's present content; false when it cannot be read. */
@@ -106,7 +78,7 @@ static bool read_page(struct rps_pages *pages, uint32_t number, uint8_t *buffer)
 /* Mark the free pages. False when the list is not whole; the marks mean nothing then. */
 static bool read_free_list(struct rps_pages *pages, const uint8_t head[HEAD_BYTES])
 {
-    uint32_t trunk = big32(head + 32), expected = big32(head + 36), found = 0;
+    uint32_t trunk = rps_big32(head + 32), expected = rps_big32(head + 36), found = 0;
 
     while (trunk != 0) {
         uint32_t leaves;
@@ -116,18 +88,18 @@ static bool read_free_list(struct rps_pages *pages, const uint8_t head[HEAD_BYTE
             return false;
         pages->state[trunk] = PAGE_FREE;
         found++;
-        leaves = big32(pages->overflow + 4);
+        leaves = rps_big32(pages->overflow + 4);
         if (leaves > pages->usable / 4 - 2)
             return false;
         for (uint32_t i = 0; i < leaves; i++) {
-            uint32_t leaf = big32(pages->overflow + 8 + (size_t)4 * i);
+            uint32_t leaf = rps_big32(pages->overflow + 8 + (size_t)4 * i);
 
             if (leaf < 2 || leaf > pages->page_count || pages->state[leaf] == PAGE_FREE)
                 return false;
             pages->state[leaf] = PAGE_FREE;
             found++;
         }
-        trunk = big32(pages->overflow);
+        trunk = rps_big32(pages->overflow);
     }
     return found == expected;
 }
@@ -135,7 +107,7 @@ static bool read_free_list(struct rps_pages *pages, const uint8_t head[HEAD_BYTE
 /* Size of pages from the file's first bytes, or from the log's, or the usual one. */
 static void choose_page_size(struct rps_pages *pages, const uint8_t head[HEAD_BYTES])
 {
-    uint32_t size = big16(head + 16) == 1 ? 65536 : big16(head + 16);
+    uint32_t size = rps_big16(head + 16) == 1 ? 65536 : rps_big16(head + 16);
     bool valid = size >= 512 && (size & (size - 1)) == 0;
 
     if (pages->log.page_size != 0)
@@ -254,7 +226,7 @@ static bool read_overflow(struct rps_pages *pages, uint32_t next, size_t have, s
         pages->state[next] = PAGE_OVERFLOW;
         memcpy(pages->payload + have, pages->overflow + 4, part);
         have += part;
-        next = big32(pages->overflow);
+        next = rps_big32(pages->overflow);
     }
     return true;
 }
@@ -269,9 +241,9 @@ static int read_payload(struct rps_pages *pages, uint32_t at, int64_t *ret_rowid
     if (at >= pages->usable)
         return 0;
     room = pages->usable - at;
-    taken = read_varint(pages->page + at, room, &size);
+    taken = rps_varint_read(pages->page + at, room, &size);
     if (taken > 0 && pages->type == LEAF_TABLE) {
-        size_t second = read_varint(pages->page + at + taken, room - taken, &rowid);
+        size_t second = rps_varint_read(pages->page + at + taken, room - taken, &rowid);
 
         taken = second > 0 ? taken + second : 0;
     }
@@ -290,7 +262,7 @@ static int read_payload(struct rps_pages *pages, uint32_t at, int64_t *ret_rowid
     }
     memcpy(pages->payload, pages->page + at + taken, local);
     if (local < size &&
-        !read_overflow(pages, big32(pages->page + at + taken + local), local, (size_t)size))
+        !read_overflow(pages, rps_big32(pages->page + at + taken + local), local, (size_t)size))
         return 0;
     *ret_rowid = (int64_t)rowid;
     *ret_size = (size_t)size;
@@ -335,14 +307,14 @@ static void read_value(const uint8_t *at, uint64_t type, struct rps_value *ret)
 static bool read_record(const uint8_t *payload, size_t size, struct rps_record *ret)
 {
     uint64_t head = 0, type = 0;
-    size_t at = read_varint(payload, size, &head), body;
+    size_t at = rps_varint_read(payload, size, &head), body;
 
     if (at == 0 || head > size)
         return false;
     body = (size_t)head;
     ret->count = 0;
     while (at < head) {
-        size_t taken = read_varint(payload + at, (size_t)head - at, &type);
+        size_t taken = rps_varint_read(payload + at, (size_t)head - at, &type);
 
         if (taken == 0 || type == 10 || type == 11 || value_bytes(type) > size - body ||
             ret->count == RPS_RECORD_MAX)
@@ -375,7 +347,7 @@ static bool next_page(struct rps_pages *pages)
             continue; /* the rest of a long row, or damage */
         head = pages->type == INTERIOR_INDEX || pages->type == INTERIOR_TABLE ? 12 : 8;
         room = (pages->usable - at - head) / 2;
-        count = big16(pages->page + at + 3);
+        count = rps_big16(pages->page + at + 3);
         pages->state[number] = count <= room ? PAGE_TREE : PAGE_DAMAGED;
         if (pages->type == INTERIOR_TABLE || count > room)
             continue;
@@ -398,7 +370,7 @@ int rps_pages_next(struct rps_pages *pages, struct rps_record *ret, struct rps_e
             if (!next_page(pages))
                 return 0;
         head = (pages->number == 1 ? HEAD_BYTES : 0) + (pages->type == INTERIOR_INDEX ? 12 : 8);
-        at = big16(pages->page + head + 2 * pages->cell++);
+        at = rps_big16(pages->page + head + 2 * pages->cell++);
         result = read_payload(pages, at, &ret->rowid, &size);
         if (result < 0)
             return rps_error_memory(err);

@@ -2,6 +2,8 @@
  */
 #include "period_row.h"
 
+#include "database.h"
+
 /* Beyond it nothing was measured, and sums of two times would overflow. */
 #define TIME_MAX_NS (INT64_MAX / 4)
 
@@ -11,7 +13,7 @@ static int check_row(const int64_t value[RPS_ROW_COUNT_FIRST], int64_t set_count
 {
     static const char *const name[] = {"cpu",        "cycle",     "number", "set_no",
                                        "start_ns",   "length_ns", "cycles", "enabled_ns",
-                                       "running_ns", "switch_ns", "missed"};
+                                       "running_ns", "switch_ns", "missed", "merged"};
     int wrong = -1;
 
     for (int i = RPS_ROW_COUNT_FIRST - 1; i > RPS_ROW_CPU; i--) {
@@ -28,43 +30,38 @@ static int check_row(const int64_t value[RPS_ROW_COUNT_FIRST], int64_t set_count
         wrong = RPS_ROW_LENGTH_NS;
     else if (wrong < 0 && value[RPS_ROW_MISSED] > UINT32_MAX)
         wrong = RPS_ROW_MISSED;
+    else if (wrong < 0 && value[RPS_ROW_MERGED] > UINT32_MAX)
+        wrong = RPS_ROW_MERGED;
     if (wrong < 0)
         return 0;
     *ret = (struct rps_row_fault){name[wrong], value[wrong]};
     return -1;
 }
 
-static int read_counts(sqlite3_stmt *stmt, struct rps_period *ret, struct rps_row_fault *ret_fault)
+int rps_row_has_merged(sqlite3 *db)
 {
-    int columns = sqlite3_column_count(stmt);
+    sqlite3_int64 found = 0;
 
-    for (int i = RPS_ROW_COUNT_FIRST; i < columns; i++) {
-        int64_t count;
-
-        if (sqlite3_column_type(stmt, i) == SQLITE_NULL)
-            continue;
-        count = sqlite3_column_int64(stmt, i);
-        if (count < 0) {
-            *ret_fault = (struct rps_row_fault){"the count", count};
-            return -1;
-        }
-        ret->count[i - RPS_ROW_COUNT_FIRST] = (uint64_t)count;
-        ret->counted |= UINT32_C(1) << (i - RPS_ROW_COUNT_FIRST);
-    }
-    return 0;
+    return rps_database_number(
+               db, "SELECT count(*) FROM pragma_table_info('period') WHERE name = 'merged'",
+               &found) == SQLITE_OK &&
+           found > 0;
 }
 
-int rps_row_read(sqlite3_stmt *stmt, int64_t set_count, struct rps_period *ret,
-                 struct rps_row_fault *ret_fault)
+int rps_row_period(const struct rps_row *row, int64_t set_count, struct rps_period *ret,
+                   struct rps_row_fault *ret_fault)
 {
-    int64_t value[RPS_ROW_COUNT_FIRST];
-    struct rps_period period;
+    const int64_t *value = row->value;
 
-    for (int i = 0; i < RPS_ROW_COUNT_FIRST; i++)
-        value[i] = sqlite3_column_int64(stmt, i);
     if (check_row(value, set_count, ret_fault) < 0)
         return -1;
-    period = (struct rps_period){
+    for (int i = RPS_ROW_COUNT_FIRST; i < RPS_ROW_VALUES; i++) {
+        if (value[i] < 0) {
+            *ret_fault = (struct rps_row_fault){"the count", value[i]};
+            return -1;
+        }
+    }
+    *ret = (struct rps_period){
         .cpu = (int32_t)value[RPS_ROW_CPU],
         .set_no = (uint32_t)value[RPS_ROW_SET_NO],
         .period = (uint64_t)value[RPS_ROW_PERIOD],
@@ -76,9 +73,32 @@ int rps_row_read(sqlite3_stmt *stmt, int64_t set_count, struct rps_period *ret,
         .running_ns = (uint64_t)value[RPS_ROW_RUNNING_NS],
         .switch_ns = value[RPS_ROW_SWITCH_NS],
         .missed = (uint32_t)value[RPS_ROW_MISSED],
+        .merged = (uint32_t)value[RPS_ROW_MERGED],
+        .counted = row->present >> RPS_ROW_COUNT_FIRST,
     };
-    if (read_counts(stmt, &period, ret_fault) < 0)
-        return -1;
-    *ret = period;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
+        ret->count[slot] = (uint64_t)value[RPS_ROW_COUNT_FIRST + slot];
     return 0;
+}
+
+void rps_row_take(sqlite3_stmt *stmt, struct rps_row *ret)
+{
+    int columns = sqlite3_column_count(stmt);
+
+    *ret = (struct rps_row){.present = 0};
+    for (int i = 0; i < columns && i < RPS_ROW_VALUES; i++) {
+        if (i >= RPS_ROW_COUNT_FIRST && sqlite3_column_type(stmt, i) == SQLITE_NULL)
+            continue;
+        ret->value[i] = sqlite3_column_int64(stmt, i);
+        ret->present |= UINT32_C(1) << i;
+    }
+}
+
+int rps_row_read(sqlite3_stmt *stmt, int64_t set_count, struct rps_period *ret,
+                 struct rps_row_fault *ret_fault)
+{
+    struct rps_row row;
+
+    rps_row_take(stmt, &row);
+    return rps_row_period(&row, set_count, ret, ret_fault);
 }

@@ -15,6 +15,7 @@
 #include "alive.h"
 #include "columns.h"
 #include "database.h"
+#include "period_row.h"
 #include "recover.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
@@ -375,15 +376,19 @@ int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *re
 int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                        struct rps_error *err)
 {
+#define SUMMARY_SQL(periods)                                                                       \
+    "SELECT plan, (SELECT count(*) FROM gap WHERE run_id = ?1),"                                   \
+    " coalesce((SELECT sum(periods) FROM event_set WHERE run_id = ?1),"                            \
+    "          (SELECT " periods " FROM period WHERE run_id = ?1)) FROM run WHERE run_id = ?1"
     struct rps_run_summary summary = {0};
     sqlite3_stmt *stmt = NULL;
     int code,
-        result = rps_reader_prepare(
-            reader,
-            "SELECT plan, (SELECT count(*) FROM gap WHERE run_id = ?1),"
-            " coalesce((SELECT sum(periods) FROM event_set WHERE run_id = ?1),"
-            "          (SELECT count(*) FROM period WHERE run_id = ?1)) FROM run WHERE run_id = ?1",
-            run_id, &stmt, err);
+        result = rps_reader_prepare(reader,
+                                    rps_row_has_merged(reader->db)
+                                        ? SUMMARY_SQL("count(*) + coalesce(sum(merged - 1), 0)")
+                                        : SUMMARY_SQL("count(*)"),
+                                    run_id, &stmt, err);
+#undef SUMMARY_SQL
 
     if (result < 0)
         return result;

@@ -88,16 +88,17 @@ static uint32_t *measured_slots(sqlite3 *db, const struct left *left)
 
     if (!measured || sqlite3_prepare_v2(db,
                                         "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                        " AND state = 'measured' AND set_no >= 0",
+                                        " AND state = 'measured'",
                                         -1, &stmt, NULL) != SQLITE_OK) {
         free(measured);
         return NULL;
     }
     sqlite3_bind_int64(stmt, 1, left->run_id);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
-        int set = sqlite3_column_int(stmt, 0), slot = sqlite3_column_int(stmt, 1);
+        int set = rps_database_index(stmt, 0, left->set_count);
+        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
 
-        if (set < left->set_count && slot >= 0 && slot < RPS_SLOT_MAX)
+        if (set >= 0 && slot >= 0)
             measured[set] |= UINT32_C(1) << slot;
     }
     sqlite3_finalize(stmt);

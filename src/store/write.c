@@ -175,6 +175,8 @@ static void free_run(struct rps_writer *writer, bool keep)
 {
     rps_period_table_close(writer->table);
     writer->table = NULL;
+    rps_thin_close(writer->thin);
+    writer->thin = NULL;
     sqlite3_stmt **const statements[] = {&writer->begin, &writer->commit, &writer->rollback,
                                          &writer->insert_mark, &writer->insert_gap};
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
@@ -243,7 +245,7 @@ static void reset_run(struct rps_writer *writer)
     writer->last_commit_ns = writer->slow_ns = writer->backoff_ns = 0;
     writer->next_note = 0;
     writer->lost_notes = writer->committed = writer->dropped = 0;
-    writer->sleeping = writer->stop = writer->failing = writer->broken = false;
+    writer->sleeping = writer->stop = writer->failing = writer->broken = writer->full = false;
     writer->trouble[0] = '\0';
 }
 
@@ -283,7 +285,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
         return rps_error_set(err, RPS_FAILED, "cannot begin a run in %s: %s", writer->path,
                              writer->thread_runs ? "the one before has not ended"
                                                  : "there is nothing to count");
-    if (make_uuid(run->uuid, err) < 0)
+    if (rps_writer_check_room(writer, err) < 0 || make_uuid(run->uuid, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
     sqlite3_busy_timeout(writer->db, OPENING_BUSY_MS);
@@ -297,6 +299,11 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
         goto fail;
     }
     writer->run_id = run_id;
+    code = rps_writer_begin_thinning(writer, run);
+    if (code != SQLITE_OK) {
+        rps_database_error(writer->db, code, writer->path, err);
+        goto fail;
+    }
     sqlite3_busy_timeout(writer->db, RECORDING_BUSY_MS);
     share_queue(writer, run->uuid);
     result = start_thread(writer, err);
@@ -479,6 +486,11 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
                  writer->trouble);
     }
     rps_writer_settle(writer);
+    if (periods == 0)
+        rps_writer_finish_thinning(writer);
+    /* a recorder killed behind its run's end would leave a queue that nobody looks for */
+    if (writer->queue.count == 0)
+        rps_queue_unshare(&writer->queue, writer->uuid, false);
     code = write_end(writer, &end);
     if (code != SQLITE_OK || periods > 0 || notes > 0)
         result = not_written(writer, periods, notes, code, err);

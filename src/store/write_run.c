@@ -289,13 +289,13 @@ void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, u
 {
     uint32_t counted = period->counted & measured;
 
-    sum->periods++;
+    sum->periods += rps_period_weight(period);
     sum->enabled_ns += period->enabled_ns;
     sum->running_ns += period->running_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (counted & (UINT32_C(1) << slot)) {
             sum->count[slot] += period->count[slot];
-            sum->counted[slot]++;
+            sum->counted[slot] += rps_period_weight(period);
         }
     }
 }

@@ -27,8 +27,8 @@
 /* Periods whose pages are packed together; the transaction takes 10 ms. */
 #define SETTLE_PERIODS 2048
 
-/* Fewer are not worth it at the end of a run. */
-#define SETTLE_PERIODS_MIN 256
+/* Of thinning, between two writes; a look comes every 256 periods, so that these keep up. */
+#define THIN_TRANSACTIONS 4
 
 #define BACKOFF_FIRST_NS (10 * RPS_NS_PER_MS)
 #define BACKOFF_MAX_NS   RPS_NS_PER_S
@@ -118,23 +118,10 @@ static int write_batch(struct rps_writer *writer, struct batch *batch)
 
 static void sum_period(struct rps_writer *writer, const struct rps_period *period)
 {
-    uint32_t counted = period->counted & measured(writer, period->set_no);
-    struct rps_set_sum *sum;
-
     if (period->start_ns + period->length_ns > writer->end_ns)
         writer->end_ns = period->start_ns + period->length_ns;
-    if (period->set_no >= (uint32_t)writer->set_count)
-        return;
-    sum = &writer->sum[period->set_no];
-    sum->periods++;
-    sum->enabled_ns += period->enabled_ns;
-    sum->running_ns += period->running_ns;
-    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
-        if (counted & (1u << slot)) {
-            sum->count[slot] += period->count[slot];
-            sum->counted[slot]++;
-        }
-    }
+    if (period->set_no < (uint32_t)writer->set_count)
+        rps_set_sum_add(&writer->sum[period->set_no], period, measured(writer, period->set_no));
 }
 
 static void count_unsettled(struct rps_unsettled *unsettled, const struct rps_period *period)
@@ -143,6 +130,7 @@ static void count_unsettled(struct rps_unsettled *unsettled, const struct rps_pe
         unsettled->cpu = period->cpu;
         unsettled->cycle = period->cycle;
         unsettled->period = period->period;
+        unsettled->start_ns = period->start_ns;
     } else if (period->cpu != unsettled->cpu) {
         unsettled->mixed = true;
     }
@@ -152,7 +140,7 @@ void rps_writer_settle(struct rps_writer *writer)
 {
     struct rps_unsettled *unsettled = &writer->unsettled;
 
-    if (unsettled->periods >= SETTLE_PERIODS_MIN && !unsettled->mixed && !writer->broken)
+    if (unsettled->periods >= RPS_SETTLE_PERIODS_MIN && !unsettled->mixed && !writer->broken)
         rps_period_table_settle(writer->table, writer->run_id, unsettled->cpu, unsettled->cycle,
                                 unsettled->period);
     *unsettled = (struct rps_unsettled){0};
@@ -205,9 +193,11 @@ static void finish_batch(struct rps_writer *writer, struct batch *batch, int64_t
     writer->committed += batch->count;
     if (writer->failing)
         report_recovery(writer);
-    if (writer->unsettled.periods >= SETTLE_PERIODS) {
+    if (writer->unsettled.periods >= SETTLE_PERIODS || writer->thin) {
         pthread_mutex_unlock(&writer->lock);
-        rps_writer_settle(writer);
+        if (writer->unsettled.periods >= SETTLE_PERIODS)
+            rps_writer_settle(writer);
+        rps_writer_thin(writer, THIN_TRANSACTIONS);
         pthread_mutex_lock(&writer->lock);
     }
 }

@@ -14,6 +14,7 @@
 #include "rpistat/store.h"
 
 #include "queue.h"
+#include "thin.h"
 #include "write_run.h"
 
 /* A row of mark or gap that waits to be written. */
@@ -44,6 +45,7 @@ struct rps_unsettled {
     int32_t cpu;      /* of the first of them */
     bool mixed;       /* they are of more than one CPU: left as they are */
     uint64_t cycle, period;
+    int64_t start_ns;
 };
 
 struct rps_writer {
@@ -65,6 +67,8 @@ struct rps_writer {
     uint8_t *measured;       /* by set: slots whose event is measured */
     struct rps_set_sum *sum; /* by set, over what was committed */
     struct rps_unsettled unsettled;
+    struct rps_thin *thin;  /* NULL: periods stay as they are */
+    bool full;              /* that no more can be merged was said */
     int64_t end_ns;         /* of the last committed period, -1 none */
     int64_t last_commit_ns; /* clock; 0 before the first commit */
     int64_t slow_ns;        /* the slowest write that was reported */
@@ -103,6 +107,21 @@ void rps_writer_add_note(struct rps_writer *writer, bool is_mark, int32_t cpu, i
 
 void rps_note_list_init(struct rps_note_list *list);
 void rps_note_list_clear(struct rps_note_list *list);
+
+/* Fewer periods are not worth packing. */
+#define RPS_SETTLE_PERIODS_MIN 256
+
+/* Does what the store holds leave room for a run below max_bytes? RPS_FAILED and a sentence. */
+int rps_writer_check_room(struct rps_writer *writer, struct rps_error *err);
+
+/* Set writer->thin where the options ask for it; an SQLite code. */
+int rps_writer_begin_thinning(struct rps_writer *writer, const struct rps_run *run);
+
+/* Thin when it is time to, in at most so many transactions; not possible now is not an error. */
+void rps_writer_thin(struct rps_writer *writer, int transactions);
+
+/* At the end of the run: what has become old since. */
+void rps_writer_finish_thinning(struct rps_writer *writer);
 
 /* Pack the pages of what was written since the last time; not possible is not an error. */
 void rps_writer_settle(struct rps_writer *writer);

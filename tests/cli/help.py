@@ -10,9 +10,9 @@ SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
-    "THEME": "dark",
+    "THEME": "dark", "SIZE": "1G",
 }
-NAMES = {"cgroup": "x", "scenario": "l1", "metric": "a=b", "format": "long", "decimal": ",", "sets": "software", "pmu": "software",
+NAMES = {"cgroup": "x", "keep": "7d", "scenario": "l1", "metric": "a=b", "format": "long", "decimal": ",", "sets": "software", "pmu": "software",
          "phases format": "csv", "phases metric": "cpi,cpu_use"}
 
 
@@ -120,9 +120,9 @@ def test_help_has_manual():
     for name, option in sections["COMMON OPTIONS"].items():
         where = COMMANDS
         if name == "input":
-            where = program.READING + ["check"]
+            where = program.READING + ["watch", "check"]
         elif name in ("run", "from", "to"):
-            where = ["report", "phases", "plot", "export"]
+            where = ["report", "phases", "plot", "export"] + ["watch"] * (name == "run")
         for command in COMMANDS:
             assert (name in helps[command]) == (command in where), (command, name)
             assert helps[command].get(name, option) == option, (command, name, option)

@@ -11,7 +11,8 @@ import tap  # noqa: E402
 
 RPISTAT = os.path.abspath(sys.argv[1])
 TIMEOUT = 60  # seconds after which a call hangs, and has failed
-COMMANDS = ["record", "runs", "report", "phases", "plot", "export", "events", "verify", "check"]
+COMMANDS = ["record", "runs", "report", "phases", "plot", "watch", "export", "events", "verify",
+            "check"]
 READING = ["runs", "report", "phases", "plot", "export"]
 
 # Two sets of ten seconds each on the simulated processor, then a pause.

@@ -54,12 +54,31 @@ static void test_realtime(void **state)
     assert_true(difference_ns > -31536000 * RPS_NS_PER_S);
 }
 
+/* Three clocks, each the right one, and near to each other. */
+static void test_all_at_once(void **state)
+{
+    struct timespec before[3], after[3];
+    static const clockid_t clock[3] = {CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME};
+    struct rps_clocks clocks;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        clock_gettime(clock[i], &before[i]);
+    rps_clock_read_all(&clocks);
+    for (int i = 0; i < 3; i++)
+        clock_gettime(clock[i], &after[i]);
+    assert_true(lies_between(clocks.monotonic_ns, before[0], after[0]));
+    assert_true(lies_between(clocks.boot_ns, before[1], after[1]));
+    assert_true(lies_between(clocks.realtime_ns, before[2], after[2]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_monotonic),
         cmocka_unit_test(test_process_cpu),
         cmocka_unit_test(test_realtime),
+        cmocka_unit_test(test_all_at_once),
     };
 
     return cmocka_run_group_tests_name("clock", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -37,6 +38,52 @@ static void names_mean_labels(void **state)
     assert_int_equal(rps_phase_label_parse("AAAAAAA"), -1);
 }
 
+/* A text like "AABB": a second of each letter, from start_s on. */
+static void make_phases(struct rps_phases *ret, const char *text, int start_s)
+{
+    *ret = (struct rps_phases){.phase = calloc(strlen(text), sizeof(struct rps_phase))};
+    for (; text[ret->count]; ret->count++) {
+        struct rps_phase *phase = &ret->phase[ret->count];
+
+        phase->label = text[ret->count] - 'A';
+        phase->start_ns = start_s + (int64_t)ret->count;
+        phase->end_ns = phase->start_ns + 1;
+        if (phase->label >= ret->label_count)
+            ret->label_count = phase->label + 1;
+    }
+}
+
+/* What the labels of `now`, from second 2 on, become after `before`, from second 0. */
+static void assert_kept(const char *before_text, const char *now_text, const char *expected)
+{
+    struct rps_phases before, now;
+    struct rps_error err;
+    int highest = -1;
+
+    make_phases(&before, before_text, 0);
+    make_phases(&now, now_text, 2);
+    assert_int_equal(rps_phases_keep_labels(&now, &before, &err), 0);
+    for (size_t i = 0; i < now.count; i++) {
+        assert_int_equal(now.phase[i].label + 'A', expected[i]);
+        highest = now.phase[i].label > highest ? now.phase[i].label : highest;
+    }
+    assert_int_equal(now.label_count, highest + 1);
+    rps_phases_free(&before);
+    rps_phases_free(&now);
+}
+
+static void labels_are_kept(void **state)
+{
+    (void)state;
+    assert_kept("AABBAC", "AABC", "BBAC");         /* the beginning went out of sight */
+    assert_kept("AABBBB", "AAAABB", "BBBBCC");     /* and a new phase came */
+    assert_kept("AABBBB", "AAAABBCC", "BBBBCCDD"); /* A is not given away: it was in sight */
+    assert_kept("AABBBBB", "AABBB", "CCBBB");      /* the one that shares most gets the letter */
+    assert_kept("CCDDDD", "AAAABB", "DDDDAA");     /* letters nobody has are given again */
+    assert_kept("AAB", "BBAA", "BBCC");
+    assert_kept("", "BBA", "BBA");
+}
+
 static void freeing_twice_is_harmless(void **state)
 {
     struct rps_phases phases = {.count = 1, .phase = calloc(1, sizeof(struct rps_phase))};
@@ -53,6 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_have_names),
         cmocka_unit_test(names_mean_labels),
+        cmocka_unit_test(labels_are_kept),
         cmocka_unit_test(freeing_twice_is_harmless),
     };
 

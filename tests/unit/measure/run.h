@@ -27,7 +27,9 @@ struct test_run {
     struct rps_fitting fitting;
     struct rps_period *period;
     size_t count;
-    char mark[256];
+    char mark[256]; /* the last, and how many there were */
+    int mark_count;
+    int64_t mark_ns;
     char gap[128];
     int64_t gap_ns;
     enum rps_loop_end end;
@@ -47,7 +49,8 @@ static void test_keep_mark(void *context, int64_t time_ns, const char *text)
 {
     struct test_run *run = context;
 
-    (void)time_ns;
+    run->mark_count++;
+    run->mark_ns = time_ns;
     snprintf(run->mark, sizeof(run->mark), "%s", text);
 }
 
@@ -88,6 +91,7 @@ struct test_options {
     const char *plan; /* NULL: arm1176 */
     int64_t delay_ns;
     int (*approach)(void *self, int closer); /* of the world; NULL: none */
+    void (*clocks)(void *self, struct rps_clocks *ret); /* of the world; NULL: none */
 };
 
 /* Run a simulation script to its end. */
@@ -113,6 +117,7 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         fail_msg("%s", err.message);
     struct rps_world world = *pmu->world(self);
     world.approach = options->approach;
+    world.clocks = options->clocks;
     struct rps_loop_options loop = {
         .pmu = pmu,
         .pmu_self = self,

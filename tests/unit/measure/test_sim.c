@@ -521,21 +521,126 @@ static void test_document(void **state)
     unlink(name);
 }
 
+/* --- clocks ------------------------------------------------------------------------------------
+ */
+
+/* What happens to the clocks of a run: from the n-th look on, so much more. */
+struct clock_story {
+    int look;
+    int64_t slept_ns, set_ns;
+};
+
+static const struct clock_story *story;
+static int looks;
+
+/* Each look comes 100 ms after the one before. */
+static void told_clocks(void *self, struct rps_clocks *ret)
+{
+    int64_t time_ns = looks * 100 * MS;
+
+    (void)self;
+    *ret = (struct rps_clocks){time_ns, 50 * S + time_ns, 1000 * S + time_ns};
+    for (const struct clock_story *one = story; one->look >= 0; one++) {
+        if (looks >= one->look) {
+            ret->boot_ns += one->slept_ns;
+            ret->realtime_ns += one->slept_ns + one->set_ns;
+        }
+    }
+    looks++;
+}
+
+static void tell(struct test_run *run, const struct clock_story *told)
+{
+    static const struct test_options options = {.clocks = told_clocks};
+
+    story = told;
+    looks = 0;
+    test_simulate(run, "phase work 3s instructions=1M\n", &options);
+    test_check_contiguous(run);
+    assert_int_equal(run->count, 30);
+    assert_int_equal(run->gap_ns, 0);
+}
+
+static void test_machine_sleeps(void **state)
+{
+    static const struct clock_story night[] = {{20, 8 * 3600 * S, 0}, {-1, 0, 0}};
+    struct test_run run;
+
+    (void)state;
+    tell(&run, night);
+    assert_int_equal(run.mark_count, 1);
+    assert_string_equal(run.mark,
+                        "the machine slept for 8 h 00 min, which the run's time leaves out");
+    assert_int_equal(run.mark_ns, 2 * S);
+    test_run_free(&run);
+}
+
+static void test_clock_is_set(void **state)
+{
+    static const struct clock_story forward[] = {{11, 0, 3600 * S}, {-1, 0, 0}};
+    static const struct clock_story back[] = {{11, 0, -90 * S}, {-1, 0, 0}};
+    static const struct clock_story both[] = {{5, 60 * S, 0}, {11, 0, -2 * S}, {-1, 0, 0}};
+    struct test_run run;
+
+    (void)state;
+    tell(&run, forward);
+    assert_int_equal(run.mark_count, 1);
+    assert_string_equal(run.mark, "the clock was set forward by 1 h 00 min");
+    assert_int_equal(run.mark_ns, 1100 * MS);
+    test_run_free(&run);
+    tell(&run, back);
+    assert_int_equal(run.mark_count, 1);
+    assert_string_equal(run.mark, "the clock was set back by 1 min 30 s");
+    test_run_free(&run);
+    tell(&run, both);
+    assert_int_equal(run.mark_count, 2);
+    assert_string_equal(run.mark, "the clock was set back by 2.000 s");
+    test_run_free(&run);
+}
+
+/* The network adjusts the clock by fractions of a second, all the time; no word of that. */
+static void test_clock_is_adjusted(void **state)
+{
+    static const struct clock_story adjusted[] = {
+        {3, 0, 900 * MS}, {4, 0, 900 * MS}, {12, 0, -S}, {20, 90 * MS, 0}, {-1, 0, 0}};
+    struct test_run run;
+
+    (void)state;
+    tell(&run, adjusted);
+    assert_int_equal(run.mark_count, 0);
+    test_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rotation),     cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_long_period),  cmocka_unit_test(test_late),
-        cmocka_unit_test(test_steal),        cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_merge),        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_fail_event),   cmocka_unit_test(test_fail_read),
-        cmocka_unit_test(test_switch_cost),  cmocka_unit_test(test_stretch),
-        cmocka_unit_test(test_stretch_soon), cmocka_unit_test(test_shrink),
-        cmocka_unit_test(test_hiccup),       cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_near),         cmocka_unit_test(test_near_in_vain),
-        cmocka_unit_test(test_delay),        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_repeat),       cmocka_unit_test(test_bad_scripts),
-        cmocka_unit_test(test_choice),       cmocka_unit_test(test_document),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_long_period),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_steal),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_fail_event),
+        cmocka_unit_test(test_fail_read),
+        cmocka_unit_test(test_switch_cost),
+        cmocka_unit_test(test_stretch),
+        cmocka_unit_test(test_stretch_soon),
+        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_hiccup),
+        cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_near_in_vain),
+        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_repeat),
+        cmocka_unit_test(test_bad_scripts),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_machine_sleeps),
+        cmocka_unit_test(test_clock_is_set),
+        cmocka_unit_test(test_clock_is_adjusted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

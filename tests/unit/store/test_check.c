@@ -119,6 +119,8 @@ static const struct damage damages[] = {
      " parameters) VALUES (1, 0, 0, 0, 5, 'A', 'm', '{}'), (1, 0, 1, 5, 7, 'B', 'm', '{}')",
      "run 1: phases that begin before the one before has ended: 1\n"},
     {"INSERT INTO outlier VALUES (1, 0, 99)", "run 1: outliers that are not inside the run: 1\n"},
+    {"UPDATE period SET merged = 2 WHERE period = 4", "out of order: the numbers of periods"},
+    {"UPDATE period SET merged = -1 WHERE period = 4", "with a number that no recorder writes"},
     {"UPDATE run SET elapsed_ns = 5", "run 1: it ended before its last period did"},
     {"UPDATE run SET elapsed_ns = 2000000000", "(first: before period 12, at 1.200 s; 0.800 s"},
     {"UPDATE run SET command = 'nonsense'", "malformed JSON"},
@@ -219,7 +221,7 @@ static void the_list_is_cut(void **state)
     sound_store(path, 1, PERIODS);
     fixture_exec(path, "WITH RECURSIVE n (x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE"
                        " x < 999) INSERT INTO period SELECT 1, x, 5, 1, 0, 0, 1, 9, 0, 0, 0, 0,"
-                       " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM n");
+                       " NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM n");
     sound_check(&findings, path);
     assert_true(findings.check.wrong > 1000);
     expect_text(&findings, " more like these are not listed\n");

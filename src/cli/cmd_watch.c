@@ -1,0 +1,316 @@
+/*
+ * `rpistat watch`: follows a recording that goes on, as a drawing in the terminal or a picture.
+ *
+ * It reads the store as any other reader does, and the recorder does not know of it. What it costs
+ * is processor time, so it is nice, and a drawing that takes long is made less often. Where the
+ * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends: drawings
+ * one below the other are of no use to anybody.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "rpistat/clock.h"
+#include "rpistat/parse.h"
+#include "rpistat/plot.h"
+#include "rpistat/text.h"
+#include "screen.h"
+#include "watch_view.h"
+
+#define NICENESS      10
+#define IDLE_SHARE    4 /* a pause is at least this many times as long as the drawing before took */
+#define COLUMNS_MIN   40
+#define LINES_MIN     12 /* of a drawing */
+#define HEADING_LINES 2
+#define HEADING_SIZE  (2 * RPS_LINE_SIZE + 256)
+
+enum {
+    OPTION_LAST = RPS_OPTION_OWN,
+    OPTION_EVERY,
+    OPTION_PLOT,
+    OPTION_ONCE,
+};
+
+struct settings {
+    int64_t last_ns, every_ns;
+    int once;
+};
+
+static const struct rps_option options[] = {
+    {"last", OPTION_LAST, "T", "how much of the run is shown, up to now", "5m"},
+    {"every", OPTION_EVERY, "T", "time from one drawing to the next", "2s"},
+    {"plot", OPTION_PLOT, "FILE", "a picture instead, drawn again and again", NULL},
+    {"once", OPTION_ONCE, NULL, "draw once and end", NULL},
+    {"run", 'r', "RUN", "the run, unless the newest that is being recorded", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+/* What is shown, and how. */
+struct watch {
+    struct rps_cli *cli;
+    int64_t run_id;
+    const char *picture; /* file; NULL: the terminal */
+    struct rps_watch_view view;
+    struct rps_screen screen;
+    int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
+};
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    switch (letter) {
+    case OPTION_LAST:
+        return rps_parse_duration_ns("--last", argument, RPS_NS_PER_S,
+                                     366 * 24 * 3600 * RPS_NS_PER_S, &settings->last_ns, &cli->err);
+    case OPTION_EVERY:
+        return rps_parse_duration_ns("--every", argument, 200 * RPS_NS_PER_MS, 3600 * RPS_NS_PER_S,
+                                     &settings->every_ns, &cli->err);
+    case OPTION_PLOT:
+        cli->output = argument;
+        return 0;
+    case 'r':
+        cli->run_text = argument;
+        return 0;
+    default:
+        settings->once = 1;
+        return 0;
+    }
+}
+
+/* The run that was asked for, else the newest that is being recorded, else the newest. */
+static int choose_run(struct watch *watch)
+{
+    struct rps_cli *cli = watch->cli;
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int found = 0, result = rps_reader_find(cli->reader, cli->run_text, &watch->run_id, &cli->err);
+
+    if (result < 0 || cli->run_text != NULL)
+        return result;
+    result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    while (result == 0 && count > 0 && !found) {
+        struct rps_run run;
+
+        result = rps_reader_run(cli->reader, run_id[--count], &run, &cli->err);
+        if (result == 0) {
+            found = run.state == RPS_RUN_RECORDING;
+            watch->run_id = found ? run_id[count] : watch->run_id;
+            rps_run_free(&run);
+        }
+    }
+    free(run_id);
+    return result;
+}
+
+static int look(struct watch *watch)
+{
+    const struct settings *settings = watch->cli->settings;
+
+    return rps_watch_view_look(&watch->view, watch->cli->reader, watch->run_id, settings->last_ns,
+                               settings->every_ns, &watch->cli->err);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+/* The lines above the drawing; on a screen, what was there before goes. */
+static int compose(struct watch *watch, int columns, char heading[HEADING_SIZE])
+{
+    struct rps_line state, rates;
+
+    rps_line_begin(&state, (size_t)columns);
+    rps_line_begin(&rates, (size_t)columns);
+    rps_watch_view_state(&watch->view, &state);
+    if (rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
+        return RPS_FAILED;
+    snprintf(heading, HEADING_SIZE, "%s%s\n%s\n", watch->screen.entered ? "\033[H\033[2J" : "",
+             state.text, rates.text);
+    return 0;
+}
+
+static int draw_characters(struct watch *watch, struct rps_plot_options *plot)
+{
+    char heading[HEADING_SIZE];
+    int terminal = rps_output_terminal(&plot->width, &plot->height);
+
+    if (compose(watch, plot->width, heading) < 0)
+        return RPS_FAILED;
+    plot->output = "-";
+    plot->heading = heading;
+    plot->colour = rps_output_colour();
+    plot->height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
+    plot->height -= !watch->screen.entered; /* and the note below a drawing that stays */
+    if (!watch->view.have_rates ||
+        (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN))) {
+        printf("%s%s", heading, watch->view.have_rates ? "(too small for a drawing)\n" : "");
+        return fflush(stdout) == 0
+                   ? 0
+                   : rps_error_set(&watch->cli->err, RPS_FAILED,
+                                   "cannot write to standard output: %s", strerror(errno));
+    }
+    if (!terminal && getenv("LINES") == NULL)
+        plot->height = 0;
+    return rps_plot_draw(watch->cli->reader, watch->run_id, plot, &watch->cli->err);
+}
+
+/* The line of figures beside a picture: where it can be seen and disturbs nobody. */
+static int show_line(struct watch *watch)
+{
+    struct rps_line line;
+    int columns;
+
+    if (watch->cli->quiet || !rps_output_screen() || tcgetpgrp(STDOUT_FILENO) != getpgrp())
+        return 0;
+    rps_output_terminal(&columns, NULL);
+    rps_line_begin(&line, (size_t)columns - 1);
+    rps_watch_view_state(&watch->view, &line);
+    if (rps_watch_view_rates(&watch->view, &line, &watch->cli->err) < 0)
+        return RPS_FAILED;
+    printf("\r%s\033[K", line.text);
+    fflush(stdout);
+    watch->line_shown = 1;
+    return 0;
+}
+
+static int draw(struct watch *watch)
+{
+    struct rps_plot_options plot = {
+        .from_ns = watch->view.from_ns,
+        .to_ns = watch->view.to_ns,
+        .output = watch->picture,
+        .script_folder = rps_output_scripts(),
+        .no_phases = !watch->view.have_phases,
+        .phases = &watch->view.phases,
+    };
+    int result = 0;
+
+    if (!watch->picture)
+        return draw_characters(watch, &plot);
+    if (watch->view.have_rates)
+        result = rps_plot_draw(watch->cli->reader, watch->run_id, &plot, &watch->cli->err);
+    return result == 0 && watch->screen.signal_fd > 0 ? show_line(watch) : result;
+}
+
+/* --- following -------------------------------------------------------------------------------- */
+
+/* Draw until the recording ends, or the user does not want any more: 1 in *ret_quit. */
+static int follow(struct watch *watch, int *ret_quit)
+{
+    const struct settings *settings = watch->cli->settings;
+    int result;
+
+    do {
+        int64_t start_ns = rps_clock_monotonic_ns(), took_ns, pause_ns;
+
+        result = look(watch);
+        if (result < 0 || watch->view.run.state != RPS_RUN_RECORDING)
+            break;
+        result = draw(watch);
+        took_ns = rps_clock_monotonic_ns() - start_ns;
+        pause_ns = settings->every_ns - took_ns;
+        if (pause_ns < IDLE_SHARE * took_ns)
+            pause_ns = IDLE_SHARE * took_ns;
+        if (result == 0)
+            *ret_quit = rps_screen_wait(&watch->screen, pause_ns) == RPS_SCREEN_QUIT;
+    } while (result == 0 && !*ret_quit);
+    return result;
+}
+
+/* What a killed recorder left is brought in by opening the store. */
+static int open_again(struct rps_cli *cli)
+{
+    rps_reader_close(cli->reader);
+    cli->reader = NULL;
+    return rps_reader_open(&cli->reader, cli->input, &cli->err);
+}
+
+static void tell_end(const struct watch *watch, int followed)
+{
+    const struct rps_run *run = &watch->view.run;
+    char note[2 * RPS_RUN_TEXT_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+    const char *state = run->state == RPS_RUN_COMPLETE ? "complete" : "interrupted";
+
+    if (watch->cli->quiet || run->state == RPS_RUN_RECORDING)
+        return;
+    rps_text_duration(length, sizeof(length), run->elapsed_ns > 0 ? run->elapsed_ns : 0);
+    if (followed)
+        snprintf(note, sizeof(note), "the recording of run %lld has ended after %s%s%s",
+                 (long long)run->run_id, length, run->end_reason[0] != '\0' ? ": " : "",
+                 run->end_reason);
+    else if (watch->cli->run_text)
+        snprintf(note, sizeof(note), "run %lld is not being recorded any more: it is %s",
+                 (long long)run->run_id, state);
+    else
+        snprintf(note, sizeof(note),
+                 "nothing is being recorded into %s: run %lld, the newest, is %s",
+                 watch->cli->input, (long long)run->run_id, state);
+    rps_output_message(note);
+}
+
+static int watch_run(struct watch *watch)
+{
+    struct rps_cli *cli = watch->cli;
+    const struct settings *settings = cli->settings;
+    int full = watch->picture == NULL, quit = 0, result = look(watch);
+    int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once &&
+                  (!full || rps_output_screen());
+
+    if (result == 0 && follows) {
+        nice(NICENESS);
+        result = rps_screen_open(&watch->screen, full, &cli->err);
+        if (result == 0)
+            result = follow(watch, &quit);
+        rps_screen_close(&watch->screen);
+        if (watch->line_shown)
+            fputs("\r\033[K", stdout);
+        if (result == 0 && !quit)
+            result = open_again(cli);
+        if (result == 0 && !quit)
+            result = look(watch);
+    }
+    if (result == 0 && !quit)
+        result = draw(watch);
+    if (result == 0 && !quit && fflush(stdout) == 0)
+        tell_end(watch, follows);
+    return result;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    struct watch watch = {.cli = cli};
+    int result;
+
+    (void)argc;
+    (void)argv;
+    if (cli->output != NULL && strcmp(cli->output, "-") != 0)
+        watch.picture = cli->output;
+    rps_watch_view_init(&watch.view);
+    result = choose_run(&watch);
+    if (result == 0)
+        result = watch_run(&watch);
+    rps_watch_view_free(&watch.view);
+    return result;
+}
+
+const struct rps_command rps_command_watch = {
+    .name = "watch",
+    .summary = "a recording that goes on, as it is now",
+    .usage = "[OPTIONS]",
+    .description =
+        "Follow a recording from another terminal: its last minutes as a drawing, with\n"
+        "the rates and the phase of now. Ends with the recording, or when q is pressed.\n"
+        "Draws once where there is no terminal, or when nothing is being recorded.\n"
+        "Needs gnuplot.",
+    .examples = "  rpistat watch\n"
+                "  rpistat watch -i long.data --last 1h --every 30s\n"
+                "  rpistat watch --plot now.png        for a picture viewer that follows",
+    .input = RPS_INPUT_STORE,
+    .output = RPS_OUTPUT_PATH,
+    .output_help = "the same as --plot",
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .run = run,
+};

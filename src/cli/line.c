@@ -1,0 +1,37 @@
+/* Lines of figures. A byte counts as a column: what is not ASCII makes a line shorter, never
+ * longer. */
+#include "line.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rpistat/text.h"
+
+void rps_line_begin(struct rps_line *line, size_t columns)
+{
+    line->columns = columns < RPS_LINE_SIZE - 1 ? columns : RPS_LINE_SIZE - 1;
+    line->text[0] = '\0';
+}
+
+int rps_line_add(struct rps_line *line, const char *format, ...)
+{
+    char field[RPS_LINE_SIZE], printable[RPS_LINE_SIZE];
+    size_t used = strlen(line->text), gap = used > 0 ? 2 : 0;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(field, sizeof(field), format, args);
+    va_end(args);
+    rps_text_printable(printable, sizeof(printable), field);
+    if (used + gap + strlen(printable) > line->columns)
+        return 0;
+    snprintf(line->text + used, sizeof(line->text) - used, "%*s%s", (int)gap, "", printable);
+    return 1;
+}
+
+int rps_line_add_figure(struct rps_line *line, const char *label, double value, const char *unit)
+{
+    return rps_line_add(line, "%s %.3g%s%s", label, value,
+                        unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
+}

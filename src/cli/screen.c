@@ -1,0 +1,144 @@
+/*
+ * The terminal as a screen.
+ *
+ * Only what every terminal since the VT100 and xterm knows is used: two private modes, home and
+ * clear. curses was left out: the drawing is made elsewhere, and it would be a library for four
+ * sequences.
+ */
+#include "screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+
+static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
+
+/* The mode is set first: in the background that stops us before the screen is touched. */
+static void enter(struct rps_screen *screen)
+{
+    struct termios mode;
+
+    if (!screen->full || screen->entered)
+        return;
+    screen->keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->mode) == 0;
+    if (screen->keys) {
+        mode = screen->mode;
+        mode.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        mode.c_cc[VMIN] = 1;
+        mode.c_cc[VTIME] = 0;
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
+    }
+    fputs("\033[?1049h\033[?25l\033[H\033[2J", stdout);
+    fflush(stdout);
+    screen->entered = 1;
+}
+
+static void leave(struct rps_screen *screen)
+{
+    if (!screen->entered)
+        return;
+    fputs("\033[0m\033[?25h\033[?1049l", stdout);
+    fflush(stdout);
+    if (screen->keys)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &screen->mode);
+    screen->entered = 0;
+}
+
+int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
+{
+    sigset_t mask;
+
+    *screen = (struct rps_screen){.full = full, .signal_fd = -1};
+    sigemptyset(&mask);
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        struct sigaction action;
+
+        if (sigaction(taken[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&mask, taken[i]);
+    }
+    sigprocmask(SIG_BLOCK, &mask, &screen->old_mask);
+    screen->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (screen->signal_fd < 0) {
+        rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
+        sigprocmask(SIG_SETMASK, &screen->old_mask, NULL);
+        return RPS_FAILED;
+    }
+    enter(screen);
+    return 0;
+}
+
+/* Stop as the terminal asked, and come back when told to. */
+static void stop(struct rps_screen *screen)
+{
+    leave(screen);
+    raise(SIGSTOP);
+    enter(screen);
+}
+
+static enum rps_screen_event on_signals(struct rps_screen *screen)
+{
+    enum rps_screen_event event = RPS_SCREEN_TIME;
+    struct signalfd_siginfo info;
+
+    while (read(screen->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGTSTP)
+            stop(screen);
+        else if (info.ssi_signo != SIGWINCH)
+            return RPS_SCREEN_QUIT;
+        event = RPS_SCREEN_DRAW;
+    }
+    return event;
+}
+
+/* q ends it, and so does a terminal that is gone; any other key does nothing. */
+static enum rps_screen_event on_keys(void)
+{
+    char key[64];
+    ssize_t got = read(STDIN_FILENO, key, sizeof(key));
+
+    if (got < 0 && errno == EINTR)
+        return RPS_SCREEN_TIME;
+    if (got <= 0 || memchr(key, 'q', (size_t)got) || memchr(key, 'Q', (size_t)got))
+        return RPS_SCREEN_QUIT;
+    return RPS_SCREEN_TIME;
+}
+
+enum rps_screen_event rps_screen_wait(struct rps_screen *screen, int64_t timeout_ns)
+{
+    int64_t until_ns = rps_clock_monotonic_ns() + timeout_ns;
+    enum rps_screen_event event = RPS_SCREEN_TIME;
+
+    while (event == RPS_SCREEN_TIME) {
+        struct pollfd wait[2] = {{.fd = screen->signal_fd, .events = POLLIN},
+                                 {.fd = screen->keys ? STDIN_FILENO : -1, .events = POLLIN}};
+        int64_t left_ns = until_ns - rps_clock_monotonic_ns();
+        struct timespec left;
+
+        left_ns = left_ns > 0 ? left_ns : 0;
+        left.tv_sec = (time_t)(left_ns / RPS_NS_PER_S);
+        left.tv_nsec = (long)(left_ns % RPS_NS_PER_S);
+        if (ppoll(wait, 2, &left, NULL) == 0)
+            return RPS_SCREEN_TIME;
+        if (wait[0].revents)
+            event = on_signals(screen);
+        if (event == RPS_SCREEN_TIME && wait[1].revents)
+            event = on_keys();
+    }
+    return event;
+}
+
+void rps_screen_close(struct rps_screen *screen)
+{
+    leave(screen);
+    if (screen->signal_fd > 0) {
+        close(screen->signal_fd);
+        sigprocmask(SIG_SETMASK, &screen->old_mask, NULL);
+    }
+    screen->signal_fd = -1;
+}

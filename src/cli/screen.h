@@ -1,0 +1,39 @@
+/*
+ * The terminal while something is shown on it again and again: its second screen, its keys, its
+ * size; and the signals that end or interrupt this. Signals are taken from a descriptor, so that
+ * nothing is cut short by them and the terminal is always given back as it was.
+ */
+#ifndef RPISTAT_CLI_SCREEN_H
+#define RPISTAT_CLI_SCREEN_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <termios.h>
+
+#include "rpistat/error.h"
+
+struct rps_screen {
+    int full;      /* 1: the second screen is used, and keys are read */
+    int entered;   /* 1: it is on the terminal now */
+    int keys;      /* 1: standard input is a terminal, and `mode` its mode before */
+    int signal_fd; /* -1: none */
+    sigset_t old_mask;
+    struct termios mode;
+};
+
+enum rps_screen_event {
+    RPS_SCREEN_TIME, /* the time is over */
+    RPS_SCREEN_DRAW, /* size changed, or back from being stopped: draw now */
+    RPS_SCREEN_QUIT, /* q, or a signal that ends a program */
+};
+
+/* Take the signals, and with full 1 the terminal of standard output. Close it in any case. */
+int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err);
+
+/* Wait for at most timeout_ns. Cannot fail. */
+enum rps_screen_event rps_screen_wait(struct rps_screen *screen, int64_t timeout_ns);
+
+/* Give the terminal and the signals back. Harmless when closed or never opened (all zero). */
+void rps_screen_close(struct rps_screen *screen);
+
+#endif

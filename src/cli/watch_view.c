@@ -1,0 +1,205 @@
+/*
+ * One look at a recording that goes on.
+ *
+ * Each look asks the store anew, in transactions that end with the reading: nothing is held that
+ * would keep the recorder's log from being taken into the store. Only the last minutes are searched
+ * for phases, so that a look at the third day costs what one at the first hour did; the price is
+ * that a phase that comes back after longer than that may have got another letter.
+ */
+#include "watch_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/run_phases.h"
+#include "rpistat/text.h"
+
+void rps_watch_view_init(struct rps_watch_view *view)
+{
+    memset(view, 0, sizeof(*view));
+    rps_run_init(&view->run);
+}
+
+void rps_watch_view_free(struct rps_watch_view *view)
+{
+    rps_phases_free(&view->phases);
+    rps_tally_free(&view->recent);
+    rps_plan_free(view->plan);
+    rps_run_free(&view->run);
+    memset(view, 0, sizeof(*view));
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
+                       struct rps_error *err)
+{
+    struct rps_run run;
+    int result = rps_reader_run(reader, run_id, &run, err);
+
+    if (result < 0)
+        return result;
+    rps_run_free(&view->run);
+    view->run = run;
+    if (view->plan)
+        return 0;
+    result = rps_reader_plan(reader, run_id, &view->plan, err);
+    return result == 0 ? rps_tally_init(&view->recent, view->plan, err) : result;
+}
+
+/* Periods come CPU by CPU. */
+static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, struct rps_error *err)
+{
+    struct rps_period period;
+    int32_t cpu = 0;
+    int tracks = 0, got;
+
+    while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
+        tracks += tracks == 0 || period.cpu != cpu;
+        cpu = period.cpu;
+        rps_tally_add(&view->recent, &period);
+        if (period.period >= view->periods)
+            view->periods = period.period + 1;
+    }
+    if (tracks > 1)
+        view->recent.length_ns /= tracks;
+    view->have_rates = tracks > 0;
+    return got;
+}
+
+static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader, int64_t recent_ns,
+                         struct rps_error *err)
+{
+    int64_t rotation_ns = view->run.period_ns * view->plan->set_count;
+    struct rps_cursor *cursor = NULL;
+    int64_t from_ns = view->to_ns - (recent_ns > rotation_ns ? recent_ns : rotation_ns);
+    int result;
+
+    rps_tally_reset(&view->recent);
+    result = rps_cursor_open(&cursor, reader, view->run.run_id, from_ns, view->to_ns, err);
+    if (result == 0)
+        result = add_recent(view, cursor, err);
+    rps_cursor_close(cursor);
+    return result;
+}
+
+static int look_at_phases(struct rps_watch_view *view, struct rps_reader *reader,
+                          struct rps_error *err)
+{
+    const struct rps_run_phases_options options = {.from_ns = view->from_ns, .to_ns = view->to_ns};
+    int64_t periods = (view->to_ns - view->from_ns) / (view->run.period_ns + 1);
+    struct rps_run_phases found;
+    int result = 0;
+
+    view->have_phases = 0;
+    if (periods > RPS_RUN_PHASES_PERIODS_MAX)
+        return 0;
+    if (rps_run_phases_detect(reader, view->run.run_id, &options, &found, err) < 0)
+        return RPS_FAILED;
+    if (view->from_ns > 0 && view->phases.count > 0)
+        result = rps_phases_keep_labels(&found.phases, &view->phases, err);
+    if (result == 0) {
+        rps_phases_free(&view->phases);
+        view->phases = found.phases;
+        found.phases = (struct rps_phases){0};
+        view->have_phases = view->phases.count > 0;
+    }
+    rps_run_phases_free(&found);
+    return result;
+}
+
+int rps_watch_view_look(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
+                        int64_t last_ns, int64_t recent_ns, struct rps_error *err)
+{
+    int result = look_at_run(view, reader, run_id, err);
+
+    if (result < 0 || view->run.elapsed_ns <= 0)
+        return result;
+    view->to_ns = view->run.elapsed_ns;
+    view->from_ns = view->to_ns > last_ns ? view->to_ns - last_ns : 0;
+    result = look_at_rates(view, reader, recent_ns, err);
+    if (result == 0 && view->have_rates)
+        result = look_at_phases(view, reader, err);
+    return result;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static const char *state_of(enum rps_run_state state)
+{
+    return state == RPS_RUN_RECORDING  ? "recording"
+           : state == RPS_RUN_COMPLETE ? "complete"
+                                       : "interrupted";
+}
+
+static void add_phase(const struct rps_watch_view *view, struct rps_line *line)
+{
+    const struct rps_phase *phase = &view->phases.phase[view->phases.count - 1];
+    char label[RPS_PHASE_LABEL_SIZE], since[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+
+    rps_phase_label(phase->label, label);
+    rps_text_clock(since, sizeof(since), phase->start_ns, 0);
+    rps_text_duration(length, sizeof(length), view->to_ns - phase->start_ns);
+    if (view->phases.count == 1 && view->from_ns > 0)
+        rps_line_add(line, "phase %s for more than %s", label, length);
+    else if (!rps_line_add(line, "phase %s since %s (%s)", label, since, length) &&
+             !rps_line_add(line, "phase %s since %s", label, since))
+        rps_line_add(line, "phase %s", label);
+}
+
+void rps_watch_view_state(const struct rps_watch_view *view, struct rps_line *line)
+{
+    char number[RPS_TEXT_NUMBER_SIZE];
+    double duty = NAN; /* of the set that was counted least; not a number while idle */
+
+    rps_line_add(line, "run %lld", (long long)view->run.run_id);
+    rps_line_add(line, "%s", state_of(view->run.state));
+    if (!view->have_rates) {
+        rps_line_add(line, "no period yet");
+        return;
+    }
+    rps_line_add(line, "%s", rps_text_duration(number, sizeof(number), view->to_ns));
+    rps_line_add(line, "%llu period%s", (unsigned long long)view->periods,
+                 view->periods == 1 ? "" : "s");
+    for (int n = 0; n < view->plan->set_count; n++)
+        duty = fmin(duty, rps_tally_duty(&view->recent, n));
+    if (isfinite(duty))
+        rps_line_add(line, "duty %.0f %%", duty * 100);
+    if (view->have_phases)
+        add_phase(view, line);
+}
+
+int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_line *line,
+                         struct rps_error *err)
+{
+    const struct rps_plan *plan = view->plan;
+    size_t start = strlen(line->text);
+    double *operand;
+    int known = 0, told = 0;
+
+    if (!view->have_rates)
+        return 0;
+    operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*operand));
+    if (!operand)
+        return rps_error_memory(err);
+    rps_tally_operands(&view->recent, plan, operand);
+    rps_line_add(line, view->run.state == RPS_RUN_RECORDING ? "now" : "at its end");
+    for (int m = 0; m < plan->metric_count; m++) {
+        const struct rps_metric *metric = &plan->metric[m];
+        double value = rps_tally_carries(&view->recent, &metric->formula)
+                           ? rps_formula_value(&metric->formula, operand)
+                           : NAN;
+
+        if (metric->panel[0] == '\0' || !isfinite(value))
+            continue;
+        known++;
+        told += rps_line_add_figure(line, metric->label, value, metric->unit);
+    }
+    if (known == 0)
+        rps_line_add(line, "idle");
+    else if (told == 0)
+        line->text[start] = '\0'; /* no room */
+    free(operand);
+    return 0;
+}

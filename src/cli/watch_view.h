@@ -1,0 +1,47 @@
+/*
+ * What `rpistat watch` knows of a run at one moment: its last minutes, how fast it goes now, and
+ * the phase it is in.
+ */
+#ifndef RPISTAT_CLI_WATCH_VIEW_H
+#define RPISTAT_CLI_WATCH_VIEW_H
+
+#include "line.h"
+#include "rpistat/phase.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
+#include "rpistat/tally.h"
+
+struct rps_watch_view {
+    struct rps_run run;
+    struct rps_plan *plan;  /* NULL before the first look */
+    int64_t from_ns, to_ns; /* the last minutes: what there is of them */
+    uint64_t periods;       /* that the run has had so far, those that were not recorded too; of one
+                               CPU where recorded by CPU */
+    int have_rates;         /* 1: `recent` holds periods */
+    struct rps_tally recent; /* the last seconds, of all CPUs; its length that of one */
+    int have_phases;
+    struct rps_phases phases; /* of the last minutes */
+};
+
+/* An empty view, to be looked at and freed. */
+void rps_watch_view_init(struct rps_watch_view *view);
+
+/*
+ * Look at a run as it is now: its last `last_ns`, rates of the last `recent_ns` (or one rotation of
+ * the event sets, when that is longer). The phases keep the labels of the look before; while the
+ * last minutes are the whole run they have those that `rpistat phases` gives. The store's errors.
+ */
+int rps_watch_view_look(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
+                        int64_t last_ns, int64_t recent_ns, struct rps_error *err);
+void rps_watch_view_free(struct rps_watch_view *view);
+
+/* "run 3  recording  12.3 s  123 periods  duty 25 %  phase B since 00:00:08 (4.3 s)" */
+void rps_watch_view_state(const struct rps_watch_view *view, struct rps_line *line);
+
+/* "now  CPI 1.23  DC miss ratio 2.1 %  CPU use 99.8 %", appended to the line. RPS_FAILED without
+ * memory. */
+int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_line *line,
+                         struct rps_error *err);
+
+#endif

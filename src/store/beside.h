@@ -1,0 +1,16 @@
+/* What lies beside a store's file: its log, its journal. Looked at without SQLite. */
+#ifndef RPISTAT_STORE_BESIDE_H
+#define RPISTAT_STORE_BESIDE_H
+
+/* 1 when a write-ahead log or a rollback journal that holds something lies beside the file, or it
+ * cannot be told without memory. */
+int rps_beside_has_log(const char *path);
+
+/*
+ * 1 when a transaction that was not finished in the file at path may be undone by us: the file says
+ * in its header that it is a store, or its journal in its own that there was no table before.
+ * SQLite is not asked what it is: it would have to undo it first.
+ */
+int rps_beside_is_unfinished(const char *path);
+
+#endif

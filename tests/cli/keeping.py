@@ -1,0 +1,245 @@
+"""Long recordings: --keep and --max-size thin what is old; nothing is lost by it but detail."""
+import csv
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+
+from program import RPISTAT, Folder, environment, expect, refused, tap
+
+MIB = 1024 * 1024
+
+# Two kinds of work in turns, 40 minutes of it.
+SCRIPT = """\
+clock 700M
+seed 3
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
+default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
+phase calm 600s
+phase busy 600s dc_miss=10M instructions=300M
+sleep 10s
+phase calm 600s
+phase busy 590s dc_miss=10M instructions=300M
+"""
+
+# Days of it.
+LONG = SCRIPT.replace("600s", "6000s").replace("590s", "5900s")
+
+SUMS = """
+    SELECT set_no, sum(coalesce(merged, 1)), sum(length_ns), sum(cycles), sum(enabled_ns),
+           sum(running_ns), sum(switch_ns), sum(missed), sum(c0), sum(c1), sum(c2), sum(c3)
+    FROM period WHERE run_id = 1 GROUP BY set_no ORDER BY set_no"""
+
+FOLDER = Folder()
+
+
+def ask(name, statement):
+    store = sqlite3.connect(FOLDER / name)
+    try:
+        return store.execute(statement).fetchall()
+    finally:
+        store.close()
+
+
+def record(name, *options):
+    """Record the script into a store, once; the same options make the same store."""
+    if not os.path.exists(FOLDER / name):
+        FOLDER.write("work.sim", SCRIPT)
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:work.sim", "-o", name, *options), 0)
+    return name
+
+
+def thinned():
+    return record("thin.data", "--keep", "1m")
+
+
+def plain():
+    return record("plain.data")
+
+
+def read(*arguments):
+    return expect(FOLDER.call(*arguments), 0).stdout
+
+
+def test_usage():
+    """--keep and --max-size refuse what they cannot do, in a sentence"""
+    for options, words in [
+            (("--keep", "30s"), ("--keep", "30s")),
+            (("--keep", "for ever"), ("--keep", "for ever")),
+            (("--max-size", "1M"), ("--max-size", "1M", "4M")),
+            (("--max-size", "much"), ("--max-size", "much"))]:
+        refused(FOLDER.call("record", *options, "true"), 2, *words)
+    assert not os.path.exists(FOLDER / "rpistat.data")
+
+
+def test_totals():
+    """sums, totals and the whole report of a thinned run are those of the run as it was"""
+    assert ask(thinned(), SUMS) == ask(plain(), SUMS)
+    rows = [ask(name, "SELECT count(*) FROM period")[0][0] for name in (plain(), thinned())]
+    assert rows[0] > 20000 and rows[1] < 1500, rows
+    reports = [[line for line in read("report", "-i", name).splitlines()
+                if "CPU time" not in line and not re.search(r"\d\d:\d\d:\d\d \d{4}", line)]
+               for name in (plain(), thinned())]
+    assert reports[0] == reports[1], reports
+    assert len(reports[0]) > 30
+
+
+def test_check():
+    """check finds a thinned run sound, and counts the periods that it stands for"""
+    assert read("check", "-i", thinned()) == "thin.data is sound: 1 run, 24000 periods\n"
+    assert read("check", "-i", plain()).endswith(" 24000 periods\n")
+    assert re.search(r" 24,?000 ", read("runs", "-i", thinned()))
+
+
+def test_marks():
+    """marks say what was merged; the older, the coarser; the last minute is whole"""
+    marks = [text for text, in ask(thinned(), "SELECT text FROM mark ORDER BY time_ns")]
+    assert len(marks) == 2 and "100 to a row" in marks[0] and "10 to a row" in marks[1], marks
+    assert all("older than" in text for text in marks), marks
+    steps = ask(thinned(), "SELECT coalesce(merged, 1), min(start_ns), max(start_ns + length_ns)"
+                           " FROM period GROUP BY 1 ORDER BY 2")
+    assert [step[0] for step in steps] == [100, 10, 1], steps
+    assert [step[2] for step in steps[:2]] == [step[1] for step in steps[1:]], steps
+    assert 60e9 <= steps[2][2] - steps[2][1] < 64e9, steps
+
+
+def test_export():
+    """every format exports it; sums over the rows of a CSV are the same"""
+    def sums(name):
+        rows = list(csv.DictReader(read("export", "-i", name).splitlines()))
+        names = [key for key in rows[0] if key not in ("run", "cpu", "period", "set", "time_s",
+                                                       "cycle", "length_s")]
+        return ({key: sum(int(row[key]) for row in rows if row[key]) for key in names},
+                round(sum(float(row["length_s"]) for row in rows), 3))
+
+    assert sums(thinned()) == sums(plain())
+    rates = [list(csv.DictReader(read("export", "--format", "rates", "-i", name).splitlines()))
+             for name in (plain(), thinned())]
+    assert sum(int(row["cycles"]) for row in rates[0]) == sum(int(row["cycles"]) for row in rates[1])
+    # a merged rotation has the value that its rotations had
+    assert rates[1][0]["cpi"] == rates[0][0]["cpi"] == "3.5", (rates[0][0], rates[1][0])
+    assert len(read("export", "--format", "long", "-i", thinned()).splitlines()) > 2000
+
+
+def test_part():
+    """a part of a thinned run reports as that part did, at the borders of merged rotations"""
+    parts = [read("report", "-i", name, "--from", "400s", "--to", "800s").splitlines()[20:]
+             for name in (plain(), thinned())]
+    assert parts[0] == parts[1]
+
+
+def test_phases():
+    """phases are found in it, within the width of a merged rotation"""
+    read("phases", "-i", thinned())
+    starts = [start / 1e9 for start, in ask(thinned(), "SELECT start_ns FROM phase")]
+    for boundary in (600, 1200, 1810):
+        assert any(abs(start - boundary) <= 80 for start in starts), (boundary, starts)
+
+
+def test_plot():
+    """it is drawn, with the marks"""
+    read("plot", "-i", thinned(), "-o", "thin.svg")
+    text = FOLDER.read("thin.svg").decode()
+    assert "100 to a row" in text, text[:2000]
+
+
+def test_view():
+    """the view rate gives the same values over merged rotations"""
+    statement = "SELECT value FROM rate WHERE run_id = 1 AND metric = 'cpi' AND rotation %s"
+    few = ask(thinned(), statement % "< 300")
+    many = ask(plain(), statement % "< 300")
+    assert 0 < len(few) < len(many), (few, many)
+    assert {round(value, 9) for value, in few} == {round(value, 9) for value, in many}
+
+
+def size(name):
+    """Of a store and its log, as another program sees it."""
+    total = 0
+    for suffix in ("", "-wal"):
+        try:
+            total += os.stat(FOLDER / name + suffix).st_size
+        except FileNotFoundError:
+            pass
+    return total
+
+
+def test_size():
+    """a run of 6.6 hours stays below --max-size all the time, and is whole"""
+    FOLDER.write("long.sim", LONG)
+    most = 0
+    with subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:long.sim", "-o", "small.data",
+                           "--max-size", "5M"], cwd=FOLDER.path, env=environment()) as recorder:
+        while recorder.poll() is None:
+            most = max(most, size("small.data"))
+            time.sleep(.005)
+        assert recorder.returncode == 0
+    most = max(most, size("small.data"))
+    assert 3 * MIB < most < 5 * MIB, most
+    assert read("check", "-i", "small.data") == "small.data is sound: 1 run, 239100 periods\n"
+    marks = ask("small.data", "SELECT text FROM mark")
+    assert marks and all("below 5.0 MiB" in text for text, in marks), marks
+    total = ask("small.data", "SELECT sum(length_ns) FROM period")[0][0]
+    assert total == 23910 * 10**9, total
+
+
+def test_full():
+    """a store that is full of other runs is not recorded into, and nothing in it is touched"""
+    before = FOLDER.read(record("plain2.data"))
+    for _ in range(3):
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:work.sim", "-o", "plain2.data"), 0)
+    before = FOLDER.read("plain2.data")
+    refused(FOLDER.call("record", "--pmu", "sim:work.sim", "-o", "plain2.data", "--max-size", "4M"),
+            1, "plain2.data", "of other runs", "below 4.0 MiB")
+    assert ask("plain2.data", "SELECT count(*), max(run_id) FROM run") == [(4, 4)]
+    assert abs(len(FOLDER.read("plain2.data")) - len(before)) < 65536
+
+
+def peak_bytes(*arguments):
+    """Memory of a recording at its largest."""
+    child = subprocess.Popen([RPISTAT, "record", "-q", *arguments], cwd=FOLDER.path,
+                             env=environment())
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, child.returncode
+    return usage.ru_maxrss * 1024
+
+
+def test_memory():
+    """ten times the periods take no more memory"""
+    def script(seconds):
+        return FOLDER.write("steady.sim", "clock 700M\nphase steady %ds instructions=200M "
+                                          "branches=20M\n" % seconds)
+
+    sizes = []
+    for seconds in (3000, 30000):
+        script(seconds)
+        sizes.append(peak_bytes("--pmu", "sim:steady.sim", "-o", "steady%d.data" % seconds,
+                                "--keep", "1m", "--max-size", "8M"))
+    assert ask("steady30000.data", "SELECT sum(coalesce(merged, 1)) FROM period") == [(300000,)]
+    assert sizes[1] < sizes[0] + 3 * MIB, sizes
+
+
+def test_service():
+    """the options of the service are taken; systemd finds nothing wrong with its unit"""
+    path = os.path.join(tap.root(), "examples", "rpistat-record.service")
+    with open(path, encoding="utf-8") as file:
+        unit = file.read()
+    words = re.search(r"^ExecStart=rpistat (.*)$", unit, re.M).group(1).split()
+    assert words[0] == "record"
+    answer = expect(FOLDER.call(*words, "--help"), 0)
+    assert answer.stdout.startswith("Usage: rpistat record"), answer.stdout
+    if not shutil.which("systemd-analyze"):
+        raise tap.Skip("systemd-analyze is not installed")
+    copy = FOLDER.write("rpistat-record.service",
+                        unit.replace("ExecStart=rpistat", "ExecStart=" + RPISTAT))
+    answer = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True,
+                            text=True, check=False)
+    assert answer.returncode == 0 and not answer.stderr, answer.stderr
+
+
+with FOLDER:
+    tap.main([test_usage, test_totals, test_check, test_marks, test_export, test_part,
+              test_phases, test_plot, test_view, test_size, test_full, test_memory,
+              test_service])

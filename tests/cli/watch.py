@@ -1,0 +1,265 @@
+"""watch: drawn once and again, on a terminal and without one; when it ends, and what it leaves."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import program
+from program import RPISTAT, Folder, counting, environment, expect, refused, tap
+
+FOLDER = Folder(runs=1)
+SECOND_SCREEN, FIRST_SCREEN = "\033[?1049h", "\033[?1049l"
+
+
+class Recording:
+    """A recording of `cat`, which ends when its input does; a pause for a first commit."""
+
+    def __init__(self, store):
+        record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", store]
+        self.process = subprocess.Popen([RPISTAT, *record, "cat"], cwd=FOLDER.path,
+                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                        env=environment())
+        self.store = store
+        deadline = time.monotonic() + program.TIMEOUT
+        while not self.has_periods():
+            assert time.monotonic() < deadline and self.process.poll() is None
+
+    def has_periods(self):
+        answer = FOLDER.call("runs", "-i", self.store)
+        return re.search(r"recording +\S+ s +[1-9]", answer.stdout)
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(program.TIMEOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdin.close()
+
+
+class Terminal:
+    """watch on a terminal of its own."""
+
+    def __init__(self, *arguments, columns=80, lines=24, env=None):
+        self.master, self.slave = pty.openpty()
+        self.resize(columns, lines)
+        self.before = termios.tcgetattr(self.slave)
+        self.shown = ""
+        self.process = subprocess.Popen(
+            [RPISTAT, "watch", *arguments], cwd=FOLDER.path, stdin=self.slave, stdout=self.slave,
+            stderr=self.slave, env=env or environment(TERM="xterm", NO_COLOR="1"),
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def resize(self, columns, lines):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def wait_for(self, pattern):
+        """Read until what was shown since the last call has the pattern; it is returned."""
+        while not re.search(pattern, self.shown, re.S):
+            ready = select.select([self.master], [], [], program.TIMEOUT)[0]
+            assert ready, "never shown: %s in %r" % (pattern, self.shown)
+            self.shown += os.read(self.master, 65536).decode("utf-8", "replace")
+        shown, self.shown = self.shown, ""
+        return shown
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def end(self):
+        """The status; the rest that was shown is in self.shown, the terminal is as it was."""
+        status = self.process.wait(program.TIMEOUT)
+        while select.select([self.master], [], [], 0)[0]:
+            self.shown += os.read(self.master, 65536).decode("utf-8", "replace")
+        assert termios.tcgetattr(self.slave) == self.before, "the terminal's mode was changed"
+        return status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.slave)
+        os.close(self.master)
+
+
+def test_complete():
+    """a run that has ended is drawn once, with figures and phase, and a note says so"""
+    answer = expect(FOLDER.call("watch"), 0)
+    lines = answer.stdout.splitlines()
+    assert re.match(r"run 1  complete  25.0 s  250 periods  phase C since 00:00:20 \(", lines[0]), lines
+    assert lines[1] == "at its end  idle", lines
+    assert re.search(r"^Phases  \|.*A.*B", answer.stdout, re.M), answer.stdout
+    assert "Cycles per instruction" in answer.stdout and "\033" not in answer.stdout
+    assert "nothing is being recorded into rpistat.data" in answer.stderr, answer.stderr
+    assert not expect(FOLDER.call("watch", "-q", "--once"), 0).stderr
+    assert "not being recorded any more" in FOLDER.call("watch", "-r", "last").stderr
+
+
+def test_figures():
+    """the figures are those of the script, and the duty cycle is that of its three sets"""
+    FOLDER.write("busy.sim", program.SCRIPT.replace("sleep 5s\n", ""))
+    expect(FOLDER.call("record", "--pmu", "sim:busy.sim", "-o", "busy.data"), 0)
+    lines = FOLDER.call("watch", "-i", "busy.data", "--every", "5s").stdout.splitlines()
+    sets = int(re.search(r"  duty (\d+) %", lines[0]).group(1))
+    assert 20 <= sets <= 34, lines[0]
+    assert re.search(r"phase B since 00:00:\d\d \((9|10)\.\d+ s\)$", lines[0]), lines[0]
+    assert re.match(r"at its end  .*CPI 3\.5", lines[1]), lines[1]
+
+
+def test_last():
+    """--last: only the end of the run is shown, and looked at for phases"""
+    shown = expect(FOLDER.call("watch", "--last", "12s"), 0).stdout
+    assert "00:00:15" in shown and "00:00:00" not in shown, shown
+    assert "00:00:00" in FOLDER.call("watch", "--last", "30s").stdout
+
+
+def test_refused():
+    """a store that is not there, a run that is not, times out of range, the store as picture"""
+    refused(FOLDER.call("watch", "-i", "none.data"), 1, "none.data")
+    refused(FOLDER.call("watch", "-r", "9"), 1, "9")
+    refused(FOLDER.call("watch", "--every", "0.1s"), 2, "--every")
+    refused(FOLDER.call("watch", "--last", "0"), 2, "--last")
+    refused(FOLDER.call("watch", "--last", "1000d"), 2, "--last")
+    refused(FOLDER.call("watch", "--plot", "rpistat.data"), 2, "store itself")
+    refused(FOLDER.call("watch", "--plot", "a.xyz"), 2, ".png")
+
+
+def test_live_once():
+    """a recording that goes on: --once, and a pipe, draw once and end; so does --plot --once"""
+    with Recording("once.data") as recording:
+        for arguments in [["--once"], []]:
+            answer = expect(FOLDER.call("watch", "-i", "once.data", *arguments), 0)
+            assert re.match(r"run 1  recording  \S+ s  \d+ periods?  duty", answer.stdout), answer
+            assert "\nnow  " in answer.stdout or "\nidle" in answer.stdout, answer.stdout
+            assert "00:00:0" in answer.stdout and not answer.stderr, answer
+        answer = expect(FOLDER.call("watch", "-i", "once.data", "--once", "--plot", "x.png"), 0)
+        assert not answer.stdout and not answer.stderr, answer
+        assert FOLDER.read("x.png").startswith(b"\x89PNG")
+        assert recording.end() == 0
+
+
+def test_newest_recording():
+    """the run that is being recorded is followed, though another one is newer"""
+    with Recording("two.data") as recording:
+        FOLDER.record("-o", "two.data")
+        assert "run 1  recording" in FOLDER.call("watch", "-i", "two.data").stdout
+        assert "run 2  complete" in FOLDER.call("watch", "-i", "two.data", "-r", "2").stdout
+        recording.end()
+
+
+def test_end():
+    """on a terminal: drawn again and again until the recording ends, which is told; status 0"""
+    with Recording("end.data") as recording, \
+            Terminal("-i", "end.data", "--every", "200ms") as terminal:
+        assert SECOND_SCREEN in terminal.wait_for("recording.*00:00:0")
+        drawn = terminal.wait_for("recording.*recording.*00:00:0")
+        assert FIRST_SCREEN not in drawn, drawn
+        recording.end()
+        assert terminal.end() == 0
+        rest = terminal.shown[terminal.shown.index(FIRST_SCREEN):]
+        assert "\033[?25h" in terminal.shown, terminal.shown
+        assert re.search("run 1  complete.*00:00:0.*recording of run 1 has ended", rest, re.S), rest
+        assert rest.count("\n") < 24, rest
+
+
+def test_killed():
+    """a recorder that is killed ends it too"""
+    with Recording("killed.data") as recording, Terminal("-i", "killed.data") as terminal:
+        terminal.wait_for("recording")
+        recording.process.kill()
+        recording.process.wait()
+        assert terminal.end() == 0
+        assert "interrupted" in terminal.shown and "was killed" in terminal.shown, terminal.shown
+
+
+def test_keys():
+    """q and Ctrl-C end it at once with status 0, and give the terminal back; other keys do not"""
+    with Recording("keys.data") as recording:
+        for key in ["xyq", "\003"]:
+            with Terminal("-i", "keys.data", "--every", "1h") as terminal:
+                terminal.wait_for("recording.*00:00:0")
+                assert termios.tcgetattr(terminal.slave) != terminal.before
+                terminal.type(key)
+                assert terminal.end() == 0
+                assert terminal.shown.endswith(FIRST_SCREEN), terminal.shown
+                assert "\033[?25h" in terminal.shown, terminal.shown
+        recording.end()
+
+
+def test_stopped():
+    """Ctrl-Z gives the terminal back, and coming back takes it again"""
+    with Recording("stop.data") as recording, \
+            Terminal("-i", "stop.data", "--every", "1h") as terminal:
+        terminal.wait_for("recording.*00:00:0")
+        os.kill(terminal.process.pid, signal.SIGTSTP)
+        assert os.WIFSTOPPED(os.waitpid(terminal.process.pid, os.WUNTRACED)[1])
+        terminal.wait_for(re.escape(FIRST_SCREEN))
+        assert termios.tcgetattr(terminal.slave) == terminal.before
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        terminal.wait_for(re.escape(SECOND_SCREEN) + ".*recording.*00:00:0")
+        os.kill(terminal.process.pid, signal.SIGTERM)
+        assert terminal.end() == 0
+        recording.end()
+
+
+def test_sizes():
+    """the drawing fits, and follows the terminal when that changes its size"""
+    with Recording("size.data") as recording, \
+            Terminal("-i", "size.data", "--every", "1h", columns=100, lines=30) as terminal:
+        terminal.wait_for("recording.*00:00:0")
+        for columns, lines in [(80, 24), (120, 40), (50, 16), (30, 8), (132, 50)]:
+            terminal.resize(columns, lines)
+            end = "00:00:0[^\n]*\n" if columns > 30 else "too small[^\n]*\n"
+            shown = terminal.wait_for(re.escape("\033[H\033[2J") + "run 1.*" + end)
+            rows = shown[shown.rindex("\033[2J") + 4:].split("\r\n")
+            assert len(rows) <= lines, (len(rows), lines, shown)
+            assert max(map(len, rows)) <= columns, (columns, rows)
+        terminal.type("q")
+        assert terminal.end() == 0
+        recording.end()
+
+
+def test_picture():
+    """--plot: the picture is drawn again and again, the terminal gets a line that is taken away"""
+    with Recording("picture.data") as recording, \
+            Terminal("-i", "picture.data", "--every", "200ms", "--plot", "p.svg") as terminal:
+        terminal.wait_for("\rrun 1  recording")
+        with open(FOLDER / "p.svg", "rb") as before:  # as long as it is open its number is taken
+            terminal.wait_for("\rrun 1  recording.*\rrun 1  recording")
+            assert os.stat(FOLDER / "p.svg").st_ino != os.fstat(before.fileno()).st_ino
+            assert before.read().rstrip().endswith(b"</svg>"), "was written where it is"
+        recording.end()
+        assert terminal.end() == 0
+        assert SECOND_SCREEN not in terminal.shown
+        assert "\r\033[K" in terminal.shown and "has ended" in terminal.shown, terminal.shown
+        assert FOLDER.read("p.svg").rstrip().endswith(b"</svg>")
+        left = [name for name in os.listdir(FOLDER.path) if name.endswith(".part")]
+        assert not left, left
+
+
+def test_dumb():
+    """on a terminal that can only print, it draws once"""
+    with Recording("dumb.data") as recording, \
+            Terminal("-i", "dumb.data", env=environment(TERM="dumb")) as terminal:
+        assert terminal.end() == 0
+        assert "run 1  recording" in terminal.shown and "\033" not in terminal.shown
+        recording.end()
+
+
+with FOLDER:
+    tap.main([test_complete, test_figures, test_last, test_refused, test_live_once, test_newest_recording,
+              test_end, test_killed, test_keys, test_stopped, test_sizes, test_picture, test_dumb])
