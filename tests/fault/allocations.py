@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""No memory, at every point: allocations.py RPISTAT LIBRARY [CASES]
+
+Runs each command again and again, with another allocation that fails each time, alone or with all
+that follow: CASES of them a command, spread over the whole run, or every one (CASES 0). A command
+either ends with status 1 and a sentence, or does exactly what it does with memory: a failure that
+is passed over and a wrong answer with status 0 would be worse than none. The store stays sound.
+"""
+import concurrent.futures
+import os
+import shutil
+import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+
+from program import Folder, environment, expect, tap  # noqa: E402
+
+LIBRARY = os.path.abspath(sys.argv[2])
+CASES = int(sys.argv[3]) if len(sys.argv) > 3 else 30
+RECORD = ["record", "-q", "--pmu", "sim:script.sim", "-o", "NAME.data"]
+
+
+def call(folder, arguments, **variables):
+    return folder.call(*arguments, env=environment(LD_PRELOAD=LIBRARY, **variables), timeout=60)
+
+
+def run_of(store):
+    """What is in a store: (state, periods) of every run, [] without one."""
+    try:
+        connection = sqlite3.connect("file:%s?mode=ro" % store, uri=True)
+        rows = connection.execute("SELECT state, (SELECT count(*) FROM period AS p WHERE p.run_id ="
+                                  " r.run_id) FROM run AS r ORDER BY run_id").fetchall()
+        connection.close()
+        return rows
+    except sqlite3.OperationalError:
+        return []
+
+
+def look_at_store(folder, store, what, answer, runs):
+    """After a recording: the store is sound, and complete where the recorder says so."""
+    check = folder.call("check", "-i", store)
+    if check.returncode == 1 and ("is empty" in check.stderr or "no store" in check.stderr):
+        assert answer.returncode == 1, what + ": no store, and status 0"
+        return
+    assert check.returncode == 0, "%s: %s%s" % (what, check.stdout, check.stderr)
+    with open(folder / store, "rb") as file:
+        assert file.read(20)[18:] == b"\2\2", what + ": the store has no write-ahead log any more"
+    if answer.returncode == 0:
+        assert run_of(folder / store) == runs, "%s: %s" % (what, run_of(folder / store))
+
+
+def try_once(folder, arguments, existing, name, **variables):
+    """The answer of a command with an output of its own: NAME.data, NAME.svg."""
+    if existing:
+        shutil.copy(folder / "rpistat.data", folder / name + ".data")
+    return call(folder, [word.replace("NAME", name) for word in arguments], **variables)
+
+
+def fail_one(folder, arguments, existing, usual, number, on):
+    """One case: 1 when the command failed."""
+    name = "n%d" % number
+    what = "%s, allocation %d%s" % (arguments[0], number, on)
+    answer = try_once(folder, arguments, existing, name,
+                      RPISTAT_FAULT_ALLOC="%d%s" % (number, on))
+    assert answer.returncode in (0, 1), "%s: status %d, %s" % (
+        what, answer.returncode, answer.stderr)
+    if answer.returncode == 1:
+        last = answer.stderr.splitlines()[-1:] or [""]
+        assert last[0].startswith("rpistat: ") and len(last[0]) > 20, "%s: %r" % (
+            what, answer.stderr)
+    elif arguments[0] != "record":
+        assert answer.stdout == usual.stdout, what + ": another answer"
+    if arguments[0] == "record":
+        look_at_store(folder, name + ".data", what, answer, usual.runs)
+    return answer.returncode
+
+
+def fail_each(arguments, existing=False):
+    with Folder(1) as folder:
+        usual = expect(try_once(folder, arguments, existing, "usual",
+                                RPISTAT_FAULT_COUNT=folder / "count"), 0)
+        usual.runs = run_of(folder / "usual.data")
+        total = int(folder.read("count").split()[0])
+        assert total > 10, "the library is not loaded"
+        step = max(total / CASES, 1) if CASES else 1
+        numbers = sorted({int(i * step) + 1 for i in range(int(total / step))})
+        # a recorder without memory tries for 10 s to write what it has: many wait at once
+        with concurrent.futures.ThreadPoolExecutor(24 if arguments[0] == "record" else 2) as pool:
+            failed = sum(pool.map(
+                lambda case: fail_one(folder, arguments, existing, usual, case[1],
+                                      "+" if case[0] % 2 else ""), enumerate(numbers)))
+        print("# %s: %d of %d allocations failed in turn; %d times the command said so, else it did "
+              "without" % (" ".join(arguments), len(numbers), total, failed), flush=True)
+
+
+COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
+            ["check"], ["export"], ["export", "--long"], ["export", "--rates"],
+            ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"]]
+
+tap.main([("%s without memory" % " ".join(RECORD), fail_each, RECORD),
+          ("%s into a store without memory" % " ".join(RECORD), fail_each, RECORD, True)]
+         + [("%s without memory" % " ".join(command), fail_each, command) for command in COMMANDS])

@@ -1,0 +1,240 @@
+/*
+ * Killed at every step: killed [STRIDE]
+ *
+ * A recorder is ended at each of its writes, syncs, openings and removals in turn, before the step
+ * and in the middle of a write. What it leaves must be sound, and hold every period that it had
+ * committed; where the queue lies in shared memory, every period that it was given.
+ */
+#include "fault_vfs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recording.h"
+#include "sound.h"
+
+#define KILLED 77
+
+static uint64_t stride = 1;
+
+struct killer {
+    atomic_uint_fast64_t steps; /* so far */
+    uint64_t at;                /* the step that is not made */
+    bool half;                  /* half of it is */
+    bool rollback;              /* no shared memory: a rollback journal */
+};
+
+static int kill_hook(void *context, const struct fault_step *step)
+{
+    struct killer *killer = context;
+
+    if (step->op == FAULT_SHM_MAP && killer->rollback)
+        return SQLITE_IOERR_SHMMAP;
+    if (step->op == FAULT_READ || step->op == FAULT_SHM_MAP)
+        return FAULT_GO;
+    if (atomic_fetch_add(&killer->steps, 1) != killer->at)
+        return step->op == FAULT_SYNC ? FAULT_SKIP : FAULT_GO;
+    if (killer->half && step->op == FAULT_WRITE)
+        step->real->pMethods->xWrite(step->real, step->data, step->size / 2, step->offset);
+    _exit(KILLED);
+}
+
+struct scenario {
+    const char *name;
+    struct rps_writer_options options;
+    uint64_t periods, each;
+    bool rollback;
+    uint64_t kills, most_behind; /* found out */
+};
+
+/* A recorder in a process of its own. 1 when it was killed, 0 when it came to its end. */
+static int record(const struct scenario *scenario, const char *path, uint64_t at, bool half,
+                  struct recording_progress *progress)
+{
+    struct killer killer = {.at = at, .half = half, .rollback = scenario->rollback};
+    const struct recording recording = {.path = path,
+                                        .options = scenario->options,
+                                        .periods = scenario->periods,
+                                        .each = scenario->each,
+                                        .progress = progress};
+    struct rps_error err;
+    int status = 0;
+    pid_t child = fixture_fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        fault_vfs_set_hook(kill_hook, &killer);
+        _exit(recording_make(&recording, &err) < 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != KILLED))
+        fail_msg("%s, step %ju: the recorder failed, %#x", scenario->name, (uintmax_t)at,
+                 (unsigned int)status);
+    return WEXITSTATUS(status) == KILLED;
+}
+
+static void look_at(struct scenario *scenario, const char *path, const char *what,
+                    struct recording_progress *progress)
+{
+    bool shared = scenario->options.commit_ns > 0;
+    uint64_t handed = atomic_load(&progress->handed);
+    uint64_t needed = shared ? handed : atomic_load(&progress->committed);
+    struct rps_check_result check;
+    int blank = recording_check(path, what, &check);
+
+    if (check.periods < needed || (shared && check.periods != handed))
+        fail_msg("%s: %ju periods, with %ju handed over", what, (uintmax_t)check.periods,
+                 (uintmax_t)handed);
+    if (handed - check.periods > scenario->most_behind && check.periods < handed)
+        scenario->most_behind = handed - check.periods;
+    if (atomic_load(&progress->begun) && (blank || check.runs != 1))
+        fail_msg("%s: the run is not there", what);
+    recording_add(path, what, check.periods);
+    if (recording_leaves_queue(path))
+        fail_msg("%s: a queue is left in shared memory", what);
+}
+
+static void kill_everywhere(void **state, struct scenario scenario)
+{
+    const char *path = fixture_path(state, "rpistat.data");
+    struct recording_progress *progress =
+        mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    uint64_t at;
+
+    assert_ptr_not_equal(progress, MAP_FAILED);
+    fault_vfs_set_hook(fault_skip_sync, NULL);
+    for (at = 0;; at += stride) {
+        char what[160];
+        bool half = (at / stride) % 2;
+
+        memset((void *)progress, 0, sizeof(*progress));
+        recording_remove(path);
+        if (!record(&scenario, path, at, half, progress))
+            break;
+        snprintf(what, sizeof(what), "%s, killed %s step %ju", scenario.name,
+                 half ? "half way through" : "before", (uintmax_t)at);
+        look_at(&scenario, path, what, progress);
+        scenario.kills++;
+    }
+    assert_true(scenario.kills > 10);
+    assert_true(atomic_load(&progress->ended));
+    munmap(progress, sizeof(*progress));
+    print_message("# %s: killed at %ju steps, every store sound; at most %ju periods lost\n",
+                  scenario.name, (uintmax_t)scenario.kills, (uintmax_t)scenario.most_behind);
+}
+
+static void with_a_commit_a_period(void **state)
+{
+    kill_everywhere(state,
+                    (struct scenario){.name = "a commit a period", .periods = 24, .each = 1});
+}
+
+static void with_full_durability(void **state)
+{
+    kill_everywhere(state, (struct scenario){.name = "full durability",
+                                             .options = {.durability_full = 1},
+                                             .periods = 24,
+                                             .each = 1});
+}
+
+static void with_the_queue_in_shared_memory(void **state)
+{
+    if (access("/dev/shm", W_OK) != 0)
+        skip();
+    kill_everywhere(state, (struct scenario){.name = "queue in shared memory",
+                                             .options = {.commit_ns = INT64_C(3600000000000)},
+                                             .periods = 203,
+                                             .each = 10});
+}
+
+static void with_full_durability_and_a_shared_queue(void **state)
+{
+    if (access("/dev/shm", W_OK) != 0)
+        skip();
+    kill_everywhere(state, (struct scenario){.name = "queue in shared memory, full durability",
+                                             .options = {.commit_ns = INT64_C(3600000000000),
+                                                         .durability_full = 1},
+                                             .periods = 203,
+                                             .each = 10});
+}
+
+static void with_a_rollback_journal(void **state)
+{
+    kill_everywhere(state, (struct scenario){.name = "rollback journal",
+                                             .options = {.commit_ns = INT64_C(3600000000000)},
+                                             .rollback = true,
+                                             .periods = 63,
+                                             .each = 10});
+}
+
+/* --- another program's file ------------------------------------------------------------------- */
+
+/* Another program, killed while it writes a transaction. */
+static void foreign_program(const char *path)
+{
+    struct killer killer = {.at = UINT64_MAX};
+    sqlite3 *db = NULL;
+
+    fault_vfs_set_hook(kill_hook, &killer);
+    if (sqlite3_open(path, &db) != SQLITE_OK ||
+        sqlite3_exec(db,
+                     "PRAGMA cache_size = 5; CREATE TABLE t (a);"
+                     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+                     " WHERE i < 500) INSERT INTO t SELECT randomblob(200) FROM n",
+                     NULL, NULL, NULL) != SQLITE_OK)
+        _exit(1);
+    killer.at = atomic_load(&killer.steps) + 60;
+    sqlite3_exec(db, "UPDATE t SET a = randomblob(200)", NULL, NULL, NULL);
+    _exit(1);
+}
+
+static void another_programs_transaction_is_left_alone(void **state)
+{
+    const char *path = fixture_path(state, "foreign.db");
+    const char *journal = fixture_path(state, "foreign.db-journal");
+    const struct rps_writer_options options = {0};
+    struct rps_writer *writer = NULL;
+    struct rps_reader *reader = NULL;
+    struct rps_error err;
+    unsigned char *before, *after;
+    size_t size, size_after;
+    int status = 0;
+    pid_t child = fixture_fork();
+
+    assert_true(child >= 0);
+    if (child == 0)
+        foreign_program(path);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), KILLED);
+    before = sound_read(path, &size);
+    assert_true(rps_reader_open(&reader, path, &err) < 0);
+    assert_true(rps_writer_open(&writer, path, &options, &err) < 0);
+    after = sound_read(path, &size_after);
+    assert_int_equal(size, size_after);
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+    after = sound_read(journal, &size_after);
+    assert_true(size_after > 512);
+    free(after);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(with_a_commit_a_period),          TEST(with_full_durability),
+        TEST(with_the_queue_in_shared_memory), TEST(with_full_durability_and_a_shared_queue),
+        TEST(with_a_rollback_journal),         TEST(another_programs_transaction_is_left_alone),
+    };
+
+    if (argc > 1)
+        stride = strtoull(argv[1], NULL, 10);
+    fault_vfs_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
