@@ -1,0 +1,71 @@
+/* Tables of other programs, and the detection of phases in what they hold. */
+#include "fuzz.h"
+
+#include <stdlib.h>
+
+#include "rpistat/components.h"
+#include "rpistat/csv_signals.h"
+#include "rpistat/phase_output.h"
+#include "rpistat/profile.h"
+
+/* More than this takes longer to detect than a fuzzer has; parsing has no such limit. */
+#define VALUES_MAX 4000
+
+static void detect(const struct rps_csv_signals *table)
+{
+    const struct rps_detect_options options = {.variance = table->signals.count % 2 == 1};
+    const char **name = calloc(table->signals.signal_count, sizeof(*name));
+    struct rps_detect_details details;
+    struct rps_components components = {0};
+    struct rps_profile profile = {0};
+    struct rps_phases phases = {0};
+    struct rps_phase_output output = {.title = "fuzz.csv",
+                                      .unit = "row",
+                                      .observations = table->signals.count,
+                                      .method = "screened",
+                                      .parameters = "{}",
+                                      .signal_count = table->signals.signal_count,
+                                      .signal = name,
+                                      .phases = &phases,
+                                      .details = &details,
+                                      .profile = &profile,
+                                      .component_signal = name};
+    struct rps_error err;
+
+    fuzz_expect(name != NULL, "out of memory");
+    for (size_t i = 0; i < table->signals.signal_count; i++)
+        name[i] = table->name[i];
+    if (rps_detect(&table->signals, &options, &phases, &details, &err) == 0 &&
+        rps_profile_signals(&table->signals, name, &phases, &profile, &err) == 0) {
+        if (rps_components_find(&table->signals, 3, &components, &err) == 0)
+            output.components = &components;
+        rps_phase_output_text(fuzz_sink(), &output, &err);
+        rps_phase_output_json(fuzz_sink(), &output, &err);
+        rps_phase_output_csv(fuzz_sink(), &output, &err);
+    }
+    rps_components_free(&components);
+    rps_profile_free(&profile);
+    rps_phases_free(&phases);
+    free(name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct rps_csv_options options = {.origin = "fuzz.csv"};
+    struct rps_csv_signals table = {0};
+    struct rps_error err = {""};
+    FILE *in = size > 0 ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
+
+    if (!in)
+        return 0;
+    if (rps_csv_signals_read(in, &options, &table, &err) == 0) {
+        if (table.signals.count >= 4 &&
+            table.signals.count * table.signals.signal_count <= VALUES_MAX)
+            detect(&table);
+        rps_csv_signals_free(&table);
+    } else {
+        fuzz_expect_sentence(&err);
+    }
+    fclose(in);
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* Scripts of the simulated processor, and the first second of what they describe. */
+#include "fuzz.h"
+
+#include "rpistat/clock.h"
+#include "rpistat/loop.h"
+#include "rpistat/pmu.h"
+
+static void take_period(void *context, const struct rps_period *period)
+{
+    (void)period;
+    ++*(uint64_t *)context;
+}
+
+static void take_mark(void *context, int64_t time_ns, const char *text)
+{
+    (void)context;
+    (void)time_ns;
+    fuzz_expect_printable(text);
+}
+
+static void take_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                     const char *reason)
+{
+    (void)context;
+    (void)cpu;
+    fuzz_expect(start_ns >= 0 && length_ns >= 0, "a gap is nowhere");
+    fuzz_expect_printable(reason);
+}
+
+static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *plan)
+{
+    const struct rps_target target = {.start_at_exec = 1};
+    uint64_t periods = 0;
+    const struct rps_sink sink = {&periods, take_period, take_mark, take_gap};
+    struct rps_loop_options loop = {.pmu = pmu,
+                                    .pmu_self = self,
+                                    .plan = plan,
+                                    .sink = &sink,
+                                    .period_ns = 20 * RPS_NS_PER_MS,
+                                    .duration_ns = RPS_NS_PER_S,
+                                    .counting = 1};
+    struct rps_fitting fitting;
+    struct rps_error err;
+    enum rps_loop_end end;
+    int64_t elapsed_ns;
+
+    if (rps_pmu_prepare(pmu, self, plan, 0, &fitting, &err) < 0 ||
+        pmu->attach(self, plan, &target, &err) < 0)
+        return;
+    loop.world = pmu->world(self);
+    rps_loop_run(&loop, &end, &elapsed_ns, &err);
+    fuzz_expect(periods <= 51, "a second has more periods than it can");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rps_plan *plan = NULL;
+    const struct rps_pmu *pmu;
+    struct rps_error err = {""};
+    char choice[700], note[64];
+    void *self = NULL;
+
+    snprintf(choice, sizeof(choice), "sim:%s", fuzz_file("script", data, size));
+    if (rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err) < 0) {
+        fuzz_expect_sentence(&err);
+        return 0;
+    }
+    if (rps_plan_load("arm1176", &plan, &err) == 0)
+        simulate(pmu, self, plan);
+    pmu->close(self);
+    rps_plan_free(plan);
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* A store that somebody hurt, read in every way that rpistat has. No gnuplot is found: what it
+ * would be given is written all the same. */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hurt.h"
+#include "rpistat/check.h"
+#include "rpistat/export.h"
+#include "rpistat/plot.h"
+#include "rpistat/report.h"
+#include "rpistat/run_phases.h"
+
+#define RUNS_MAX    3
+#define PERIODS_MAX 2000 /* of a store that takes no longer to read than a fuzzer has */
+
+static void read_notes(struct rps_reader *reader, int64_t run_id)
+{
+    struct rps_notes notes = {0};
+    struct rps_run_summary summary;
+    struct rps_run run;
+    struct rps_error err;
+    char title[256];
+
+    rps_run_init(&run);
+    if (rps_reader_run(reader, run_id, &run, &err) == 0)
+        fuzz_expect_printable(rps_run_title(title, sizeof(title), &run));
+    rps_run_free(&run);
+    rps_reader_summary(reader, run_id, &summary, &err);
+    if (rps_reader_marks(reader, run_id, &notes, &err) == 0)
+        rps_notes_free(&notes);
+    if (rps_reader_gaps(reader, run_id, &notes, &err) == 0)
+        rps_notes_free(&notes);
+}
+
+static uint64_t count_periods(struct rps_reader *reader, int64_t run_id)
+{
+    struct rps_cursor *cursor = NULL;
+    struct rps_period period;
+    struct rps_error err;
+    uint64_t count = 0;
+
+    if (rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, &err) == 0)
+        while (count <= PERIODS_MAX && rps_cursor_next(cursor, &period, &err) > 0)
+            count++;
+    rps_cursor_close(cursor);
+    return count;
+}
+
+static void draw(struct rps_reader *reader, int64_t run_id)
+{
+    struct rps_error err;
+
+    for (int kind = 0; kind <= RPS_PLOT_KIND_COUNT; kind++) {
+        struct rps_plot_options options = {.to_ns = INT64_MAX,
+                                           .kind = (enum rps_plot_kind)kind,
+                                           .output = fuzz_path("run.svg"),
+                                           .script_folder = FUZZ_PLOT,
+                                           .width = 800};
+
+        if (kind == RPS_PLOT_KIND_COUNT) {
+            options.kind = RPS_PLOT_TIME;
+            options.output = fuzz_path("run.html");
+        }
+        if (rps_plot_draw(reader, run_id, &options, &err) < 0)
+            fuzz_expect(err.message[0] != '\0', "a picture failed without a sentence");
+    }
+}
+
+static void show(struct rps_reader *reader, int64_t run_id)
+{
+    const struct rps_export_options export = {.to_ns = INT64_MAX, .separator = ',', .decimal = '.'};
+    const struct rps_report_options report = {.to_ns = INT64_MAX, .explain = 1};
+    const struct rps_run_phases_options phases = {.to_ns = INT64_MAX};
+    struct rps_run_components components = {0};
+    struct rps_run_phases found = {0};
+    struct rps_phases stored = {0};
+    struct rps_error err;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    fuzz_expect(out != NULL, "out of memory");
+    rps_report_write(out, reader, run_id, &report, &err);
+    fclose(out);
+    fuzz_expect_printable(text);
+    free(text);
+    for (const struct rps_export_format *format = rps_export_formats; format->name; format++)
+        format->write(fuzz_sink(), reader, run_id, &export, &err);
+    if (rps_run_phases_get(reader, run_id, &stored, &err) > 0)
+        rps_phases_free(&stored);
+    if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)
+        rps_run_phases_free(&found);
+    if (rps_run_components_find(reader, run_id, &phases, 3, &components, &err) == 0)
+        rps_run_components_free(&components);
+    draw(reader, run_id);
+}
+
+static void take_finding(void *context, enum rps_finding_kind kind, const char *sentence)
+{
+    (void)context;
+    (void)kind;
+    fuzz_expect(sentence[0] != '\0', "an empty finding");
+}
+
+static void check(const char *path)
+{
+    const struct rps_finding_sink sink = {NULL, take_finding};
+    struct rps_repair_result repaired;
+    struct rps_check_result checked;
+    const char *fresh = fuzz_path("new.data");
+    struct rps_error err;
+
+    rps_store_check(path, &sink, &checked, &err);
+    unlink(fresh);
+    if (rps_store_repair(path, fresh, &sink, &repaired, &err) == 0) {
+        fuzz_expect(rps_store_check(fresh, &sink, &checked, &err) == 0,
+                    "a repaired store cannot be opened");
+        fuzz_expect(checked.wrong == 0, "a repaired store is not sound");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *path = hurt_store("hurt.data", data, size);
+    struct rps_reader *reader = NULL;
+    struct rps_error err = {""};
+    int64_t *run_id = NULL;
+    size_t count = 0;
+
+    setenv("PATH", "/nonexistent", 1);
+    if (rps_reader_open(&reader, path, &err) == 0 &&
+        rps_reader_runs(reader, &run_id, &count, &err) == 0) {
+        for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
+            read_notes(reader, run_id[i]);
+            if (count_periods(reader, run_id[i]) <= PERIODS_MAX)
+                show(reader, run_id[i]);
+        }
+    }
+    free(run_id);
+    rps_reader_close(reader);
+    check(path);
+    return 0;
+}

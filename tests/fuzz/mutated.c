@@ -1,0 +1,198 @@
+/*
+ * mutated [-k NUMBER] COUNT RPISTAT: hurt stores (hurt.h), each opened by every reading command.
+ *
+ * A store's number is all that it is made of; `-k NUMBER` makes that one and tells of every
+ * command. A command must end by itself, with a status of its own and not by a signal, within 5 s
+ * and 256 MiB; a refusal is one sentence; and what it prints is harmless to a terminal. gnuplot is
+ * not there: what it would be given is written, and the page is drawn without it.
+ */
+#include "hurt.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMORY_MAX   ((rlim_t)256 << 20)
+#define SECONDS_MAX  5
+#define SENTENCE_MAX 4200 /* bytes of an error message, as the program cuts it */
+#define INPUT_SIZE   48
+
+/* OUT stands for a file that is written. */
+static const char *const commands[][8] = {
+    {"runs"},
+    {"report", "--explain"},
+    {"report", "-r", "2", "--cpu", "each"},
+    {"export"},
+    {"export", "--rates", "-r", "2"},
+    {"export", "--long"},
+    {"phases"},
+    {"phases", "--format", "json", "--pca", "-r", "2"},
+    {"plot", "-o", "OUT.html"},
+    {"plot", "-o", "OUT.svg", "-r", "2", "--cpu", "each"},
+    {"plot", "-o", "OUT.svg", "--kind", "phases"},
+    {"plot", "-o", "OUT.svg", "--kind", "scatter"},
+    {"plot", "-o", "OUT.svg", "--kind", "heat"},
+    {"plot", "-o", "OUT.svg", "--kind", "pca"},
+    {"report", "--from", "phase:B", "--to", "phase:B"},
+    {"check"},
+    {"check", "--repair", "-o", "OUT.data"},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void limit(int what, rlim_t most)
+{
+    const struct rlimit limit = {most, most};
+
+    if (setrlimit(what, &limit) < 0)
+        _exit(99);
+}
+
+/* In the child: become the command. */
+static void become(const char *rpistat, const char *const *command, const char *store)
+{
+    char *argv[12] = {(char *)(uintptr_t)rpistat, NULL};
+    int argc = 1;
+    int out = open(fuzz_path("stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int said = open(fuzz_path("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    for (; *command; command++)
+        argv[argc++] = strncmp(*command, "OUT", 3) == 0 ? (char *)(uintptr_t)fuzz_path(*command)
+                                                        : (char *)(uintptr_t)*command;
+    argv[argc++] = (char *)"-i";
+    argv[argc++] = (char *)(uintptr_t)store;
+    argv[argc] = NULL;
+    if (out < 0 || said < 0 || dup2(out, 1) < 0 || dup2(said, 2) < 0)
+        _exit(99);
+    limit(RLIMIT_AS, MEMORY_MAX);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, (rlim_t)1 << 30);
+    alarm(SECONDS_MAX);
+    execv(rpistat, argv);
+    _exit(99);
+}
+
+/* The content of a file of fuzz_path, to be freed. */
+static char *content(const char *name, size_t *ret_size)
+{
+    FILE *file = fopen(fuzz_path(name), "r");
+    struct stat status;
+    char *text;
+
+    fuzz_expect(file && fstat(fileno(file), &status) == 0, "what was printed is not there");
+    text = calloc(1, (size_t)status.st_size + 1);
+    fuzz_expect(text != NULL, "out of memory");
+    *ret_size = fread(text, 1, (size_t)status.st_size, file);
+    fclose(file);
+    return text;
+}
+
+/* What is wrong with what was printed; NULL: nothing. Exports are for programs, who want all. */
+static const char *look_at_output(int is_export, int status)
+{
+    size_t out_size, said_size;
+    char *out = content("stdout", &out_size), *said = content("stderr", &said_size);
+    const char *wrong = NULL;
+
+    if (!is_export && (strlen(out) != out_size || !fuzz_is_printable(out)))
+        wrong = "printed what a terminal would obey";
+    else if (strlen(said) != said_size || !fuzz_is_printable(said) || said_size > SENTENCE_MAX)
+        wrong = "complained in a way that hurts a terminal";
+    else if (status != 0 && status != 1)
+        wrong = "ended with an odd status";
+    else if (status == 1 && said_size == 0 && out_size == 0)
+        wrong = "failed without a word";
+    free(out);
+    free(said);
+    return wrong;
+}
+
+static const char *run(const char *rpistat, const char *const *command, const char *store)
+{
+    static char wrong[64];
+    pid_t pid = fork();
+    int status;
+
+    fuzz_expect(pid >= 0, "no process can be made");
+    if (pid == 0)
+        become(rpistat, command, store);
+    fuzz_expect(waitpid(pid, &status, 0) == pid, "a process is gone");
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        return "took more than 5 s";
+    if (WIFSIGNALED(status)) {
+        snprintf(wrong, sizeof(wrong), "was ended by signal %d", WTERMSIG(status));
+        return wrong;
+    }
+    return look_at_output(strcmp(command[0], "export") == 0, WEXITSTATUS(status));
+}
+
+/* The bytes of a store's number: few changes or many, in its rows or in its bytes or in both. */
+static size_t make_input(uint64_t number, uint8_t ret[INPUT_SIZE])
+{
+    uint64_t state = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    for (int i = 0; i < INPUT_SIZE; i++) {
+        state ^= state >> 30;
+        state *= UINT64_C(0xbf58476d1ce4e5b9);
+        state ^= state >> 27;
+        state *= UINT64_C(0x94d049bb133111eb);
+        ret[i] = (uint8_t)(state >> 32);
+    }
+    if (number % 3 == 0)
+        ret[0] = 0; /* bytes only */
+    return number % 3 == 1 ? 12 + ret[1] % 8u : INPUT_SIZE;
+}
+
+static int try_store(uint64_t number, const char *rpistat, int tell)
+{
+    uint8_t input[INPUT_SIZE];
+    size_t size = make_input(number, input);
+    int failures = 0;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        const char *store, *wrong;
+
+        if (i == 0 || strcmp(commands[i - 1][0], "phases") == 0) /* which keeps what it finds */
+            store = hurt_store("hurt.data", input, size);
+        else
+            store = fuzz_path("hurt.data");
+        unlink(fuzz_path("OUT.data"));
+        wrong = run(rpistat, commands[i], store);
+        if (wrong || tell)
+            printf("# store %llu: %s %s %s: %s\n", (unsigned long long)number, commands[i][0],
+                   commands[i][1] ? commands[i][1] : "", commands[i][3] ? commands[i][3] : "",
+                   wrong ? wrong : "well");
+        failures += wrong != NULL;
+    }
+    unlink(fuzz_path("hurt.data-wal"));
+    unlink(fuzz_path("hurt.data-shm"));
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long long count, first = 0;
+    int failures = 0, at = 1;
+
+    if (argc == 5 && strcmp(argv[1], "-k") == 0) {
+        first = strtoull(argv[2], NULL, 10);
+        at = 3;
+    }
+    fuzz_expect(argc == at + 2, "usage: mutated [-k NUMBER] COUNT RPISTAT");
+    count = at == 3 ? 1 : strtoull(argv[at], NULL, 10);
+    setenv("PATH", "/nonexistent", 1);
+    setenv("LC_ALL", "C", 1);
+    printf("TAP version 13\n1..1\n");
+    for (unsigned long long i = first; i < first + count; i++) {
+        failures += try_store(i, argv[at + 1], at == 3);
+        fflush(stdout);
+    }
+    printf("%sok 1 - %llu hurt stores, each opened by %zu commands\n", failures ? "not " : "",
+           count, COMMANDS);
+    return failures > 0;
+}
