@@ -18,22 +18,14 @@
 /* Processes below the workload that are looked at. */
 #define PROCESSES_MAX 64
 
-/* The shortest turns that can be asked for, and the kernel's own choice. */
+/* The shortest turns that can be asked for. */
 #define TURN_SHORT_NS 100000
-#define TURN_USUAL_NS 0
 
 /* What /proc/PID/task/TID/stat says of a thread. */
 struct thread_stat {
     char state;
     int cpu, policy;
 };
-
-void rps_near_init(struct rps_near *near)
-{
-    near->cpu = -1;
-    CPU_ZERO(&near->home);
-    sched_getaffinity(0, sizeof(near->home), &near->home);
-}
 
 /* Fields 3, 39 and 41; 0 when the thread is gone. */
 static int read_stat(pid_t pid, const char *tid, struct thread_stat *ret)
@@ -112,19 +104,27 @@ struct sched_attributes {
 };
 
 /*
- * Ask for turns of that length: with short ones the scheduler (EEVDF, Linux 6.12 and later) lets
- * this thread interrupt a busy one as soon as it wakes up, and not at the end of that one's turn, 3
- * ms later. Kernels that know nothing of it refuse, or do nothing.
+ * Ask for short turns: with those the scheduler (EEVDF, Linux 6.12 and later) lets this thread
+ * interrupt a busy one as soon as it wakes up, and not at the end of that one's turn, 3 ms later.
+ * Kernels that know nothing of it refuse, or do nothing.
  */
-static void ask_for_turns(uint64_t length_ns)
+static void ask_for_short_turns(void)
 {
     struct sched_attributes attributes = {.size = sizeof(attributes)};
 
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) < 0 ||
         attributes.policy != SCHED_OTHER)
         return;
-    attributes.runtime = length_ns;
+    attributes.runtime = TURN_SHORT_NS;
     syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+void rps_near_init(struct rps_near *near)
+{
+    near->cpu = -1;
+    CPU_ZERO(&near->home);
+    sched_getaffinity(0, sizeof(near->home), &near->home);
+    ask_for_short_turns();
 }
 
 int rps_near_move(struct rps_near *near, pid_t pid)
@@ -145,15 +145,12 @@ int rps_near_move(struct rps_near *near, pid_t pid)
     if (sched_setaffinity(0, sizeof(one), &one) < 0)
         return 0;
     near->cpu = cpu;
-    ask_for_turns(TURN_SHORT_NS);
     return 1;
 }
 
 void rps_near_leave(struct rps_near *near)
 {
-    if (near->cpu >= 0) {
+    if (near->cpu >= 0)
         sched_setaffinity(0, sizeof(near->home), &near->home);
-        ask_for_turns(TURN_USUAL_NS);
-    }
     near->cpu = -1;
 }

@@ -12,7 +12,8 @@ struct rps_near {
     int cpu;        /* where it was moved to; -1: nowhere */
 };
 
-/* The calling thread's CPUs. */
+/* Note the calling thread's CPUs, and have it run as soon as it wakes up, where the kernel grants
+ * that. Children that are forked later inherit it. */
 void rps_near_init(struct rps_near *near);
 
 /*

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define WARM_UP_S 5
 
 static int64_t monotonic_ns(void)
 {
@@ -61,20 +64,55 @@ static int64_t process_cpu_ns(pid_t pid)
     return total_ns;
 }
 
-/* Run the command and wait for it. Returns its wait status, or -1. */
-static int run(char *argv[], struct rusage *ret_usage)
+/* Memory that a process holds at this moment, KiB; -1 when it cannot be told. */
+static long process_kib(pid_t pid)
 {
+    char path[64];
+    long pages = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    file = fopen(path, "r");
+    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
+        pages = -1;
+    if (file)
+        fclose(file);
+    return pages < 0 ? -1 : pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Wait for the command; what the parent holds after WARM_UP_S, when its caches are full. */
+static int wait_for(pid_t pid, struct rusage *ret_usage, long *ret_parent_kib)
+{
+    const struct timespec warm_up = {.tv_sec = WARM_UP_S};
+    sigset_t ended;
     int status;
-    const pid_t pid = fork();
+
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    *ret_parent_kib = -1;
+    if (sigtimedwait(&ended, NULL, &warm_up) < 0)
+        *ret_parent_kib = process_kib(getppid());
+    return wait4(pid, &status, 0, ret_usage) == pid ? status : -1;
+}
+
+/* Run the command and wait for it. Returns its wait status, or -1. */
+static int run(char *argv[], struct rusage *ret_usage, long *ret_parent_kib)
+{
+    sigset_t ended, before;
+    pid_t pid;
+
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ended, &before);
+    pid = fork();
 
     if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
         execvp(argv[0], argv);
         fprintf(stderr, "measure: cannot run %s: %s\n", argv[0], strerror(errno));
         _exit(127);
     }
-    if (pid < 0 || wait4(pid, &status, 0, ret_usage) != pid)
-        return -1;
-    return status;
+    return pid < 0 ? -1 : wait_for(pid, ret_usage, ret_parent_kib);
 }
 
 int main(int argc, char *argv[])
@@ -83,6 +121,7 @@ int main(int argc, char *argv[])
     const int64_t parent_start_ns = process_cpu_ns(getppid());
     const int64_t start_ns = monotonic_ns();
     int64_t wall_ns, parent_end_ns;
+    long parent_start_kib = -1;
     int status;
     FILE *file;
 
@@ -90,7 +129,7 @@ int main(int argc, char *argv[])
         fprintf(stderr, "usage: measure FILE COMMAND [ARG...]\n");
         return 2;
     }
-    status = run(argv + 2, &command);
+    status = run(argv + 2, &command, &parent_start_kib);
     wall_ns = monotonic_ns() - start_ns;
     parent_end_ns = process_cpu_ns(getppid());
     file = fopen(argv[1], "w");
@@ -105,6 +144,8 @@ int main(int argc, char *argv[])
     fprintf(file, "peak_kib %ld\n", command.ru_maxrss);
     fprintf(file, "parent_start_ns %" PRId64 "\n", parent_start_ns);
     fprintf(file, "parent_end_ns %" PRId64 "\n", parent_end_ns);
+    fprintf(file, "parent_start_kib %ld\n", parent_start_kib);
+    fprintf(file, "parent_end_kib %ld\n", process_kib(getppid()));
     fclose(file);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
