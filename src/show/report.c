@@ -111,6 +111,21 @@ static void print_cpus(struct rps_report *report)
     rps_report_field(report, "Recorded by CPU", text);
 }
 
+static void print_period(struct rps_report *report)
+{
+    char nominal[RPS_TEXT_NUMBER_SIZE], mean[RPS_TEXT_NUMBER_SIZE];
+    int64_t stretched_ns = rps_report_stretched_ns(report);
+
+    if (report->run.period_ns <= 0)
+        return;
+    rps_text_duration(nominal, sizeof(nominal), report->run.period_ns);
+    fprintf(report->out, "  %-*s%s", RPS_REPORT_SYSTEM_WIDTH, "Measurement period:", nominal);
+    if (stretched_ns > 0)
+        fprintf(report->out, ", stretched to %s (mean)",
+                rps_text_duration(mean, sizeof(mean), stretched_ns));
+    fputc('\n', report->out);
+}
+
 static void print_run(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -132,9 +147,7 @@ static void print_run(struct rps_report *report)
                          rps_text_duration(text, sizeof(text), run->elapsed_ns));
     print_part(report);
     print_cpus(report);
-    if (run->period_ns > 0)
-        rps_report_field(report, "Measurement period",
-                         rps_text_duration(text, sizeof(text), run->period_ns));
+    print_period(report);
     print_state(report);
     print_own_cost(report);
 }
@@ -147,6 +160,7 @@ static int add_to_sum(void *context, const struct rps_period *period, struct rps
 
     (void)err;
     rps_tally_add(&report->tally, period);
+    report->merged += period->merged;
     return 0;
 }
 

@@ -22,6 +22,7 @@ struct rps_report {
     struct rps_tracks tracks;
     struct rps_tally tally;      /* of all tracks added up */
     struct rps_tally *cpu_tally; /* owned; of each track, or NULL: not asked for */
+    uint64_t merged;             /* periods that are in the store as parts of longer ones */
     struct rps_notes gaps;
     double *operand; /* of the plan's formulas */
     int titled;      /* the title of the remarks is printed */
@@ -65,6 +66,10 @@ int rps_report_print_events(struct rps_report *report, struct rps_error *err);
 
 /* "CPU by CPU": tables with a row a CPU (report_cpus.c); nothing without cpu_tally. */
 int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
+
+/* The mean period, ns, of a run whose periods the recorder stretched because switching event sets
+ * took too long; 0 of all others. */
+int64_t rps_report_stretched_ns(const struct rps_report *report);
 
 /* What the reader must know to trust the figures, if anything (report_remarks.c). */
 void rps_report_print_remarks(struct rps_report *report);

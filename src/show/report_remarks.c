@@ -127,6 +127,40 @@ static void remark_gaps(struct rps_report *report)
     }
 }
 
+/* Periods that were late are longer without having been stretched. */
+int64_t rps_report_stretched_ns(const struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    int64_t periods = (int64_t)(tally->periods + tally->missed);
+    int64_t mean_ns = periods > 0 ? tally->length_ns / periods : 0;
+
+    return report->run.period_ns > 0 && mean_ns > report->run.period_ns / 5 * 6 ? mean_ns : 0;
+}
+
+static void remark_stretched(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    char length[RPS_TEXT_NUMBER_SIZE];
+
+    if (rps_report_stretched_ns(report) > 0)
+        print_remark(
+            report,
+            "Switching event sets took %s a period (mean): the measurement period was "
+            "stretched, so as not to lose more than 1 %% of the time to it.",
+            rps_text_duration(length, sizeof(length), tally->switch_ns / (int64_t)tally->periods));
+}
+
+static void remark_merged(struct rps_report *report)
+{
+    char merged[RPS_REPORT_NUMBER_SIZE];
+
+    if (report->merged > 0)
+        print_remark(report,
+                     "%s old periods were merged into longer ones to keep the store small. The "
+                     "totals are exact.",
+                     rps_report_count(merged, report->merged));
+}
+
 static void remark_fitting(struct rps_report *report)
 {
     const char *line = report->run.fitting;
@@ -155,5 +189,7 @@ void rps_report_print_remarks(struct rps_report *report)
                      "periods became part of longer ones.",
                      rps_report_count(number, tally->missed),
                      tally->missed == 1 ? "expiry" : "expiries");
+    remark_stretched(report);
+    remark_merged(report);
     remark_fitting(report);
 }
