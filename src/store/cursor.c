@@ -1,8 +1,7 @@
 /*
  * Cursors over the periods of a run.
  *
- * The part of the run is chosen here and not by SQL: times are not in the key of the table, so that
- * SQLite would look at every row as well. A statement that is being stepped, and a walk, hold one
+ * Rows come from a walk through the pages where that is possible, and else from SQL. Both hold one
  * state of the store, whatever is written meanwhile.
  */
 #include "reader.h"
@@ -12,32 +11,17 @@
 
 #include "database.h"
 #include "period_row.h"
+#include "period_select.h"
 #include "period_walk.h"
 
 struct rps_cursor {
     struct rps_reader *reader;
-    struct rps_walk *walk; /* or NULL, and then stmt */
-    sqlite3_stmt *stmt;
+    struct rps_walk *walk; /* or NULL, and then select */
+    struct rps_select *select;
     int64_t run_id;
     int64_t from_ns, to_ns;
     int64_t set_count;
 };
-
-/* The statement for sets of at most `slots` events: a column that is not asked for costs nothing.
- */
-static const char *sql_for(int64_t slots, int has_merged)
-{
-#define FROM(columns, counts)                                                                      \
-    "SELECT " columns ", " counts " FROM period WHERE run_id = ?1 ORDER BY cpu, cycle, period"
-#define SELECT(counts) has_merged ? FROM(RPS_ROW_COLUMNS, counts) : FROM(RPS_ROW_NOT_MERGED, counts)
-    if (slots <= 2)
-        return SELECT("c0, c1");
-    if (slots <= 4)
-        return SELECT("c0, c1, c2, c3");
-    return SELECT("c0, c1, c2, c3, c4, c5, c6, c7");
-#undef SELECT
-#undef FROM
-}
 
 /* What the cursor must know of the run: its sets, and the most slots any has. */
 static int read_shape(struct rps_reader *reader, int64_t run_id, int64_t *ret_sets,
@@ -67,8 +51,8 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
                     int64_t from_ns, int64_t to_ns, struct rps_error *err)
 {
     struct rps_cursor *cursor = calloc(1, sizeof(*cursor));
-    int64_t slots = 0;
-    int result;
+    struct rps_select_options options = {.run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
+    int code = SQLITE_OK, result;
 
     if (!cursor)
         return rps_error_memory(err);
@@ -76,10 +60,11 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
     cursor->run_id = run_id;
     cursor->from_ns = from_ns;
     cursor->to_ns = to_ns;
-    result = read_shape(reader, run_id, &cursor->set_count, &slots, err);
+    result = read_shape(reader, run_id, &cursor->set_count, &options.slots, err);
     if (result == 0 && !rps_walk_open(&cursor->walk, reader->db, run_id))
-        result = rps_reader_prepare(reader, sql_for(slots, rps_row_has_merged(reader->db)), run_id,
-                                    &cursor->stmt, err);
+        code = rps_select_open(&cursor->select, reader->db, &options);
+    if (code != SQLITE_OK)
+        result = rps_reader_error(reader, code, err);
     if (result < 0) {
         rps_cursor_close(cursor);
         return result;
@@ -92,7 +77,7 @@ void rps_cursor_close(struct rps_cursor *cursor)
 {
     if (!cursor)
         return;
-    sqlite3_finalize(cursor->stmt);
+    rps_select_close(cursor->select);
     rps_walk_close(cursor->walk);
     free(cursor);
 }
@@ -117,10 +102,8 @@ static int next_row(struct rps_cursor *cursor, struct rps_row *ret, struct rps_e
         code = rps_walk_next(cursor->walk, ret);
         return code >= 0 ? code : rps_reader_error(cursor->reader, SQLITE_CORRUPT, err);
     }
-    code = sqlite3_step(cursor->stmt);
-    if (code == SQLITE_ROW)
-        rps_row_take(cursor->stmt, ret);
-    else if (code != SQLITE_DONE)
+    code = rps_select_next(cursor->select, ret);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
         return rps_reader_error(cursor->reader, code, err);
     return code == SQLITE_ROW;
 }

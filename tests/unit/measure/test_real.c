@@ -270,7 +270,7 @@ static void test_streams_and_status(void **state)
 static void test_instructions(void **state)
 {
     static const char document[] = "[plan]\nname = one\n[event instructions]\n"
-                                   "event = instructions\n[set one]\nevents = instructions\n";
+                                   "event = instructions:u\n[set one]\nevents = instructions\n";
     char plan[80];
     const struct test_options options = {.merge = 1, .plan = plan};
     struct rps_error why = {""};
