@@ -74,7 +74,7 @@ static void add_signal(struct splitting *s, const struct rps_cuts *cuts, const d
 {
     const struct rps_observed *observed = s->observed;
     size_t width = observed->width;
-    double fourth = 0, second = 0, n = 0, kurtosis, together;
+    double fourth = 0, second = 0, kurtosis, together;
 
     for (size_t k = 0; k < cuts->count; k++) {
         struct rps_fit fit = rps_cuts_fit(observed, cuts, k, signal);
@@ -95,7 +95,6 @@ static void add_signal(struct splitting *s, const struct rps_cuts *cuts, const d
         }
         fourth += fourths;
         second += own > 0 ? squares * squares / own : 0;
-        n += own;
     }
     /* Kurtosis around each segment's own variance: 3 for normal noise. */
     kurtosis = second > 0 ? fourth / second : 3;

@@ -86,7 +86,7 @@ static int machine_open(struct machine *machine, const char *choice, struct rps_
         machine->count = result == 0;
         return result;
     }
-    for (int i = 0; rps_pmus[i] != NULL && i < BACKEND_MAX; i++) {
+    for (int i = 0; i < BACKEND_MAX && rps_pmus[i] != NULL; i++) {
         struct backend *backend = &machine->backend[machine->count++];
 
         memset(backend, 0, sizeof(*backend));

@@ -14,14 +14,18 @@
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 #define ONLINE_CPUS   "/sys/devices/system/cpu/online"
 
+/* The room doubles: it is full at every power of two. */
 static int add_int(int **list, int *count, int value, struct rps_error *err)
 {
-    int *grown = realloc(*list, (size_t)(*count + 1) * sizeof(*grown));
+    if ((*count & (*count - 1)) == 0) {
+        size_t room = *count > 0 ? 2 * (size_t)*count : 1;
+        int *grown = realloc(*list, room * sizeof(*grown));
 
-    if (!grown)
-        return rps_error_memory(err);
-    *list = grown;
-    grown[(*count)++] = value;
+        if (!grown)
+            return rps_error_memory(err);
+        *list = grown;
+    }
+    (*list)[(*count)++] = value;
     return 0;
 }
 
@@ -47,18 +51,16 @@ int rps_cpu_list_parse(const char *what, const char *text, int **ret, int *ret_c
 {
     char *copy = strdup(text), *rest = copy, *item;
     int *list = NULL, count = 0, rc = copy ? 0 : rps_error_memory(err);
+    uint8_t known[CPU_MAX + 1] = {0};
 
     while (rc == 0 && (item = strsep(&rest, ","))) {
         uint64_t first = 0, last = 0;
 
         rc = parse_item(what, item, &first, &last, err);
         for (uint64_t cpu = first; rc == 0 && cpu <= last; cpu++) {
-            int known = 0;
-
-            for (int i = 0; i < count; i++)
-                known |= list[i] == (int)cpu;
-            if (!known)
+            if (!known[cpu])
                 rc = add_int(&list, &count, (int)cpu, err);
+            known[cpu] = 1;
         }
     }
     free(copy);

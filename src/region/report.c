@@ -122,15 +122,15 @@ int rps_region_count(void)
     return count;
 }
 
-const char *rps_region_name(int number)
+const char *rps_region_name(int region)
 {
     const struct rps_region_state *state = rps_region_state_lock();
-    const struct rps_region *region = number >= 0 ? state->first : NULL;
+    const struct rps_region *at = region >= 0 ? state->first : NULL;
 
-    while (region && number-- > 0)
-        region = region->next;
+    while (at && region-- > 0)
+        at = at->next;
     rps_region_state_unlock();
-    return region ? region->name : NULL;
+    return at ? at->name : NULL;
 }
 
 const char *rps_region_problem(void)

@@ -26,8 +26,6 @@
 #define PLOT_PATH_SIZE 4096
 #define PLOT_LOG       "gnuplot.log"
 
-extern char **environ;
-
 struct plot_format {
     const char *ending, *name; /* of the file; for the script */
     const char *tail;          /* what the last bytes of a whole picture hold, or NULL */

@@ -133,8 +133,12 @@ static int find_counted(const struct mend *mend, int64_t sets, uint8_t *ret)
         return code;
     sqlite3_bind_int64(stmt, 1, mend->run_id);
     sqlite3_bind_int64(stmt, 2, sets);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-        ret[sqlite3_column_int(stmt, 0)] = (uint8_t)sqlite3_column_int(stmt, 1);
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int set = rps_database_index(stmt, 0, sets);
+
+        if (set >= 0)
+            ret[set] = (uint8_t)sqlite3_column_int(stmt, 1);
+    }
     sqlite3_finalize(stmt);
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }

@@ -101,7 +101,7 @@ static int read_head(struct rps_walk *walk)
     walk->usable = walk->page_size - head[20];
     walk->page_count = (uint32_t)(size / walk->page_size);
     walk->pages = malloc((size_t)DEPTH_MAX * walk->page_size + sizeof(uint64_t));
-    for (int i = 0; i < DEPTH_MAX; i++)
+    for (int i = 0; walk->pages && i < DEPTH_MAX; i++)
         walk->level[i].page = walk->pages + (size_t)i * walk->page_size;
     return walk->pages != NULL;
 }

@@ -92,8 +92,8 @@ struct rps_writer {
     char trouble[200];  /* why it is failing or broken */
 };
 
-/* The thread: writes until told to stop, then what is left, then returns NULL. */
-void *rps_writer_thread(void *writer);
+/* The thread of the writer that it is given: writes until told to stop, then what is left, then returns NULL. */
+void *rps_writer_thread(void *context);
 
 /* Periods in the queue that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);

@@ -25,6 +25,7 @@ libcmocka-dev    pkg-config --exists cmocka
 sqlite3          command -v sqlite3
 librsvg2-bin     command -v rsvg-convert
 poppler-utils    command -v pdfinfo
+gcovr            command -v gcovr
 '
 
 has_header()

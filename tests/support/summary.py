@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
 """What meson's test logs say, case by case: skips with reasons, failures with output, a total.
 
-usage: summary.py MESON-LOGS-FOLDER
+usage: summary.py MESON-LOGS-FOLDER [FOLDER...]
+
+Of a build that counts lines (-Db_coverage=true), the share of the lines of src/ that the tests ran
+is told too, over all that was run in it.
 
 meson counts test programs; people count cases. testlog.junit.xml has the cases of programs that
 speak TAP, testlog.json each program's own verdict and output: a program that crashed after its last
 good case, or said nothing at all, is a failure that only the latter knows.
 """
+import glob
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 import xml.etree.ElementTree
 
@@ -74,14 +80,40 @@ def belongs(case, program):
     return program["name"] in (case[0], program_name(case[1]))
 
 
-def main():
-    folder = sys.argv[1]
-    programs, cases = read_programs(folder), read_cases(folder)
-    failed = sum(case[2] == "failed" for case in cases)
+def coverage(build):
+    """A sentence on the lines that were run; None when the build does not count them."""
+    notes = os.path.join(build, "src", "base", "libbase.a.p")
+    if not shutil.which("gcovr") or not glob.glob(os.path.join(glob.escape(notes), "*.gcno")):
+        return None
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    done = subprocess.run(["gcovr", "-r", os.path.realpath(root), "--object-directory", build,
+                           "-f", os.path.join(re.escape(os.path.realpath(root)), "src", ""),
+                           "--json-summary", "-"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        return "coverage: not known: %s" % (done.stderr.strip().splitlines() or ["gcovr failed"])[-1]
+    return "coverage: %.1f %% of lines" % json.loads(done.stdout)["line_percent"]
+
+
+def count_unsaid(programs, cases):
+    """Programs that failed, though none of their cases did."""
+    unsaid = 0
     for program in programs:
         own = [case for case in cases if belongs(case, program)]
         if program["result"] not in GOOD and not any(case[2] == "failed" for case in own):
-            failed += 1
+            unsaid += 1
+    return unsaid
+
+
+def main():
+    folder = sys.argv[1]
+    programs, cases, failed, lines = [], [], 0, []
+    for folder in sys.argv[1:]:
+        here, own = read_programs(folder), read_cases(folder)
+        failed += sum(case[2] == "failed" for case in own) + count_unsaid(here, own)
+        programs += here
+        cases += own
+        lines.append(coverage(os.path.dirname(os.path.abspath(folder))))
     passed = sum(case[2] == "passed" for case in cases)
     skipped = [case for case in cases if case[2] == "skipped"]
     if skipped:
@@ -91,6 +123,8 @@ def main():
     show_failures(programs)
     if not cases and not programs:
         print("\nNo test ran; %s may say why." % os.path.join(os.path.dirname(folder), "test.log"))
+    for line in filter(None, lines):
+        print(line)
     print("%d passed, %d failed, %d skipped" % (passed, failed, len(skipped)))
     return 1 if failed or not passed else 0
 

@@ -365,7 +365,7 @@ static int full_disk_child(const char *folder)
     char path[600], filler[600];
     struct rps_error err = {"no error"};
 
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", folder, "tmpfs", 0, "size=300k") != 0)
         return 2;
     snprintf(path, sizeof(path), "%s/s", folder);

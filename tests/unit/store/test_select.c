@@ -1,6 +1,7 @@
 /* A part of a run, selected: nothing of it is left out, and little else is read. */
 #include "fixture.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "store/period_select.h"
