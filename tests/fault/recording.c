@@ -135,7 +135,7 @@ int recording_leaves_queue(const char *path)
 
     for (int64_t n = fixture_number(path, "SELECT count(*) FROM run"); n > 0 && !left; n--) {
         snprintf(sql, sizeof(sql), "SELECT uuid FROM run LIMIT 1 OFFSET %lld", (long long)n - 1);
-        left = rps_queue_is_left(fixture_text(path, sql));
+        left = rps_left_is_there(fixture_text(path, sql));
     }
     return left;
 }

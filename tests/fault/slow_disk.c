@@ -18,6 +18,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "sound.h"
+#include "store/writer.h"
 
 #define PERIOD_NS     (100 * RPS_NS_PER_MS)
 #define STALL_NS      (30 * RPS_NS_PER_S)
@@ -259,6 +260,77 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
                   (uintmax_t)check.periods, (uintmax_t)disk.pushed);
 }
 
+/* A disk that is full to the end of the run, and is freed afterwards. */
+static void full_to_the_end(void **state, struct rps_writer_options options, uint64_t too_many)
+{
+    const char *path = fixture_path(state, "rpistat.data");
+    struct full_disk disk = {.pushed = 0};
+    struct rps_reader *reader = NULL;
+    struct rps_check_result check;
+    struct rps_error err;
+    struct rps_run run;
+
+    options.queue_periods = ROOM;
+    options.notice = count_notice;
+    options.notice_context = &disk;
+    disk.writer = fixture_writer(path, &options, &run);
+    fault_vfs_set_hook(full_hook, &disk);
+    push(&disk, 20);
+    rps_writer_mark(disk.writer, 1, "written");
+    wait_for(&disk, true, 0);
+    atomic_store(&disk.full, true);
+    push(&disk, 1);
+    rps_writer_mark(disk.writer, 2, "not written"); /* nor does it wait for the commit's time */
+    wait_for(&disk, false, 1);
+    push(&disk, ROOM - 1 + too_many);
+    disk.writer->patience_ns = 1;
+    run.state = RPS_RUN_COMPLETE;
+    run.exit_status = 3;
+    run.elapsed_ns = (int64_t)disk.pushed * SOUND_LENGTH_NS;
+    assert_int_equal(rps_writer_end(disk.writer, &run, &err), RPS_FAILED);
+    fixture_says(&err, "holds 20 periods", "50 periods and", "stay in memory", "its disk is full",
+                 NULL);
+    rps_writer_close(disk.writer);
+    rps_run_free(&run);
+
+    if (rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(run.state, RPS_RUN_INTERRUPTED);
+    assert_non_null(strstr(run.end_reason, "could not be written to the end of the recording"));
+    assert_non_null(strstr(run.end_reason, "its disk is full"));
+    rps_run_free(&run);
+    rps_reader_close(reader);
+
+    atomic_store(&disk.full, false);
+    assert_int_equal(recording_check(path, "full to the end", &check), 0);
+    assert_int_equal(check.periods, disk.pushed - too_many);
+    assert_false(recording_leaves_queue(path));
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM mark"), 2);
+    assert_int_equal(fixture_number(path, "SELECT exit_status FROM run"), 3);
+    assert_int_equal(fixture_number(path, "SELECT elapsed_ns FROM run"),
+                     (int64_t)disk.pushed * SOUND_LENGTH_NS);
+    assert_string_equal(fixture_text(path, "SELECT state FROM run"), "interrupted");
+    assert_non_null(strstr(fixture_text(path, "SELECT end_reason FROM run"),
+                           "its disk is full; the last 50 periods"));
+    assert_int_equal(fixture_number(path, "SELECT total(length_ns) FROM gap"),
+                     (int64_t)too_many * SOUND_LENGTH_NS);
+    fault_vfs_set_hook(fault_skip_sync, NULL);
+    print_message("# full to the end: the %d periods of the queue were brought in afterwards, "
+                  "%ju without room are in a gap row\n",
+                  ROOM, (uintmax_t)too_many);
+}
+
+static void a_disk_full_to_the_end_leaves_the_queue(void **state)
+{
+    if (access("/dev/shm", W_OK) != 0)
+        skip();
+    full_to_the_end(state, (struct rps_writer_options){.commit_ns = RPS_COMMIT_CHOSEN}, 0);
+    recording_remove(fixture_path(state, "rpistat.data"));
+    full_to_the_end(state, (struct rps_writer_options){.commit_ns = RPS_COMMIT_CHOSEN}, 30);
+    recording_remove(fixture_path(state, "rpistat.data"));
+    full_to_the_end(state, (struct rps_writer_options){.durability_full = 1}, 30);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 
 int main(void)
@@ -266,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_disk_that_stalls_makes_no_period_late),
         TEST(a_full_disk_loses_only_what_has_no_room),
+        TEST(a_disk_full_to_the_end_leaves_the_queue),
     };
 
     fault_vfs_install();

@@ -25,6 +25,7 @@ libcmocka-dev    pkg-config --exists cmocka
 sqlite3          command -v sqlite3
 librsvg2-bin     command -v rsvg-convert
 poppler-utils    command -v pdfinfo
+libcap2-bin      command -v setcap || test -x /usr/sbin/setcap
 gcovr            command -v gcovr
 '
 

@@ -172,7 +172,7 @@ static void test_hostile_text(void **state)
 {
     static const char *const names[] = {"=1+1", "+1", "-1", "@SUM(A1)", "a,b", "a\"b", " a", "\tx"};
     static const char *const cells[] = {"\"'=1+1\"", "\"'+1\"",    "\"'-1\"", "\"'@SUM(A1)\"",
-                                        "\"a,b\"",   "\"a\"\"b\"", "\" a\"",  "\"'\tx\""};
+                                        "\"a,b\"",   "\"a\"\"b\"", "\" a\"",  "\\tx"};
     uint64_t count[2] = {1, 2};
 
     (void)state;

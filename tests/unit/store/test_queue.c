@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,27 +134,28 @@ static void room_that_is_not_used_takes_no_memory(void **state)
 #define UUID "01234567-89ab-4cde-8f01-23456789abcd"
 
 /* What is left under the name: `count` periods from `first` on. */
-static void left(uint64_t first, size_t count)
+static void is_left(uint64_t first, size_t count)
 {
-    struct rps_period *period = NULL;
+    struct rps_left left;
     struct rps_error err;
-    size_t found = 0;
 
-    assert_int_equal(rps_queue_salvage(UUID, geteuid(), &period, &found, &err), 0);
-    assert_int_equal(found, count);
-    for (size_t i = 0; i < found; i++)
-        assert_int_equal(period[i].period, first + i);
-    free(period);
+    assert_int_equal(rps_left_salvage(UUID, geteuid(), &left, &err), 0);
+    assert_int_equal(left.count, count);
+    assert_false(left.ended);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(left.period[i].period, first + i);
+    rps_left_free(&left);
 }
 
 static void share(struct rps_queue *queue, size_t capacity)
 {
     struct rps_error err;
 
-    rps_queue_forget(UUID);
+    rps_left_forget(UUID);
     assert_int_equal(rps_queue_init(queue, capacity, &err), 0);
-    if (!rps_queue_share(queue, UUID))
-        skip(); /* no shared memory here */
+    if (!rps_queue_share(queue, UUID, "/"))
+        skip();                /* no shared memory here */
+    flock(queue->fd, LOCK_UN); /* as if its recorder were gone */
 }
 
 static void what_is_shared_can_be_salvaged(void **state)
@@ -162,25 +164,25 @@ static void what_is_shared_can_be_salvaged(void **state)
 
     (void)state;
     share(&queue, 2000);
-    left(0, 0);
+    is_left(0, 0);
     for (uint64_t n = 0; n < 1500; n++)
         push(&queue, n, true);
-    left(0, 1500);
+    is_left(0, 1500);
     rps_queue_drop(&queue, 1000);
     for (uint64_t n = 1500; n < 2500; n++) /* around the end of the room */
         push(&queue, n, true);
-    left(1000, 1500);
+    is_left(1000, 1500);
     rps_queue_drop(&queue, 1500); /* long: memory is given back */
-    left(0, 0);
+    is_left(0, 0);
     push(&queue, 7, true);
     for (uint64_t n = 8; n < 1000; n++)
         push(&queue, n, true);
-    left(7, 993);
+    is_left(7, 993);
     rps_queue_free(&queue);
-    left(7, 993); /* as after a kill */
-    rps_queue_forget(UUID);
-    left(0, 0);
-    assert_false(rps_queue_is_left(UUID));
+    is_left(7, 993); /* as after a kill */
+    rps_left_forget(UUID);
+    is_left(0, 0);
+    assert_false(rps_left_is_there(UUID));
 }
 
 static void an_end_leaves_what_it_should(void **state)
@@ -191,14 +193,14 @@ static void an_end_leaves_what_it_should(void **state)
     share(&queue, 100);
     push(&queue, 1, true);
     rps_queue_unshare(&queue, UUID, true);
-    left(1, 1);
+    is_left(1, 1);
     push(&queue, 5, true); /* still a queue, and no longer shared */
-    left(1, 1);
+    is_left(1, 1);
     rps_queue_free(&queue);
     share(&queue, 100);
     push(&queue, 2, true);
     rps_queue_unshare(&queue, UUID, false);
-    assert_false(rps_queue_is_left(UUID));
+    assert_false(rps_left_is_there(UUID));
     rps_queue_free(&queue);
 }
 
@@ -214,27 +216,26 @@ static void damage_is_not_believed(void **state)
     fd = shm_open("/rpistat-" UUID, O_RDWR, 0);
     assert_true(fd >= 0);
     for (off_t at = 0; at < 40; at++) {
-        struct rps_period *period = NULL;
+        struct rps_left left;
         struct rps_error err;
-        size_t count;
         char byte, wrong;
 
         assert_int_equal(pread(fd, &byte, 1, at), 1);
         wrong = (char)~byte;
         assert_int_equal(pwrite(fd, &wrong, 1, at), 1);
-        assert_int_equal(rps_queue_salvage(UUID, geteuid(), &period, &count, &err), 0);
-        assert_true(count <= 100);
-        free(period);
+        assert_int_equal(rps_left_salvage(UUID, geteuid(), &left, &err), 0);
+        assert_true(left.count <= 100);
+        rps_left_free(&left);
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     }
-    left(1, 1);
+    is_left(1, 1);
     assert_int_equal(fchmod(fd, 0620), 0); /* others could have written it */
-    left(0, 0);
+    is_left(0, 0);
     assert_int_equal(fchmod(fd, 0600), 0);
     assert_int_equal(ftruncate(fd, 100), 0);
-    left(0, 0);
+    is_left(0, 0);
     close(fd);
-    rps_queue_forget(UUID);
+    rps_left_forget(UUID);
 }
 
 static void only_uuids_are_names(void **state)
@@ -246,8 +247,8 @@ static void only_uuids_are_names(void **state)
     (void)state;
     assert_int_equal(rps_queue_init(&queue, 3, &err), 0);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        assert_int_equal(rps_queue_share(&queue, wrong[i]), 0);
-        assert_false(rps_queue_is_left(wrong[i]));
+        assert_int_equal(rps_queue_share(&queue, wrong[i], "/"), 0);
+        assert_false(rps_left_is_there(wrong[i]));
     }
     rps_queue_free(&queue);
 }

@@ -1,0 +1,470 @@
+"""What somebody else made: a store whose every text is an attack, absurd sizes, links in /tmp.
+
+Nothing in it is executed (each payload would make the file `canary`), nothing of it reaches the
+terminal as control characters, and whatever is written is still what its name says.
+"""
+import csv
+import html.parser
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import xml.etree.ElementTree
+
+from program import RPISTAT, Folder, environment, expect, refused, tap
+
+PAYLOADS = {
+    "shell": ["`touch canary`", "$(touch canary)", "| touch canary", "; touch canary #"],
+    "gnuplot": ["\nEND\nsystem(\"touch canary\")\n", "\"; system(\"touch canary\"); \"",
+                "' . system('touch canary') . '", "@canary {/Symbol a}_{b}^{c} \\U+0041 %s%n%1$d",
+                "\\\n!touch canary\n", "`touch canary`\"\\"],
+    "terminal": ["\x1b]52;c;Y2FuYXJ5\x07", "\x1b[2J\x1b[31mred", "\u009b31m\u009d0;x\u009c",
+                 "\u202egnp.exe", "\u2066a\u2069", "\u200f\u061c", "a\rb\bc\x7f", "x\u2028y\u2029z",
+                 "\ufffe\uffff",
+                 b"\x9b31m\x9d52;c;QQ==\x9c", b"\xc0\xaf\xed\xa0\x80\xf5\x80\x80\x80\xff"],
+    "sheet": ["=cmd|' /C touch canary'!A1", "+1+cmd|' /C x'!A1", "-2+3+cmd|' /C x'!A1",
+              "@SUM(1+1)*cmd|' /C x'!A1", "\t=1+1", "\r=1+1", "'); DROP TABLE run; --",
+              "\",=1+1,\"", "a\n=1+1", "; =1+1", " =1+1"],
+    "markup": ["</script><script>alert(1)</script>", "<!--<script>", "]]><x onload='a()'/>",
+               "<img src=x onerror=alert(1)>", "\" onload=\"alert(1)", "&lt;&amp;&#0;&bogus;",
+               "\u2028alert(1)\u2029", "</title><body onload=alert(1)>", "\"}];alert(1);//",
+               "(x) /JavaScript (app.alert)", "</text></svg><script/>", "&#x0;&#xZZ", "]]&#x3e;>"],
+}
+
+# Texts for people, and names, which formulas and columns use.
+TEXTS = {
+    "run": ["label", "folder", "host", "cpu_model", "kernel", "architecture", "version", "target",
+            "pmu", "fitting", "plan", "plan_title", "plan_explain", "clock_label", "clock_unit",
+            "governor", "end_reason"],
+    "event_set": ["name", "explain"],
+    "event": ["spec", "label", "role", "unit", "family", "modifiers", "explain", "reason"],
+    "metric": ["label", "unit", "family", "panel", "explain"],
+    "phase": ["name", "method", "parameters"],
+    "mark": ["text"], "gap": ["reason"],
+}
+
+CONTROL = re.compile("[\0-\t\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+GOOD = Folder(runs=1)
+
+
+def as_text(payload):
+    """The payload as an SQL expression: bytes that are no UTF-8 too."""
+    data = payload if isinstance(payload, bytes) else payload.encode()
+    return "CAST(x'%s' AS TEXT)" % data.hex()
+
+
+def poison(folder, payloads, names=False, first=0):
+    """Copy the good store into the folder, with a payload in every text, in turns from `first`."""
+    path = shutil.copy(GOOD / "rpistat.data", folder / "evil.data")
+    store = sqlite3.connect(path)
+    store.execute("INSERT INTO mark VALUES (1, 1000000000, 0, 'm'), (1, 12000000000, 0, 'm')")
+    store.execute("INSERT INTO gap VALUES (1, 15000000000, 0, -1, 100000000, 'g')")
+    number = first
+    for table, columns in TEXTS.items():
+        known = {row[1] for row in store.execute("PRAGMA table_info(%s)" % table)}
+        for column in columns:
+            if column not in known:
+                continue
+            payload = as_text(payloads[number % len(payloads)])
+            number += 1
+            store.execute("UPDATE %s SET %s = %s" % (table, column, payload))
+    words = [p for p in payloads if isinstance(p, str)]
+    store.execute("UPDATE run SET tags = ?, command = ?",
+                  (json.dumps({p: p for p in words}), json.dumps(words)))
+    if names:
+        for table in ("event", "metric"):
+            rows = store.execute("SELECT DISTINCT name FROM %s ORDER BY name" % table).fetchall()
+            for i, (name,) in enumerate(rows):
+                expression = as_text(payloads[i % len(payloads)])
+                store.execute("UPDATE OR IGNORE %s SET name = %s || %d WHERE name = ?" % (
+                    table, expression, i), (name,))
+    store.commit()
+    store.close()
+    return path
+
+
+def printable(answer, what):
+    """What reached the terminal: text without control characters."""
+    for name, stream in (("stdout", answer.stdout), ("stderr", answer.stderr)):
+        text = stream.decode("utf-8")  # raises where it is not
+        found = CONTROL.search(text)
+        assert not found, "%s: %s has %r in %r" % (
+            what, name, found.group(), text[max(0, found.start() - 40):found.end() + 20])
+
+
+def run(folder, *arguments, may_fail=False):
+    """Run on the evil store; the text of standard output."""
+    answer = folder.call(*arguments, "-i", "evil.data", stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, env=environment(LC_ALL="C.UTF-8"))
+    answer.stdout, answer.stderr = answer.stdout.encode(), answer.stderr.encode()
+    printable(answer, arguments)
+    assert answer.returncode == 0 or may_fail, (arguments, answer)
+    assert answer.returncode in (0, 1, 2), (arguments, answer.returncode)
+    return answer.stdout.decode()
+
+
+def check_sheet(text, what):
+    """A table whose cells are no formulas."""
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert len(rows) > 1 and len({len(row) for row in rows}) == 1, (what, [len(r) for r in rows])
+    for cell in (cell for row in rows for cell in row):
+        if cell[:1] in tuple("=+-@\t\r") and cell:
+            float(cell)  # a number, or this raises
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page, and what they would run."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.handlers = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+
+
+def check_page(path, good):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    page = Page(text)
+    assert page.tags == good.tags and page.handlers == good.handlers, (page.tags, page.handlers)
+    data = re.search(r"<script[^>]*json[^>]*>(.*?)</script>", text, re.S)
+    json.loads(data.group(1))
+
+
+def check_svg(path):
+    root = xml.etree.ElementTree.parse(path).getroot()
+    assert root.tag.endswith("}svg")
+    for element in root.iter():
+        assert not element.tag.lower().endswith("script"), element
+        assert not [key for key in element.attrib if key.startswith("on")], element.attrib
+
+
+def check_pdf(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    assert data.startswith(b"%PDF") and not re.search(rb"/JavaScript|/Launch|/OpenAction", data)
+
+
+def test_store(name):
+    good_page = GOOD / "good.html"
+    if not os.path.exists(good_page):
+        expect(GOOD.call("plot", "-o", good_page), 0)
+    with open(good_page, encoding="utf-8") as file:
+        page = Page(file.read())
+    with Folder() as folder:
+        for first in range(len(PAYLOADS[name])):  # each payload in each text
+            poison(folder, PAYLOADS[name], first=first)
+            run(folder, "runs")
+            run(folder, "report", "--explain")
+            run(folder, "check", may_fail=True)
+            run(folder, "watch", "--once")
+            if name in ("terminal", "markup"):
+                json.loads(run(folder, "phases", "--pca", "--format", "json"))
+            if name == "markup":
+                run(folder, "plot", "-o", "a.html")
+                check_page(folder / "a.html", page)
+                run(folder, "plot", "-o", "a.svg")
+                check_svg(folder / "a.svg")
+        run(folder, "phases", "--pca")
+        check_sheet(run(folder, "phases", "--format", "csv"), "phases")
+        for form in ("wide", "rates", "long"):
+            check_sheet(run(folder, "export", "--format", form), form)
+        run(folder, "plot", "-o", "-")
+        thorough = name in ("gnuplot", "markup")
+        for kind in ("time", "phases", "scatter", "heat", "pca") if thorough else ("phases",):
+            run(folder, "plot", "--kind", kind, "-o", kind + ".svg")
+            check_svg(folder / (kind + ".svg"))
+        run(folder, "plot", "-o", "a.pdf")
+        check_pdf(folder / "a.pdf")
+        run(folder, "plot", "-o", "a.html")
+        check_page(folder / "a.html", page)
+        run(folder, "plot", "--keep", "kept", "-o", "a.png")
+        subprocess.run(["sh", "kept/redraw.sh"], cwd=folder.path, check=True, capture_output=True)
+        run(folder, "check", "--repair", "-o", "mended.data", may_fail=True)
+        assert not canaries(folder.path), canaries(folder.path)
+
+
+def canaries(path):
+    return [os.path.join(at, "canary") for at, _, files in os.walk(path) if "canary" in files]
+
+
+def test_names():
+    """names of events and metrics that are attacks: a sentence, or output that is none"""
+    for name, payloads in PAYLOADS.items():
+        with Folder() as folder:
+            poison(folder, payloads, names=True)
+            for command in (["runs"], ["report"], ["phases"], ["watch", "--once"],
+                            ["plot", "-o", "-"], ["check"]):
+                run(folder, *command, may_fail=True)
+            for form in ("wide", "rates", "long"):
+                text = run(folder, "export", "--format", form, may_fail=True)
+                if text:
+                    check_sheet(text, (name, form))
+            text = run(folder, "phases", "--format", "json", may_fail=True)
+            assert not text or json.loads(text)
+            run(folder, "plot", "-o", "a.html", may_fail=True)
+            run(folder, "plot", "-o", "a.svg", may_fail=True)
+            if os.path.exists(folder / "a.svg"):
+                check_svg(folder / "a.svg")
+            assert not canaries(folder.path)
+
+
+def test_arguments():
+    """labels, tags, columns and file names with escapes: messages without them"""
+    with Folder() as folder:
+        for text in ("\x1b]52;c;QQ==\x07", "\u009b31m", "a\nrpistat: b", "\u202ex", b"\x9b31m"):
+            for arguments in (["report", "-i"], ["report", "-r"], ["plot", "-o"], ["record", "-e"],
+                              ["record", "--pmu"], ["phases", "--csv"], ["record", "--control"],
+                              ["events", "--sets"], []):
+                answer = subprocess.run([RPISTAT, *arguments, text], cwd=folder.path,
+                                        env=environment(LC_ALL="C.UTF-8"), capture_output=True,
+                                        check=False, stdin=subprocess.DEVNULL, timeout=20)
+                assert answer.returncode != 0
+                printable(answer, (arguments, text))
+                assert answer.stderr.count(b"\n") == 1, answer.stderr
+
+
+# --- sizes ---------------------------------------------------------------------------------------
+
+SECONDS, BYTES = 5, 256 << 20
+
+
+def is_sanitized():
+    with open(RPISTAT, "rb") as file:
+        return re.search(rb"__asan_init|__tsan_init", file.read())
+
+
+def measured(folder, *arguments):
+    """Run with limits of CPU time and memory; the answer, which must be an answer."""
+    if is_sanitized():
+        raise tap.Skip("a sanitizer takes more time and memory than the program")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    process = subprocess.Popen([RPISTAT, *arguments], cwd=folder.path, env=environment(),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, preexec_fn=limit)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    assert os.WIFEXITED(status), "%s: signal %d" % (arguments, os.WTERMSIG(status))
+    assert usage.ru_maxrss * 1024 < BYTES, "%s: %d KiB" % (arguments, usage.ru_maxrss)
+    assert os.WEXITSTATUS(status) in (0, 1, 2)
+    if os.WEXITSTATUS(status):
+        assert said.startswith(b"rpistat: ") and said.count(b"\n") == 1 and len(said) < 1000, said
+    return os.WEXITSTATUS(status), said.decode()
+
+
+def refused_by(folder, word, *arguments):
+    status, said = measured(folder, *arguments)
+    assert status and word in said, (arguments[:3], status, said)
+
+
+def table(columns, rows):
+    head = ",".join("c%d" % i for i in range(columns))
+    return "\n".join([head] + [",".join(str(i * r % 7) for i in range(columns))
+                               for r in range(rows)]) + "\n"
+
+
+def test_tables():
+    """CSV: 10,000 columns, huge numbers, a line of 100 MB, devices"""
+    with Folder() as folder:
+        folder.write("wide.csv", table(10000, 100))
+        assert measured(folder, "phases", "--csv", "wide.csv")[0] == 0
+        folder.write("huge.csv", "a,b\n" + "".join("%d,%d\n" % (2**63 + i, -2**63)
+                                                  for i in range(500)) + "1e400," + "9" * 300)
+        measured(folder, "phases", "--csv", "huge.csv")
+        folder.write("line.csv", "a,b\n1," + "x" * 100000000)
+        refused_by(folder, "do its quotes match", "phases", "--csv", "line.csv")
+        folder.write("cells.csv", "1,2," * 25000000)
+        refused_by(folder, "columns", "phases", "--csv", "cells.csv")
+        os.remove(folder / "line.csv")
+        os.remove(folder / "cells.csv")
+        for device in ("/dev/zero", "/dev/urandom"):
+            refused_by(folder, "not a text file", "phases", "--csv", device)
+
+
+def test_documents():
+    """set documents of 10,000 sections, and none; formulas 100,000 deep; scripts without an end"""
+    with Folder() as folder:
+        plan = "[plan]\nname = x\n"
+        event = "[event e%d]\nevent = r%x\nlabel = e%d\n"
+        for name, text in [
+                ("events", "".join(event % (i, i & 255, i) for i in range(10000))),
+                ("sets", event % (0, 1, 0) + "".join(
+                    "[set s%d]\nevents = e0\n" % i for i in range(10000))),
+                ("metrics", event % (0, 1, 0) + "[set s]\nevents = e0\n" + "".join(
+                    "[metric m%d]\nformula = e0 / clock\nlabel = m\n" % i for i in range(10000))),
+                ("formula", "[metric m]\nformula =\n" + "   ((((((((\n" * 12500)]:
+            folder.write(name + ".ini", plan + text)
+            status, said = measured(folder, "events", "--sets", "./%s.ini" % name)
+            assert name == "metrics" or (status and name + ".ini" in said), (name, status, said)
+        refused_by(folder, "larger than", "events", "--sets", "/dev/zero")
+        refused_by(folder, "not a text file", "record", "--pmu", "sim:/dev/zero")
+        folder.write("long.sim", "x" * 100000000)
+        refused_by(folder, "longer than", "record", "--pmu", "sim:long.sim")
+
+
+def test_long_arguments():
+    """arguments of 100 kB: the sentence still ends with what to do"""
+    deep = "(" * 60000 + "1"
+    with Folder() as folder:
+        refused_by(folder, "write NAME=FORMULA", "record", "--pmu", "sim:script.sim", "--metric",
+                   deep)
+        refused_by(folder, "at most 255", "record", "--pmu", "sim:script.sim", "--label",
+                   "x" * 100000)
+        refused_by(folder, "too long", "report", "-i", GOOD / "rpistat.data", "-o",
+                   "x" * 100000)
+        refused_by(folder, "by CPU", "export", "-i", GOOD / "rpistat.data", "--cpu", "0-65535")
+
+
+# --- links, pipes and files of somebody else ----------------------------------------------------
+
+OTHER = 65534
+
+
+class Sticky(Folder):
+    """A folder like /tmp, with a victim that somebody else would like to have overwritten."""
+
+    def __enter__(self):
+        if os.geteuid() != 0:
+            raise tap.Skip("only root can make another user's files")
+        super().__enter__()
+        os.chmod(self.path, 0o1777)
+        self.private = tempfile.mkdtemp(prefix="rpistat-victim-")
+        self.victim = os.path.join(self.private, "victim")
+        with open(self.victim, "w", encoding="ascii") as file:
+            file.write("as it was")
+        return self
+
+    def __exit__(self, *unused):
+        shutil.rmtree(self.private, ignore_errors=True)
+        return super().__exit__(*unused)
+
+    def link(self, name, target=None):
+        os.symlink(target or self.victim, self / name)
+        os.lchown(self / name, OTHER, OTHER)
+
+    def unharmed(self):
+        with open(self.victim, encoding="ascii") as file:
+            assert file.read() == "as it was"
+        assert os.listdir(self.private) == ["victim"], os.listdir(self.private)
+
+
+def test_links():
+    """links of another user in a folder like /tmp: nothing is written through them"""
+    with Sticky() as folder:
+        store = GOOD / "rpistat.data"
+        for name, options in [("r.txt", ["report"]), ("e.csv", ["export"]), ("p.png", ["plot"]),
+                              ("p.html", ["plot"]), ("runs.txt", ["runs"])]:
+            folder.link(name)
+            refused(folder.call(*options, "-i", store, "-o", name), 1, "another user")
+        folder.link("folder", folder.private)
+        refused(folder.call("report", "-i", store, "-o", "folder/new"), 1, "another user")
+        refused(folder.call("plot", "-i", store, "-o", "folder/new.png"), 1, "another user")
+        os.symlink("r.txt", folder / "own")  # ours, which leads to theirs
+        refused(folder.call("report", "-i", store, "-o", "own"), 1, "another user")
+        refused(folder.call("check", "--repair", "-i", store, "-o", "own"), 1)
+        folder.unharmed()
+
+
+def test_store_links():
+    """a store, its log, its report: not where another user's link leads"""
+    record = ["record", "--pmu", "sim:script.sim"]
+    with Sticky() as folder:
+        folder.link("new.data", os.path.join(folder.private, "new"))
+        refused(folder.call(*record, "-o", "new.data"), 1, "another user")
+        for end in ("-wal", "-shm", "-journal"):
+            folder.link("a.data" + end)
+            refused(folder.call(*record, "-o", "a.data"), 1, "another user")
+            os.remove(folder / ("a.data" + end))
+            folder.write("a.data" + end, "")
+            os.chown(folder / ("a.data" + end), OTHER, OTHER)
+            refused(folder.call(*record, "-o", "a.data"), 1, "another user")
+            os.remove(folder / ("a.data" + end))
+        folder.write("theirs.data", "")
+        os.chown(folder / "theirs.data", OTHER, OTHER)
+        refused(folder.call(*record, "-o", "theirs.data"), 1, "another user")
+        folder.link("b.txt")
+        answer = folder.call(*record, "-o", "b.data")
+        assert answer.returncode == 1 and "another user" in answer.stderr, answer
+        folder.unharmed()
+        # one's own links are followed as ever
+        os.symlink(os.path.join(folder.private, "mine.data"), folder / "c.data")
+        expect(folder.call(*record, "-o", "c.data"), 0)
+        assert os.path.exists(os.path.join(folder.private, "mine.data"))
+
+
+def test_control_links():
+    """--control: neither a link, nor a pipe of another user, nor a file or a device"""
+    with Sticky() as folder:
+        folder.link("control")
+        refused(folder.call("--control", "fifo:control", "true"), 1, "another user")
+        os.mkfifo(folder / "pipe")
+        os.chown(folder / "pipe", OTHER, OTHER)
+        refused(folder.call("--control", "fifo:pipe", "true"), 1, "another user")
+        folder.write("file", "x")
+        refused(folder.call("--control", "fifo:file", "true"), 1, "no named pipe")
+        refused(folder.call("--control", "fifo:/dev/null", "true"), 1, "no named pipe")
+        folder.unharmed()
+
+
+def test_kept_folder():
+    """plot --keep: not into a folder of another user, nor through links in one's own"""
+    with Sticky() as folder:
+        draw = ["plot", "-i", GOOD / "rpistat.data", "-o", "p.png", "--keep"]
+        os.mkdir(folder / "theirs")
+        os.chown(folder / "theirs", OTHER, OTHER)
+        refused(folder.call(*draw, "theirs"), 1, "a folder of your own")
+        os.mkdir(folder / "open")
+        os.chmod(folder / "open", 0o777)
+        refused(folder.call(*draw, "open"), 1, "a folder of your own")
+        for name in ("figure.gp", "text.gp", "run.gp", "redraw.sh", "gnuplot.log"):
+            os.mkdir(folder / ("own-" + name))
+            folder.link(os.path.join("own-" + name, name))
+            answer = folder.call(*draw, "own-" + name)
+            assert answer.returncode == 1, (name, answer)
+        folder.unharmed()
+
+
+def test_pipes():
+    """a pipe or a device as a store holds nobody up"""
+    with Folder() as folder:
+        os.mkfifo(folder / "pipe")
+        for path in ("pipe", "/dev/zero", "/dev/null"):
+            for command in (["report"], ["check"], ["plot", "-o", "a.png"]):
+                refused(folder.call(*command, "-i", path, timeout=10), 1)
+            refused(folder.call("record", "--pmu", "sim:script.sim", "-o", path, timeout=10), 1)
+
+
+def test_read_only():
+    """another user's store in a folder that cannot be written is read, and left as it is"""
+    with Folder() as folder:
+        shutil.copy(GOOD / "rpistat.data", folder / "theirs.data")
+        before = folder.read("theirs.data")
+        copy = shutil.copy(RPISTAT, folder / "rpistat")
+        os.chmod(folder.path, 0o555)
+        user = {"user": OTHER, "group": OTHER, "extra_groups": []} if os.geteuid() == 0 else {}
+        answer = subprocess.run([copy, "report", "-i", "theirs.data"], cwd=folder.path, text=True,
+                                env=environment(), capture_output=True, check=False, **user)
+        expect(answer, 0)
+        os.chmod(folder.path, 0o755)
+        assert folder.read("theirs.data") == before
+        assert sorted(os.listdir(folder.path)) == ["rpistat", "script.sim", "theirs.data"]
+
+
+CASES = [("a store of %s: every command, every output" % name, test_store, name)
+         for name in PAYLOADS] + [
+             test_names, test_arguments, test_tables, test_documents, test_long_arguments,
+             test_links, test_store_links, test_control_links, test_kept_folder, test_pipes,
+             test_read_only]
+with GOOD:
+    tap.main(CASES)

@@ -1,0 +1,261 @@
+"""Rights: those that the program's file gives are given up, and the workload gets none of them.
+
+usage: privileges.py RPISTAT WORKLOAD
+"""
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import program
+from program import RPISTAT, Folder, environment, expect, tap
+
+WORKLOAD = os.path.abspath(sys.argv[2])
+USER = 65534
+PERFMON = 1 << 38
+NOBODY = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
+SETS = ["CapInh", "CapPrm", "CapEff", "CapAmb", "NoNewPrivs"]
+
+
+def paranoid():
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        return int(file.read())
+
+
+def sets_of(text):
+    """The sets of capabilities in a /proc/PID/status."""
+    return dict(re.findall(r"^(%s):\s*(\w+)$" % "|".join(SETS), text, re.M))
+
+
+class Guest(Folder):
+    """A folder that everybody may write, with a copy of the program that root owns."""
+
+    def __init__(self, mode=0o755, capabilities=None):
+        super().__init__()
+        self.mode, self.capabilities = mode, capabilities
+
+    def __enter__(self):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            raise tap.Skip("only root can become another user, with setpriv")
+        super().__enter__()
+        os.chmod(self.path, 0o777)
+        self.rpistat = shutil.copy(RPISTAT, self / "rpistat")
+        os.chmod(self.rpistat, self.mode)
+        if self.capabilities:
+            setcap = shutil.which("setcap") or "/usr/sbin/setcap"
+            if not os.path.exists(setcap):
+                self.__exit__()
+                raise tap.Skip("there is no setcap here")
+            done = subprocess.run([setcap, self.capabilities, self.rpistat], capture_output=True,
+                                  text=True, check=False)
+            if done.returncode:
+                self.__exit__()
+                raise tap.Skip("no file can be given capabilities here: " + done.stderr)
+        return self
+
+    def run(self, *arguments, options=(), **more):
+        return subprocess.run([*NOBODY, *options, self.rpistat, *arguments], cwd=self.path,
+                              env=environment(**more), text=True, capture_output=True,
+                              check=False, stdin=subprocess.DEVNULL, timeout=program.TIMEOUT)
+
+    def status(self, *options, of=None):
+        """The sets of a process that the user starts: by itself, or as the workload of `of`."""
+        command = ["cat", "/proc/self/status"]
+        if of:
+            return sets_of(expect(self.run("--pmu", "software", *command, options=options),
+                                  0).stdout)
+        return sets_of(subprocess.run([*NOBODY, *options, *command], text=True, check=True,
+                                      capture_output=True).stdout)
+
+    def events(self):
+        store = sqlite3.connect("file:%s?immutable=1" % (self / "rpistat.data"), uri=True)
+        rows = store.execute("SELECT name, state, modifiers FROM event"
+                             " WHERE set_no >= 0").fetchall()
+        store.close()
+        return {row[0]: row[1:] for row in rows}
+
+    def owned(self):
+        """What was written is the user's."""
+        for name in ("rpistat.data", "rpistat.txt"):
+            assert os.stat(self / name).st_uid == USER, name
+
+    def may_not_write(self, *options):
+        """A file that the user may not write is not written."""
+        path = self / "roots"
+        os.mkdir(path, 0o755)
+        for command in (["report", "-o"], ["plot", "-o"], ["--pmu", "sim:script.sim", "-o"],
+                        ["record", "--pmu", "sim:script.sim", "-o"]):
+            answer = self.run(*command, os.path.join(path, "x.png"), options=options)
+            assert answer.returncode in (1, 2) and "denied" in answer.stderr, answer
+        assert os.listdir(path) == []
+
+
+def test_capability():
+    """CAP_PERFMON of the file: the kernel is counted, for the user alone"""
+    with Guest(capabilities="cap_perfmon+ep") as guest:
+        if paranoid() > 2 and guest.run("--pmu", "software", "true").returncode:
+            raise tap.Skip("CAP_PERFMON is not enough here")
+        assert guest.status(of="rpistat") == guest.status()
+        guest.owned()
+        events = guest.events()
+        assert events["context_switches"] == ("measured", ""), events
+        assert events["minor_faults"] == ("measured", ""), events
+        guest.may_not_write()
+
+
+def test_more_capabilities():
+    """more capabilities of the file than it takes: the others are never used"""
+    rights = "cap_perfmon,cap_dac_override,cap_fowner,cap_chown,cap_sys_admin,cap_setuid+ep"
+    with Guest(capabilities=rights) as guest:
+        assert guest.status(of="rpistat") == guest.status()
+        guest.owned()
+        guest.may_not_write()
+        secret = guest.write("secret.ini", "[plan]\nname = secret\n", 0o600)
+        answer = guest.run("events", "--sets", secret)
+        assert answer.returncode and "denied" in answer.stderr, answer
+
+
+def running_sets(guest, options):
+    """The sets of each thread of a recorder at work."""
+    process = subprocess.Popen([*NOBODY, *options, guest.rpistat, "--pmu", "software", "sleep",
+                                "30"], cwd=guest.path, env=environment(), text=True,
+                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            found, folder = [], "/proc/%d/task" % process.pid
+            for task in os.listdir(folder):
+                with open("%s/%s/status" % (folder, task), encoding="utf-8") as file:
+                    found.append(sets_of(file.read()))
+            if len(found) > 1:  # the writer's thread: counters are open
+                return found
+            assert process.poll() is None, process.stderr.read()
+        raise AssertionError("no recording after 20 s")
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_given_up():
+    """while it records, no thread has what opening counters took"""
+    for capabilities, options in (("cap_perfmon,cap_dac_override+ep", []),
+                                  (None, ["--inh-caps", "+perfmon", "--ambient-caps",
+                                          "+perfmon"])):
+        with Guest(capabilities=capabilities) as guest:
+            for sets in running_sets(guest, options):
+                for name in ("CapPrm", "CapEff", "CapAmb"):
+                    assert int(sets[name], 16) == 0, (capabilities, sets)
+
+
+def test_ambient():
+    """CAP_PERFMON of the user, as of a service: counts the kernel; the workload has what he has"""
+    options = ["--inh-caps", "+perfmon", "--ambient-caps", "+perfmon"]
+    with Guest() as guest:
+        own = guest.status(*options)
+        if int(own["CapEff"], 16) != PERFMON:
+            raise tap.Skip("setpriv cannot give CAP_PERFMON here")
+        assert guest.status(*options, of="rpistat") == own
+        assert guest.events()["context_switches"] == ("measured", "")
+        guest.owned()
+
+
+def test_setuid():
+    """a copy with root's set-user-ID bit runs as the user who started it"""
+    with Guest(mode=0o6755) as guest:
+        assert guest.status(of="rpistat") == guest.status()
+        guest.owned()
+        guest.may_not_write()
+        ids = expect(guest.run("--pmu", "software", "id"), 0).stdout
+        assert "euid" not in ids and "egid" not in ids, ids
+
+
+def test_no_helpers():
+    """programs that are looked up in PATH get no rights"""
+    with Guest(mode=0o4755, capabilities="cap_perfmon,cap_dac_override+ep") as guest:
+        expect(guest.run("--pmu", "sim:script.sim"), 0)
+        os.mkdir(guest / "bin")
+        guest.write("bin/gnuplot", "#!/bin/sh\ncat /proc/self/status > %s\n" % (guest / "seen"),
+                    0o755)
+        guest.run("plot", PATH="%s:%s" % (guest / "bin", os.environ["PATH"]))
+        with open(guest / "seen", encoding="utf-8") as file:
+            assert sets_of(file.read()) == guest.status()
+
+
+def test_setuid_workload():
+    """a workload whose counters Linux takes away: no counts, which are not 0"""
+    with Guest() as guest:
+        if paranoid() > 2:
+            raise tap.Skip("perf_event_paranoid is %d" % paranoid())
+        copy = shutil.copy(WORKLOAD, guest / "workload")
+        os.chmod(copy, 0o4755)
+        plain = subprocess.run([*NOBODY, copy, "ids"], text=True, capture_output=True, check=False)
+        if "\neuid 0\n" not in plain.stdout:
+            raise tap.Skip("setuid has no effect in %s" % guest.path)
+        expect(guest.run("--pmu", "software", "./workload", "ids"), 0)
+        store = sqlite3.connect(guest / "rpistat.data")
+        counts = store.execute("SELECT c0, c1, c2 FROM period").fetchall()
+        totals = store.execute("SELECT count FROM event WHERE set_no >= 0").fetchall()
+        store.close()
+        assert counts and all(row == (None, None, None) for row in counts), counts
+        assert all(row == (None,) for row in totals), totals
+        # a script's bits mean nothing to Linux, and it is counted
+        guest.write("script", "#!/bin/sh\n:\n", 0o4755)
+        expect(guest.run("--pmu", "software", "-o", "s.data", "./script"), 0)
+        store = sqlite3.connect(guest / "s.data")
+        faults = store.execute("SELECT count FROM event WHERE name = 'minor_faults'").fetchone()
+        store.close()
+        assert faults[0] > 0, faults
+
+
+def unit():
+    path = os.path.join(tap.root(), "examples", "rpistat-record.service")
+    with open(path, encoding="utf-8") as file:
+        return path, file.read()
+
+
+def test_service():
+    """the service: with its capabilities, no more privileges, and as nobody, record -a works"""
+    path, text = unit()
+    line = re.search(r"^ExecStart=rpistat (.*)$", text, re.M).group(1)
+    assert re.search(r"^CapabilityBoundingSet=CAP_PERFMON$", text, re.M), text
+    with Guest() as guest:
+        line = line.replace("${STATE_DIRECTORY}", guest.path).replace("%b", "boot")
+        arguments = [word.replace("%H", "host") for word in line.split()]
+        answer = guest.run(*arguments, "--duration", "1500ms", options=[
+            "--bounding-set", "-all,+perfmon", "--inh-caps", "-all,+perfmon", "--ambient-caps",
+            "+perfmon", "--no-new-privs"])
+        if "perfmon" in answer.stderr.lower() and "setpriv" in answer.stderr:
+            raise tap.Skip("setpriv: " + answer.stderr)
+        expect(answer, 0)
+        store = sqlite3.connect(guest / "boot.data")
+        cpus, state = store.execute("SELECT count(DISTINCT cpu), min(state) FROM period, run"
+                                    ).fetchone()
+        store.close()
+        assert cpus == len(os.sched_getaffinity(0)) and state == "complete", (cpus, state)
+
+
+def test_unit_file():
+    """the service's file is one that systemd accepts, and calls safe"""
+    if not shutil.which("systemd-analyze"):
+        raise tap.Skip("there is no systemd-analyze here")
+    _, text = unit()
+    with Folder() as folder:
+        name = folder.write("rpistat-record.service", text.replace(
+            "ExecStart=rpistat", "ExecStart=" + RPISTAT).replace("Documentation=", "#"))
+        answer = subprocess.run(["systemd-analyze", "verify", name], text=True, check=False,
+                                capture_output=True)
+        ours = [line for line in answer.stderr.splitlines() if "rpistat-record" in line]
+        assert not ours, ours
+        answer = subprocess.run(["systemd-analyze", "security", "--offline=true", name], text=True,
+                                check=False, capture_output=True)
+        found = re.search(r"exposure level for \S+: ([0-9.]+)", answer.stdout)
+        if not found:
+            raise tap.Skip("systemd-analyze security: " + answer.stderr)
+        assert float(found.group(1)) < 2, found.group()
+
+
+tap.main([test_capability, test_more_capabilities, test_given_up, test_ambient, test_setuid,
+          test_no_helpers, test_setuid_workload, test_service, test_unit_file])

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""A real disk that is full for a while, or to the end: small_disk.py RPISTAT
+
+The disk is a tmpfs of 2 MiB, which only root may mount. The recorded program reads its standard
+input, so that the recording goes on for as long as it is wanted; what happened is learnt from the
+recorder's own messages. (What the queue has no room for: slow_disk.c. It holds an hour.)
+"""
+import contextlib
+import glob
+import os
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+
+from program import RPISTAT, Folder, counting, environment, expect, tap  # noqa: E402
+
+
+@contextlib.contextmanager
+def small_disk(folder):
+    place = folder / "disk"
+    os.mkdir(place)
+    answer = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", place],
+                            capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise tap.Skip("no tmpfs can be mounted: " + answer.stderr.strip())
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(place):
+    """Write a file until there is no room; its path."""
+    path = os.path.join(place, "filler")
+    with open(path, "wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+    return path
+
+
+class Recorder:
+    """A recording that goes on until end()."""
+
+    def __init__(self, store, *options):
+        self.process = subprocess.Popen(
+            [RPISTAT, *counting(), "--period", "2ms", *options, "-o", store, "--", "cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=environment())
+
+    def says(self, text):
+        """Wait for a message."""
+        for line in self.process.stderr:
+            if text in line:
+                return line
+        raise AssertionError("the recorder ended without saying '%s'" % text)
+
+    def end(self):
+        self.process.stdin.close()
+        rest = self.process.stderr.read()
+        return self.process.wait(), rest
+
+
+def query(store, statement):
+    connection = sqlite3.connect(store)
+    row, = connection.execute(statement).fetchall()
+    connection.close()
+    return row
+
+
+def committed(store, least):
+    """Wait until so many periods are in the store."""
+    while True:
+        with contextlib.suppress(sqlite3.OperationalError):
+            if query(store, "SELECT count(*) FROM period")[0] >= least:
+                return
+
+
+def full_for_a_while(*options):
+    with Folder() as folder, small_disk(folder) as place:
+        store = os.path.join(place, "rpistat.data")
+        recorder = Recorder(store, *options)
+        committed(store, 1)
+        for _ in range(2):
+            filler = fill(place)
+            recorder.says("cannot write")
+            os.remove(filler)
+            assert "no period was lost" in recorder.says("possible again")
+        status, rest = recorder.end()
+        assert status == 0, rest
+        expect(folder.call("check", "-i", store), 0)
+        state, periods, gaps = query(store, "SELECT state, (SELECT count(*) FROM period),"
+                                            " (SELECT count(*) FROM gap) FROM run")
+        assert state == "complete" and gaps == 0, (state, gaps)
+        print("# full twice: %d periods, no gap" % periods)
+
+
+def full_to_the_end(*options):
+    with Folder() as folder, small_disk(folder) as place:
+        store = os.path.join(place, "rpistat.data")
+        recorder = Recorder(store, *options)
+        committed(store, 1)
+        filler = fill(place)
+        recorder.says("cannot write")
+        status, rest = recorder.end()
+        assert status == 1 and "stay in memory" in rest and "disk is full" in rest, rest
+        runs = expect(folder.call("runs", "-i", store), 0)
+        assert "interrupted" in runs.stdout, runs.stdout
+        report = expect(folder.call("report", "-i", store), 0)
+        assert "killed" not in report.stdout and "could not be written" in report.stdout, report.stdout
+        before, = query(store, "SELECT count(*) FROM period")
+        uuid, = query(store, "SELECT uuid FROM run")
+        assert glob.glob("/dev/shm/rpistat-" + uuid), "nothing is left in memory"
+        os.remove(filler)
+        expect(folder.call("check", "-i", store), 0)
+        after, reason, gaps = query(store, "SELECT (SELECT count(*) FROM period), end_reason,"
+                                           " (SELECT count(*) FROM gap) FROM run")
+        assert after > before and gaps == 0 and "disk is full" in reason, (before, after, gaps, reason)
+        assert not glob.glob("/dev/shm/rpistat-" + uuid), "it is still in memory"
+        print("# full to the end: %d periods, then %d more from memory, no gap" % (before, after - before))
+
+
+tap.main([("full for a while", full_for_a_while),
+          ("full for a while, --durability full", full_for_a_while, "--durability", "full"),
+          ("full to the end", full_to_the_end),
+          ("full to the end, --durability full", full_to_the_end, "--durability", "full")])

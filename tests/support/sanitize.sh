@@ -1,0 +1,56 @@
+#!/bin/sh
+# Test with a sanitizer: sh tests/support/sanitize.sh address|thread|valgrind [TEST...]
+#
+# address    address and undefined-behaviour sanitizers, and lines counted for the coverage
+# thread     the thread sanitizer, over the tests with threads when none are named
+# valgrind   memcheck, over a few tests when none are named
+#
+# Builds into $RPISTAT_BUILD-KIND (build-tests-KIND/ when it is not set). A test named is one of
+# meson's, or a folder of them, as in unit. Tests that compare counts of page faults, time or memory
+# with what the program alone would take are right to fail under a sanitizer: name others.
+set -eu
+cd "$(dirname "$0")/../.."
+kind=${1:-}
+[ $# -eq 0 ] || shift
+build=${RPISTAT_BUILD:-build-tests}-$kind
+# shellcheck source=tests/support/install.sh
+. tests/support/install.sh
+wrap=
+case $kind in
+address)
+    [ $# -gt 0 ] || set -- --no-suite exact --no-suite bench --no-suite hw
+    options='-Db_sanitize=address,undefined -Db_coverage=true'
+    ;;
+thread)
+    [ $# -gt 0 ] || set -- region/counters region/marks store/queue store/write \
+        fault/slow-disk fault/failing-disk fault/kills cli/watch
+    options=-Db_sanitize=thread
+    ;;
+valgrind)
+    [ $# -gt 0 ] || set -- base/parse base/text store/open store/queue store/read show/report
+    options=
+    wrap="valgrind -q --error-exitcode=99 --leak-check=full"
+    wrap="$wrap --suppressions=$PWD/tests/support/valgrind.supp"
+    command -v valgrind >/dev/null 2>&1 || install_missing 'valgrind command -v valgrind'
+    ;;
+*)
+    echo "usage: sh $0 address|thread|valgrind [TEST...]" >&2
+    exit 2
+    ;;
+esac
+
+install_missing "$packages_build$packages_test"
+# shellcheck disable=SC2086
+build_rpistat "$build" -Dwerror=true -Db_lundef=false $options
+rm -f "$build/meson-logs/"testlog*
+find "$build" -name '*.gcda' -delete
+# glibc keeps the list of a locale's folders, found or not.
+export LSAN_OPTIONS=suppressions=$PWD/tests/support/leaks.txt
+export GCOV_ERROR_FILE=/dev/null UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+if [ -n "$wrap" ]; then
+    meson test -C "$build" --no-rebuild -t 10 --setup plain --wrap "$wrap" "$@" \
+        >"$build/test.log" 2>&1 || true
+else
+    meson test -C "$build" --no-rebuild -t 5 "$@" >"$build/test.log" 2>&1 || true
+fi
+[ "${RPISTAT_SUMMARY:-}" = no ] || exec python3 tests/support/summary.py "$build/meson-logs"
