@@ -20,7 +20,7 @@ struct rps_error {
 };
 
 /*
- * Write a message (printf style; cut when too long) into err, which may be NULL, and return code,
+ * Write a message (printf style; cut in the middle when too long) into err, which may be NULL, and return code,
  * so that a caller can write `return rps_error_set(err, RPS_FAILED, ...)`. Cannot fail.
  */
 int rps_error_set(struct rps_error *err, int code, const char *format, ...)

@@ -53,9 +53,10 @@ struct rps_writer_status {
 /*
  * Open the store at path for writing, create it when it is absent or empty, bring its schema up to
  * date, and prove by a real write that it can be written. Runs whose recorder is gone are marked
- * interrupted. No run is added yet. Errors (RPS_FAILED, one sentence): a folder, not SQLite, another
- * program's SQLite file (application_id), a newer version, read-only, no space, a missing folder.
- * An existing file that is refused is not changed.
+ * interrupted, with what it left in shared memory; what lies there of stores that have been missing
+ * for a day is removed, which notice is told. No run is added yet. Errors (RPS_FAILED, one
+ * sentence): a folder, not SQLite, another program's SQLite file (application_id), a newer version,
+ * read-only, no space, a missing folder. An existing file that is refused is not changed.
  */
 int rps_writer_open(struct rps_writer **ret, const char *path,
                     const struct rps_writer_options *options, struct rps_error *err);
@@ -96,7 +97,9 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
  * Write what is queued and end the run: state, end_reason, start (known exactly only after
  * rps_writer_begin), elapsed_ns, exit status or signal, recorder_cpu_ns and fitting are taken from
  * run; then stop the thread. Returns RPS_FAILED when something could not be written; what was
- * committed stays.
+ * committed stays, and where there is shared memory the rest lies there for the next opening.
+ * RPS_FAILED also when the store was deleted, moved or replaced meanwhile: it is then saved as a
+ * new file beside the old place, which the sentence names.
  */
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
 

@@ -19,6 +19,16 @@
  */
 char *rps_text_printable(char *ret, size_t size, const char *text);
 
+/*
+ * Decode the UTF-8 character at text into *ret_code; its length in bytes, or 0 when there is none
+ * (stray or missing continuation bytes, overlong forms, surrogates, above U+10FFFF).
+ */
+int rps_text_decode(const char *text, uint32_t *ret_code);
+
+/* 0 for a character that a terminal obeys, or that reorders or breaks lines; all are below U+10000.
+ */
+int rps_text_is_harmless(uint32_t code);
+
 /* The same, written to a stream without a limit of length. */
 void rps_text_print(FILE *out, const char *text);
 

@@ -30,8 +30,9 @@ int rps_workload_check(const char *command, const char *search_path, char **ret_
                        struct rps_error *err);
 
 /*
- * 1 when executing the file gives the process rights of another user or group, or when the file may
- * be executed but not read: Linux then closes all its counters without a word.
+ * 1 when executing the file gives the process rights of another user or group, or capabilities, or
+ * when the file may be executed but not read: Linux then closes all its counters without a word, and
+ * they read as if nothing had happened.
  */
 int rps_workload_drops_counters(const char *path);
 

@@ -6,35 +6,57 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Put text into err, cut to what fits, but never inside a UTF-8 character. */
+#define TAIL_BYTES 384
+#define ELLIPSIS   "\xe2\x80\xa6"
+
+static int is_inside(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Put text into err. What does not fit is left out in the middle, where a sentence has somebody's
+ * text: its end says what to do. A UTF-8 character is never cut. */
 static void store(struct rps_error *err, const char *text)
 {
     size_t length = strlen(text);
+    size_t head = sizeof(err->message) - 1 - TAIL_BYTES - strlen(ELLIPSIS);
+    const char *tail = text + length - TAIL_BYTES;
 
-    if (length >= sizeof(err->message)) {
-        length = sizeof(err->message) - 1;
-        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--;
+    if (length < sizeof(err->message)) {
+        memcpy(err->message, text, length + 1);
+        return;
     }
-    memcpy(err->message, text, length);
-    err->message[length] = '\0';
+    while (head > 0 && is_inside(text[head]))
+        head--;
+    while (is_inside(*tail))
+        tail++;
+    snprintf(err->message, sizeof(err->message), "%.*s" ELLIPSIS "%s", (int)head, text, tail);
 }
 
 int rps_error_set(struct rps_error *err, int code, const char *format, ...)
 {
-    /* room for one byte more than fits shows store() where the cut falls */
-    char text[sizeof(err->message) + 1];
+    char text[sizeof(err->message) + 1], *whole = NULL;
     va_list arguments;
+    int length;
 
     if (!err)
         return code;
     va_start(arguments, format);
-    if (vsnprintf(text, sizeof(text), format, arguments) < 0)
-        text[0] = '\0';
+    length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    store(err, text);
+    if (length < 0)
+        text[0] = '\0';
+    if (length >= (int)sizeof(text)) {
+        va_start(arguments, format);
+        if (vasprintf(&whole, format, arguments) < 0)
+            whole = NULL; /* the beginning is there */
+        va_end(arguments);
+    }
+    store(err, whole ? whole : text);
+    free(whole);
     return code;
 }
 

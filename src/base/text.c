@@ -21,11 +21,7 @@
 
 #define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its end */
 
-/*
- * Decode the UTF-8 character at text into *ret_code; its length in bytes, or 0 when there is none
- * (stray or missing continuation bytes, overlong forms, surrogates, above U+10FFFF).
- */
-static int decode(const char *text, uint32_t *ret_code)
+int rps_text_decode(const char *text, uint32_t *ret_code)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *byte = (const unsigned char *)text;
@@ -49,14 +45,16 @@ static int decode(const char *text, uint32_t *ret_code)
     return length;
 }
 
-static bool is_harmless(uint32_t code)
+int rps_text_is_harmless(uint32_t code)
 {
     if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-        return false;
+        return 0;
     if (code == 0x200e || code == 0x200f || code == 0x061c)
-        return false;
+        return 0;
     if (code >= 0x2028 && code <= 0x202e)
-        return false;
+        return 0;
+    if (code == 0xfffe || code == 0xffff) /* no characters, and no XML */
+        return 0;
     return code < 0x2066 || code > 0x2069;
 }
 
@@ -64,10 +62,10 @@ static bool is_harmless(uint32_t code)
 static int next_piece(const char *text, char piece[PIECE_SIZE])
 {
     uint32_t code = 0;
-    int length = decode(text, &code);
+    int length = rps_text_decode(text, &code);
     int used = length > 0 ? length : 1;
 
-    if (length > 0 && is_harmless(code)) {
+    if (length > 0 && rps_text_is_harmless(code)) {
         memcpy(piece, text, (size_t)length);
         piece[length] = '\0';
     } else if (code == '\n' || code == '\t') {

@@ -65,6 +65,7 @@ struct rps_command {
     const char *output_value;         /* default of -o; NULL: standard output */
     int operand_max;                  /* arguments that are not options; -1: any number */
     int runs_workload;                /* 1: options end at the first operand */
+    int counts; /* 1: opens counters, and is left what that takes (rpistat/rights.h) */
     const struct rps_option *options; /* the command's own; NULL: none */
     size_t settings_size;             /* of cli->settings, zeroed before the first option() */
     /* One option of the command's own. Returns 0, or negative with cli->err. NULL: none. */

@@ -498,6 +498,7 @@ const struct rps_command rps_command_events = {
     .examples = "  rpistat events --explain\n"
                 "  rpistat events instructions r00c0 sched:sched_switch",
     .input = RPS_INPUT_NONE,
+    .counts = 1,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",
     .operand_max = -1,

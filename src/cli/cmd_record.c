@@ -33,6 +33,7 @@
 #include "rpistat/loop.h"
 #include "rpistat/pmu.h"
 #include "rpistat/report.h"
+#include "rpistat/rights.h"
 #include "rpistat/text.h"
 #include "rpistat/workload.h"
 #include "status.h"
@@ -63,6 +64,7 @@ struct recording {
     char *report_path;
     char **argv; /* NULL: no workload of our own */
     int simulated;
+    int not_counted; /* the workload's counters are taken away at its start */
 
     sigset_t old_mask;
     int signal_fd;
@@ -187,9 +189,12 @@ static int prepare_counters(struct recording *r, struct rps_error *err)
     if (r->argv) {
         if ((rc = rps_workload_check(r->argv[0], getenv("PATH"), &path, err)) < 0)
             return rc;
-        if (rps_workload_drops_counters(path))
-            add_fitting_line(r, "the command changes its user or group, or may not be read: Linux "
-                                "stops counting at its start; record as that user instead");
+        r->not_counted =
+            rps_workload_drops_counters(path) && r->target.target.kind == RPS_TARGET_LAUNCH;
+        if (r->not_counted)
+            add_fitting_line(r, "the command changes its user, group or capabilities, or may not "
+                                "be read: Linux stops counting at its start; record as that user "
+                                "instead");
         free(path);
     }
     if ((rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err)) <
@@ -245,9 +250,12 @@ static int open_store(struct recording *r, struct rps_error *err)
 static void sink_period(void *context, const struct rps_period *period)
 {
     struct recording *r = context;
+    struct rps_period seen = *period;
 
-    rps_writer_period(r->writer, period);
-    rps_status_period(r->status, period);
+    if (r->not_counted)
+        seen.counted = 0;
+    rps_writer_period(r->writer, &seen);
+    rps_status_period(r->status, &seen);
     r->period_count++;
     if (r->simulated && r->period_count % 1024 == 0) {
         struct rps_writer_status status;
@@ -350,7 +358,8 @@ static int launch(struct recording *r, struct rps_error *err)
         r->target.target.pid_count = 1;
         r->target.target.start_at_exec = starts_at_exec(r);
     }
-    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0)
+    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
+        (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rpistat/trust.h"
+
 #define LINE_SIZE 1024
 
 struct pipe_end {
@@ -31,11 +33,19 @@ struct rps_control {
 static int open_pipe(struct pipe_end *end, struct rps_error *err)
 {
     struct stat st;
+    char *unused = NULL;
 
     end->made = mkfifo(end->path, 0600) == 0;
     if (!end->made && errno != EEXIST)
         return rps_error_set(err, RPS_FAILED, "--control: cannot make the named pipe %s: %s",
                              end->path, strerror(errno));
+    if (rps_trust_path(end->path, &unused, err) < 0)
+        return RPS_FAILED;
+    free(unused);
+    /* looked at first: opening a device may do something */
+    if (lstat(end->path, &st) == 0 && !S_ISFIFO(st.st_mode))
+        return rps_error_set(err, RPS_FAILED, "--control: %s is there and is no named pipe",
+                             end->path);
     end->fd = open(end->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     if (end->fd < 0)
         return rps_error_set(err, RPS_FAILED, "--control: cannot open %s: %s", end->path,

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "part.h"
+#include "rpistat/rights.h"
 
 const struct rps_command *const rps_commands[] = {
     &rps_command_record,
@@ -96,6 +97,10 @@ int main(int argc, char **argv)
     int result;
 
     rps_output_guard_streams();
+    if (rps_rights_begin(&cli.err) < 0) {
+        rps_output_message(cli.err.message);
+        return 1;
+    }
     setlocale(LC_CTYPE, "");
     if (argc < 2) {
         rps_options_help_all(stderr);
@@ -105,6 +110,10 @@ int main(int argc, char **argv)
     cli.implicit = cli.command == NULL;
     if (cli.implicit)
         cli.command = &rps_command_record;
+    if (!cli.command->counts && rps_rights_end(&cli.err) < 0) {
+        rps_output_message(cli.err.message);
+        return 1;
+    }
     cli.locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
     result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
     if (cli.locale != (locale_t)0)

@@ -20,6 +20,7 @@
 #include "config.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
+#include "rpistat/trust.h"
 
 #define MESSAGE_SIZE 4096
 #define TERMINAL_MAX 4096 /* columns or lines that anybody could mean */
@@ -75,25 +76,22 @@ int rps_output_open(struct rps_output *ret, const char *path, struct rps_error *
 {
     struct rps_output output = {.file = stdout};
     struct stat existing;
-    int fd = -1;
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fd = -1;
 
     if (is_standard_output(path)) {
         *ret = output;
         return 0;
     }
     /* What is there is replaced where it is, not the link to it. */
-    output.path = realpath(path, NULL);
-    if (output.path == NULL)
-        output.path = strdup(path);
-    if (output.path == NULL)
-        return rps_error_memory(err);
+    if (rps_trust_path(path, &output.path, err) < 0)
+        return RPS_FAILED;
     if (stat(output.path, &existing) < 0)
         fd = open_unnamed(output.path, 0666);
     else if (S_ISREG(existing.st_mode) && access(output.path, W_OK) == 0)
         fd = open_unnamed(output.path, existing.st_mode & 0777);
     output.unnamed = fd >= 0;
     if (fd < 0)
-        fd = open(output.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        fd = open(output.path, flags, 0666);
     output.file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (output.file == NULL) {
         refuse(path, errno, err);

@@ -258,6 +258,7 @@ const struct rps_command rps_command_record = {
                 "  rpistat record -p 1234 --duration 1m\n"
                 "  rpistat record -a        the machine, until Ctrl-C",
     .input = RPS_INPUT_NONE,
+    .counts = 1,
     .output = RPS_OUTPUT_PATH,
     .output_help = "store to add the run to",
     .output_value = RPS_STORE_DEFAULT_PATH,

@@ -4,8 +4,34 @@
 
 #include "rpistat/plan.h"
 
+#include <stdbool.h>
+
 /* rps_event_resolve, with the file that says which processor this is ("/proc/cpuinfo"). */
 int rps_resolve(struct rps_event *event, const char *sys, const char *cpuinfo,
                 struct rps_error *err);
+
+/* --- resolve_pmu.c: PMUs of sysfs ------------------------------------------------------------ */
+
+/* Resolve PMU/TERMS/, without modifiers; text is taken apart. Returns as rps_event_resolve does. */
+int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, struct rps_error *err);
+
+/* --- resolve_files.c: small files, and what is not there ------------------------------------- */
+
+#define RPS_RESOLVE_PATH_SIZE  1024
+#define RPS_RESOLVE_VALUE_SIZE 512 /* the longest content of a sysfs file that is read */
+
+/* True for text that can be one component of a path in sysfs and cannot leave its folder. */
+bool rps_resolve_is_file_name(const char *text);
+
+/* Join sys and a path below it, in which name may be ""; false when the result is too long. */
+bool rps_resolve_path(char path[RPS_RESOLVE_PATH_SIZE], const char *sys, const char *folder,
+                      const char *name);
+
+/* Read a one-line file without its newline. Returns 0 or an errno. */
+int rps_resolve_read_line(const char *path, char ret[RPS_RESOLVE_VALUE_SIZE]);
+
+/* The event cannot be counted here, which is no error: returns 0. */
+int rps_resolve_not_here(struct rps_event *event, enum rps_event_state state, const char *format,
+                         ...) __attribute__((format(printf, 3, 4)));
 
 #endif

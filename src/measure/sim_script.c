@@ -23,6 +23,8 @@ struct nest {
     int line;
 };
 
+#define SCRIPT_LINE_MAX 4096 /* with its newline */
+
 struct parser {
     struct sim_script *script;
     const char *path;
@@ -424,25 +426,34 @@ static int check_script(struct parser *p)
     return 0;
 }
 
+/* The next line with its newline; 0 at the end, negative when it is no line of text. */
+static int next_line(struct parser *p, FILE *file, char line[SCRIPT_LINE_MAX + 1])
+{
+    int length = 0, c;
+
+    while (length < SCRIPT_LINE_MAX && (c = getc(file)) != EOF) {
+        if (c == '\0')
+            return wrong(p, "is not a text file");
+        line[length++] = (char)c;
+        if (c == '\n')
+            break;
+    }
+    line[length] = '\0';
+    if (length == SCRIPT_LINE_MAX && line[length - 1] != '\n')
+        return wrong(p, "the line is longer than %d bytes", SCRIPT_LINE_MAX - 1);
+    return length > 0;
+}
+
 static int parse_file(struct parser *p, FILE *file)
 {
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t length;
-    int rc = 0;
+    char line[SCRIPT_LINE_MAX + 1];
+    int rc;
 
-    while (rc == 0 && (length = getline(&line, &size, file)) >= 0) {
+    p->line = 1;
+    while ((rc = next_line(p, file, line)) > 0 && (rc = parse_line(p, line)) == 0)
         p->line++;
-        if (memchr(line, '\0', (size_t)length))
-            rc = wrong(p, "is not a text file");
-        else
-            rc = parse_line(p, line);
-    }
-    if (rc == 0 && !feof(file) && !ferror(file))
-        rc = rps_error_memory(p->err);
     if (rc == 0 && ferror(file))
         rc = rps_error_set(p->err, RPS_FAILED, "%s: cannot be read: %s", p->path, strerror(errno));
-    free(line);
     return rc == 0 ? check_script(p) : rc;
 }
 

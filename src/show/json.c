@@ -5,28 +5,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/text.h"
+
 /* From here on nested values stay on the line of what they are in. */
 #define LINE_DEPTH 2
 
 static void print_quoted(FILE *out, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-
     fputc('"', out);
-    while (*at) {
-        size_t length = *at < 0x80 ? 1 : *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2, good = 1;
+    while (*text) {
+        uint32_t code = 0;
+        int length = rps_text_decode(text, &code);
 
-        while (good < length && (at[good] & 0xc0) == 0x80)
-            good++;
-        if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if (*at < 0x20 || *at == 0x7f)
-            fprintf(out, "\\u%04x", *at);
-        else if (good < length || (*at >= 0x80 && *at < 0xc2) || *at > 0xf4)
-            fputs("\xef\xbf\xbd", out), length = 1;
+        if (length == 0)
+            fputs("\xef\xbf\xbd", out);
+        else if (code == '"' || code == '\\')
+            fprintf(out, "\\%c", *text);
+        else if (!rps_text_is_harmless(code))
+            fprintf(out, "\\u%04" PRIx32, code);
         else
-            fwrite(at, 1, length, out);
-        at += length;
+            fwrite(text, 1, (size_t)length, out);
+        text += length > 0 ? length : 1;
     }
     fputc('"', out);
 }

@@ -51,6 +51,7 @@ struct rps_picture {
     double from, to; /* of the axis: s or clock ticks */
     struct rps_knots knots;
     int characters; /* 1: width and height are characters, not pixels */
+    int xml;        /* 1: gnuplot writes its texts into XML */
     int width, height;
     double scale;              /* of text and lines: 1 for 1200 pixels across */
     int left, right;           /* beside the panels, in pixels at scale 1 */
@@ -172,7 +173,7 @@ int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, 
 void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file);
 
 /* One line of text.gp. */
-void rps_picture_write_line(FILE *file, const char *text);
+void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text);
 
 /* Title and second line, each as a line of text.gp; `remark` (may be "") ends the second line. */
 void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file);

@@ -21,7 +21,7 @@
 
 FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err)
 {
-    int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 
     if (!file) {
@@ -162,7 +162,7 @@ static int write_strip(const struct rps_picture *picture, FILE *file, struct rps
         for (int k = 0; k < length && to - from >= length && at + k < columns; k++)
             text[at + k] = label[k];
     }
-    rps_picture_write_line(file, text);
+    rps_picture_write_line(picture, file, text);
     free(box);
     free(text);
     return 0;
@@ -173,7 +173,7 @@ static void write_panel_texts(const struct rps_picture *picture, int panel, FILE
     const char *unit = rps_picture_panel_unit(picture, panel);
     char text[RPS_PICTURE_TEXT_SIZE];
 
-    rps_picture_write_line(file, rps_picture_heading(picture, panel, text));
+    rps_picture_write_line(picture, file, rps_picture_heading(picture, panel, text));
     for (int m = 0; m < picture->plan->metric_count; m++) {
         const struct rps_metric *metric = &picture->plan->metric[m];
 
@@ -186,7 +186,7 @@ static void write_panel_texts(const struct rps_picture *picture, int panel, FILE
         for (int line = 0; line < picture->line_count; line++) {
             if (picture->apart)
                 snprintf(text, sizeof(text), "CPU %d", (int)picture->tracks.cpu[line]);
-            rps_picture_write_line(file, text);
+            rps_picture_write_line(picture, file, text);
         }
     }
 }
@@ -205,11 +205,11 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
             "# panel's heading and the names of its lines; then the texts of marks. A line of\n"
             "# text is what follows its bar.\n$text << END\n");
     rps_picture_write_titles(picture, "", file);
-    rps_picture_write_line(file, rps_picture_x_label(picture, text));
+    rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     if (picture->characters && picture->has_phases)
         result = write_strip(picture, file, err);
     else
-        rps_picture_write_line(file, "");
+        rps_picture_write_line(picture, file, "");
     for (int p = 0; p < picture->panel_count; p++)
         write_panel_texts(picture, p, file);
     if (!picture->characters)

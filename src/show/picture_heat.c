@@ -149,7 +149,7 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
             "# Title, second line, name of the x axis; for each row its metric and mean; texts\n"
             "# of marks. A line of text is what follows its bar.\n$text << END\n");
     rps_picture_write_titles(picture, "each metric by its distance from its mean", file);
-    rps_picture_write_line(file, rps_picture_x_label(picture, text));
+    rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     for (int m = 0; m < picture->plan->metric_count; m++) {
         struct moments moments;
 
@@ -158,8 +158,8 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         moments = moments_of(rps_picture_series(picture, m, 0));
         rps_picture_metric_title(&picture->plan->metric[m], text);
         rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
-        rps_picture_write_line(file, text);
-        rps_picture_write_line(file, rps_picture_number(number, moments.mean));
+        rps_picture_write_line(picture, file, text);
+        rps_picture_write_line(picture, file, rps_picture_number(number, moments.mean));
     }
     rps_picture_write_overlay_texts(picture, file);
     fprintf(file, "END\n");

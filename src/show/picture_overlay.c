@@ -279,7 +279,7 @@ static size_t place_notes(const struct rps_picture *picture, FILE *positions, FI
         if (positions)
             fprintf(positions, "note_at[%zu] = %.12g\n", count, note.at);
         if (texts)
-            rps_picture_write_line(texts, note.text);
+            rps_picture_write_line(picture, texts, note.text);
     }
     return count;
 }

@@ -222,15 +222,15 @@ static int write_texts(const struct rps_picture *picture, const struct rps_run_c
              "principal components of %zu signals, with their share of the variance",
              components->signal_count);
     rps_picture_write_titles(picture, text, file);
-    rps_picture_write_line(file, rps_picture_x_label(picture, text));
+    rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     for (int c = 0; c < 2; c++) {
         snprintf(text, sizeof(text), "Component %d (%.0f %%)", c + 1, 100 * components->share[c]);
-        rps_picture_write_line(file, text);
+        rps_picture_write_line(picture, file, text);
     }
     for (int k = 0; k < count; k++) {
         snprintf(text, sizeof(text), "%s", signal_label(picture, found->name[signal[k]]));
         rps_picture_cut_text(text, 22);
-        rps_picture_write_line(file, text);
+        rps_picture_write_line(picture, file, text);
     }
     rps_picture_write_overlay_texts(picture, file);
     fprintf(file, "END\n");

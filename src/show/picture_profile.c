@@ -195,7 +195,8 @@ static int write_numbers(const struct rps_picture *picture, const struct grid *g
     return rps_picture_file_close(file, "figure.gp", err);
 }
 
-static void write_column_text(const struct grid *grid, int label, FILE *file)
+static void write_column_text(const struct rps_picture *picture, const struct grid *grid, int label,
+                              FILE *file)
 {
     const struct rps_profile *profile = grid->profile;
     char text[64], name[RPS_PHASE_LABEL_SIZE];
@@ -204,10 +205,10 @@ static void write_column_text(const struct grid *grid, int label, FILE *file)
     for (int l = 0; l < profile->label_count; l++)
         all += (double)profile->label[l].periods;
     snprintf(text, sizeof(text), "%s", rps_phase_label(label, name));
-    rps_picture_write_line(file, text);
+    rps_picture_write_line(picture, file, text);
     snprintf(text, sizeof(text), "%.3g %% \xc2\xb7 %zu\xc3\x97",
              100 * (double)profile->label[label].periods / all, profile->label[label].occurrences);
-    rps_picture_write_line(file, text);
+    rps_picture_write_line(picture, file, text);
 }
 
 static int write_texts(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
@@ -226,16 +227,16 @@ static int write_texts(const struct rps_picture *picture, const struct grid *gri
                  grid->row_total, grid->columns, grid->column_total);
     rps_picture_write_titles(picture, text, file);
     for (int c = 0; c < grid->columns; c++)
-        write_column_text(grid, grid->label[c], file);
+        write_column_text(picture, grid, grid->label[c], file);
     for (size_t r = 0; r < grid->rows; r++) {
         const struct rps_figure *figure = &grid->profile->figure[grid->figure[r]];
 
         snprintf(text, sizeof(text), figure->unit[0] ? "%s (%s)" : "%s", figure->label,
                  figure->unit);
         rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
-        rps_picture_write_line(file, text);
+        rps_picture_write_line(picture, file, text);
         snprintf(text, sizeof(text), "run: %s", rps_picture_number(number, figure->whole));
-        rps_picture_write_line(file, text);
+        rps_picture_write_line(picture, file, text);
     }
     fprintf(file, "END\n");
     return rps_picture_file_close(file, "text.gp", err);

@@ -302,7 +302,7 @@ static int write_scatter_texts(const struct rps_picture *picture, const struct r
              picture->plan->set_count > 1 ? "rotation of the event sets" : "period");
     rps_picture_write_titles(picture, text, file);
     for (int i = 0; i < 2; i++)
-        rps_picture_write_line(file,
+        rps_picture_write_line(picture, file,
                                rps_picture_metric_title(&picture->plan->metric[metric[i]], text));
     fprintf(file, "END\n");
     return rps_picture_file_close(file, "text.gp", err);

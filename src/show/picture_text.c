@@ -35,11 +35,37 @@ static int characters_across(const struct rps_picture *picture, double px)
     return count < 10 ? 10 : count > 400 ? 400 : (int)count;
 }
 
-void rps_picture_write_line(FILE *file, const char *text)
+/* gnuplot escapes `<` and `&` in SVG, but lets `]]>` through, which XML has not in text, and what
+ * looks like the number of a character. */
+static void print_for_xml(FILE *file, const char *text)
+{
+    char piece[2] = "";
+
+    for (const char *at = text; *at; at++) {
+        piece[0] = *at;
+        if (*at == '>' && at - text >= 2 && at[-1] == ']' && at[-2] == ']')
+            fputs("&#x3e;", file);
+        else
+            fputs(strncmp(at, "&#x", 3) == 0 ? "&#x26;" : piece, file);
+    }
+}
+
+/* What is printable already. */
+static void write_printable(const struct rps_picture *picture, FILE *file, const char *text)
 {
     fputc('|', file);
-    rps_text_print(file, text);
+    if (picture->xml)
+        print_for_xml(file, text);
+    else
+        fputs(text, file);
     fputc('\n', file);
+}
+
+void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text)
+{
+    char printable[4 * RPS_PICTURE_TEXT_SIZE];
+
+    write_printable(picture, file, rps_text_printable(printable, sizeof(printable), text));
 }
 
 static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
@@ -104,10 +130,10 @@ void rps_picture_write_titles(const struct rps_picture *picture, const char *rem
 
     rps_run_title(text, sizeof(text) - 8, &picture->run);
     rps_picture_cut_text(text, characters_across(picture, 16));
-    fprintf(file, "|%s\n", text);
+    write_printable(picture, file, text);
     rps_picture_subtitle(picture, remark, text);
     rps_picture_cut_text(text, characters_across(picture, 12));
-    fprintf(file, "|%s\n", text);
+    write_printable(picture, file, text);
 }
 
 char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])

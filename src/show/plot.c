@@ -22,6 +22,7 @@
 
 #include "picture_kinds.h"
 #include "page.h"
+#include "rpistat/trust.h"
 
 #define PLOT_PATH_SIZE 4096
 #define PLOT_LOG       "gnuplot.log"
@@ -104,6 +105,7 @@ static const struct plot_format *format_of(const struct rps_plot_options *option
 static int open_drawing(struct plot *plot, struct rps_error *err)
 {
     const char *output = plot->options->output;
+    char *unused = NULL;
     struct stat st;
 
     if (strcmp(output, "-") == 0) {
@@ -117,6 +119,9 @@ static int open_drawing(struct plot *plot, struct rps_error *err)
                                  strerror(errno));
         return 0;
     }
+    if (rps_trust_path(output, &unused, err) < 0)
+        return RPS_FAILED;
+    free(unused);
     if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
         return rps_error_set(err, RPS_FAILED,
                              "%s is not a regular file: give the picture another name", output);
@@ -142,6 +147,7 @@ static int open_drawing(struct plot *plot, struct rps_error *err)
 static int open_folder(struct plot *plot, struct rps_error *err)
 {
     const char *keep = plot->options->keep;
+    struct stat st;
 
     if (keep) {
         if (mkdir(keep, 0777) < 0 && errno != EEXIST)
@@ -156,9 +162,14 @@ static int open_folder(struct plot *plot, struct rps_error *err)
         plot->folder_made = 1;
     }
     plot->folder_fd = open(plot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (plot->folder_fd < 0)
+    if (plot->folder_fd < 0 || fstat(plot->folder_fd, &st) < 0)
         return rps_error_set(err, RPS_FAILED, "the folder %s cannot be opened: %s", plot->folder,
                              strerror(errno));
+    if (st.st_uid != geteuid() || (st.st_mode & S_IWOTH))
+        return rps_error_set(err, RPS_FAILED,
+                             "--keep: others can write the folder %s, and gnuplot runs what is in "
+                             "it; choose a folder of your own",
+                             plot->folder);
     return 0;
 }
 
@@ -191,7 +202,8 @@ static int copy_stream(FILE *from, FILE *to)
 
 static FILE *create_in_folder(struct plot *plot, const char *name, mode_t mode)
 {
-    int fd = openat(plot->folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    int fd =
+        openat(plot->folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 
     if (!file && fd >= 0)
@@ -273,8 +285,8 @@ static int spawn(struct plot *plot, pid_t *ret_pid)
     if ((error = posix_spawn_file_actions_addfchdir_np(&actions, plot->folder_fd)) == 0 &&
         (error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)) == 0 &&
         (error = posix_spawn_file_actions_adddup2(&actions, plot->drawing_fd, 1)) == 0 &&
-        (error = posix_spawn_file_actions_addopen(&actions, 2, PLOT_LOG,
-                                                  O_WRONLY | O_CREAT | O_TRUNC, 0666)) == 0)
+        (error = posix_spawn_file_actions_addopen(
+             &actions, 2, PLOT_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666)) == 0)
         error = posix_spawnp(ret_pid, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error;
@@ -508,6 +520,7 @@ int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_pl
     result = check(&plot, err);
     if (result == 0)
         result = rps_picture_open(&plot.picture, reader, run_id, options, !plot.format->tail, err);
+    plot.picture.xml = strcmp(plot.format->name, "svg") == 0;
     if (result == 0)
         result = open_drawing(&plot, err);
     if (result == 0)

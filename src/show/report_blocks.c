@@ -249,7 +249,8 @@ static void print_clock(struct rps_report *report)
     rps_report_label(report, rps_report_clock_label(report), RPS_REPORT_LABEL_WIDTH);
     fputs(rps_report_count(number, report->tally.clock), report->out);
     if (rps_report_clock_unit(report)[0])
-        fprintf(report->out, " %s", rps_report_clock_unit(report));
+        fputc(' ', report->out);
+    rps_text_print(report->out, rps_report_clock_unit(report));
     fputc('\n', report->out);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
 
 #define SHEET_NUMBER_SIZE 40 /* room for any number */
 #define SHEET_TEXT_SIZE   4096
@@ -153,14 +154,13 @@ static int needs_quotes(const struct rps_sheet *sheet, const char *text)
 
 void rps_sheet_text(struct rps_sheet *sheet, const char *text)
 {
-    char cell[SHEET_TEXT_SIZE];
-    int formula = text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
+    char cell[SHEET_TEXT_SIZE] = "'";
+    int formula = text[0] != '\0' && strchr("=+-@", text[0]) != NULL;
     size_t length;
 
     begin_cell(sheet);
-    length = (size_t)snprintf(cell, sizeof(cell), "%s%s", formula ? "'" : "", text);
-    if (length >= sizeof(cell))
-        length = sizeof(cell) - 1;
+    rps_text_printable(cell + formula, sizeof(cell) - 1, text);
+    length = strlen(cell);
     if (!needs_quotes(sheet, cell)) {
         memcpy(sheet_room(sheet, length), cell, length);
         sheet->used += length;

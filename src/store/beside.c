@@ -40,6 +40,33 @@ int rps_beside_has_log(const char *path)
     return has_beside(path, "-wal") || has_beside(path, "-journal");
 }
 
+ino_t rps_beside_log_inode(const char *path)
+{
+    char *name = NULL;
+    struct stat status;
+    ino_t inode = 0;
+
+    if (asprintf(&name, "%s-wal", path) < 0)
+        return 0;
+    if (stat(name, &status) == 0)
+        inode = status.st_ino;
+    free(name);
+    return inode;
+}
+
+void rps_beside_remove_log(const char *path, ino_t inode)
+{
+    static const char *const end[] = {"-wal", "-shm"};
+    char *name = NULL;
+
+    if (inode == 0 || rps_beside_log_inode(path) != inode)
+        return;
+    for (int i = 0; i < 2 && asprintf(&name, "%s%s", path, end[i]) >= 0; i++) {
+        unlink(name);
+        free(name);
+    }
+}
+
 /* A number of four bytes in a file; -1 when it is not there. */
 static int64_t number_at(const char *path, int offset)
 {

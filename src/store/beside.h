@@ -2,9 +2,20 @@
 #ifndef RPISTAT_STORE_BESIDE_H
 #define RPISTAT_STORE_BESIDE_H
 
+#include <sys/types.h>
+
 /* 1 when a write-ahead log or a rollback journal that holds something lies beside the file, or it
  * cannot be told without memory. */
 int rps_beside_has_log(const char *path);
+
+/* The inode of the write-ahead log beside the file; 0: there is none. */
+ino_t rps_beside_log_inode(const char *path);
+
+/*
+ * The file that was at path has lost its name: remove its log, of that inode, and the shared memory
+ * beside it. Another file would be read with it, and spoilt. Whoever has them open keeps them.
+ */
+void rps_beside_remove_log(const char *path, ino_t inode);
 
 /*
  * 1 when a transaction that was not finished in the file at path may be undone by us: the file says

@@ -92,6 +92,8 @@ const char *rps_database_reason(sqlite3 *db, int code)
 {
     int number = 0;
 
+    if (code == SQLITE_READONLY_DBMOVED)
+        return "it was deleted, moved or replaced";
     switch (rps_database_code(db, code) & 0xff) {
     case SQLITE_FULL:
         return "its disk is full";

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rpistat/trust.h"
+
 static const char sqlite_magic[16] = "SQLite format 3";
 
 static bool may(const char *path, int mode)
@@ -36,7 +38,7 @@ static char *folder_of(const char *path)
 static int check_magic(const char *path, struct rps_error *err)
 {
     char head[sizeof(sqlite_magic)] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     ssize_t got;
 
     if (fd < 0)
@@ -132,11 +134,35 @@ static int check_folder(const char *path, const struct rps_place *place, struct 
     return result;
 }
 
+/* The store, and what SQLite makes beside it, are not somebody else's. */
+static int check_trust(const char *path, struct rps_error *err)
+{
+    static const char *const beside[] = {"-wal", "-shm", "-journal"};
+    char *store = NULL;
+    int result = rps_trust_path(path, &store, err);
+
+    for (size_t i = 0; result == 0 && i < sizeof(beside) / sizeof(beside[0]); i++) {
+        char *name = NULL, *unused = NULL;
+
+        if (asprintf(&name, "%s%s", store, beside[i]) < 0) {
+            result = rps_error_memory(err);
+            break;
+        }
+        result = rps_trust_path(name, &unused, err);
+        free(unused);
+        free(name);
+    }
+    free(store);
+    return result;
+}
+
 int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_error *err)
 {
     int result = check_file(path, ret, err);
 
     if (result < 0)
+        return result;
+    if ((result = check_trust(path, err)) < 0)
         return result;
     if (ret->exists && !may(path, W_OK))
         return rps_error_set(err, RPS_FAILED,

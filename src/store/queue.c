@@ -16,6 +16,8 @@
  */
 #include "queue.h"
 
+#include "queue_head.h"
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,35 +36,21 @@
 /* The share of the addresses a queue may take. */
 #define MAP_MAX_BYTES (SIZE_MAX / 16)
 
-/* In front of the room; a multiple of every page size. */
-#define HEAD_BYTES 65536
+_Static_assert(sizeof(struct rps_queue_head) < RPS_QUEUE_HEAD_BYTES / 2, "no room for notes");
 
 /* Shared memory is allocated in such pieces: 480 periods, or 48 s of a recording whose disk hangs.
  */
 #define CHUNK_BYTES 65536
 
-/* A queue left by someone else is not believed to be larger. */
-#define SALVAGE_MAX_BYTES ((off_t)1 << 32)
-
-#define HEAD_MAGIC "rpistat queue 1"
-
-struct rps_queue_head {
-    char magic[16];
-    uint32_t period_bytes; /* sizeof(struct rps_period): of this program's build */
-    uint32_t capacity;
-    uint64_t shared_bytes; /* from the head on: what lies behind is not here */
-    uint64_t state;        /* first << 32 | count, in one word: a kill never finds them apart */
-};
-
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static size_t mapped_bytes(size_t capacity)
+size_t rps_queue_mapped_bytes(size_t capacity)
 {
-    return HEAD_BYTES +
+    return RPS_QUEUE_HEAD_BYTES +
            (capacity * sizeof(struct rps_period) + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
 }
 
-static int name_of(const char *uuid, char *ret, size_t size)
+int rps_queue_name(const char *uuid, char *ret, size_t size)
 {
     size_t length = strlen(uuid);
 
@@ -95,18 +84,20 @@ int rps_queue_init(struct rps_queue *queue, size_t capacity, struct rps_error *e
         capacity = UINT32_MAX;
     if (capacity > MAP_MAX_BYTES / sizeof(struct rps_period))
         capacity = MAP_MAX_BYTES / sizeof(struct rps_period);
-    map = map_private(NULL, mapped_bytes(capacity));
+    map = map_private(NULL, rps_queue_mapped_bytes(capacity));
     if (map == MAP_FAILED)
         return rps_error_memory(err);
-    *queue = (struct rps_queue){
-        .head = map, .room = (void *)((char *)map + HEAD_BYTES), .capacity = capacity, .fd = -1};
+    *queue = (struct rps_queue){.head = map,
+                                .room = (void *)((char *)map + RPS_QUEUE_HEAD_BYTES),
+                                .capacity = capacity,
+                                .fd = -1};
     return 0;
 }
 
 void rps_queue_free(struct rps_queue *queue)
 {
     if (queue->head) {
-        munmap(queue->head, mapped_bytes(queue->capacity));
+        munmap(queue->head, rps_queue_mapped_bytes(queue->capacity));
         if (queue->fd >= 0)
             close(queue->fd);
     }
@@ -117,18 +108,33 @@ void rps_queue_free(struct rps_queue *queue)
 /* --- sharing ------------------------------------------------------------------------------------
  */
 
-int rps_queue_share(struct rps_queue *queue, const char *uuid)
+/* Say which store the queue belongs to; nothing when that cannot be said. */
+static void name_store(struct rps_queue_head *head, const char *store)
 {
-    size_t size = mapped_bytes(queue->capacity);
+    char *path = realpath(store, NULL);
+    struct stat status;
+
+    if (path && strlen(path) < sizeof(head->store) && stat(path, &status) == 0) {
+        strcpy(head->store, path);
+        head->device = status.st_dev;
+        head->inode = status.st_ino;
+    }
+    free(path);
+}
+
+int rps_queue_share(struct rps_queue *queue, const char *uuid, const char *store)
+{
+    size_t size = rps_queue_mapped_bytes(queue->capacity);
     char name[NAME_MAX];
     int fd;
 
-    if (queue->fd >= 0 || queue->count > 0 || name_of(uuid, name, sizeof(name)) < 0)
+    if (queue->fd >= 0 || queue->count > 0 || rps_queue_name(uuid, name, sizeof(name)) < 0)
         return 0;
     fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return 0;
-    if (ftruncate(fd, (off_t)size) < 0 || posix_fallocate(fd, 0, HEAD_BYTES + CHUNK_BYTES) != 0 ||
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 || ftruncate(fd, (off_t)size) < 0 ||
+        posix_fallocate(fd, 0, RPS_QUEUE_HEAD_BYTES + CHUNK_BYTES) != 0 ||
         mmap(queue->head, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
             MAP_FAILED) {
         close(fd);
@@ -136,19 +142,20 @@ int rps_queue_share(struct rps_queue *queue, const char *uuid)
         return 0;
     }
     queue->fd = fd;
-    queue->shared = HEAD_BYTES + CHUNK_BYTES;
+    queue->shared = RPS_QUEUE_HEAD_BYTES + CHUNK_BYTES;
     queue->first = queue->touched = 0;
-    memcpy(queue->head->magic, HEAD_MAGIC, sizeof(HEAD_MAGIC));
+    memcpy(queue->head->magic, RPS_QUEUE_MAGIC, sizeof(RPS_QUEUE_MAGIC));
     queue->head->period_bytes = sizeof(struct rps_period);
     queue->head->capacity = (uint32_t)queue->capacity;
     queue->head->shared_bytes = queue->shared;
+    name_store(queue->head, store);
     publish(queue);
     return 1;
 }
 
 void rps_queue_unshare(struct rps_queue *queue, const char *uuid, bool keep)
 {
-    size_t size = mapped_bytes(queue->capacity);
+    size_t size = rps_queue_mapped_bytes(queue->capacity);
 
     if (queue->fd < 0)
         return;
@@ -159,13 +166,13 @@ void rps_queue_unshare(struct rps_queue *queue, const char *uuid, bool keep)
     queue->first = queue->count = queue->touched = queue->shared = 0;
     queue->shared_all = false;
     if (!keep)
-        rps_queue_forget(uuid);
+        rps_left_forget(uuid);
 }
 
 /* Make sure that there is memory behind the place before it is touched. */
 static void allow_place(struct rps_queue *queue, size_t place)
 {
-    size_t end = HEAD_BYTES + (place + 1) * sizeof(struct rps_period);
+    size_t end = RPS_QUEUE_HEAD_BYTES + (place + 1) * sizeof(struct rps_period);
 
     while (end > queue->shared && !queue->shared_all) {
         if (posix_fallocate(queue->fd, (off_t)queue->shared, CHUNK_BYTES) == 0) {
@@ -174,7 +181,7 @@ static void allow_place(struct rps_queue *queue, size_t place)
         } else {
             queue->shared_all = true;
             map_private((char *)queue->head + queue->shared,
-                        mapped_bytes(queue->capacity) - queue->shared);
+                        rps_queue_mapped_bytes(queue->capacity) - queue->shared);
         }
     }
 }
@@ -214,10 +221,11 @@ size_t rps_queue_peek(const struct rps_queue *queue, size_t limit, const struct 
 /* Give back the memory of an empty queue that was long. */
 static void shrink(struct rps_queue *queue)
 {
-    size_t size = mapped_bytes(queue->capacity), keep = HEAD_BYTES + CHUNK_BYTES;
+    size_t size = rps_queue_mapped_bytes(queue->capacity),
+           keep = RPS_QUEUE_HEAD_BYTES + CHUNK_BYTES;
 
     if (queue->fd < 0) {
-        madvise(queue->room, size - HEAD_BYTES, MADV_DONTNEED);
+        madvise(queue->room, size - RPS_QUEUE_HEAD_BYTES, MADV_DONTNEED);
     } else if (queue->shared_all) {
         madvise((char *)queue->head + queue->shared, size - queue->shared, MADV_DONTNEED);
     } else {
@@ -241,98 +249,64 @@ void rps_queue_drop(struct rps_queue *queue, size_t count)
         shrink(queue);
 }
 
-/* --- after a recorder was killed ----------------------------------------------------------------
+/* --- leaving ------------------------------------------------------------------------------------
  */
 
-/* Open what a recorder left; -1 when there is none, or it belongs to a stranger. */
-static int open_left(const char *uuid, uid_t owner, off_t *ret_size)
+/* Move a queue that is this process's alone into shared memory. */
+static int move_to_shared(struct rps_queue *queue, const char *uuid, const char *store)
 {
-    char name[NAME_MAX];
-    struct stat status;
-    int fd;
+    struct rps_queue shared;
+    const struct rps_period *period;
+    size_t count;
 
-    if (name_of(uuid, name, sizeof(name)) < 0)
-        return -1;
-    fd = shm_open(name, O_RDONLY, 0);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || (status.st_mode & 022) ||
-        (status.st_uid != owner && status.st_uid != geteuid()) ||
-        status.st_size > SALVAGE_MAX_BYTES) {
-        close(fd);
-        return -1;
+    if (rps_queue_init(&shared, queue->capacity, NULL) < 0)
+        return 0;
+    if (!rps_queue_share(&shared, uuid, store)) {
+        rps_queue_free(&shared);
+        return 0;
     }
-    *ret_size = status.st_size;
-    return fd;
-}
-
-static int head_is_ours(const struct rps_queue_head *head, off_t size)
-{
-    uint64_t first = head->state >> 32, count = head->state & UINT32_MAX;
-
-    return memcmp(head->magic, HEAD_MAGIC, sizeof(HEAD_MAGIC)) == 0 &&
-           head->period_bytes == sizeof(struct rps_period) && head->capacity > 0 &&
-           (off_t)mapped_bytes(head->capacity) <= size && first < head->capacity &&
-           count <= head->capacity;
-}
-
-static size_t copy_left(int fd, const struct rps_queue_head *head, struct rps_period *ret)
-{
-    uint64_t first = head->state >> 32, count = head->state & UINT32_MAX;
-    size_t copied = 0;
-
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t place = (first + i) % head->capacity;
-        uint64_t at = HEAD_BYTES + place * sizeof(*ret);
-
-        if (at + sizeof(*ret) <= head->shared_bytes &&
-            pread(fd, &ret[copied], sizeof(*ret), (off_t)at) == (ssize_t)sizeof(*ret))
-            copied++;
+    while ((count = rps_queue_peek(queue, SIZE_MAX, &period)) > 0) {
+        for (size_t i = 0; i < count; i++)
+            rps_queue_push(&shared, &period[i]);
+        rps_queue_drop(queue, count);
     }
-    return copied;
+    rps_queue_free(queue);
+    *queue = shared;
+    return 1;
 }
 
-int rps_queue_salvage(const char *uuid, uid_t owner, struct rps_period **ret, size_t *ret_count,
-                      struct rps_error *err)
+/* Periods that lie in what is really shared. */
+static int64_t count_shared(const struct rps_queue *queue)
 {
-    struct rps_period *period = NULL;
-    struct rps_queue_head head;
-    size_t count = 0;
-    off_t size;
-    int fd = open_left(uuid, owner, &size);
+    size_t places = (queue->shared - RPS_QUEUE_HEAD_BYTES) / sizeof(struct rps_period);
+    int64_t count = 0;
 
-    if (fd >= 0 && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-        head_is_ours(&head, size))
-        count = head.state & UINT32_MAX;
-    if (count > 0) {
-        period = calloc(count, sizeof(*period));
-        if (!period) {
-            close(fd);
-            return rps_error_memory(err);
-        }
-        count = copy_left(fd, &head, period);
-    }
-    if (fd >= 0)
-        close(fd);
-    *ret = period;
-    *ret_count = count;
-    return 0;
+    for (size_t i = 0; i < queue->count; i++)
+        count += (queue->first + i) % queue->capacity < places;
+    return count;
 }
 
-int rps_queue_is_left(const char *uuid)
+int64_t rps_queue_leave(struct rps_queue *queue, const char *uuid, const char *store,
+                        const struct rps_left_end *end)
 {
-    char name[NAME_MAX];
-    int fd = name_of(uuid, name, sizeof(name)) < 0 ? -1 : shm_open(name, O_RDONLY, 0);
-
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    if (queue->fd < 0 && !move_to_shared(queue, uuid, store))
+        return -1;
+    queue->head->end = *end;
+    queue->head->note_bytes = 0;
+    queue->head->ended = 1;
+    return count_shared(queue);
 }
 
-void rps_queue_forget(const char *uuid)
+bool rps_queue_leave_note(struct rps_queue *queue, struct rps_left_note note, const char *text)
 {
-    char name[NAME_MAX];
+    struct rps_queue_head *head = queue->head;
+    size_t length = strlen(text) + 1, bytes = rps_left_note_bytes(length);
 
-    if (name_of(uuid, name, sizeof(name)) == 0)
-        shm_unlink(name);
+    if (length > UINT16_MAX || bytes > RPS_QUEUE_NOTES_MAX - head->note_bytes)
+        return false;
+    note.text_bytes = (uint16_t)length;
+    memcpy(head->notes + head->note_bytes, &note, sizeof(note));
+    memcpy(head->notes + head->note_bytes + sizeof(note), text, length);
+    head->note_bytes += (uint32_t)bytes;
+    return true;
 }

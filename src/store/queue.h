@@ -3,7 +3,7 @@
  * only for the room that is used. Not locked: its owner does that.
  *
  * A shared queue lies in POSIX shared memory, under a name made of the run's uuid. What is in it
- * outlives a recorder that is killed, and is salvaged by whoever opens the store next.
+ * outlives a recorder that is killed, and is salvaged by whoever opens the store next (left.h).
  */
 #ifndef RPISTAT_STORE_QUEUE_H
 #define RPISTAT_STORE_QUEUE_H
@@ -14,6 +14,8 @@
 
 #include "rpistat/error.h"
 #include "rpistat/period.h"
+
+#include "left.h"
 
 struct rps_queue_head;
 
@@ -33,14 +35,26 @@ int rps_queue_init(struct rps_queue *queue, size_t capacity, struct rps_error *e
 void rps_queue_free(struct rps_queue *queue);
 
 /*
- * Put an empty queue into shared memory under the run's name. Returns 1, or 0 when that is not
- * possible here (no /dev/shm, or no room in it): the queue then goes on as it was.
+ * Put an empty queue into shared memory under the run's name; `store` is the path of its store.
+ * Returns 1, or 0 when that is not possible here (no /dev/shm, or no room in it): the queue then
+ * goes on as it was.
  */
-int rps_queue_share(struct rps_queue *queue, const char *uuid);
+int rps_queue_share(struct rps_queue *queue, const char *uuid, const char *store);
 
 /* Empty a shared queue, and make it the process's alone again. With `keep` the shared memory stays
  * as it is, for what is in it to be salvaged. */
 void rps_queue_unshare(struct rps_queue *queue, const char *uuid, bool keep);
+
+/*
+ * The run has ended and its queue cannot be written: put it into shared memory if it is not there,
+ * with the end beside it, for the next command on the store. Returns how many of its periods (the
+ * oldest) will outlive the process; negative when that is not possible.
+ */
+int64_t rps_queue_leave(struct rps_queue *queue, const char *uuid, const char *store,
+                        const struct rps_left_end *end);
+
+/* Add a note to what is left (note->text_bytes is set here); false when there is no room for it. */
+bool rps_queue_leave_note(struct rps_queue *queue, struct rps_left_note note, const char *text);
 
 /* Append a period; false when there is no room. */
 bool rps_queue_push(struct rps_queue *queue, const struct rps_period *period);
@@ -53,22 +67,5 @@ size_t rps_queue_peek(const struct rps_queue *queue, size_t limit, const struct 
 
 /* Remove the `count` oldest periods. */
 void rps_queue_drop(struct rps_queue *queue, size_t count);
-
-/* --- after a recorder was killed ---------------------------------------------------------------
- */
-
-/*
- * The periods that a killed recorder's queue held, oldest first, in a new array (free()):
- * *ret_count of them, 0 when there is no such queue, or one that is not this user's or the user
- * `owner`'s. RPS_FAILED without memory.
- */
-int rps_queue_salvage(const char *uuid, uid_t owner, struct rps_period **ret, size_t *ret_count,
-                      struct rps_error *err);
-
-/* 1 when there is something of that name to salvage. */
-int rps_queue_is_left(const char *uuid);
-
-/* Remove it. */
-void rps_queue_forget(const char *uuid);
 
 #endif

@@ -326,17 +326,25 @@ static int64_t sane_time(int64_t ns)
     return ns < -1 ? -1 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
 }
 
+/* A run in state `recording` whose recorder does not record any more. */
+static void complete_state(struct rps_reader *reader, struct rps_run *run)
+{
+    if (rps_recover_end_text(reader->path, run->uuid, run->end_reason, sizeof(run->end_reason))) {
+        run->state = RPS_RUN_INTERRUPTED;
+    } else if (rps_recorder_is_dead(run->host, run->boot_id, run->recorder_pid,
+                                    run->recorder_start_ticks)) {
+        run->state = RPS_RUN_INTERRUPTED;
+        snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
+    }
+}
+
 static int complete_run(struct rps_reader *reader, struct rps_run *run, struct rps_error *err)
 {
     run->elapsed_ns = sane_time(run->elapsed_ns);
     run->period_ns = sane_time(run->period_ns);
     run->recorder_cpu_ns = sane_time(run->recorder_cpu_ns);
-    if (run->state == RPS_RUN_RECORDING &&
-        rps_recorder_is_dead(run->host, run->boot_id, run->recorder_pid,
-                             run->recorder_start_ticks)) {
-        run->state = RPS_RUN_INTERRUPTED;
-        snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
-    }
+    if (run->state == RPS_RUN_RECORDING)
+        complete_state(reader, run);
     if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
         return RPS_FAILED;
     run->elapsed_ns = sane_time(run->elapsed_ns);

@@ -9,61 +9,43 @@
 #include "recover.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "alive.h"
 #include "database.h"
-#include "queue.h"
+#include "left.h"
 
-#define SQL_UNFINISHED                                                                             \
-    "SELECT run_id, uuid, host, boot_id, recorder_pid, recorder_start_ticks, set_count"            \
-    " FROM run WHERE state = 'recording'"
-
-struct left {
+/* A run of which something is left. */
+struct unfinished {
     int64_t run_id;
     int set_count;
     char uuid[40];
 };
 
-static void copy_text(char *ret, size_t size, sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-    ret[0] = '\0';
-    if (text && strlen(text) < size)
-        strcpy(ret, text);
-}
-
-/* The row's run, when its recorder is dead and left something. */
-static int is_left(sqlite3_stmt *stmt, struct left *ret)
-{
-    char host[256], boot_id[64];
-
-    ret->run_id = sqlite3_column_int64(stmt, 0);
-    ret->set_count = sqlite3_column_int(stmt, 6);
-    copy_text(ret->uuid, sizeof(ret->uuid), stmt, 1);
-    copy_text(host, sizeof(host), stmt, 2);
-    copy_text(boot_id, sizeof(boot_id), stmt, 3);
-    return rps_queue_is_left(ret->uuid) &&
-           rps_recorder_is_dead(host, boot_id, sqlite3_column_int64(stmt, 4),
-                                sqlite3_column_int64(stmt, 5));
-}
-
-/* The first run of which something is left: SQLITE_ROW, or SQLITE_DONE. */
-static int find_left(sqlite3 *db, int64_t after_run_id, struct left *ret)
+/* The first run behind after_run_id of which something is left: SQLITE_ROW, or SQLITE_DONE. */
+static int find_unfinished(sqlite3 *db, int64_t after_run_id, struct unfinished *ret)
 {
     sqlite3_stmt *stmt = NULL;
-    int code =
-        sqlite3_prepare_v2(db, SQL_UNFINISHED " AND run_id > ?1 ORDER BY run_id", -1, &stmt, NULL);
+    int code = sqlite3_prepare_v2(db,
+                                  "SELECT run_id, set_count, uuid FROM run WHERE state ="
+                                  " 'recording' AND run_id > ?1 ORDER BY run_id",
+                                  -1, &stmt, NULL);
 
     if (code == SQLITE_OK) {
         sqlite3_bind_int64(stmt, 1, after_run_id);
-        do
-            code = sqlite3_step(stmt);
-        while (code == SQLITE_ROW && !is_left(stmt, ret));
+        while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+            const char *uuid = (const char *)sqlite3_column_text(stmt, 2);
+
+            if (!uuid || !rps_left_is_there(uuid))
+                continue;
+            ret->run_id = sqlite3_column_int64(stmt, 0);
+            ret->set_count = sqlite3_column_int(stmt, 1);
+            snprintf(ret->uuid, sizeof(ret->uuid), "%s", uuid);
+            break;
+        }
     }
     sqlite3_finalize(stmt);
     return code;
@@ -71,19 +53,19 @@ static int find_left(sqlite3 *db, int64_t after_run_id, struct left *ret)
 
 int rps_recover_is_due(sqlite3 *db)
 {
-    struct left left;
+    struct unfinished run;
 
-    return find_left(db, -1, &left) == SQLITE_ROW;
+    return find_unfinished(db, -1, &run) == SQLITE_ROW;
 }
 
 /* --- inserting ----------------------------------------------------------------------------------
  */
 
 /* By set: the slots whose event is measured. A new array, NULL without memory or on an error. */
-static uint32_t *measured_slots(sqlite3 *db, const struct left *left)
+static uint32_t *measured_slots(sqlite3 *db, const struct unfinished *run)
 {
     uint32_t *measured =
-        left->set_count > 0 ? calloc((size_t)left->set_count, sizeof(*measured)) : NULL;
+        run->set_count > 0 ? calloc((size_t)run->set_count, sizeof(*measured)) : NULL;
     sqlite3_stmt *stmt = NULL;
 
     if (!measured || sqlite3_prepare_v2(db,
@@ -93,9 +75,9 @@ static uint32_t *measured_slots(sqlite3 *db, const struct left *left)
         free(measured);
         return NULL;
     }
-    sqlite3_bind_int64(stmt, 1, left->run_id);
+    sqlite3_bind_int64(stmt, 1, run->run_id);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
-        int set = rps_database_index(stmt, 0, left->set_count);
+        int set = rps_database_index(stmt, 0, run->set_count);
         int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
 
         if (set >= 0 && slot >= 0)
@@ -105,17 +87,17 @@ static uint32_t *measured_slots(sqlite3 *db, const struct left *left)
     return measured;
 }
 
-static int is_sane(const struct left *left, const struct rps_period *period)
+static int is_sane(const struct unfinished *run, const struct rps_period *period)
 {
-    return period->set_no < (uint32_t)left->set_count && period->cpu >= RPS_CPU_ALL &&
+    return period->set_no < (uint32_t)run->set_count && period->cpu >= RPS_CPU_ALL &&
            period->start_ns >= 0 && period->length_ns >= 0 && period->cycle <= INT64_MAX &&
            period->period <= INT64_MAX;
 }
 
-static int insert_period(sqlite3_stmt *stmt, const struct left *left, const uint32_t *measured,
+static int insert_period(sqlite3_stmt *stmt, const struct unfinished *run, const uint32_t *measured,
                          const struct rps_period *p)
 {
-    const int64_t column[] = {left->run_id,
+    const int64_t column[] = {run->run_id,
                               p->cpu,
                               (int64_t)p->cycle,
                               (int64_t)p->period,
@@ -139,10 +121,9 @@ static int insert_period(sqlite3_stmt *stmt, const struct left *left, const uint
     return rps_database_run(stmt);
 }
 
-static int insert_all(sqlite3 *db, const struct left *left, const struct rps_period *period,
-                      size_t count)
+static int insert_periods(sqlite3 *db, const struct unfinished *run, const struct rps_left *left)
 {
-    uint32_t *measured = measured_slots(db, left);
+    uint32_t *measured = measured_slots(db, run);
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(
         db,
@@ -153,40 +134,144 @@ static int insert_all(sqlite3 *db, const struct left *left, const struct rps_per
 
     if (!measured && code == SQLITE_OK)
         code = SQLITE_NOMEM;
-    if (code == SQLITE_OK)
-        code = rps_database_exec(db, "BEGIN IMMEDIATE");
-    for (size_t i = 0; i < count && code == SQLITE_OK; i++)
-        if (is_sane(left, &period[i]))
-            code = insert_period(stmt, left, measured, &period[i]);
-    if (code == SQLITE_OK)
-        code = rps_database_exec(db, "COMMIT");
-    if (code != SQLITE_OK && !sqlite3_get_autocommit(db))
-        rps_database_exec(db, "ROLLBACK");
+    for (size_t i = 0; i < left->count && code == SQLITE_OK; i++)
+        if (is_sane(run, &left->period[i]))
+            code = insert_period(stmt, run, measured, &left->period[i]);
     sqlite3_finalize(stmt);
     free(measured);
     return code;
 }
 
+static int insert_note(sqlite3 *db, const struct unfinished *run, const struct rps_left_note *note)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(
+        db,
+        note->is_mark
+            ? "INSERT OR IGNORE INTO mark (run_id, time_ns, mark_no, text) VALUES (?1, ?2, ?3, ?4)"
+            : "INSERT OR IGNORE INTO gap (run_id, start_ns, gap_no, reason, cpu, length_ns)"
+              " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        -1, &stmt, NULL);
+
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, run->run_id);
+        sqlite3_bind_int64(stmt, 2, note->start_ns);
+        sqlite3_bind_int64(stmt, 3, note->number);
+        sqlite3_bind_text(stmt, 4, note->text, -1, SQLITE_STATIC);
+        if (!note->is_mark) {
+            sqlite3_bind_int(stmt, 5, note->cpu);
+            sqlite3_bind_int64(stmt, 6, note->length_ns);
+        }
+        code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+/* The end that the recorder could not write. */
+static int insert_end(sqlite3 *db, const struct unfinished *run, const struct rps_left *left)
+{
+    const struct rps_left_end *end = &left->end;
+    const int64_t column[] = {run->run_id, end->start_realtime_ns, end->start_monotonic_ns,
+                              end->elapsed_ns, end->recorder_cpu_ns};
+    sqlite3_stmt *stmt = NULL;
+    char reason[sizeof(end->reason) + 160];
+    int code = sqlite3_prepare_v2(
+        db,
+        "UPDATE run SET state = 'interrupted', start_realtime_ns = ?2, start_monotonic_ns = ?3,"
+        " elapsed_ns = ?4, recorder_cpu_ns = ?5, exit_status = ?6, exit_signal = ?7,"
+        " end_reason = ?8 WHERE run_id = ?1 AND state = 'recording'",
+        -1, &stmt, NULL);
+
+    if (code == SQLITE_OK) {
+        snprintf(reason, sizeof(reason),
+                 "the store could not be written to the end of the recording: %s; the last %zu "
+                 "periods were kept in memory and brought in later",
+                 end->reason, left->count);
+        for (int i = 0; i < 5; i++)
+            if (column[i] >= 0)
+                sqlite3_bind_int64(stmt, i + 1, column[i]);
+        if (end->exit_status >= 0)
+            sqlite3_bind_int(stmt, 6, end->exit_status);
+        sqlite3_bind_int(stmt, 7, end->exit_signal);
+        sqlite3_bind_text(stmt, 8, reason, -1, SQLITE_STATIC);
+        code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+/* In one transaction. */
+static int insert_all(sqlite3 *db, const struct unfinished *run, const struct rps_left *left)
+{
+    const struct rps_left_note *note;
+    size_t at = 0;
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    if (code == SQLITE_OK)
+        code = insert_periods(db, run, left);
+    while (code == SQLITE_OK && (note = rps_left_next_note(left, &at)))
+        code = insert_note(db, run, note);
+    if (code == SQLITE_OK && left->ended)
+        code = insert_end(db, run, left);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "COMMIT");
+    if (code != SQLITE_OK && !sqlite3_get_autocommit(db))
+        rps_database_exec(db, "ROLLBACK");
+    return code;
+}
+
+static uid_t owner_of(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 ? status.st_uid : geteuid();
+}
+
+int rps_recover_end_text(const char *path, const char *uuid, char *ret, size_t size)
+{
+    return rps_left_end_text(uuid, owner_of(path), ret, size);
+}
+
 int rps_recover(sqlite3 *db, const char *path)
 {
-    struct left left = {.run_id = -1};
-    struct stat status;
-    uid_t owner = stat(path, &status) == 0 ? status.st_uid : geteuid();
+    struct unfinished run = {.run_id = -1};
+    uid_t owner = owner_of(path);
     int code;
 
-    while ((code = find_left(db, left.run_id, &left)) == SQLITE_ROW) {
-        struct rps_period *period = NULL;
-        size_t count = 0;
+    while ((code = find_unfinished(db, run.run_id, &run)) == SQLITE_ROW) {
+        struct rps_left left;
 
-        if (rps_queue_salvage(left.uuid, owner, &period, &count, NULL) < 0)
+        if (rps_left_salvage(run.uuid, owner, &left, NULL) < 0)
             return SQLITE_NOMEM;
-        code = count > 0 ? insert_all(db, &left, period, count) : SQLITE_OK;
-        free(period);
+        code = left.count > 0 || left.ended ? insert_all(db, &run, &left) : SQLITE_OK;
+        rps_left_free(&left);
         if (code != SQLITE_OK)
             return code;
-        rps_queue_forget(left.uuid);
+        rps_left_forget(run.uuid);
     }
     return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Is the run one whose queue is not to be removed? Also when that cannot be found out. */
+static int is_wanted(void *context, const char *uuid)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(
+        context, "SELECT 1 FROM run WHERE uuid = ?1 AND state = 'recording'", -1, &stmt, NULL);
+
+    if (code == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, uuid, -1, SQLITE_STATIC);
+        code = sqlite3_step(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return code != SQLITE_DONE;
+}
+
+void rps_recover_sweep(sqlite3 *db, const char *path,
+                       void (*notice)(void *context, const char *sentence), void *notice_context)
+{
+    rps_left_sweep(path, is_wanted, db, notice, notice_context);
 }
 
 int rps_recover_open_read(const char *path, sqlite3 **ret, struct rps_error *err)

@@ -1,6 +1,6 @@
 /*
- * The writer, the caller's side: opening, beginning and ending a run, and the queue. Nothing here
- * waits for the disk while the run goes on; the lock is never held while SQL runs.
+ * The writer, the caller's side: opening, beginning a run, and the queue; write_end.c ends it.
+ * Nothing here waits for the disk while the run goes on; the lock is never held while SQL runs.
  */
 #include "writer.h"
 
@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "beside.h"
 #include "database.h"
 #include "period_table.h"
+#include "recover.h"
 #include "rpistat/clock.h"
 
 /* An hour of 100 ms periods. */
@@ -116,6 +118,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
     };
     size_t room = options->queue_periods > 0 ? options->queue_periods : QUEUE_PERIODS_DEFAULT;
     struct rps_writer *writer = calloc(1, sizeof(*writer));
+    struct stat status;
 
     if (!writer)
         return rps_error_memory(err);
@@ -135,6 +138,8 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
     }
     if (rps_database_open_write(path, &database, &writer->db, err) < 0)
         goto destroy_lock;
+    writer->mode = stat(path, &status) == 0 ? status.st_mode : 0600;
+    rps_recover_sweep(writer->db, path, options->notice, options->notice_context);
     *ret = writer;
     return 0;
 
@@ -170,8 +175,7 @@ static int make_uuid(char ret[40], struct rps_error *err)
     return 0;
 }
 
-/* With `keep` what could not be written stays in shared memory. */
-static void free_run(struct rps_writer *writer, bool keep)
+void rps_writer_free_run(struct rps_writer *writer, bool keep)
 {
     rps_period_table_close(writer->table);
     writer->table = NULL;
@@ -246,6 +250,8 @@ static void reset_run(struct rps_writer *writer)
     writer->next_note = 0;
     writer->lost_notes = writer->committed = writer->dropped = 0;
     writer->sleeping = writer->stop = writer->failing = writer->broken = writer->full = false;
+    writer->moved = false;
+    writer->looked_ns = rps_clock_monotonic_ns();
     writer->trouble[0] = '\0';
 }
 
@@ -257,10 +263,10 @@ static void share_queue(struct rps_writer *writer, const char *uuid)
     writer->commit_ns = !chosen                           ? writer->options.commit_ns
                         : writer->options.durability_full ? 0
                                                           : COMMIT_NS_DEFAULT;
+    snprintf(writer->uuid, sizeof(writer->uuid), "%s", uuid);
     if (writer->commit_ns == 0)
         return;
-    snprintf(writer->uuid, sizeof(writer->uuid), "%s", uuid);
-    if (!rps_queue_share(&writer->queue, uuid) && chosen)
+    if (!rps_queue_share(&writer->queue, uuid, writer->path) && chosen)
         writer->commit_ns = 0;
 }
 
@@ -299,6 +305,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
         goto fail;
     }
     writer->run_id = run_id;
+    writer->log_inode = rps_beside_log_inode(writer->path);
     code = rps_writer_begin_thinning(writer, run);
     if (code != SQLITE_OK) {
         rps_database_error(writer->db, code, writer->path, err);
@@ -313,7 +320,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
     return 0;
 
 fail:
-    free_run(writer, false);
+    rps_writer_free_run(writer, false);
     return result;
 }
 
@@ -407,107 +414,4 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
     };
     pthread_mutex_unlock(&writer->lock);
     ret->size_bytes = file_bytes(writer->path, "") + file_bytes(writer->path, "-wal");
-}
-
-/* --- ending ---------------------------------------------------------------------------------- */
-
-static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
-{
-    if (!writer->thread_runs)
-        return;
-    pthread_mutex_lock(&writer->lock);
-    if (!writer->broken)
-        rps_writer_note_lost(writer);
-    writer->stop = true;
-    writer->give_up_ns = rps_clock_monotonic_ns() + patience_ns;
-    pthread_cond_signal(&writer->wake);
-    pthread_mutex_unlock(&writer->lock);
-    pthread_join(writer->thread, NULL);
-    writer->thread_runs = false;
-}
-
-/* Write the end of the run, with what patience is left. */
-static int write_end(struct rps_writer *writer, const struct rps_run *run)
-{
-    const struct timespec pause = {.tv_nsec = 50 * RPS_NS_PER_MS};
-    int code;
-
-    for (;;) {
-        code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
-        if (code == SQLITE_OK || !rps_database_is_transient(code) ||
-            rps_clock_monotonic_ns() >= writer->give_up_ns)
-            return code;
-        nanosleep(&pause, NULL);
-    }
-}
-
-/* The sentence for what did not get into the store. */
-static int not_written(struct rps_writer *writer, uint64_t periods, size_t notes, int end_code,
-                       struct rps_error *err)
-{
-    const char *why = writer->trouble[0]      ? writer->trouble
-                      : end_code != SQLITE_OK ? rps_database_reason(writer->db, end_code)
-                                              : "no memory";
-
-    if (periods == 0 && notes == 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s holds all periods of run %" PRId64
-                             ", but not that it ended (%s): the next recording into it will mark "
-                             "the run as interrupted",
-                             writer->path, writer->run_id, why);
-    return rps_error_set(
-        err, RPS_FAILED,
-        "%s holds %" PRIu64 " periods of run %" PRId64 ", but %" PRIu64
-        " more periods and %zu marks and gaps could not be written (%s)%s",
-        writer->path, writer->committed, writer->run_id, periods, notes, why,
-        end_code != SQLITE_OK && writer->queue.fd >= 0 && periods > 0
-            ? "; the periods stay in memory until the machine is switched off: the "
-              "next rpistat command on the store brings them in when it can"
-            : "");
-}
-
-int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err)
-{
-    struct rps_run end = *run; /* shallow: only read */
-    uint64_t periods;
-    size_t notes;
-    int code, result = 0;
-
-    if (!writer->thread_runs)
-        return rps_error_set(err, RPS_FAILED, "no run is being recorded into %s", writer->path);
-    stop_thread(writer, writer->patience_ns);
-    periods = writer->queue.count + writer->lost.periods;
-    notes = writer->notes.count + writer->lost_notes;
-    if (end.elapsed_ns < 0)
-        end.elapsed_ns = writer->end_ns;
-    if (periods > 0) {
-        end.state = RPS_RUN_INTERRUPTED;
-        snprintf(end.end_reason, sizeof(end.end_reason), "the store could not be written: %s",
-                 writer->trouble);
-    }
-    rps_writer_settle(writer);
-    if (periods == 0)
-        rps_writer_finish_thinning(writer);
-    /* a recorder killed behind its run's end would leave a queue that nobody looks for */
-    if (writer->queue.count == 0)
-        rps_queue_unshare(&writer->queue, writer->uuid, false);
-    code = write_end(writer, &end);
-    if (code != SQLITE_OK || periods > 0 || notes > 0)
-        result = not_written(writer, periods, notes, code, err);
-    free_run(writer, code != SQLITE_OK);
-    return result;
-}
-
-void rps_writer_close(struct rps_writer *writer)
-{
-    if (!writer)
-        return;
-    stop_thread(writer, 0);
-    free_run(writer, writer->queue.count > 0);
-    sqlite3_close(writer->db);
-    pthread_mutex_destroy(&writer->lock);
-    pthread_cond_destroy(&writer->wake);
-    rps_queue_free(&writer->queue);
-    free(writer->path);
-    free(writer);
 }

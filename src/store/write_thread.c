@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "beside.h"
 #include "database.h"
 #include "fields.h"
 #include "period_table.h"
@@ -35,6 +36,9 @@
 
 /* A write that takes longer is reported; after that, one that takes twice as long as the last. */
 #define SLOW_WRITE_NS RPS_NS_PER_S
+
+/* Between two looks whether the store is still at its place. */
+#define LOOK_NS RPS_NS_PER_S
 
 struct batch {
     const struct rps_period *period; /* in the queue */
@@ -159,6 +163,34 @@ static void report_slow(struct rps_writer *writer, int64_t taken_ns)
     notice(writer, sentence);
 }
 
+bool rps_writer_has_moved(const struct rps_writer *writer)
+{
+    int moved = 0;
+
+    return sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved;
+}
+
+/* Nothing is lost while the file is open: said once, and mended at the end of the run. */
+static void look_for_store(struct rps_writer *writer, int64_t now_ns)
+{
+    char sentence[768];
+
+    if (writer->moved || now_ns - writer->looked_ns < LOOK_NS)
+        return;
+    writer->looked_ns = now_ns;
+    writer->moved = rps_writer_has_moved(writer);
+    if (!writer->moved)
+        return;
+    /* a store that comes to that place is not to be read with this log */
+    rps_beside_remove_log(writer->path, writer->log_inode);
+    snprintf(sentence, sizeof(sentence),
+             "the store %s was deleted, moved or replaced while it is recorded into; the recording "
+             "goes on, and is saved beside it at its end",
+             writer->path);
+    notice(writer, sentence);
+}
+
 /* With the lock held, which is let go for the notice. */
 static void report_recovery(struct rps_writer *writer)
 {
@@ -188,6 +220,7 @@ static void finish_batch(struct rps_writer *writer, struct batch *batch, int64_t
     rps_note_list_clear(&batch->notes);
     report_slow(writer, taken_ns);
     writer->last_commit_ns = rps_clock_monotonic_ns();
+    look_for_store(writer, writer->last_commit_ns);
     pthread_mutex_lock(&writer->lock);
     rps_queue_drop(&writer->queue, batch->count);
     writer->committed += batch->count;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <sqlite3.h>
 
@@ -54,7 +55,9 @@ struct rps_writer {
     sqlite3 *db; /* used by the thread while it runs */
     struct rps_writer_options options;
     int64_t commit_ns;   /* least time between commits; 0: one a period */
-    char uuid[40];       /* of the run; names the shared queue */
+    char uuid[40];       /* of the run; names its shared queue */
+    mode_t mode;         /* of the store's file */
+    ino_t log_inode;     /* of its log while the run goes on; 0: none */
     int64_t patience_ns; /* how long rps_writer_end tries */
     pthread_t thread;
     bool thread_runs; /* the caller's side only */
@@ -73,6 +76,8 @@ struct rps_writer {
     int64_t last_commit_ns; /* clock; 0 before the first commit */
     int64_t slow_ns;        /* the slowest write that was reported */
     int64_t backoff_ns;
+    int64_t looked_ns;          /* clock: when the store was last seen at its place */
+    bool moved;                 /* that it is not there any more was said */
     uint64_t lost_when_failing; /* status.dropped when the trouble began */
 
     /* shared, under the lock */
@@ -97,6 +102,12 @@ void *rps_writer_thread(void *context);
 
 /* Periods in the queue that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
+
+/* Free what belongs to the run. With `keep` what could not be written stays in shared memory. */
+void rps_writer_free_run(struct rps_writer *writer, bool keep);
+
+/* Is the file that is written not the one at writer->path any more? */
+bool rps_writer_has_moved(const struct rps_writer *writer);
 
 /* Turn the lost stretch, if any, into a gap. With the lock held. */
 void rps_writer_note_lost(struct rps_writer *writer);

@@ -40,6 +40,19 @@ static void push(struct rps_writer *writer, uint64_t first, uint64_t end)
     }
 }
 
+static void wait_committed(struct rps_writer *writer, uint64_t count)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    struct rps_writer_status status;
+
+    for (;;) {
+        rps_writer_status(writer, &status);
+        if (status.committed >= count)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* The store is sound, with so many runs and periods. */
 static void is_sound(const char *path, uint64_t runs, uint64_t periods)
 {
@@ -112,29 +125,39 @@ static void age(const char *uuid)
     close(fd);
 }
 
+/* The queue of a store that is missing is removed, not too early; 1 when this recorder did it: any
+ * other of this user's may, in a test that runs beside this one. */
+static int removes(void **state, const char *path, struct notices *notices)
+{
+    char uuid[40];
+
+    leave_queue(path, 5, uuid);
+    age(uuid); /* the recording was long: that is nothing */
+    open_another(state, notices);
+    assert_true(rps_left_is_there(uuid)); /* its store is there */
+    assert_int_equal(rename(path, fixture_path(state, "moved")), 0);
+    open_another(state, notices);
+    assert_true(rps_left_is_there(uuid)); /* missed from now on */
+    open_another(state, notices);
+    assert_true(rps_left_is_there(uuid));
+    assert_null(strstr(notices->text, path));
+    age(uuid);
+    open_another(state, notices);
+    assert_false(rps_left_is_there(uuid));
+    return strstr(notices->text, "removed from memory") && strstr(notices->text, path);
+}
+
 static void a_queue_without_a_store_is_removed_after_a_day(void **state)
 {
     struct notices notices;
-    char uuid[40], path[512];
+    char path[512];
+    int attempt = 0;
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s")); /* its own is soon used again */
-    leave_queue(path, 5, uuid);
-    age(uuid); /* the recording was long: that is nothing */
+    while (!removes(state, path, &notices))
+        assert_true(++attempt < 20);
     open_another(state, &notices);
-    assert_true(rps_left_is_there(uuid)); /* its store is there */
-    assert_int_equal(rename(path, fixture_path(state, "moved")), 0);
-    open_another(state, &notices);
-    assert_true(rps_left_is_there(uuid)); /* missed from now on */
-    open_another(state, &notices);
-    assert_true(rps_left_is_there(uuid));
-    assert_string_equal(notices.text, "");
-    age(uuid);
-    open_another(state, &notices);
-    assert_false(rps_left_is_there(uuid));
-    assert_non_null(strstr(notices.text, "removed from memory"));
-    assert_non_null(strstr(notices.text, path));
-    open_another(state, &notices);
-    assert_string_equal(notices.text, "");
+    assert_null(strstr(notices.text, path));
 }
 
 static void a_store_that_was_moved_gets_its_queue(void **state)
@@ -163,7 +186,7 @@ static void a_queue_that_was_brought_in_is_removed(void **state)
     fixture_exec(path, "UPDATE run SET state = 'interrupted'");
     open_another(state, &notices);
     assert_false(rps_left_is_there(uuid));
-    assert_string_equal(notices.text, "");
+    assert_null(strstr(notices.text, path));
 }
 
 static void the_queue_of_a_living_recorder_stays(void **state)
@@ -183,7 +206,7 @@ static void the_queue_of_a_living_recorder_stays(void **state)
     open_another(state, &notices);
     age(run.uuid);
     open_another(state, &notices);
-    assert_string_equal(notices.text, "");
+    assert_null(strstr(notices.text, path));
     rps_queue_unshare(&writer->queue, run.uuid, true);
     assert_true(rps_left_is_there(run.uuid));
     rps_left_forget(run.uuid);
@@ -227,10 +250,11 @@ static void record_without_a_name(void **state, enum how how, int64_t commit_ns)
 
     sound_store(path, 1, 6);
     writer = fixture_writer(path, &options, &run);
-    push(writer, 0, 20);
+    push(writer, 0, 1);
+    wait_committed(writer, 1); /* the thread has nothing to do now */
     take_away(state, path, how);
     writer->looked_ns = 0; /* the next look is due */
-    push(writer, 20, 40);
+    push(writer, 1, 40);
     run.state = RPS_RUN_COMPLETE;
     run.exit_status = 0;
     run.elapsed_ns = 40 * SOUND_LENGTH_NS;

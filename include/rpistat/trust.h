@@ -1,0 +1,20 @@
+/*
+ * Paths that somebody else may have laid out: in a folder where everybody may make files (/tmp),
+ * a link or a file of another user is not to be written through.
+ */
+#ifndef RPISTAT_TRUST_H
+#define RPISTAT_TRUST_H
+
+#include "rpistat/error.h"
+
+/*
+ * The path without its symbolic links, as far as it exists, in *ret for free(); the rest is kept as
+ * it is. Links of /proc, which are no paths, stay. RPS_FAILED when a link or what the path leads to
+ * stands in a sticky folder that everybody may write, and belongs neither to this user nor to the
+ * folder's owner: the rule of Linux's fs.protected_symlinks and fs.protected_regular, applied
+ * whether or not they are switched on. A path that cannot be looked at is no error: opening it says
+ * why.
+ */
+int rps_trust_path(const char *path, char **ret, struct rps_error *err);
+
+#endif

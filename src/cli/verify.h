@@ -1,0 +1,41 @@
+/*
+ * What the files of `rpistat verify` share: cmd_verify.c (the command and the backends),
+ * verify_count.c (counting a run of a microbenchmark) and verify_compare.c (the comparisons).
+ */
+#ifndef RPISTAT_CLI_VERIFY_H
+#define RPISTAT_CLI_VERIFY_H
+
+#include <stdint.h>
+
+#include "cli.h"
+#include "rpistat/micro.h"
+#include "rpistat/pmu.h"
+#include "rpistat/tally.h"
+
+/* A verification, of one backend after the other. */
+struct rps_verify {
+    struct rps_cli *cli;
+    const struct rps_pmu *pmu;
+    struct rps_plan *plan; /* fitted */
+    uint32_t *judged;      /* owned; a set each, bit s: slot s had a prediction */
+    int rows, right;       /* so far, of all backends */
+};
+
+/*
+ * Count one run of a microbenchmark. *tally is one of the plan, and is added to. Returns 0; 1 when
+ * this machine cannot run it; or negative.
+ */
+int rps_verify_count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
+                         const struct rps_micro *micro, uint64_t turns, int64_t period_ns,
+                         struct rps_tally *tally, struct rps_micro_result *result,
+                         struct rps_error *err);
+
+/* Print what microbenchmarks predict of the plan's events against what was measured, each event set
+ * counted all the time. Notes in `judged` for which events that was. */
+int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err);
+
+/* Print counts of all the time against estimates from events in turns. For backends whose events
+ * may be rotated in a recording: those that the kernel counts never are. */
+int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err);
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * `rpistat verify`: the comparisons and their rows. Each event set alone, all the time: predicted
+ * against measured. Then its events in rotation: estimates against what was measured all the time.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/loop.h"
+#include "rpistat/text.h"
+#include "verify.h"
+
+/* The rotation: short periods, so that it takes seconds, and enough of them. */
+#define ROTATION_PERIOD_NS (10 * RPS_NS_PER_MS)
+#define ROTATION_NS        (2 * RPS_NS_PER_S)
+#define ROTATION_TOLERANCE 0.02
+
+/* The workload of the rotation, and how often an event must happen in its turns: what is rarer is
+ * chance, and comes from outside the loop. */
+#define ROTATION_MICRO "load"
+#define ROTATION_RATE  0.1
+
+/* What comes out wrong is tried again: other programs, and other guests of a virtual machine's
+ * host, disturb a run, and would have to do so every time. */
+#define ATTEMPTS 3
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* A measured event of a run against its prediction. */
+struct comparison {
+    int slot;
+    double expected, measured, error, tolerance;
+};
+
+static int is_right(const struct comparison *comparison)
+{
+    return fabs(comparison->error) <= comparison->tolerance;
+}
+
+static void print_heading(const struct rps_cli *cli, const char *text, const char *expected,
+                          const char *measured)
+{
+    if (cli->quiet)
+        return;
+    fprintf(cli->out, "\n%s\n\n", text);
+    fprintf(cli->out, "  %-8s  %-20s  %15s  %15s  %9s  %9s\n", "", "", expected, measured, "error",
+            "tolerance");
+}
+
+static void format_share(char *ret, size_t size, double share)
+{
+    if (isnan(share))
+        snprintf(ret, size, "-");
+    else if (fabs(share) >= 10)
+        snprintf(ret, size, "%+.0f x", share);
+    else
+        snprintf(ret, size, "%+.*f %%", fabs(share) < 0.0095 ? 3 : 1, 100 * share);
+}
+
+static void print_row(struct rps_verify *verify, const char *workload,
+                      const struct rps_event *event, const struct comparison *comparison)
+{
+    const struct rps_cli *cli = verify->cli;
+    int right = is_right(comparison);
+    char label[2 * RPS_NAME_SIZE], share[32], number[32] = "not counted";
+    const char *remark = "";
+
+    verify->rows++;
+    verify->right += right;
+    if (cli->quiet && right)
+        return;
+    rps_text_printable(label, sizeof(label), event->label);
+    format_share(share, sizeof(share), comparison->error);
+    if (!isnan(comparison->measured))
+        snprintf(number, sizeof(number), "%.0f", comparison->measured);
+    if (!right)
+        remark = comparison->measured == 0 && comparison->expected > 0
+                     ? "  WRONG: it does not count"
+                     : "  WRONG";
+    fprintf(cli->out, "  %-8s  %-20s  %15.0f  %15s  %9s  %7.1f %%%s\n", workload, label,
+            comparison->expected, number, share, 100 * comparison->tolerance, remark);
+}
+
+/* --- predicted against measured -----------------------------------------------------------------
+ */
+
+/* Slot of the event in the plan's only set that the prediction is for, or -1. */
+static int find_slot(const struct rps_plan *plan, const char *what)
+{
+    for (int s = 0; s < plan->set[0].event_count; s++) {
+        const struct rps_event *event = &plan->set[0].event[s];
+        size_t length = strlen(what);
+
+        if (event->state == RPS_EVENT_MEASURED &&
+            (strcmp(event->role, what) == 0 || strcmp(event->spec, what) == 0 ||
+             (strncmp(event->spec, what, length) == 0 && event->spec[length] == ':')))
+            return s;
+    }
+    return -1;
+}
+
+/* Does the microbenchmark predict anything of the set? */
+static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
+{
+    struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
+    struct rps_micro_result nothing = {0};
+    int count = micro->predict(micro->turns, &nothing, prediction);
+
+    for (int i = 0; i < count; i++)
+        if (find_slot(plan, prediction[i].what) >= 0)
+            return 1;
+    return 0;
+}
+
+/* What the prediction and the tally say of the same event; how many are compared. */
+static int compare(const struct rps_plan *plan, const struct rps_micro *micro,
+                   const struct rps_micro_result *result, const struct rps_tally *tally,
+                   struct comparison *ret)
+{
+    struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
+    int count = micro->predict(micro->turns, result, prediction), compared = 0;
+
+    for (int i = 0; i < count; i++) {
+        const struct rps_micro_prediction *one = &prediction[i];
+        int slot = find_slot(plan, one->what);
+        double measured = slot < 0 ? NAN : rps_tally_estimate(tally, 0, slot);
+
+        if (slot < 0)
+            continue;
+        ret[compared++] = (struct comparison){
+            .slot = slot,
+            .expected = one->count,
+            .measured = measured,
+            .error = (measured - one->count) / one->of,
+            .tolerance = measured > one->count ? one->above : one->tolerance,
+        };
+    }
+    return compared;
+}
+
+static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, int set,
+                        const struct rps_micro *micro, struct rps_error *err)
+{
+    struct comparison comparison[RPS_MICRO_PREDICTION_MAX];
+    struct rps_micro_result result;
+    struct rps_tally tally;
+    int count = 0, wrong = 1, rc;
+
+    if ((rc = rps_tally_init(&tally, plan, err)) < 0)
+        return rc;
+    for (int i = 0; rc == 0 && wrong && i < ATTEMPTS; i++) {
+        rps_tally_reset(&tally);
+        rc = rps_verify_count_run(verify->pmu, plan, micro, micro->turns, RPS_PERIOD_DEFAULT_NS,
+                                  &tally, &result, err);
+        count = rc == 0 ? compare(plan, micro, &result, &tally, comparison) : 0;
+        wrong = 0;
+        for (int c = 0; c < count; c++)
+            wrong += !is_right(&comparison[c]);
+    }
+    for (int c = 0; c < count; c++) {
+        verify->judged[set] |= UINT32_C(1) << comparison[c].slot;
+        print_row(verify, micro->name, &plan->set[0].event[comparison[c].slot], &comparison[c]);
+    }
+    rps_tally_free(&tally);
+    return rc < 0 ? rc : 0;
+}
+
+/* A plan of the clock event and one set: that set is counted all the time. */
+static struct rps_plan *plan_of_set(const struct rps_plan *plan, const struct rps_event_set *set)
+{
+    struct rps_plan *one = rps_plan_new();
+    struct rps_event_set *added = one ? rps_plan_add_set(one) : NULL;
+
+    if (!added) {
+        rps_plan_free(one);
+        return NULL;
+    }
+    one->clock = plan->clock;
+    *added = *set;
+    return one;
+}
+
+int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
+{
+    int rc = 0;
+
+    print_heading(verify->cli, "Predicted against measured, each event set counted all the time",
+                  "predicted", "measured");
+    for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
+        struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
+
+        if (!one)
+            return rps_error_memory(err);
+        for (int i = 0; rc == 0 && rps_micros[i]; i++)
+            if (concerns(one, rps_micros[i]))
+                rc = verify_micro(verify, one, n, rps_micros[i], err);
+        rps_plan_free(one);
+    }
+    return rc;
+}
+
+/* --- estimates against measured ------------------------------------------------------------------
+ */
+
+/* The events of one of the plan's sets in turns, each a set of its own. */
+static struct rps_plan *plan_in_turns(const struct rps_plan *plan)
+{
+    struct rps_plan *turns = rps_plan_new();
+
+    if (!turns)
+        return NULL;
+    turns->clock = plan->clock;
+    for (int s = 0; s < plan->set[0].event_count; s++) {
+        struct rps_event_set *set;
+
+        if (plan->set[0].event[s].state != RPS_EVENT_MEASURED)
+            continue;
+        set = rps_plan_add_set(turns);
+        if (!set) {
+            rps_plan_free(turns);
+            return NULL;
+        }
+        snprintf(set->name, sizeof(set->name), "%s", plan->set[0].event[s].name);
+        set->event[0] = plan->set[0].event[s];
+        set->event_count = 1;
+    }
+    return turns;
+}
+
+/* Turns of the loop that last about as long as the rotation shall. */
+static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps_error *err)
+{
+    struct rps_micro_child child;
+    struct rps_micro_result result = {0};
+    int rc = rps_micro_launch(&child, micro, micro->turns, err), released;
+
+    if (rc != 0)
+        return rc < 0 ? rc : rps_error_set(err, RPS_FAILED, "cannot run microbenchmarks here");
+    released = rps_micro_release(&child, err);
+    rc = rps_micro_finish(&child, &result, released < 0 ? NULL : err);
+    if (released < 0)
+        return released;
+    if (rc == 0 && result.cpu_ns > 0)
+        *ret = (uint64_t)((double)micro->turns * (double)ROTATION_NS / (double)result.cpu_ns);
+    /* On 32-bit processors a loop's turns are. */
+    if (*ret > UINT32_MAX)
+        *ret = UINT32_MAX;
+    return rc;
+}
+
+/* Count the same turns all the time and in turns, and compare the events that happen often enough.
+ */
+static int compare_rotation(struct rps_verify *verify, const struct rps_plan *one,
+                            const struct rps_plan *in_turns, uint64_t turns, struct comparison *ret,
+                            struct rps_error *err)
+{
+    const struct rps_micro *micro = rps_micro_find(ROTATION_MICRO);
+    struct rps_tally full = {0}, rotated = {0};
+    struct rps_micro_result result;
+    int compared = 0, rc;
+
+    if ((rc = rps_tally_init(&full, one, err)) < 0 ||
+        (rc = rps_tally_init(&rotated, in_turns, err)) < 0 ||
+        (rc = rps_verify_count_run(verify->pmu, one, micro, turns, ROTATION_PERIOD_NS, &full,
+                                   &result, err)) != 0 ||
+        (rc = rps_verify_count_run(verify->pmu, in_turns, micro, turns, ROTATION_PERIOD_NS,
+                                   &rotated, &result, err)) != 0)
+        goto out;
+    for (int s = 0, n = 0; s < one->set[0].event_count; s++) {
+        double counted, estimated;
+
+        if (one->set[0].event[s].state != RPS_EVENT_MEASURED)
+            continue;
+        counted = rps_tally_estimate(&full, 0, s);
+        estimated = rps_tally_estimate(&rotated, n++, 0);
+        if (counted >= ROTATION_RATE * (double)turns)
+            ret[compared++] = (struct comparison){s, counted, estimated, estimated / counted - 1,
+                                                  ROTATION_TOLERANCE};
+    }
+out:
+    rps_tally_free(&rotated);
+    rps_tally_free(&full);
+    return rc < 0 ? rc : compared;
+}
+
+/* Compare all events of a set; `one` has only this set. */
+static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *one, uint64_t turns,
+                              struct rps_error *err)
+{
+    struct rps_plan *in_turns = plan_in_turns(one);
+    struct comparison comparison[RPS_SLOT_MAX];
+    int count = in_turns ? 0 : rps_error_memory(err), wrong = 1;
+
+    if (in_turns && in_turns->set_count < 2)
+        goto out;
+    for (int i = 0; count >= 0 && wrong && i < ATTEMPTS; i++) {
+        count = compare_rotation(verify, one, in_turns, turns, comparison, err);
+        wrong = 0;
+        for (int c = 0; c < count; c++)
+            wrong += !is_right(&comparison[c]);
+    }
+    for (int c = 0; c < count; c++)
+        print_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot], &comparison[c]);
+out:
+    rps_plan_free(in_turns);
+    return count < 0 ? count : 0;
+}
+
+int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
+{
+    const struct rps_micro *micro = rps_micro_find(ROTATION_MICRO);
+    uint64_t turns = micro->turns;
+    char text[160];
+    int rc = choose_turns(micro, &turns, err);
+
+    snprintf(text, sizeof(text),
+             "All the time against in turns: each event counted in one of several periods of "
+             "%.0f ms",
+             (double)ROTATION_PERIOD_NS / RPS_NS_PER_MS);
+    print_heading(verify->cli, text, "all the time", "in turns");
+    for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
+        struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
+
+        rc = one ? verify_rotation_of(verify, one, turns, err) : rps_error_memory(err);
+        rps_plan_free(one);
+    }
+    return rc;
+}

@@ -1,0 +1,103 @@
+/*
+ * Documents while they are read: document.c reads lines into a draft of one section, and
+ * document_section.c makes of a finished section what it means.
+ */
+#ifndef RPISTAT_EVENTS_DOCUMENT_SECTION_H
+#define RPISTAT_EVENTS_DOCUMENT_SECTION_H
+
+#include "rpistat/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RPS_SECTION_FIELD_SIZE  1024 /* the largest value of a key, with its terminating 0 */
+#define RPS_SECTION_EVENTS_SIZE 1024 /* of events = */
+
+/* The kinds of section. */
+enum rps_section_kind {
+    RPS_SECTION_NONE,
+    RPS_SECTION_PLAN,
+    RPS_SECTION_FAMILY,
+    RPS_SECTION_EVENT,
+    RPS_SECTION_SET,
+    RPS_SECTION_METRIC,
+    RPS_SECTION_COUNT,
+};
+
+/* The keys that sections may have. */
+enum rps_section_key {
+    RPS_KEY_NAME,
+    RPS_KEY_TITLE,
+    RPS_KEY_MATCH,
+    RPS_KEY_EVENT,
+    RPS_KEY_EVENTS,
+    RPS_KEY_FORMULA,
+    RPS_KEY_LABEL,
+    RPS_KEY_ROLE,
+    RPS_KEY_UNIT,
+    RPS_KEY_FAMILY,
+    RPS_KEY_PANEL,
+    RPS_KEY_EXPLAIN,
+    RPS_KEY_COUNT,
+};
+
+/* A section while it is read. */
+struct rps_document_draft {
+    enum rps_section_kind kind;
+    int line;                      /* of its first line */
+    char id[RPS_NAME_SIZE];        /* "" for [plan] */
+    int last_field;                /* that continuation lines belong to, -1 none */
+    int field_line[RPS_KEY_COUNT]; /* 0: the key was not given */
+    char value[RPS_KEY_COUNT][RPS_SECTION_FIELD_SIZE];
+};
+
+struct rps_document_event;
+struct rps_document_family;
+
+/* A document while it is read. */
+struct rps_document_reader {
+    const char *origin;
+    const char *at; /* what is still to be read */
+    size_t left;
+    int line;      /* number of the line last given to inih */
+    bool indented; /* it started with a blank */
+    struct rps_document_draft draft;
+    bool plan_seen;
+    struct rps_document_family *family;
+    int family_count;
+    struct rps_document_event *declared;
+    int declared_count;
+    struct rps_plan *plan;
+    int result; /* 0, or the code of the first error */
+    int error_line;
+    struct rps_error *err;
+};
+
+/* --- document.c ------------------------------------------------------------------------------ */
+
+/* Note an error; only the first counts. */
+void rps_document_fail(struct rps_document_reader *reader, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same, for want of memory. */
+void rps_document_fail_memory(struct rps_document_reader *reader);
+
+/* True, and an error, when the section has no such key, or nothing behind its =. */
+bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field);
+
+/* --- document_section.c ---------------------------------------------------------------------- */
+
+/* True when the document already has a section of that kind with that ID. */
+bool rps_document_is_known(struct rps_document_reader *reader, enum rps_section_kind kind,
+                           const char *id);
+
+/* The draft is complete: add what it says to the plan. Errors are noted in the reader. */
+void rps_document_end_section(struct rps_document_reader *reader);
+
+/* Note as an error what only the end of the document shows. */
+void rps_document_check_whole(struct rps_document_reader *reader);
+
+/* Free what the sections left in the reader; the plan is not part of it. */
+void rps_document_forget(struct rps_document_reader *reader);
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * perf_event: attaching to a target. Which places it has (threads, CPUs, a control group's CPUs),
+ * and the plan's counters at each of them. Decided by trying:
+ * - With one event set the clock event leads its group and nothing is ever switched: one system
+ * call a period.
+ * - Siblings have a read format of their own, so that each can still be read alone when a group
+ * read answers ECHILD (threads whose groups are incomplete, Linux 6.5 and later).
+ * - A process is attached to again and again until no thread was started meanwhile: what a thread
+ * inherited cannot be asked for, and one that is opened as well would be counted twice. Adding
+ * newcomers was tried: with threads coming and going it doubled counts and did not come to an end.
+ */
+#include "pmu_perf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "rpistat/clock.h"
+
+/* Descriptors that stay free for everything else. */
+#define DESCRIPTORS_FREE 64
+
+/* Attaching to a process is tried again so often, and for so long. */
+#define ATTACH_TRIES 1000
+#define ATTACH_NS    (3 * RPS_NS_PER_S)
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+/* The event could be counted on rpistat itself: what is refused here is the target. */
+static int attach_failed(struct rps_error *err, const struct rps_event *event,
+                         const struct rps_perf_place *place, int number)
+{
+    char reason[RPS_REASON_SIZE];
+
+    if ((number == EACCES || number == EPERM) && place->cpu >= 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot count everything on CPU %d: not permitted "
+                             "(kernel.perf_event_paranoid is %d): run as root, give rpistat "
+                             "CAP_PERFMON, or set 'sysctl kernel.perf_event_paranoid=0'",
+                             place->cpu, rps_perf_paranoid());
+    if (number == EACCES || number == EPERM)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot count process %ld: it is another user's, or has privileges; "
+                             "run as root, or give rpistat CAP_PERFMON and CAP_SYS_PTRACE",
+                             (long)place->pid);
+    rps_perf_explain(number, reason, sizeof(reason));
+    if (place->cpu >= 0)
+        return rps_error_set(err, RPS_FAILED, "cannot count %s on CPU %d: %s", event->spec,
+                             place->cpu, reason);
+    return rps_error_set(err, RPS_FAILED, "cannot count %s of process %ld: %s", event->spec,
+                         (long)place->pid, reason);
+}
+
+/* Is the event counted at this place? What needs no counter is counted once a thread, not once more
+ * for each kind of core. */
+static int is_counted_at(const struct rps_perf *perf, const struct rps_event *event,
+                         const struct rps_perf_place *place)
+{
+    if (event->state != RPS_EVENT_MEASURED || !rps_perf_counts_on(perf, event, place->kind))
+        return 0;
+    return place->kind == 0 || place->cpu >= 0 || rps_perf_needs_counter(perf, event);
+}
+
+/* What opening answers when the thread has ended or the CPU is offline. */
+static int has_gone(int fd)
+{
+    return fd == -ESRCH || fd == -ENODEV;
+}
+
+/* Open the measured events of a set; those that cannot join the group are counted on their own.
+ * 1: the thread has gone, or the CPU is offline. */
+static int attach_set(struct rps_perf *perf, struct rps_perf_place *place, int number,
+                      unsigned start, struct rps_error *err)
+{
+    const struct rps_event_set *set = &perf->plan->set[number];
+    struct rps_perf_group *group = &place->group[number];
+
+    if (perf->clock_leads) {
+        group->leader_fd = place->clock_fd;
+        group->members = 1;
+    }
+    for (int s = 0; s < set->event_count; s++) {
+        struct rps_event event = rps_perf_event_on(perf, &set->event[s], place->kind);
+        struct rps_perf_slot *slot = &group->slot[s];
+
+        if (!is_counted_at(perf, &set->event[s], place))
+            continue;
+        if (group->leader_fd >= 0) {
+            slot->fd = rps_perf_open_event(&event, place, group->leader_fd,
+                                           start & RPS_PERF_INHERIT, NULL);
+            if (slot->fd >= 0) {
+                slot->position = group->members++;
+                continue;
+            }
+        }
+        slot->fd = rps_perf_open_event(
+            &event, place, -1,
+            start | (group->leader_fd < 0 && perf->group_reads ? RPS_PERF_GROUP : 0), NULL);
+        if (slot->fd < 0)
+            return has_gone(slot->fd) ? 1 : attach_failed(err, &event, place, -slot->fd);
+        if (group->leader_fd < 0 && perf->group_reads) {
+            group->leader_fd = slot->fd;
+            slot->position = group->members++;
+        }
+    }
+    return 0;
+}
+
+/* Open everything at a place. 1: the thread has gone, or the CPU is offline. */
+static int attach_place(struct rps_perf *perf, struct rps_perf_place *place, int start_at_exec,
+                        struct rps_error *err)
+{
+    unsigned start = RPS_PERF_DISABLED | (place->cpu < 0 ? RPS_PERF_INHERIT : 0);
+    unsigned first = start | (start_at_exec ? RPS_PERF_ON_EXEC : 0);
+    struct rps_event clock = rps_perf_event_on(perf, &perf->plan->clock, place->kind);
+    int rc = 0;
+
+    place->clock_fd = rps_perf_open_event(&clock, place, -1,
+                                          first | (perf->clock_leads ? RPS_PERF_GROUP : 0), NULL);
+    if (has_gone(place->clock_fd))
+        return 1;
+    if (place->clock_fd < 0)
+        return attach_failed(err, &clock, place, -place->clock_fd);
+    for (int n = 0; rc == 0 && n < perf->plan->set_count; n++)
+        rc = attach_set(perf, place, n, n == 0 ? first : start, err);
+    return rc;
+}
+
+static void close_place(struct rps_perf *perf, struct rps_perf_place *place)
+{
+    for (int n = 0; place->group && n < perf->plan->set_count; n++)
+        for (int s = 0; s < RPS_SLOT_MAX; s++)
+            rps_perf_close_fd(&place->group[n].slot[s].fd);
+    rps_perf_close_fd(&place->clock_fd);
+    free(place->group);
+}
+
+/* Forget places from this one on. */
+static void drop_places(struct rps_perf *perf, int first)
+{
+    while (perf->place_count > first)
+        close_place(perf, &perf->place[--perf->place_count]);
+}
+
+/* Add a place and open its counters, for every kind of core that it may use. */
+static int add_place(struct rps_perf *perf, const struct rps_perf_place *wanted, int start_at_exec,
+                     struct rps_error *err)
+{
+    size_t sets = (size_t)perf->plan->set_count;
+    struct rps_perf_place *place =
+        realloc(perf->place, (size_t)(perf->place_count + 1) * sizeof(*place));
+    int rc;
+
+    if (!place)
+        return rps_error_memory(err);
+    perf->place = place;
+    place += perf->place_count;
+    *place = *wanted;
+    place->clock_fd = -1;
+    place->group = calloc(sets, sizeof(*place->group));
+    if (!place->group)
+        return rps_error_memory(err);
+    for (size_t n = 0; n < sets; n++) {
+        place->group[n].leader_fd = -1;
+        for (int s = 0; s < RPS_SLOT_MAX; s++)
+            place->group[n].slot[s] = (struct rps_perf_slot){-1, -1};
+    }
+    rc = attach_place(perf, place, start_at_exec, err);
+    if (rc == 0)
+        perf->place_count++;
+    else
+        close_place(perf, place);
+    return rc;
+}
+
+void rps_perf_detach(struct rps_perf *perf)
+{
+    drop_places(perf, 0);
+    free(perf->place);
+    free(perf->track_cpu);
+}
+
+/* --- targets --------------------------------------------------------------------------------- */
+
+static int add_thread(struct rps_perf *perf, pid_t tid, int start_at_exec, struct rps_error *err)
+{
+    int rc = 0;
+
+    for (int kind = 0; rc == 0 && kind < rps_perf_kinds(perf); kind++) {
+        struct rps_perf_place place = {.pid = tid, .cpu = -1, .kind = kind};
+
+        rc = add_place(perf, &place, start_at_exec, err);
+    }
+    return rc;
+}
+
+/* Threads of a process, by number. */
+struct threads {
+    pid_t *tid; /* owned */
+    size_t count;
+};
+
+static int compare_tids(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* List a process's threads; none when there is no such process. */
+static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
+{
+    struct threads list = {NULL, 0};
+    size_t room = 0;
+    char path[64];
+    struct dirent *entry;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+    folder = opendir(path);
+    while (folder && (entry = readdir(folder))) {
+        pid_t tid = (pid_t)atoi(entry->d_name);
+
+        if (tid <= 0)
+            continue;
+        if (list.count == room) {
+            pid_t *grown = realloc(list.tid, (room = room * 2 + 64) * sizeof(*grown));
+
+            if (!grown) {
+                free(list.tid);
+                closedir(folder);
+                return rps_error_memory(err);
+            }
+            list.tid = grown;
+        }
+        list.tid[list.count++] = tid;
+    }
+    if (folder)
+        closedir(folder);
+    if (list.count > 0)
+        qsort(list.tid, list.count, sizeof(*list.tid), compare_tids);
+    *ret = list;
+    return 0;
+}
+
+/* Open every thread of a process; *ret_late is how many of the *ret_count that it then has were
+ * started meanwhile. */
+static int open_threads(struct rps_perf *perf, pid_t pid, size_t *ret_count, size_t *ret_late,
+                        struct rps_error *err)
+{
+    struct threads before = {NULL, 0}, after = {NULL, 0};
+    int rc = list_threads(pid, &before, err);
+
+    for (size_t i = 0; rc >= 0 && i < before.count; i++)
+        rc = add_thread(perf, before.tid[i], 0, err);
+    if (rc >= 0)
+        rc = list_threads(pid, &after, err);
+    *ret_count = after.count;
+    *ret_late = 0;
+    for (size_t i = 0; rc >= 0 && i < after.count; i++)
+        *ret_late += before.count == 0 || !bsearch(&after.tid[i], before.tid, before.count,
+                                                   sizeof(*before.tid), compare_tids);
+    free(before.tid);
+    free(after.tid);
+    return rc < 0 ? rc : 0;
+}
+
+/*
+ * Open a running process. `inherit` covers what a thread starts once it is open. Of a thread that
+ * was started while its siblings were being opened nobody can tell whether it inherited counters,
+ * all or a part of them; so everything is closed and opened again until no thread was started
+ * meanwhile. With thousands of threads one in a hundred may be in doubt: it is left out.
+ */
+static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
+{
+    int64_t until_ns = rps_clock_monotonic_ns() + ATTACH_NS;
+    int first = perf->place_count;
+    size_t count = 0, late = 0;
+
+    for (int tries = 1;; tries++) {
+        int rc = open_threads(perf, pid, &count, &late, err);
+
+        if (rc < 0)
+            return rc;
+        if (late == 0)
+            break;
+        if (tries < ATTACH_TRIES && rps_clock_monotonic_ns() < until_ns) {
+            drop_places(perf, first);
+            continue;
+        }
+        if (late * 100 <= count)
+            break;
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot count process %ld: it starts threads faster than their "
+                             "counters can be opened; record it from its start, or all CPUs (-a)",
+                             (long)pid);
+    }
+    if (perf->place_count == first)
+        return rps_error_set(err, RPS_FAILED, "process %ld has ended", (long)pid);
+    return 0;
+}
+
+/* A CPU, of a track of its own or of track 0. An offline one is left out. */
+static int add_cpu(struct rps_perf *perf, const struct rps_target *target, int cpu,
+                   struct rps_error *err)
+{
+    int cgroup = target->kind == RPS_TARGET_CGROUP;
+    struct rps_perf_place place = {
+        .pid = cgroup ? target->cgroup_fd : -1,
+        .cpu = cpu,
+        .flags = cgroup ? PERF_FLAG_PID_CGROUP : 0,
+        .track = cgroup ? 0 : perf->track_count,
+        .kind = rps_perf_kind_of_cpu(perf, cpu),
+    };
+    int rc = add_place(perf, &place, 0, err);
+
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    if (!cgroup)
+        perf->track_cpu[perf->track_count++] = cpu;
+    return 0;
+}
+
+static int attach_target(struct rps_perf *perf, const struct rps_target *target,
+                         struct rps_error *err)
+{
+    int rc = 0;
+
+    if (target->kind == RPS_TARGET_LAUNCH) {
+        rc = add_thread(perf, target->pid[0], target->start_at_exec, err);
+        return rc > 0 ? rps_error_set(err, RPS_FAILED, "the workload has gone before it began")
+                      : rc;
+    }
+    for (int i = 0; rc == 0 && target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++)
+        rc = add_process(perf, target->pid[i], err);
+    for (int i = 0; rc == 0 && target->kind != RPS_TARGET_ATTACH && i < target->cpu_count; i++)
+        rc = add_cpu(perf, target, target->cpu[i], err);
+    if (rc == 0 && perf->place_count == 0)
+        rc = rps_error_set(err, RPS_FAILED,
+                           "there is nothing to count: no CPU of the list is "
+                           "online");
+    return rc;
+}
+
+/* Make sure that there are descriptors enough, before any is opened. */
+static int check_descriptors(const struct rps_perf *perf, const struct rps_target *target,
+                             struct rps_error *err)
+{
+    rlim_t events = 1, places = (rlim_t)target->cpu_count, need;
+    struct rlimit limit;
+
+    for (int n = 0; n < perf->plan->set_count; n++)
+        for (int s = 0; s < perf->plan->set[n].event_count; s++)
+            events += perf->plan->set[n].event[s].state == RPS_EVENT_MEASURED;
+    if (target->kind == RPS_TARGET_LAUNCH)
+        places = 1;
+    for (int i = 0; target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++) {
+        struct threads threads;
+
+        if (list_threads(target->pid[i], &threads, err) < 0)
+            return RPS_FAILED;
+        places += (rlim_t)threads.count;
+        free(threads.tid);
+    }
+    if (target->cpu_count == 0 && perf->core_count > 1)
+        places *= (rlim_t)perf->core_count;
+    need = events * places + DESCRIPTORS_FREE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+        return 0;
+    if (limit.rlim_max < need)
+        return rps_error_set(err, RPS_FAILED,
+                             "counting %llu events at %llu places takes %llu file descriptors, and "
+                             "%llu are allowed: raise 'ulimit -Hn', or count fewer events (--sets) "
+                             "or fewer CPUs (-C)",
+                             (unsigned long long)events, (unsigned long long)places,
+                             (unsigned long long)need, (unsigned long long)limit.rlim_max);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return 0;
+}
+
+int rps_perf_attach(void *self, const struct rps_plan *plan, const struct rps_target *target,
+                    struct rps_error *err)
+{
+    struct rps_perf *perf = self;
+    size_t tracks = target->kind == RPS_TARGET_CPUS ? (size_t)target->cpu_count : 1;
+    int rc;
+
+    perf->plan = plan;
+    perf->clock_leads = plan->set_count == 1 && perf->group_reads;
+    perf->track_cpu = calloc(tracks + 1, sizeof(*perf->track_cpu));
+    if (!perf->track_cpu)
+        return rps_error_memory(err);
+    if ((rc = check_descriptors(perf, target, err)) < 0)
+        return rc;
+    if (target->kind != RPS_TARGET_CPUS) {
+        perf->track_count = 1;
+        perf->track_cpu[0] = RPS_CPU_ALL;
+    }
+    return attach_target(perf, target, err);
+}

@@ -1,0 +1,160 @@
+/*
+ * perf_event: kinds of core.
+ *
+ * A hybrid processor has a PMU for each kind of core. A generic event names one of them in the
+ * upper half of its number, a raw one in its type; otherwise it belongs to one kind and stands
+ * still on the others. Events of a group must all be of one PMU.
+ * (tools/perf/Documentation/intel-hybrid.txt)
+ */
+#include "pmu_perf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int rps_perf_kinds(const struct rps_perf *perf)
+{
+    return perf->core_count > 1 ? perf->core_count : 1;
+}
+
+/* The only kind of core that can count the event, or -1: each can, in its own way. By name too: the
+ * type of Intel's "cpu_core" is that of raw events. */
+static int only_kind(const struct rps_perf *perf, const struct rps_event *event)
+{
+    for (int k = 0; k < perf->core_count; k++) {
+        size_t length = strlen(perf->core[k].name);
+
+        if (event->type == perf->core[k].type && event->type != RPS_EVENT_RAW)
+            return k;
+        if (strncmp(event->spec, perf->core[k].name, length) == 0 && event->spec[length] == '/')
+            return k;
+    }
+    return -1;
+}
+
+int rps_perf_needs_counter(const struct rps_perf *perf, const struct rps_event *event)
+{
+    return event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE ||
+           event->type == RPS_EVENT_RAW || only_kind(perf, event) >= 0;
+}
+
+int rps_perf_counts_on(const struct rps_perf *perf, const struct rps_event *event, int kind)
+{
+    int only = perf->core_count > 1 ? only_kind(perf, event) : -1;
+
+    return only < 0 || only == kind;
+}
+
+struct rps_event rps_perf_event_on(const struct rps_perf *perf, const struct rps_event *event,
+                                   int kind)
+{
+    struct rps_event copy = *event;
+
+    if (perf->core_count < 2)
+        return copy;
+    if (event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE)
+        copy.config |= (uint64_t)perf->core[kind].type << 32; /* PERF_PMU_TYPE_SHIFT */
+    else if (event->type == RPS_EVENT_RAW)
+        copy.type = perf->core[kind].type;
+    return copy;
+}
+
+/* Is cpu in a list like "0-3,8"? */
+static int list_has(const char *list, int cpu)
+{
+    while (*list) {
+        char *end;
+        long first = strtol(list, &end, 10), last = first;
+
+        if (end == list)
+            return 0;
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        if (cpu >= first && cpu <= last)
+            return 1;
+        list = *end == ',' ? end + 1 : "";
+    }
+    return 0;
+}
+
+int rps_perf_kind_of_cpu(const struct rps_perf *perf, int cpu)
+{
+    int found = 0;
+
+    for (int kind = 1; kind < perf->core_count; kind++)
+        if (list_has(perf->core[kind].cpus, cpu))
+            found = kind;
+    return found;
+}
+
+int rps_perf_go_to(const struct rps_perf_core *core)
+{
+    cpu_set_t mask, wanted;
+
+    CPU_ZERO(&wanted);
+    if (sched_getaffinity(0, sizeof(mask), &mask) < 0)
+        return 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &mask) && list_has(core->cpus, cpu))
+            CPU_SET(cpu, &wanted);
+    return CPU_COUNT(&wanted) > 0 && sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
+}
+
+/* The kinds of core: PMUs of sysfs with a file "cpus", which core PMUs alone have, and CPUs in it:
+ * those of a kind may all be offline. */
+static void list_cores(struct rps_perf *perf)
+{
+    static const char folder_path[] = "/sys/bus/event_source/devices";
+    DIR *folder = opendir(folder_path);
+    struct dirent *entry;
+    char path[512];
+
+    while (folder && perf->core_count < RPS_PERF_CORE_MAX && (entry = readdir(folder))) {
+        struct rps_perf_core *core = &perf->core[perf->core_count];
+        FILE *file;
+        unsigned type = 0;
+
+        snprintf(path, sizeof(path), "%s/%s/cpus", folder_path, entry->d_name);
+        file = fopen(path, "re");
+        if (!file)
+            continue;
+        if (!fgets(core->cpus, sizeof(core->cpus), file))
+            core->cpus[0] = '\0';
+        fclose(file);
+        snprintf(path, sizeof(path), "%s/%s/type", folder_path, entry->d_name);
+        file = fopen(path, "re");
+        if (file && fscanf(file, "%u", &type) == 1 && core->cpus[0] && core->cpus[0] != '\n') {
+            core->type = type;
+            snprintf(core->name, sizeof(core->name), "%.63s", entry->d_name);
+            perf->core_count++;
+        }
+        if (file)
+            fclose(file);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Older kernels cannot be told which kind of core a generic event is for (ARM before Linux 6.6):
+ * they choose one kind, and the time it counted for shows how much of the run that was. */
+static void check_kinds(struct rps_perf *perf, const struct rps_event *event)
+{
+    struct rps_event one = rps_perf_event_on(perf, event, 0);
+    int fd = rps_perf_open_event(&one, NULL, -1, RPS_PERF_DISABLED, NULL);
+
+    if (fd >= 0)
+        close(fd);
+    else if (fd == -ENOENT || fd == -EINVAL)
+        perf->core_count = 0;
+}
+
+void rps_perf_find_cores(struct rps_perf *perf, const struct rps_event *probe)
+{
+    list_cores(perf);
+    if (perf->core_count > 1)
+        check_kinds(perf, probe);
+}

@@ -1,0 +1,148 @@
+/*
+ * perf_event: opening one event, and what it means when the kernel refuses.
+ */
+#include "pmu_perf.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Static_assert((int)RPS_EVENT_HARDWARE == (int)PERF_TYPE_HARDWARE, "the kernel's number");
+_Static_assert((int)RPS_EVENT_SOFTWARE == (int)PERF_TYPE_SOFTWARE, "the kernel's number");
+_Static_assert((int)RPS_EVENT_TRACEPOINT == (int)PERF_TYPE_TRACEPOINT, "the kernel's number");
+_Static_assert((int)RPS_EVENT_HW_CACHE == (int)PERF_TYPE_HW_CACHE, "the kernel's number");
+_Static_assert((int)RPS_EVENT_RAW == (int)PERF_TYPE_RAW, "the kernel's number");
+
+#define PERF_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+static int open_attr(struct perf_event_attr *attr, const struct rps_perf_place *place, int group_fd)
+{
+    return (int)syscall(SYS_perf_event_open, attr, place->pid, place->cpu, group_fd,
+                        PERF_FLAG_FD_CLOEXEC | place->flags);
+}
+
+static void fill_attr(struct perf_event_attr *attr, const struct rps_event *event, unsigned flags)
+{
+    memset(attr, 0, sizeof(*attr));
+    attr->size = sizeof(*attr);
+    attr->type = event->type;
+    attr->config = event->config;
+    attr->config1 = event->config1;
+    attr->config2 = event->config2;
+    attr->disabled = !!(flags & RPS_PERF_DISABLED);
+    attr->enable_on_exec = !!(flags & RPS_PERF_ON_EXEC);
+    attr->pinned = !!(flags & RPS_PERF_PINNED);
+    attr->inherit = !!(flags & RPS_PERF_INHERIT);
+    attr->read_format = PERF_TIMES | (flags & RPS_PERF_GROUP ? PERF_FORMAT_GROUP : 0);
+    if (strchr(event->modifiers, 'u') && !strchr(event->modifiers, 'k'))
+        attr->exclude_kernel = attr->exclude_hv = 1;
+    if (strchr(event->modifiers, 'k') && !strchr(event->modifiers, 'u'))
+        attr->exclude_user = 1;
+}
+
+int rps_perf_open_event(const struct rps_event *event, const struct rps_perf_place *place,
+                        int group_fd, unsigned flags, int *ret_user_only)
+{
+    static const struct rps_perf_place here = {.pid = 0, .cpu = -1};
+    struct perf_event_attr attr;
+    int fd, number;
+
+    if (!place)
+        place = &here;
+    fill_attr(&attr, event, flags);
+    fd = open_attr(&attr, place, group_fd);
+    if (ret_user_only)
+        *ret_user_only = 0;
+    if (fd >= 0)
+        return fd;
+    number = errno;
+    if ((number != EACCES && number != EPERM) || attr.exclude_kernel || attr.exclude_user)
+        return -number;
+    attr.exclude_kernel = attr.exclude_hv = 1;
+    fd = open_attr(&attr, place, group_fd);
+    if (fd >= 0 && ret_user_only)
+        *ret_user_only = 1;
+    return fd >= 0 ? fd : -number;
+}
+
+void rps_perf_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* --- why not --------------------------------------------------------------------------------- */
+
+int rps_perf_paranoid(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    int level = -100;
+
+    if (file) {
+        if (fscanf(file, "%d", &level) != 1)
+            level = -100;
+        fclose(file);
+    }
+    return level;
+}
+
+int rps_perf_is_virtual(void)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char *line = NULL;
+    size_t size = 0;
+    int found = 0;
+
+    while (file && !found && getline(&line, &size, file) > 0)
+        found = strncmp(line, "flags", 5) == 0 && strstr(line, " hypervisor");
+    free(line);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* What to do about a refusal; root is refused only where something shuts it in. */
+static const char *permission_advice(void)
+{
+    return geteuid() == 0
+               ? ", even to root: a container or sandbox forbids perf_event_open; start it with "
+                 "CAP_PERFMON and a seccomp profile that allows perf_event_open"
+               : ": run as root, give rpistat CAP_PERFMON, or set 'sysctl "
+                 "kernel.perf_event_paranoid=1'; in a container perf_event_open may be forbidden "
+                 "altogether";
+}
+
+enum rps_event_state rps_perf_explain(int number, char *reason, size_t size)
+{
+    switch (number) {
+    case EACCES:
+    case EPERM:
+        snprintf(reason, size, "not permitted (kernel.perf_event_paranoid is %d)%s",
+                 rps_perf_paranoid(), permission_advice());
+        return RPS_EVENT_NOT_PERMITTED;
+    case ENOSYS:
+        snprintf(reason, size,
+                 "there is no perf_event_open here: the kernel was built without performance "
+                 "events, or a sandbox hides them");
+        return RPS_EVENT_UNSUPPORTED;
+    case EBUSY:
+        snprintf(reason, size, "another tool has taken the counters for itself");
+        return RPS_EVENT_UNSUPPORTED;
+    case EBADF:
+        snprintf(reason, size, "it is no folder of a cgroup hierarchy that can count events");
+        return RPS_EVENT_UNSUPPORTED;
+    case EMFILE:
+    case ENFILE:
+        snprintf(reason, size, "too few file descriptors: raise 'ulimit -n'");
+        return RPS_EVENT_UNSUPPORTED;
+    default:
+        snprintf(reason, size, "not supported here (%s)%s", strerror(number),
+                 rps_perf_is_virtual() ? ": this virtual machine does not have it" : "");
+        return RPS_EVENT_UNSUPPORTED;
+    }
+}

@@ -1,0 +1,208 @@
+/*
+ * perf_event: what can be counted here, by trying. Which events open and count, and which of them
+ * can count at the same time.
+ *
+ * Whether events fit is asked with a pinned group on the recorder itself: one that cannot be placed
+ * reads 0 bytes at once. No waiting child is needed, and no table of counters per processor.
+ */
+#include "pmu_perf.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Copies of one event that are tried at once. */
+#define COPIES_MAX 16
+
+/* Events that happen inside the kernel and would read 0 for ever without it. */
+static int happens_in_kernel(const struct rps_event *event)
+{
+    return event->type == RPS_EVENT_TRACEPOINT ||
+           (event->type == RPS_EVENT_SOFTWARE && (event->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+                                                  event->config == PERF_COUNT_SW_CPU_MIGRATIONS));
+}
+
+/* Clocks in software count all of the task's time whatever is excluded. */
+static int counts_anyway(const struct rps_event *event)
+{
+    return event->type == RPS_EVENT_SOFTWARE &&
+           (event->config == PERF_COUNT_SW_TASK_CLOCK || event->config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
+/* Open the event to see whether that works, on every kind of core that counts it. Returns 0 or
+ * -errno; *ret_kind is where it failed. */
+static int try_open(const struct rps_perf *perf, const struct rps_event *event, int *ret_kind,
+                    int *ret_user_only)
+{
+    for (int kind = 0; kind < rps_perf_kinds(perf); kind++) {
+        struct rps_event one = rps_perf_event_on(perf, event, kind);
+        int fd, user_only = 0;
+
+        if (!rps_perf_counts_on(perf, event, kind))
+            continue;
+        *ret_kind = kind;
+        fd = rps_perf_open_event(&one, NULL, -1, RPS_PERF_DISABLED | RPS_PERF_INHERIT, &user_only);
+        if (fd < 0)
+            return fd;
+        close(fd);
+        *ret_user_only |= user_only;
+    }
+    return 0;
+}
+
+int rps_perf_try_event(void *self, struct rps_event *event, struct rps_error *err)
+{
+    const struct rps_perf *perf = self;
+    int rc = rps_event_resolve(event, "/sys", err);
+    int user_only = 0, kind = 0, number;
+
+    if (rc < 0 || event->state != RPS_EVENT_MEASURED)
+        return rc;
+    number = -try_open(perf, event, &kind, &user_only);
+    if (number != 0) {
+        event->state = rps_perf_explain(number, event->reason, sizeof(event->reason));
+        if (perf->core_count > 1 && event->state == RPS_EVENT_UNSUPPORTED)
+            snprintf(event->reason, sizeof(event->reason),
+                     "the %s cores of this processor cannot count it (%s)", perf->core[kind].name,
+                     strerror(number));
+    } else if (user_only && happens_in_kernel(event)) {
+        event->state = RPS_EVENT_NOT_PERMITTED;
+        snprintf(event->reason, sizeof(event->reason),
+                 "it happens in the kernel, which may not be counted (kernel.perf_event_paranoid "
+                 "is %d): run as root, give rpistat CAP_PERFMON, or set 'sysctl "
+                 "kernel.perf_event_paranoid=1'",
+                 rps_perf_paranoid());
+    } else if (user_only && !counts_anyway(event)) {
+        snprintf(event->modifiers, sizeof(event->modifiers), "u");
+    }
+    return 0;
+}
+
+/* Does the event count on this thread? Returns 0, or the errno of opening, or ENODATA for an event
+ * that opens and stands still. Pinned: a recording may hold the counters of this process already.
+ */
+static int counts_now(const struct rps_event *event)
+{
+    uint64_t value[3] = {0, 0, 0};
+    volatile unsigned spin = 0;
+    int fd = rps_perf_open_event(event, NULL, -1, RPS_PERF_PINNED, NULL);
+
+    if (fd < 0)
+        return -fd;
+    while (spin < 10000)
+        spin++;
+    ssize_t got = read(fd, value, sizeof(value));
+    close(fd);
+    return got == (ssize_t)sizeof(value) && value[0] > 0 ? 0 : ENODATA;
+}
+
+int rps_perf_counts_here(const struct rps_perf *perf, const struct rps_event *event)
+{
+    int number = ENODATA;
+
+    for (int kind = 0; number != 0 && kind < rps_perf_kinds(perf); kind++) {
+        struct rps_event one = rps_perf_event_on(perf, event, kind);
+
+        number = counts_now(&one);
+    }
+    return number;
+}
+
+/* --- fitting --------------------------------------------------------------------------------- */
+
+int rps_perf_find_limit(void)
+{
+    struct rps_event cycles = {.type = RPS_EVENT_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES};
+    struct rps_event copy = {.type = RPS_EVENT_HARDWARE,
+                             .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS};
+    uint64_t buffer[3 + COPIES_MAX + 1];
+    int fd[COPIES_MAX + 1], opened = 0, limit = INT_MAX;
+
+    fd[0] = rps_perf_open_event(&cycles, NULL, -1,
+                                RPS_PERF_PINNED | RPS_PERF_GROUP | RPS_PERF_DISABLED, NULL);
+    while (limit == INT_MAX && fd[opened] >= 0 && ++opened <= COPIES_MAX) {
+        volatile unsigned spin = 0;
+
+        fd[opened] = rps_perf_open_event(&copy, NULL, fd[0], 0, NULL);
+        if (fd[opened] < 0 || ioctl(fd[0], PERF_EVENT_IOC_ENABLE, 0) < 0)
+            break;
+        while (spin < 20000)
+            spin++;
+        if (ioctl(fd[0], PERF_EVENT_IOC_DISABLE, 0) < 0 ||
+            read(fd[0], buffer, sizeof(buffer)) <= 0 || buffer[2] == 0)
+            break;
+        if (buffer[3 + opened] >= 10000) /* the newest copy; each turn has a branch */
+            continue;
+        if (opened == 1) /* branches are not counted at all: nothing is learnt */
+            break;
+        limit = opened - 1;
+    }
+    for (int i = 0; i <= opened && i <= COPIES_MAX; i++)
+        rps_perf_close_fd(&fd[i]);
+    return limit;
+}
+
+/* Can the events that this kind of core counts be on its counters all together? Asked on the core
+ * that this thread is on. */
+static int fits_on(const struct rps_perf *perf, const struct rps_event *const *event, int count,
+                   int kind)
+{
+    uint64_t buffer[3 + 2 * (RPS_SLOT_MAX + 16)];
+    int fd[RPS_SLOT_MAX + 16], opened = 0, counters = 0, fits = 1;
+    volatile unsigned spin = 0;
+
+    for (int i = -1; i < count && fits; i++) {
+        const struct rps_event *asked = i < 0 ? &perf->clock : event[i];
+        struct rps_event one = rps_perf_event_on(perf, asked, kind);
+
+        if (!rps_perf_needs_counter(perf, asked) || !rps_perf_counts_on(perf, asked, kind))
+            continue;
+        if (i >= 0 && ++counters > perf->limit) {
+            fits = 0;
+            break;
+        }
+        fd[opened] = rps_perf_open_event(
+            &one, NULL, opened ? fd[0] : -1,
+            opened ? 0 : RPS_PERF_PINNED | RPS_PERF_GROUP | RPS_PERF_DISABLED, NULL);
+        if (fd[opened] < 0)
+            fits = 0;
+        else
+            opened++;
+    }
+    if (fits && opened > 0) {
+        fits = ioctl(fd[0], PERF_EVENT_IOC_ENABLE, 0) == 0;
+        while (fits && spin < 1000)
+            spin++;
+        if (fits)
+            fits = read(fd[0], buffer, sizeof(buffer)) > 0 && buffer[2] > 0;
+    }
+    while (opened > 0)
+        close(fd[--opened]);
+    return fits;
+}
+
+/* A kind of core that this thread may not go to is not asked. */
+int rps_perf_fits(void *self, const struct rps_event *const *event, int count)
+{
+    const struct rps_perf *perf = self;
+    cpu_set_t before;
+    int fits = 1;
+
+    if (count > RPS_SLOT_MAX + 15)
+        return 0;
+    if (perf->core_count < 2)
+        return fits_on(perf, event, count, 0);
+    if (sched_getaffinity(0, sizeof(before), &before) < 0)
+        return 0;
+    for (int kind = 0; fits && kind < perf->core_count; kind++) {
+        if (rps_perf_go_to(&perf->core[kind]))
+            fits = fits_on(perf, event, count, kind);
+        sched_setaffinity(0, sizeof(before), &before);
+    }
+    return fits;
+}

@@ -1,0 +1,242 @@
+/*
+ * perf_event: switching what was attached to, and reading it. Decided by trying:
+ * - The leader switches its group without PERF_IOC_FLAG_GROUP, siblings are opened enabled: with
+ * the flag leader and siblings drifted apart when the workload ran on another CPU.
+ * - Nothing is ever reset (IOC_RESET forgets neither times nor the counts of exited children).
+ * - What could not be read keeps its last value, so that totals never go back.
+ */
+#include "pmu_perf.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A group read that meets a thread in the middle of its exit is tried again so often, after such
+ * pauses. */
+#define READ_TRIES    20
+#define READ_PAUSE_NS 20000
+
+/* How often the start of counting, and its end, are asked for. */
+#define SETTLE_TIMES 3
+
+/* Switch the clock event of all places, where it does not lead the group. */
+static int switch_clocks(struct rps_perf *perf, unsigned long request)
+{
+    int failed = 0;
+
+    for (int i = 0; i < perf->place_count; i++)
+        if (!perf->place[i].gone)
+            failed |= ioctl(perf->place[i].clock_fd, request, 0) < 0;
+    return failed;
+}
+
+static int switch_place(const struct rps_perf_group *group, unsigned long request)
+{
+    int failed = 0;
+
+    if (group->leader_fd >= 0)
+        failed |= ioctl(group->leader_fd, request, 0) < 0;
+    for (int s = 0; s < RPS_SLOT_MAX; s++)
+        if (group->slot[s].fd >= 0 && group->slot[s].position < 0)
+            failed |= ioctl(group->slot[s].fd, request, 0) < 0;
+    return failed;
+}
+
+static int switch_groups(struct rps_perf *perf, int number, unsigned long request,
+                         struct rps_error *err)
+{
+    int failed = 0;
+
+    for (int i = 0; i < perf->place_count; i++)
+        if (!perf->place[i].gone)
+            failed |= switch_place(&perf->place[i].group[number], request);
+    if (failed)
+        return rps_error_set(err, RPS_FAILED, "cannot switch event set %s: %s",
+                             perf->plan->set[number].name, strerror(errno));
+    return 0;
+}
+
+int rps_perf_enable(void *self, int set, struct rps_error *err)
+{
+    return switch_groups(self, set, PERF_EVENT_IOC_ENABLE, err);
+}
+
+int rps_perf_disable(void *self, int set, struct rps_error *err)
+{
+    return switch_groups(self, set, PERF_EVENT_IOC_DISABLE, err);
+}
+
+/*
+ * Groups first when stopping, and last when starting: what a set counts, its clock counts too.
+ *
+ * A thread that is being started at that very moment can keep the state of before, and hand it on:
+ * Linux swaps the counters of a thread and of those it started rather than switch them. With a
+ * process that starts thousands of threads a second one recording in forty counted nothing. Asking
+ * again finds those threads; where counting was started at exec there is nothing to ask.
+ */
+int rps_perf_start(void *self, int set, struct rps_error *err)
+{
+    struct rps_perf *perf = self;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
+        if (!perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_ENABLE))
+            return rps_error_set(err, RPS_FAILED, "cannot start the clock event: %s",
+                                 strerror(errno));
+        rc = rps_perf_enable(self, set, err);
+    }
+    return rc;
+}
+
+int rps_perf_stop(void *self, int set, struct rps_error *err)
+{
+    struct rps_perf *perf = self;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
+        rc = rps_perf_disable(self, set, err);
+        if (rc == 0 && !perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_DISABLE))
+            return rps_error_set(err, RPS_FAILED, "cannot stop the clock event: %s",
+                                 strerror(errno));
+    }
+    return rc;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Read one descriptor. A thread that is just leaving answers ECHILD until it has taken its counters
+ * apart; it may be waiting for the very CPU that we are on, so each try lets it run. */
+static ssize_t read_counter(int fd, void *buffer, size_t size)
+{
+    const struct timespec pause = {.tv_nsec = READ_PAUSE_NS};
+    ssize_t got = -1;
+
+    for (int tries = 0; tries < READ_TRIES; tries++) {
+        got = read(fd, buffer, size);
+        if (got >= 0 || (errno != EINTR && errno != ECHILD))
+            break;
+        nanosleep(&pause, NULL);
+    }
+    return got;
+}
+
+static void read_alone(struct rps_perf_group *group, int s)
+{
+    uint64_t value[3];
+
+    if (read_counter(group->slot[s].fd, value, sizeof(value)) != (ssize_t)sizeof(value))
+        return;
+    group->value[s] = value[0];
+    group->valid |= UINT32_C(1) << s;
+    if (value[2] > group->running_ns)
+        group->running_ns = value[2];
+}
+
+/* Read a place's group, and with it the clock event that leads it. */
+static void read_group(const struct rps_perf *perf, struct rps_perf_place *place,
+                       struct rps_perf_group *group)
+{
+    uint64_t buffer[3 + RPS_SLOT_MAX + 1]; /* how many, enabled, running, values */
+    ssize_t got = -1;
+    int grouped = 0;
+
+    if (group->leader_fd >= 0) {
+        got = read_counter(group->leader_fd, buffer, sizeof(buffer));
+        grouped = got >= (ssize_t)((3 + (size_t)group->members) * sizeof(uint64_t));
+    }
+    if (grouped) {
+        group->running_ns = buffer[2];
+        if (perf->clock_leads) {
+            place->enabled_ns = buffer[1];
+            place->clock = buffer[3];
+        }
+    }
+    group->valid = 0;
+    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+        const struct rps_perf_slot *slot = &group->slot[s];
+
+        if (slot->fd < 0)
+            continue;
+        if (grouped && slot->position >= 0) {
+            group->value[s] = buffer[3 + slot->position];
+            group->valid |= UINT32_C(1) << s;
+        } else if (slot->fd != group->leader_fd) {
+            read_alone(group, s);
+        }
+    }
+}
+
+static int read_clock(struct rps_perf_place *place, struct rps_error *err)
+{
+    uint64_t clock[3];
+    ssize_t got = read_counter(place->clock_fd, clock, sizeof(clock));
+
+    if (got == 0 || (got < 0 && errno == ENODEV))
+        return 1;
+    if (got != (ssize_t)sizeof(clock))
+        return rps_error_set(err, RPS_FAILED, "cannot read the clock event: %s",
+                             got < 0 ? strerror(errno) : "the kernel gives only a part of it");
+    place->clock = clock[0];
+    place->enabled_ns = clock[1];
+    return 0;
+}
+
+/* Read a place. 1: its CPU has gone: the counters of an offline CPU can be read for ever, but time
+ * stands still for them. */
+static int read_place(const struct rps_perf *perf, struct rps_perf_place *place, int set,
+                      struct rps_error *err)
+{
+    uint64_t before_ns = place->enabled_ns;
+    int rc = 0;
+
+    read_group(perf, place, &place->group[set]);
+    if (!perf->clock_leads)
+        rc = read_clock(place, err);
+    if (rc == 0 && place->cpu >= 0 && place->pid == -1 && place->enabled_ns == before_ns)
+        rc = 1;
+    return rc;
+}
+
+/* Add what was read of a place; a slot that is not read at one of a track's places is not valid. */
+static void add_reading(const struct rps_perf_place *place, int set, struct rps_reading *sum)
+{
+    const struct rps_perf_group *group = &place->group[set];
+
+    sum->clock += place->clock;
+    sum->running_ns += group->running_ns;
+    if (place->kind == 0 || place->cpu >= 0) /* a thread is enabled once, on all kinds of core */
+        sum->enabled_ns += place->enabled_ns;
+    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+        sum->value[s] += group->value[s];
+        if (!place->gone && group->slot[s].fd >= 0 && !(group->valid & UINT32_C(1) << s))
+            sum->valid &= ~(UINT32_C(1) << s);
+    }
+}
+
+int rps_perf_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
+{
+    struct rps_perf *perf = self;
+    struct rps_reading sum = {.valid = ~UINT32_C(0)};
+    int places = 0;
+
+    for (int i = 0; i < perf->place_count; i++) {
+        struct rps_perf_place *place = &perf->place[i];
+        int rc;
+
+        if (place->track != track)
+            continue;
+        rc = place->gone ? 1 : read_place(perf, place, set, err);
+        if (rc < 0)
+            return rc;
+        place->gone = rc;
+        places += !place->gone;
+        add_reading(place, set, &sum);
+    }
+    if (places == 0)
+        return 1;
+    *ret = sum;
+    return 0;
+}
