@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree
 
-from program import RPISTAT, Folder, environment, expect, refused, tap
+from program import RPISTAT, Folder, environment, expect, is_sanitized, refused, tap
 
 PAYLOADS = {
     "shell": ["`touch canary`", "$(touch canary)", "| touch canary", "; touch canary #"],
@@ -235,11 +235,6 @@ def test_arguments():
 # --- sizes ---------------------------------------------------------------------------------------
 
 SECONDS, BYTES = 5, 256 << 20
-
-
-def is_sanitized():
-    with open(RPISTAT, "rb") as file:
-        return re.search(rb"__asan_init|__tsan_init", file.read())
 
 
 def measured(folder, *arguments):

@@ -1,5 +1,6 @@
 """Calling the program that is tested: argv[1] of every test here."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,6 @@ def environment(**changes):
     """The environment of a call: this one's, without what changes how rpistat looks."""
     result = {key: value for key, value in os.environ.items()
               if key not in ("COLUMNS", "LINES", "NO_COLOR", "LC_ALL", "LANG", "LC_NUMERIC")}
-    result["GCOV_ERROR_FILE"] = os.devnull  # a build that counts lines has nothing to say here
     result.update(changes)
     return {key: value for key, value in result.items() if value is not None}
 
@@ -44,6 +44,12 @@ def call(*arguments, env=None, **options):
     options.setdefault("timeout", TIMEOUT)
     return subprocess.run([RPISTAT, *arguments], env=env or environment(), text=True,
                           encoding="utf-8", check=False, **options)
+
+
+def is_sanitized():
+    """Is rpistat built with a sanitizer? It takes more of everything then."""
+    with open(RPISTAT, "rb") as file:
+        return re.search(rb"__asan_init|__tsan_init", file.read())
 
 
 def expect(answer, status):
@@ -105,8 +111,9 @@ class Folder:
             return self.call(*arguments)
         os.chmod(self.path, 0o777)
         copy = shutil.copy(RPISTAT, self / "rpistat")  # root's folders may be closed to others
+        env = environment(GCOV_PREFIX=str(self.path))  # where a build that counts lines may write
         try:
-            return subprocess.run([copy, *arguments], cwd=self.path, env=environment(), text=True,
+            return subprocess.run([copy, *arguments], cwd=self.path, env=env, text=True,
                                   capture_output=True, check=False, timeout=TIMEOUT, user=65534,
                                   group=65534, extra_groups=[])
         except PermissionError as error:

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import tempfile
 
-from program import READING, Folder, environment, expect, refused, tap
+from program import READING, Folder, environment, expect, is_sanitized, refused, tap
 
 FOLDER = Folder(runs=2)
 
@@ -317,6 +317,8 @@ def test_not_the_store():
 
 def test_whole_or_nothing():
     """an output that could not be written whole leaves the earlier file, and nothing else"""
+    if is_sanitized():
+        raise tap.Skip("a build that counts lines cannot write its counts either")
     copy_store(FOLDER)  # without a journal: only the output grows
     FOLDER.write("old.csv", "precious\n", 0o640)
     before = sorted(os.listdir(FOLDER.path))

@@ -46,7 +46,7 @@ rm -f "$build/meson-logs/"testlog*
 find "$build" -name '*.gcda' -delete
 # glibc keeps the list of a locale's folders, found or not.
 export LSAN_OPTIONS=suppressions=$PWD/tests/support/leaks.txt
-export GCOV_ERROR_FILE=/dev/null UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 if [ -n "$wrap" ]; then
     meson test -C "$build" --no-rebuild -t 10 --setup plain --wrap "$wrap" "$@" \
         >"$build/test.log" 2>&1 || true
