@@ -38,29 +38,31 @@
 /* --- one queue ----------------------------------------------------------------------------------
  */
 
-static int head_is_ours(const struct rps_queue_head *head, off_t size)
+static int head_is_ours(const struct rps_queue_head *head, const struct stat *status)
 {
     uint64_t first = head->state >> 32, count = head->state & UINT32_MAX;
 
     return memcmp(head->magic, RPS_QUEUE_MAGIC, sizeof(RPS_QUEUE_MAGIC)) == 0 &&
            head->period_bytes == sizeof(struct rps_period) && head->capacity > 0 &&
-           (off_t)rps_queue_mapped_bytes(head->capacity) <= size && first < head->capacity &&
-           count <= head->capacity && head->note_bytes <= RPS_QUEUE_NOTES_MAX;
+           (off_t)rps_queue_mapped_bytes(head->capacity) <= status->st_size && first < head->capacity &&
+           count <= head->capacity && head->shared_bytes <= (uint64_t)status->st_blocks * 512 &&
+           head->note_bytes <= RPS_QUEUE_NOTES_MAX;
 }
 
 /* Open a queue that no recorder has, whoever left it, with its head in *ret; -1: there is none. The
- * lock is asked before the head, which a recorder writes under its lock. */
+ * lock is asked before the head, which a recorder writes under its lock. A pipe of that name must
+ * not be waited for. */
 static int open_any(const char *uuid, int flags, struct rps_queue_head *ret, struct stat *status)
 {
     char name[NAME_MAX];
-    int fd = rps_queue_name(uuid, name, sizeof(name)) < 0 ? -1 : shm_open(name, flags, 0);
+    int fd = rps_queue_name(uuid, name, sizeof(name)) < 0 ? -1 : shm_open(name, flags | O_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
     if (fstat(fd, status) == 0 && S_ISREG(status->st_mode) && status->st_size <= LEFT_MAX_BYTES &&
         flock(fd, LOCK_SH | LOCK_NB) == 0 &&
         pread(fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) &&
-        head_is_ours(ret, status->st_size)) {
+        head_is_ours(ret, status)) {
         ret->store[sizeof(ret->store) - 1] = '\0';
         ret->end.reason[sizeof(ret->end.reason) - 1] = '\0';
         return fd;
@@ -115,6 +117,8 @@ static int copy_all(int fd, const struct rps_queue_head *head, struct rps_left *
 {
     size_t count = head->state & UINT32_MAX;
 
+    if (count > head->shared_bytes / sizeof(*ret->period))
+        count = head->shared_bytes / sizeof(*ret->period);
     if (count > 0) {
         ret->period = calloc(count, sizeof(*ret->period));
         if (!ret->period)
@@ -161,9 +165,12 @@ void rps_left_free(struct rps_left *left)
 
 const struct rps_left_note *rps_left_next_note(const struct rps_left *left, size_t *at)
 {
-    const struct rps_left_note *note = (const void *)(left->notes + *at);
+    const struct rps_left_note *note;
     size_t rest = left->note_bytes - *at;
 
+    if (rest == 0)
+        return NULL;
+    note = (const void *)(left->notes + *at);
     if (rest < sizeof(*note) || note->text_bytes < 1 || note->text_bytes > rest - sizeof(*note) ||
         note->text[note->text_bytes - 1] != '\0')
         return NULL;

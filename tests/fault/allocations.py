@@ -59,7 +59,7 @@ def try_once(folder, arguments, existing, name, **variables):
 
 def fail_one(folder, arguments, existing, usual, number, on):
     """One case: 1 when the command failed."""
-    name = "n%d" % number
+    name = "allocation%d" % number
     what = "%s, allocation %d%s" % (arguments[0], number, on)
     answer = try_once(folder, arguments, existing, name,
                       RPISTAT_FAULT_ALLOC="%d%s" % (number, on))
