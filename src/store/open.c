@@ -432,8 +432,9 @@ static int may_be_the_log(int code)
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
     case SQLITE_PROTOCOL:
-    case SQLITE_READONLY:
         return code != SQLITE_IOERR_NOMEM;
+    case SQLITE_READONLY: /* alone: the store itself cannot be written, with any journal */
+        return code != SQLITE_READONLY;
     default:
         return 0;
     }
