@@ -13,7 +13,7 @@ from program import RPISTAT, Folder, counting, environment, expect, tap
 
 # A workload that says when it is ready, then waits for what its first argument says.
 WORKLOAD = """
-import os, signal, sys
+import os, signal, sys, time
 how = sys.argv[1]
 def leave(number, frame):
     print("got %d" % number, flush=True)
@@ -29,8 +29,8 @@ if how == "stubborn":
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, note)
 print(os.getpid(), flush=True)
-while True:
-    signal.pause()
+while True: # pause() could begin between a signal and its handler, and wait for another
+    time.sleep(0.02)
 """
 
 
