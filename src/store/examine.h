@@ -21,6 +21,7 @@ struct rps_run_shape {
     int complete;       /* 1: the run ended as it should, and its last period ends at elapsed_ns */
 };
 
+/* More than any plan has, and few enough that an untrusted store cannot ask for much memory. */
 #define RPS_SHAPE_SETS_MAX 1024
 
 /* Read it; an SQLite code. For rps_run_shape_free. */

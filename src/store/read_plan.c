@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "columns.h"
+#include "examine.h"
 
-/* More than any plan has, and few enough that an untrusted store cannot ask for much memory. */
-#define SETS_MAX    1024
+/* As RPS_SHAPE_SETS_MAX. */
 #define METRICS_MAX 4096
 
 static int damaged(struct rps_reader *reader, int64_t run_id, const char *what,
@@ -57,7 +57,7 @@ static int read_set(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *stm
 {
     struct rps_event_set *set;
 
-    if (plan->set_count >= SETS_MAX || sqlite3_column_int64(stmt, 0) != plan->set_count)
+    if (plan->set_count >= RPS_SHAPE_SETS_MAX || sqlite3_column_int64(stmt, 0) != plan->set_count)
         return damaged(reader, run_id, "the event sets", err);
     set = rps_plan_add_set(plan);
     if (!set)

@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #include "database.h"
+#include "examine.h"
 #include "left.h"
 
 /* A run of which something is left. */
 struct unfinished {
     int64_t run_id;
-    int set_count;
     char uuid[40];
 };
 
@@ -30,19 +30,18 @@ static int find_unfinished(sqlite3 *db, int64_t after_run_id, struct unfinished 
 {
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(db,
-                                  "SELECT run_id, set_count, uuid FROM run WHERE state ="
+                                  "SELECT run_id, uuid FROM run WHERE state ="
                                   " 'recording' AND run_id > ?1 ORDER BY run_id",
                                   -1, &stmt, NULL);
 
     if (code == SQLITE_OK) {
         sqlite3_bind_int64(stmt, 1, after_run_id);
         while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-            const char *uuid = (const char *)sqlite3_column_text(stmt, 2);
+            const char *uuid = (const char *)sqlite3_column_text(stmt, 1);
 
             if (!uuid || !rps_left_is_there(uuid))
                 continue;
             ret->run_id = sqlite3_column_int64(stmt, 0);
-            ret->set_count = sqlite3_column_int(stmt, 1);
             snprintf(ret->uuid, sizeof(ret->uuid), "%s", uuid);
             break;
         }
@@ -61,43 +60,17 @@ int rps_recover_is_due(sqlite3 *db)
 /* --- inserting ----------------------------------------------------------------------------------
  */
 
-/* By set: the slots whose event is measured. A new array, NULL without memory or on an error. */
-static uint32_t *measured_slots(sqlite3 *db, const struct unfinished *run)
+static int is_sane(const struct rps_run_shape *shape, const struct rps_period *period)
 {
-    uint32_t *measured =
-        run->set_count > 0 ? calloc((size_t)run->set_count, sizeof(*measured)) : NULL;
-    sqlite3_stmt *stmt = NULL;
-
-    if (!measured || sqlite3_prepare_v2(db,
-                                        "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                        " AND state = 'measured'",
-                                        -1, &stmt, NULL) != SQLITE_OK) {
-        free(measured);
-        return NULL;
-    }
-    sqlite3_bind_int64(stmt, 1, run->run_id);
-    while (sqlite3_step(stmt) == SQLITE_ROW) {
-        int set = rps_database_index(stmt, 0, run->set_count);
-        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
-
-        if (set >= 0 && slot >= 0)
-            measured[set] |= UINT32_C(1) << slot;
-    }
-    sqlite3_finalize(stmt);
-    return measured;
-}
-
-static int is_sane(const struct unfinished *run, const struct rps_period *period)
-{
-    return period->set_no < (uint32_t)run->set_count && period->cpu >= RPS_CPU_ALL &&
+    return period->set_no < (uint32_t)shape->set_count && period->cpu >= RPS_CPU_ALL &&
            period->start_ns >= 0 && period->length_ns >= 0 && period->cycle <= INT64_MAX &&
            period->period <= INT64_MAX;
 }
 
-static int insert_period(sqlite3_stmt *stmt, const struct unfinished *run, const uint32_t *measured,
+static int insert_period(sqlite3_stmt *stmt, const struct rps_run_shape *shape,
                          const struct rps_period *p)
 {
-    const int64_t column[] = {run->run_id,
+    const int64_t column[] = {shape->run_id,
                               p->cpu,
                               (int64_t)p->cycle,
                               (int64_t)p->period,
@@ -110,7 +83,7 @@ static int insert_period(sqlite3_stmt *stmt, const struct unfinished *run, const
                               p->switch_ns,
                               p->missed};
     const int columns = (int)(sizeof(column) / sizeof(column[0]));
-    uint32_t counted = p->counted & measured[p->set_no];
+    uint32_t counted = p->counted & shape->measured[p->set_no];
 
     sqlite3_clear_bindings(stmt);
     for (int i = 0; i < columns; i++)
@@ -123,22 +96,24 @@ static int insert_period(sqlite3_stmt *stmt, const struct unfinished *run, const
 
 static int insert_periods(sqlite3 *db, const struct unfinished *run, const struct rps_left *left)
 {
-    uint32_t *measured = measured_slots(db, run);
+    struct rps_run_shape shape;
     sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(
+    int code = rps_run_shape_load(db, run->run_id, &shape);
+
+    if (code != SQLITE_OK)
+        return code;
+    code = sqlite3_prepare_v2(
         db,
         "INSERT OR IGNORE INTO period (run_id, cpu, cycle, period, set_no, start_ns, length_ns,"
         " cycles, enabled_ns, running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7)"
         " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         -1, &stmt, NULL);
 
-    if (!measured && code == SQLITE_OK)
-        code = SQLITE_NOMEM;
     for (size_t i = 0; i < left->count && code == SQLITE_OK; i++)
-        if (is_sane(run, &left->period[i]))
-            code = insert_period(stmt, run, measured, &left->period[i]);
+        if (is_sane(&shape, &left->period[i]))
+            code = insert_period(stmt, &shape, &left->period[i]);
     sqlite3_finalize(stmt);
-    free(measured);
+    rps_run_shape_free(&shape);
     return code;
 }
 

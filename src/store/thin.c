@@ -220,18 +220,23 @@ static int is_known(const struct rps_thin *thin, int64_t cpu)
     return 0;
 }
 
-/* The CPUs that the run has periods of by now: a seek each. */
+/* The CPUs that the run has periods of by now: a seek each. On damaged pages stands what is no
+ * number, and is more than any: what does not rise ends the search. */
 static int find_tracks(struct rps_thin *thin)
 {
     int64_t cpu = INT64_MIN;
     int code = SQLITE_OK, more = 1;
 
     while (code == SQLITE_OK && more) {
+        int64_t before = cpu;
+
         sqlite3_bind_int64(thin->next_cpu, 1, thin->options.run_id);
-        sqlite3_bind_int64(thin->next_cpu, 2, cpu);
+        sqlite3_bind_int64(thin->next_cpu, 2, before);
         code = sqlite3_step(thin->next_cpu);
-        more = code == SQLITE_ROW && sqlite3_column_type(thin->next_cpu, 0) != SQLITE_NULL;
-        cpu = more ? sqlite3_column_int64(thin->next_cpu, 0) : cpu;
+        if (code == SQLITE_ROW)
+            cpu = sqlite3_column_int64(thin->next_cpu, 0);
+        more = code == SQLITE_ROW && sqlite3_column_type(thin->next_cpu, 0) == SQLITE_INTEGER &&
+               cpu > before && cpu <= INT32_MAX;
         sqlite3_reset(thin->next_cpu);
         code = code == SQLITE_ROW ? SQLITE_OK : code;
         if (code == SQLITE_OK && more && !is_known(thin, cpu))

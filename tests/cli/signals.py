@@ -50,6 +50,7 @@ class Recording:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            signal.signal(signal.SIGHUP, signal.SIG_DFL) # under nohup it would stay ignored
         self.process = subprocess.Popen(
             [RPISTAT, *record, "--period", "10ms", sys.executable, "-c", WORKLOAD, self.how],
             cwd=self.folder.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/database.h"
+#include "store/thin.h"
 #include "store/thin_rows.h"
 
 #define MINUTE_NS (60 * INT64_C(1000000000))
@@ -409,6 +411,41 @@ static void a_repair_keeps_it(void **state)
     assert_int_equal(fixture_number(saved, "SELECT count(*) FROM period WHERE merged = 10") > 0, 1);
 }
 
+/* CPUs of a damaged page that do not rise, or are none: thinning ends, and begins again. */
+static void cpus_that_do_not_rise(void **state)
+{
+    static const char *const cpu[] = {"'x'", "4.5", "4294967296", "x'00'"};
+    const struct rps_thin_options options = {.run_id = 1, .set_count = 2, .keep_ns = MINUTE_NS};
+    struct rps_thin *thin = NULL;
+    sqlite3 *db = NULL;
+    char sql[256];
+    int left;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cpu) / sizeof(cpu[0]); i++) {
+        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        assert_int_equal(rps_database_migrate(db, RPS_STORE_VERSION), SQLITE_OK);
+        assert_int_equal(
+            rps_database_exec(db, "DROP TABLE period; CREATE TABLE period (run_id, cpu, cycle,"
+                                  " period, set_no, start_ns, length_ns, cycles, enabled_ns,"
+                                  " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7,"
+                                  " merged, PRIMARY KEY (run_id, cpu, cycle, period))"
+                                  " WITHOUT ROWID"),
+            SQLITE_OK);
+        snprintf(sql, sizeof(sql),
+                 "INSERT INTO period (run_id, cpu, cycle, period) VALUES (1, 4, 1, 0), (1, %s, 1,"
+                 " 0)",
+                 cpu[i]);
+        assert_int_equal(rps_database_exec(db, sql), SQLITE_OK);
+        assert_int_equal(rps_thin_open(db, &options, &thin), SQLITE_OK);
+        for (int n = 0; n < 2; n++)
+            assert_int_equal(rps_thin_work(thin, 1, 2 * MINUTE_NS, INT64_MAX, 1, &left), SQLITE_OK);
+        assert_int_equal(left, 0);
+        rps_thin_close(thin);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+}
+
 /* A period that is missing, or one too many, is found among merged ones too. */
 static void damage_is_found(void **state)
 {
@@ -458,6 +495,7 @@ int main(void)
         TEST(a_store_full_of_other_runs),
         TEST(what_cannot_be_merged),
         TEST(a_repair_keeps_it),
+        TEST(cpus_that_do_not_rise),
         TEST(damage_is_found),
     };
 

@@ -549,6 +549,27 @@ static void a_killed_recorder_loses_nothing(void **state)
     assert_false(rps_left_is_there(uuid));
 }
 
+/* How many sets there are is counted: what the store says of it may be anything. */
+static void recovery_believes_no_set_count(void **state)
+{
+    const struct rps_writer_options seldom = {.commit_ns = INT64_C(3600) * 1000000000,
+                                              .queue_periods = 3000};
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    int ready, status;
+    pid_t child = start_recorder(path, &seldom, 1000, &ready);
+
+    wait_ready(ready);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    fixture_exec(path, "PRAGMA ignore_check_constraints = 1;"
+                       "UPDATE run SET set_count = 4611686018427387904");
+    assert_int_equal(state_of(path, 1, &run), RPS_RUN_INTERRUPTED);
+    rps_run_free(&run);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM period"), 1000);
+    assert_int_equal(fixture_number(path, "SELECT count(c0) FROM period"), 1000);
+}
+
 /* A file that says it is a run of somebody else's shared memory gets nothing out of it. */
 static void recovery_believes_no_name(void **state)
 {
@@ -658,6 +679,7 @@ int main(void)
         TEST(damage_ends_writing),
         TEST(a_killed_recorder_leaves_a_good_run),
         TEST(a_killed_recorder_loses_nothing),
+        TEST(recovery_believes_no_set_count),
         TEST(recovery_believes_no_name),
         TEST(only_dead_recorders_of_this_host_are_marked),
         TEST(two_recorders_share_a_store),
