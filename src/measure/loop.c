@@ -68,7 +68,7 @@ struct loop {
     int64_t grid_ns;   /* last point of the grid that was passed, world's time */
     int64_t end_ns;    /* world's time at which --duration is over, INT64_MAX: never */
     int64_t resume_ns; /* world's time at which a delay is over, INT64_MAX: none */
-    int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches */
+    int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches, sorted */
     int switch_count;
     struct placement placement;
     struct rps_clocks clocks; /* as they were last seen */
@@ -149,11 +149,14 @@ static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_e
     return 0;
 }
 
-static int compare_int64(const void *a, const void *b)
+/* Put a value into a sorted row of `count`, which has room for it. */
+static void insert_sorted(int64_t *row, int count, int64_t value)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
+    while (count > 0 && row[count - 1] > value) {
+        row[count] = row[count - 1];
+        count--;
+    }
+    row[count] = value;
 }
 
 /* The factor by which the period must be stretched for a switch that takes so long. */
@@ -223,9 +226,8 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
     int64_t median_ns, factor, present = loop->period_ns / loop->o->period_ns;
     int count = loop->switch_count;
 
-    loop->switch_ns[count++] = switch_ns;
+    insert_sorted(loop->switch_ns, count++, switch_ns);
     loop->switch_count = count;
-    qsort(loop->switch_ns, (size_t)count, sizeof(loop->switch_ns[0]), compare_int64);
     if (count == NEAR_FIRST_PERIODS && !loop->placement.tried) {
         loop->placement.tried = 1;
         if (consider_moving(loop, loop->switch_ns[count / 2])) {

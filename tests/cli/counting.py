@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 import program
-from program import Folder, expect, tap
+from program import Folder, expect, tap, undisturbed
 
 WORKLOAD = os.path.abspath(sys.argv[2])
 PERIOD_NS = 10000000
@@ -118,6 +118,7 @@ def cpu_time(run):
         near("task clock", run.count("task_clock"), low, high, 3, run.stolen_ns)
 
 
+@undisturbed
 def check_cpu_time(options, task):
     with Folder() as folder:
         run = Run(folder, options, *task)
@@ -125,6 +126,7 @@ def check_cpu_time(options, task):
         cpu_time(run)
 
 
+@undisturbed
 def test_children():
     """1,000 short children are counted whole: CPU time within 3 %, faults within 0.2 %"""
     with Folder() as folder:
@@ -177,6 +179,7 @@ def zeros(options):
         assert not wrong, "estimates of a sleeping workload that are not 0: %s" % wrong
 
 
+@undisturbed
 def test_rotation():
     """64 threads while two event sets take turns: the turns add up to the whole"""
     with Folder() as folder:

@@ -14,7 +14,7 @@ import threading
 import time
 
 import program
-from program import RPISTAT, Folder, counting, environment, expect, refused, tap
+from program import RPISTAT, Folder, counting, environment, expect, refused, tap, undisturbed
 
 THREADS = os.path.abspath(sys.argv[2])
 MS = 1000000
@@ -165,6 +165,7 @@ def computing(pids, ns):
     return wait
 
 
+@undisturbed
 def count_process(*arguments):
     with Folder() as folder, Workload(*arguments) as workload:
         with Recording(folder, "-p", str(workload.pid)) as recording:
@@ -180,6 +181,7 @@ def test_attach():
     count_process("stay", "3")
 
 
+@undisturbed
 def test_coming_and_going():
     """-p counts threads that come and go, within 3 %"""
     with Folder() as folder, Workload("churn", "4", "5000") as workload:
@@ -202,6 +204,7 @@ def test_attach_often():
                 expect(folder.call(*record, "-p", str(workload.pid), "--duration", "1ms"), 0)
 
 
+@undisturbed
 def test_several():
     """-p A,B and -p A -p B count both, and a process named twice once"""
     with Workload("stay", "1") as one, Workload("stay", "1") as two:
