@@ -212,16 +212,21 @@ static int mend_sets(struct mend *mend)
 static int mend_description(struct mend *mend)
 {
     struct rps_plan *plan = NULL;
+    struct rps_error err;
     struct rps_run run;
     int code = SQLITE_OK;
 
-    if (rps_reader_run(mend->reader, mend->run_id, &run, NULL) == 0)
+    if (rps_reader_run(mend->reader, mend->run_id, &run, &err) == 0)
         rps_run_free(&run);
+    else if (rps_error_is_memory(&err))
+        code = SQLITE_NOMEM;
     else
         code = run_sql(mend, "UPDATE run SET tags = '{}', command = '[]' WHERE run_id = ?1", 0, 0);
-    if (code == SQLITE_OK && rps_reader_plan(mend->reader, mend->run_id, &plan, NULL) < 0) {
+    if (code == SQLITE_OK && rps_reader_plan(mend->reader, mend->run_id, &plan, &err) < 0) {
         mend->without_metrics = 1;
-        code = run_sql(mend, "DELETE FROM metric WHERE run_id = ?1", 0, 0);
+        code = rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_OK;
+        if (code == SQLITE_OK)
+            code = run_sql(mend, "DELETE FROM metric WHERE run_id = ?1", 0, 0);
         if (code == SQLITE_OK)
             code = run_sql(mend, "DELETE FROM metric_step WHERE run_id = ?1", 0, 0);
     }

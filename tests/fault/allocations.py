@@ -95,9 +95,10 @@ def fail_each(arguments, existing=False):
 
 
 COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
-            ["check"], ["check", "--repair", "-o", "NAME.new"], ["export"], ["export", "--long"], ["export", "--rates"],
+            ["check"], ["check", "--repair", "-o", "NAME.new"], ["export"], ["export", "--long"],
+            ["export", "--rates"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
-            ["plot", "-o", "NAME.html"]]
+            ["plot", "-o", "NAME.html"], ["watch", "--once"]]
 
 tap.main([("%s without memory" % " ".join(RECORD), fail_each, RECORD),
           ("%s into a store without memory" % " ".join(RECORD), fail_each, RECORD, True)]
