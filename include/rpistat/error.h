@@ -9,10 +9,10 @@
 #define RPISTAT_ERROR_H
 
 enum rps_error_code {
-    RPS_FAILED = -1,         /* the operation failed; exit status 1 */
-    RPS_USAGE = -2,          /* the user asked for something that makes no sense; exit status 2 */
-    RPS_CANNOT_EXEC = -126,  /* the workload is there but cannot be executed; exit status 126 */
-    RPS_CANNOT_FIND = -127,  /* the workload cannot be found; exit status 127 */
+    RPS_FAILED = -1,        /* the operation failed; exit status 1 */
+    RPS_USAGE = -2,         /* the user asked for something that makes no sense; exit status 2 */
+    RPS_CANNOT_EXEC = -126, /* the workload is there but cannot be executed; exit status 126 */
+    RPS_CANNOT_FIND = -127, /* the workload cannot be found; exit status 127 */
 };
 
 struct rps_error {
@@ -20,20 +20,34 @@ struct rps_error {
 };
 
 /*
- * Write a message (printf style; cut in the middle when too long) into err, which may be NULL, and return code,
- * so that a caller can write `return rps_error_set(err, RPS_FAILED, ...)`. Cannot fail.
+ * rps_error_set(err, code, format, ...): write a message (printf style; cut in the middle when too
+ * long) into err, which may be NULL, and return code, so that a caller can write
+ * `return rps_error_set(err, RPS_FAILED, ...)`. Cannot fail. A macro, as those below are inline, so
+ * that the compiler and static analysis see at the call what is returned.
  */
-int rps_error_set(struct rps_error *err, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define rps_error_set(err, code, ...) (rps_error_write((err), __VA_ARGS__), rps_error_code(code))
 
-/*
- * Put "CONTEXT: " (printf style) in front of the message that err already holds; returns code.
- */
-int rps_error_prefix(struct rps_error *err, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* The same, which puts "CONTEXT: " in front of the message that err already holds. */
+#define rps_error_prefix(err, code, ...)                                                           \
+    (rps_error_write_before((err), __VA_ARGS__), rps_error_code(code))
+
+void rps_error_write(struct rps_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void rps_error_write_before(struct rps_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void rps_error_write_memory(struct rps_error *err);
+
+static inline int rps_error_code(int code)
+{
+    return code;
+}
 
 /* The error of a failed allocation; returns RPS_FAILED. */
-int rps_error_memory(struct rps_error *err);
+static inline int rps_error_memory(struct rps_error *err)
+{
+    rps_error_write_memory(err);
+    return RPS_FAILED;
+}
 
 /* 1 when err is that error: what failed with it says nothing of its subject. */
 int rps_error_is_memory(const struct rps_error *err);

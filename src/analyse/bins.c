@@ -156,20 +156,19 @@ static void make_grid(struct rps_bins *bins)
 /* The bin that the current rotation belongs to; a new one is empty. */
 static struct bin *bin_for_current(struct rps_bins *bins)
 {
-    struct bin *last = bins->count > 0 ? &bins->bin[bins->count - 1] : NULL;
     struct bin *bin;
     size_t cell;
 
     /* A workload that slept on the cycle axis: no width, so the same position. */
-    if (last && bins->axis == RPS_AXIS_CYCLE && bins->current_to <= last->to)
-        return last;
-    if (!bins->gridded && bins->count == bins->room) {
+    if (bins->count > 0 && bins->axis == RPS_AXIS_CYCLE &&
+        bins->current_to <= bins->bin[bins->count - 1].to)
+        return &bins->bin[bins->count - 1];
+    if (!bins->gridded && bins->count == bins->room)
         make_grid(bins);
-        last = &bins->bin[bins->count - 1];
-    }
     cell = bins->gridded ? cell_of(bins, bins->current_from, bins->current_to) : 0;
-    if (bins->gridded && last && (cell <= last->cell || bins->count == bins->room))
-        return last;
+    if (bins->gridded && bins->count > 0 &&
+        (cell <= bins->bin[bins->count - 1].cell || bins->count == bins->room))
+        return &bins->bin[bins->count - 1];
     bin = &bins->bin[bins->count++];
     rps_tally_reset(&bin->tally);
     bin->cell = cell;
@@ -241,13 +240,13 @@ void rps_bins_add(struct rps_bins *bins, const struct rps_period *period)
 
 static void end_adding(struct rps_bins *bins)
 {
-    struct bin *last = bins->count > 0 ? &bins->bin[bins->count - 1] : NULL;
-
     if (bins->ended)
         return;
     bins->ended = 1;
-    if (last && !bins->current_after_gap &&
+    if (bins->count > 0 && !bins->current_after_gap &&
         (double)bins->current.length_ns < BINS_SLIVER * (double)bins->whole_ns) {
+        struct bin *last = &bins->bin[bins->count - 1];
+
         rps_tally_merge(&last->tally, &bins->current);
         last->to = fmax(last->to, bins->current_to);
         rps_tally_reset(&bins->current);

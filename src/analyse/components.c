@@ -143,7 +143,7 @@ static int decompose(struct job *job, size_t wanted, struct rps_error *err)
     void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     void *symbol = library ? dlsym(library, "LAPACKE_dsyevr") : NULL;
     lapack_int n = (lapack_int)job->count, found = 0, info;
-    lapack_int *support = calloc(2 * job->count, sizeof(*support));
+    lapack_int *support = calloc(2 * job->count + 1, sizeof(*support));
     dsyevr_function *dsyevr = NULL;
     int result = 0;
 
@@ -219,8 +219,8 @@ static int give(const struct job *job, struct rps_components *ret, struct rps_er
            job->value[job->found - 1 - out.component_count] > EIGENVALUE_MIN * (double)job->count)
         out.component_count++;
     out.share = calloc(out.component_count + 1, sizeof(*out.share));
-    out.loading = calloc(out.component_count + 1, out.signal_count * sizeof(*out.loading));
-    out.score = calloc(out.component_count + 1, out.count * sizeof(*out.score));
+    out.loading = calloc(out.component_count * out.signal_count + 1, sizeof(*out.loading));
+    out.score = calloc(out.component_count * out.count + 1, sizeof(*out.score));
     if (!out.share || !out.loading || !out.score) {
         rps_components_free(&out);
         return rps_error_memory(err);

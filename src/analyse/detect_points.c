@@ -31,8 +31,8 @@ static int points_allocate(struct rps_points *points, struct rps_observed *obser
     memset(points, 0, sizeof(*points));
     points->observed = observed;
     points->count = count;
-    points->at = calloc(count, sizeof(*points->at));
-    points->forced = calloc(count, 1);
+    points->at = calloc(count + 1, sizeof(*points->at));
+    points->forced = calloc(count + 1, 1);
     points->sum = calloc(total, sizeof(*points->sum));
     points->moment = lines ? calloc(total, sizeof(*points->moment)) : NULL;
     points->mass = observed->share ? calloc(3 * total, sizeof(*points->mass)) : NULL;

@@ -36,14 +36,14 @@ static void store(struct rps_error *err, const char *text)
     snprintf(err->message, sizeof(err->message), "%.*s" ELLIPSIS "%s", (int)head, text, tail);
 }
 
-int rps_error_set(struct rps_error *err, int code, const char *format, ...)
+void rps_error_write(struct rps_error *err, const char *format, ...)
 {
     char text[sizeof(err->message) + 1], *whole = NULL;
     va_list arguments;
     int length;
 
     if (!err)
-        return code;
+        return;
     va_start(arguments, format);
     length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
@@ -57,17 +57,16 @@ int rps_error_set(struct rps_error *err, int code, const char *format, ...)
     }
     store(err, whole ? whole : text);
     free(whole);
-    return code;
 }
 
-int rps_error_prefix(struct rps_error *err, int code, const char *format, ...)
+void rps_error_write_before(struct rps_error *err, const char *format, ...)
 {
     char text[2 * sizeof(err->message) + 2];
     va_list arguments;
     size_t length;
 
     if (!err)
-        return code;
+        return;
     va_start(arguments, format);
     if (vsnprintf(text, sizeof(err->message), format, arguments) < 0)
         text[0] = '\0';
@@ -75,14 +74,13 @@ int rps_error_prefix(struct rps_error *err, int code, const char *format, ...)
     length = strlen(text);
     snprintf(text + length, sizeof(text) - length, ": %s", err->message);
     store(err, text);
-    return code;
 }
 
 static const char no_memory[] = "out of memory: close other programs and try again";
 
-int rps_error_memory(struct rps_error *err)
+void rps_error_write_memory(struct rps_error *err)
 {
-    return rps_error_set(err, RPS_FAILED, "%s", no_memory);
+    rps_error_write(err, "%s", no_memory);
 }
 
 int rps_error_is_memory(const struct rps_error *err)

@@ -3,152 +3,38 @@
  *
  * The order matters. Everything that can be wrong is found before the workload runs: the command,
  * the counters, the plan, the store. Then: fork a child that waits, open its counters, add the run
- * to the store, release the child, loop until it ends, finish the store, write the report.
- *
- * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
- * that the terminal sent has reached the workload already; one that was sent to rpistat alone is
- * passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
- * everything written and the workload left alone, when the workload ignores the signal, and at the
- * second one that was sent. Without a workload of our own (-p, -a) a signal is how the user ends
- * the recording, and the exit status is 0.
+ * to the store, release the child, loop until it ends (record_run.c), finish the store, write the
+ * report.
  */
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "config.h"
-#include "control.h"
+#include "record.h"
 #include "record_plan.h"
-#include "record_target.h"
-#include "region_marks.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
-#include "rpistat/loop.h"
-#include "rpistat/pmu.h"
 #include "rpistat/report.h"
-#include "rpistat/rights.h"
 #include "rpistat/text.h"
-#include "rpistat/workload.h"
-#include "status.h"
 
 /* The queue holds an hour of periods. */
 #define QUEUE_NS (3600 * RPS_NS_PER_S)
-
-/* A simulated run produces periods faster than any disk takes them: it waits above this. */
-#define SIM_QUEUE_PERIODS 16384
-
-struct recording {
-    struct rps_cli *cli;
-    const struct rps_record_settings *settings;
-    const struct rps_pmu *pmu;
-    void *pmu_self;
-    struct rps_plan *plan;
-    struct rps_fitting fitting;
-    char note[1024]; /* why `auto` passed over better counters */
-    struct rps_run run;
-    struct rps_writer *writer;
-    struct rps_record_target target;
-    struct rps_workload workload;
-    struct rps_control *control;
-    struct rps_region_marks *region_marks;
-    const struct rps_world *world;
-    struct rps_real_world *real_world;
-    struct rps_status *status;
-    char *report_path;
-    char **argv; /* NULL: no workload of our own */
-    int simulated;
-    int not_counted; /* the workload's counters are taken away at its start */
-
-    sigset_t old_mask;
-    int signal_fd;
-    int sent;        /* signals that were sent to rpistat */
-    int stop_signal; /* that ended the recording while the workload went on */
-    uint64_t period_count;
-};
-
-/* --- signals ---------------------------------------------------------------------------------- */
-
-static const struct {
-    int number;
-    const char *name;
-} handled[] = {
-    {SIGINT, "SIGINT"},
-    {SIGQUIT, "SIGQUIT"},
-    {SIGTERM, "SIGTERM"},
-    {SIGHUP, "SIGHUP"},
-};
-
-#define HANDLED_COUNT (sizeof(handled) / sizeof(handled[0]))
-
-static const char *signal_name(int number)
-{
-    for (size_t i = 0; i < HANDLED_COUNT; i++)
-        if (handled[i].number == number)
-            return handled[i].name;
-    return "a signal";
-}
-
-/* Take the signals from a descriptor from now on; those that were ignored stay ignored. */
-static int catch_signals(struct recording *r, struct rps_error *err)
-{
-    sigset_t mask;
-
-    sigemptyset(&mask);
-    for (size_t i = 0; i < HANDLED_COUNT; i++) {
-        struct sigaction action;
-
-        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&mask, handled[i].number);
-    }
-    sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
-    r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (r->signal_fd < 0)
-        return rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
-    return 0;
-}
-
-/* Signals have come. Returns 1 and *ret when the recording shall end now. */
-static int on_signal(void *context, enum rps_wake *ret)
-{
-    struct recording *r = context;
-    struct signalfd_siginfo info;
-
-    while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        int number = (int)info.ssi_signo;
-
-        if (info.ssi_code == SI_KERNEL && r->argv)
-            continue; /* the terminal sent it to the workload as well */
-        r->sent++;
-        if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
-            r->stop_signal = number;
-            *ret = RPS_WAKE_STOP;
-            return 1;
-        }
-        syscall(SYS_pidfd_send_signal, r->workload.pidfd, number, NULL, 0);
-    }
-    return 0;
-}
 
 /* --- before the run ------------------------------------------------------------------------------
  */
 
 static void notice(void *context, const char *sentence)
 {
-    struct recording *r = context;
+    struct rps_recording *r = context;
 
     if (!r->cli->quiet)
         rps_output_message(sentence);
 }
 
 /* What the user should know before the run; only on a terminal, it is in the report anyway. */
-static void show_fitting(const struct recording *r)
+static void show_fitting(const struct rps_recording *r)
 {
     char text[sizeof(r->run.fitting)];
     char *save = NULL;
@@ -170,7 +56,7 @@ static void show_fitting(const struct recording *r)
     }
 }
 
-static void add_fitting_line(struct recording *r, const char *line)
+static void add_fitting_line(struct rps_recording *r, const char *line)
 {
     size_t used = strlen(r->run.fitting);
 
@@ -180,7 +66,7 @@ static void add_fitting_line(struct recording *r, const char *line)
 }
 
 /* Check the command and choose what is counted: nothing is created, nothing runs. */
-static int prepare_counters(struct recording *r, struct rps_error *err)
+static int prepare_counters(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
     char *path = NULL;
@@ -192,9 +78,7 @@ static int prepare_counters(struct recording *r, struct rps_error *err)
         r->not_counted =
             rps_workload_drops_counters(path) && r->target.target.kind == RPS_TARGET_LAUNCH;
         if (r->not_counted)
-            add_fitting_line(r, "the command changes its user, group or capabilities, or may not "
-                                "be read: Linux stops counting at its start; record as that user "
-                                "instead");
+            add_fitting_line(r, RPS_RUN_NO_COUNTS);
         free(path);
     }
     if ((rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err)) <
@@ -208,7 +92,7 @@ static int prepare_counters(struct recording *r, struct rps_error *err)
     return 0;
 }
 
-static int describe_run(struct recording *r, int argc, struct rps_error *err)
+static int describe_run(struct rps_recording *r, int argc, struct rps_error *err)
 {
     char *simulated[] = {(char *)(uintptr_t)r->settings->pmu, NULL};
     struct rps_run *run = &r->run;
@@ -228,7 +112,7 @@ static int describe_run(struct recording *r, int argc, struct rps_error *err)
     return rps_record_add_tags(r->settings, run, err);
 }
 
-static int open_store(struct recording *r, struct rps_error *err)
+static int open_store(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_writer_options options = {
         .commit_ns = r->settings->commit_ns,
@@ -245,188 +129,9 @@ static int open_store(struct recording *r, struct rps_error *err)
     return rps_writer_open(&r->writer, r->cli->output, &options, err);
 }
 
-/* --- the run --------------------------------------------------------------------------------- */
-
-static void sink_period(void *context, const struct rps_period *period)
-{
-    struct recording *r = context;
-    struct rps_period seen = *period;
-
-    if (r->not_counted)
-        seen.counted = 0;
-    rps_writer_period(r->writer, &seen);
-    rps_status_period(r->status, &seen);
-    r->period_count++;
-    if (r->simulated && r->period_count % 1024 == 0) {
-        struct rps_writer_status status;
-
-        for (;;) {
-            rps_writer_status(r->writer, &status);
-            if (status.queued < SIM_QUEUE_PERIODS || status.failing)
-                break;
-            usleep(1000);
-        }
-    }
-}
-
-static void sink_mark(void *context, int64_t time_ns, const char *text)
-{
-    struct recording *r = context;
-
-    rps_writer_mark(r->writer, time_ns, text);
-}
-
-static void sink_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
-                     const char *reason)
-{
-    struct recording *r = context;
-
-    rps_writer_gap(r->writer, cpu, start_ns, length_ns, reason);
-}
-
-/* A mark from --control. */
-static void control_mark(void *context, const char *text)
-{
-    struct recording *r = context;
-
-    rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
-}
-
-/* A mark that the workload made of itself. */
-static void region_mark(void *context, int64_t time_ns, const char *text)
-{
-    struct recording *r = context;
-
-    rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
-}
-
-/* What the loop waits for: the end of our workload, or of the processes of -p; signals; commands.
- */
-static int open_world(struct recording *r, struct rps_error *err)
-{
-    const struct rps_watch watch[] = {
-        {.fd = r->signal_fd, .on_ready = on_signal, .context = r},
-        rps_control_watch(r->control),
-        rps_region_marks_watch(r->region_marks),
-    };
-    const int *pidfd = r->argv ? &r->workload.pidfd : r->target.pidfd;
-    int rc = rps_real_world_open(&r->real_world, pidfd, r->argv ? 1 : r->target.pidfd_count, watch,
-                                 3, err);
-
-    if (rc == 0)
-        r->world = rps_real_world_table(r->real_world);
-    return rc;
-}
-
-/* Does counting begin at the workload's exec? */
-static int starts_at_exec(const struct recording *r)
-{
-    return r->settings->delay_ns == 0 &&
-           (r->simulated || (r->argv && r->target.target.kind == RPS_TARGET_LAUNCH));
-}
-
-/* Does counting begin when all is ready? */
-static int starts_now(const struct recording *r)
-{
-    return r->settings->delay_ns == 0 && !starts_at_exec(r);
-}
-
-/* Let the workload go; the run, which was added to the store before, begins now. */
-static int release(struct recording *r, struct rps_error *err)
-{
-    struct rps_run *run = &r->run;
-    int64_t before_ns = run->start_monotonic_ns;
-    int rc = rps_workload_release(&r->workload, &run->start_monotonic_ns, err);
-
-    run->start_realtime_ns += run->start_monotonic_ns - before_ns;
-    return rc;
-}
-
-/* Launch the workload, if any, open the counters, add the run: from here on all is ready. */
-static int launch(struct recording *r, struct rps_error *err)
-{
-    int rc;
-
-    if (r->argv) {
-        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0 ||
-            (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) <
-                0)
-            return rc;
-    }
-    if (r->target.target.kind == RPS_TARGET_LAUNCH) {
-        r->target.target.pid = &r->workload.pid;
-        r->target.target.pid_count = 1;
-        r->target.target.start_at_exec = starts_at_exec(r);
-    }
-    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
-        (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
-        return rc;
-    r->run.start_realtime_ns = rps_clock_realtime_ns();
-    r->run.start_monotonic_ns = rps_clock_monotonic_ns();
-    if (starts_now(r) && !r->argv && (rc = r->pmu->start(r->pmu_self, 0, err)) < 0)
-        return rc;
-    if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
-        return rc;
-    if (r->simulated) {
-        r->world = r->pmu->world(r->pmu_self);
-        return 0;
-    }
-    if ((rc = open_world(r, err)) < 0)
-        return rc;
-    if (!r->argv || (rc = release(r, err)) < 0)
-        return rc;
-    return starts_now(r) ? r->pmu->start(r->pmu_self, 0, err) : 0;
-}
-
-static int run_loop(struct recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
-{
-    struct rps_sink sink = {r, sink_period, sink_mark, sink_gap};
-    struct rps_loop_options options = {
-        .pmu = r->pmu,
-        .pmu_self = r->pmu_self,
-        .plan = r->plan,
-        .world = r->world,
-        .sink = &sink,
-        .start_ns = r->simulated ? r->world->now_ns(r->world->self) : r->run.start_monotonic_ns,
-        .period_ns = r->settings->period_ns,
-        .duration_ns = r->settings->duration_ns,
-        .delay_ns = r->settings->delay_ns,
-        .paused = r->settings->delay_ns < 0,
-        .counting = r->settings->delay_ns == 0,
-    };
-    int rc;
-
-    if (!r->cli->quiet && (rc = rps_status_start(&r->status, r->plan, r->writer, err)) < 0)
-        return rc;
-    rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
-    rps_status_stop(r->status);
-    r->status = NULL;
-    return rc;
-}
-
 /* --- after the run --------------------------------------------------------------------------- */
 
-/* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
-static void wait_for_workload(struct recording *r)
-{
-    struct pollfd fd[2] = {
-        {.fd = r->workload.pidfd, .events = POLLIN},
-        {.fd = r->signal_fd, .events = POLLIN},
-    };
-
-    enum rps_wake unused;
-
-    while (!r->stop_signal) {
-        if (poll(fd, 2, -1) < 0 && errno != EINTR)
-            return;
-        if (fd[0].revents)
-            return;
-        if (fd[1].revents && on_signal(r, &unused))
-            return;
-    }
-}
-
-static void describe_end(struct recording *r, enum rps_loop_end end)
+static void describe_end(struct rps_recording *r, enum rps_loop_end end)
 {
     struct rps_run *run = &r->run;
 
@@ -434,11 +139,11 @@ static void describe_end(struct recording *r, enum rps_loop_end end)
         snprintf(run->end_reason, sizeof(run->end_reason), "--duration was over");
     else if (end == RPS_LOOP_STOPPED)
         snprintf(run->end_reason, sizeof(run->end_reason), "stopped by %s",
-                 r->stop_signal ? signal_name(r->stop_signal) : "--control");
+                 r->stop_signal ? rps_record_signal_name(r->stop_signal) : "--control");
 }
 
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
-static int finish_store(struct recording *r, enum rps_loop_end end, int failed,
+static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {
     struct rps_run *run = &r->run;
@@ -463,7 +168,7 @@ static int finish_store(struct recording *r, enum rps_loop_end end, int failed,
     return rc;
 }
 
-static int write_report(struct recording *r, struct rps_error *err)
+static int write_report(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_report_options options = {.to_ns = INT64_MAX, .locale = r->cli->locale};
     struct rps_reader *reader = NULL;
@@ -480,7 +185,7 @@ static int write_report(struct recording *r, struct rps_error *err)
     return rc;
 }
 
-static void show_summary(const struct recording *r)
+static void show_summary(const struct rps_recording *r)
 {
     char text[1024], elapsed[RPS_TEXT_NUMBER_SIZE];
 
@@ -494,7 +199,7 @@ static void show_summary(const struct recording *r)
 }
 
 /* The workload's own exit status, as a shell gives it. */
-static int exit_status(const struct recording *r)
+static int exit_status(const struct rps_recording *r)
 {
     if (r->stop_signal)
         return r->argv ? 128 + r->stop_signal : 0;
@@ -504,7 +209,7 @@ static int exit_status(const struct recording *r)
 }
 
 /* The recording is over and the workload is not: wait for it, to give its exit status. */
-static void outlive(struct recording *r)
+static void outlive(struct rps_recording *r)
 {
     struct rps_error unheard;
 
@@ -512,23 +217,23 @@ static void outlive(struct recording *r)
     r->control = NULL;
     r->pmu->close(r->pmu_self);
     r->pmu_self = NULL;
-    wait_for_workload(r);
+    rps_record_wait(r);
     if (!r->stop_signal)
         rps_workload_wait(&r->workload, &r->run.exit_status, &r->run.exit_signal, &unheard);
 }
 
 /* Everything from the launch to the report. */
-static int record(struct recording *r, struct rps_error *err)
+static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
-    int rc = launch(r, err), failed;
+    int rc = rps_record_launch(r, err), failed;
 
     if (rc < 0) {
         if (r->run.run_id > 0)
             finish_store(r, end, 1, err);
         return rc;
     }
-    failed = run_loop(r, &end, err) < 0;
+    failed = rps_record_loop(r, &end, err) < 0;
     rps_region_marks_finish(r->region_marks);
     rc = finish_store(r, end, failed, err);
     if (r->argv && (failed || end != RPS_LOOP_WORKLOAD) && !r->stop_signal) {
@@ -560,7 +265,7 @@ static char *choose_report_path(const char *store)
     return strcat(path, ".txt");
 }
 
-static int check_usage(const struct recording *r, int argc, struct rps_error *err)
+static int check_usage(const struct rps_recording *r, int argc, struct rps_error *err)
 {
     enum rps_target_kind kind = r->target.target.kind;
 
@@ -595,8 +300,16 @@ static int check_stream(const char *path, const char *what, struct rps_error *er
     return 0;
 }
 
+/* A mark from --control. */
+static void control_mark(void *context, const char *text)
+{
+    struct rps_recording *r = context;
+
+    rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
+}
+
 /* Everything that can be found wrong before something is made or started. */
-static int prepare(struct recording *r, int argc, struct rps_error *err)
+static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
 {
     int rc;
 
@@ -617,7 +330,7 @@ static int prepare(struct recording *r, int argc, struct rps_error *err)
 
 int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
 {
-    struct recording r = {
+    struct rps_recording r = {
         .cli = cli,
         .settings = cli->settings,
         .argv = argc > 0 ? argv : NULL,
@@ -632,7 +345,7 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
     if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
     show_fitting(&r);
-    if ((rc = catch_signals(&r, err)) == 0)
+    if ((rc = rps_record_catch_signals(&r, err)) == 0)
         rc = record(&r, err);
 out:
     rps_real_world_close(r.real_world);

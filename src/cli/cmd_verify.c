@@ -138,7 +138,7 @@ static void print_backend(const struct rps_verify *verify, const struct rps_fitt
 static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, const char *sets,
                           struct rps_error *err)
 {
-    struct rps_fitting fitting;
+    struct rps_fitting fitting = {.counter_count = -1};
     int rc;
 
     verify->pmu = pmu;

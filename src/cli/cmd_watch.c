@@ -130,20 +130,20 @@ static int compose(struct watch *watch, int columns, char heading[HEADING_SIZE])
     return 0;
 }
 
-static int draw_characters(struct watch *watch, struct rps_plot_options *plot)
+static int draw_characters(struct watch *watch, struct rps_plot_options plot)
 {
     char heading[HEADING_SIZE];
-    int terminal = rps_output_terminal(&plot->width, &plot->height);
+    int terminal = rps_output_terminal(&plot.width, &plot.height);
 
-    if (compose(watch, plot->width, heading) < 0)
+    if (compose(watch, plot.width, heading) < 0)
         return RPS_FAILED;
-    plot->output = "-";
-    plot->heading = heading;
-    plot->colour = rps_output_colour();
-    plot->height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
-    plot->height -= !watch->screen.entered; /* and the note below a drawing that stays */
+    plot.output = "-";
+    plot.heading = heading;
+    plot.colour = rps_output_colour();
+    plot.height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
+    plot.height -= !watch->screen.entered; /* and the note below a drawing that stays */
     if (!watch->view.have_rates ||
-        (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN))) {
+        (terminal && (plot.width < COLUMNS_MIN || plot.height < LINES_MIN))) {
         printf("%s%s", heading, watch->view.have_rates ? "(too small for a drawing)\n" : "");
         return fflush(stdout) == 0
                    ? 0
@@ -151,8 +151,8 @@ static int draw_characters(struct watch *watch, struct rps_plot_options *plot)
                                    "cannot write to standard output: %s", strerror(errno));
     }
     if (!terminal && getenv("LINES") == NULL)
-        plot->height = 0;
-    return rps_plot_draw(watch->cli->reader, watch->run_id, plot, &watch->cli->err);
+        plot.height = 0;
+    return rps_plot_draw(watch->cli->reader, watch->run_id, &plot, &watch->cli->err);
 }
 
 /* The line of figures beside a picture: where it can be seen and disturbs nobody. */
@@ -187,7 +187,7 @@ static int draw(struct watch *watch)
     int result = 0;
 
     if (!watch->picture)
-        return draw_characters(watch, &plot);
+        return draw_characters(watch, plot);
     if (watch->view.have_rates)
         result = rps_plot_draw(watch->cli->reader, watch->run_id, &plot, &watch->cli->err);
     return result == 0 && watch->screen.signal_fd > 0 ? show_line(watch) : result;

@@ -60,7 +60,7 @@ static void close_pipe(struct pipe_end *end)
 {
     if (end->fd >= 0)
         close(end->fd);
-    if (end->made)
+    if (end->path && end->made)
         unlink(end->path);
     free(end->path);
 }
@@ -81,12 +81,12 @@ int rps_control_open(struct rps_control **ret, const char *text,
     control->mark = mark;
     control->context = context;
     control->command.path = strdup(text + 5);
-    if (!control->command.path || asprintf(&control->answer.path, "%s.ack", text + 5) < 0) {
+    if (asprintf(&control->answer.path, "%s.ack", text + 5) < 0)
         control->answer.path = NULL;
+    if (!control->command.path || !control->answer.path)
         rc = rps_error_memory(err);
-    } else if ((rc = open_pipe(&control->command, err)) == 0) {
+    else if ((rc = open_pipe(&control->command, err)) == 0)
         rc = open_pipe(&control->answer, err);
-    }
     if (rc < 0) {
         rps_control_close(control);
         return rc;

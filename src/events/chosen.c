@@ -195,7 +195,7 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
 
     name_length = equals ? (size_t)(equals - text) : 0;
     trim(&name, &name_length);
-    if (!rps_name_is_id(name, name_length) || name_length >= sizeof(metric.name))
+    if (!equals || !rps_name_is_id(name, name_length) || name_length >= sizeof(metric.name))
         return rps_error_set(err, RPS_USAGE,
                              "metric \"%s\": write NAME=FORMULA with a NAME of letters, digits and "
                              "_, as in ipc=instructions/clock",

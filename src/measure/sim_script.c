@@ -399,6 +399,8 @@ static int parse_line(struct parser *p, char *line)
     int count = 0;
 
     line[strcspn(line, "#")] = '\0';
+    for (int i = 0; i < WORD_MAX; i++)
+        word[i] = line + strlen(line); /* a word that is not there is empty */
     for (char *w = strtok_r(line, " \t\r\n", &save); w; w = strtok_r(NULL, " \t\r\n", &save)) {
         if (count == WORD_MAX)
             return wrong(p, "more than %d words", WORD_MAX);

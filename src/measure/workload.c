@@ -146,7 +146,7 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
 {
     int64_t start_ns;
     char byte;
-    ssize_t got;
+    ssize_t got, put;
     int number;
 
     do {
@@ -155,11 +155,13 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     if (got != 1)
         _exit(127); /* the recorder gave up */
     start_ns = rps_clock_monotonic_ns();
-    got = write(report_fd, &start_ns, sizeof(start_ns));
+    put = write(report_fd, &start_ns, sizeof(start_ns));
+    (void)put;
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     number = errno;
-    got = write(report_fd, &number, sizeof(number));
+    put = write(report_fd, &number, sizeof(number));
+    (void)put;
     _exit(number == ENOENT || number == ENOTDIR ? 127 : 126);
 }
 

@@ -187,14 +187,14 @@ const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
     return unit ? unit : "";
 }
 
-/* The first metric of a panel; NULL when it has none. */
-static const struct rps_metric *first_metric(const struct rps_picture *picture, int panel)
+/* The first metric of a panel; -1 when it has none. */
+static int first_metric(const struct rps_picture *picture, int panel)
 {
     for (int m = 0; m < picture->plan->metric_count; m++) {
         if (picture->panel[m] == panel)
-            return &picture->plan->metric[m];
+            return m;
     }
-    return NULL;
+    return -1;
 }
 
 /* Do several drawn metrics have this title of their panel? */
@@ -210,9 +210,11 @@ static int shares_title(const struct rps_picture *picture, const char *title)
 char *rps_picture_heading(const struct rps_picture *picture, int panel,
                           char text[RPS_PICTURE_TEXT_SIZE])
 {
-    const struct rps_metric *metric = first_metric(picture, panel);
+    static const struct rps_metric none;
+    int first = first_metric(picture, panel);
+    const struct rps_metric *metric = first >= 0 ? &picture->plan->metric[first] : &none;
     const char *unit = rps_picture_panel_unit(picture, panel);
-    const char *title = !metric ? "" : metric->panel[0] ? metric->panel : metric->label;
+    const char *title = metric->panel[0] ? metric->panel : metric->label;
     double peak = rps_picture_panel_axis(picture, panel).peak;
     /* Titles of the shipped plans name their unit in words. */
     int named = !unit[0] || strchr(title, '(') || strstr(title, " per ");

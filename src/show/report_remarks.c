@@ -29,23 +29,33 @@ static void print_remark(struct rps_report *report, const char *format, ...)
     rps_report_wrapped(report, text, 2);
 }
 
+/* One reason for all that is not counted, which is among the remarks. */
+static int has_no_counts(const struct rps_report *report)
+{
+    return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
+}
+
 static void remark_not_counted(struct rps_report *report, const struct rps_event *event, int set,
                                int slot, void *context)
 {
+    const struct rps_tally *tally = &report->tally;
     const char *reason = event->reason;
     size_t length;
 
     (void)context;
-    if (event->state == RPS_EVENT_MEASURED && !isnan(rps_tally_estimate(&report->tally, set, slot)))
+    if (event->state == RPS_EVENT_MEASURED &&
+        (!isnan(rps_tally_estimate(tally, set, slot)) || has_no_counts(report)))
         return;
     if (!reason[0] && event->state == RPS_EVENT_NOT_PERMITTED)
         reason = "this user may not count it";
     else if (!reason[0] && event->state == RPS_EVENT_UNSUPPORTED)
         reason = "this machine does not have it";
+    else if (!reason[0] && tally->set[set].periods == 0)
+        reason = "the run ended before its turn came";
+    else if (!reason[0] && tally->set[set].running_ns == 0)
+        reason = "it was never on a counter while the workload ran";
     else if (!reason[0])
-        reason = report->tally.set[set].periods > 0
-                     ? "it was never on a counter while the workload ran"
-                     : "the run ended before its turn came";
+        reason = "it was on a counter, which could not be read";
     length = strlen(reason);
     length -= length > 0 && reason[length - 1] == '.';
     print_remark(report, "Not counted: %s: %.*s.", event->label, (int)length, reason);
@@ -80,7 +90,7 @@ static void remark_user_only(struct rps_report *report)
     if (strcmp(report->plan->clock.modifiers, "u") == 0)
         list_user_only(report, &report->plan->clock, 0, 0, &list);
     rps_report_each(report, NULL, list_user_only, &list);
-    if (list.count > 0)
+    if (list.count > 0 && !has_no_counts(report))
         print_remark(report,
                      "Counted without the kernel (:u): %s. To count the kernel too, lower "
                      "/proc/sys/kernel/perf_event_paranoid to 1 or give rpistat CAP_PERFMON.",

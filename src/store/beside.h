@@ -8,6 +8,14 @@
  * cannot be told without memory. */
 int rps_beside_has_log(const char *path);
 
+/*
+ * Before SQLite opens a file that is empty, or not there, which it is made here: remove the log and
+ * the shared memory that lie beside it. They are those of a store that was deleted, whose recorder
+ * may live: SQLite would delete its log and share its memory, to the harm of both. Cannot fail:
+ * where nothing can be done SQLite says why.
+ */
+void rps_beside_begin(const char *path);
+
 /* The inode of the write-ahead log beside the file; 0: there is none. */
 ino_t rps_beside_log_inode(const char *path);
 

@@ -53,8 +53,8 @@ static const struct {
     [RPS_FAULT_STRANGE] = PERIODS(WRONG, "with a count of an event that was not measured"),
     [RPS_FAULT_IDLE] = PERIODS(WRONG, "with counts of an event set that was never on the counters "
                                       "in it"),
-    [RPS_FAULT_MISSING] = PERIODS(ODD, "without a count of an event that was on the counters: it "
-                                       "could not be read"),
+    [RPS_FAULT_MISSING] = PERIODS(ODD, "without a count of an event that was on the counters, "
+                                       "as recorded: the recorder could not read it"),
     [RPS_FAULT_RACE] = PERIODS(ODD, "with more time on the counters than the workload ran"),
 };
 

@@ -106,7 +106,7 @@ void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size
     const char *text = (const char *)sqlite3_column_text(stmt, column);
     size_t length = text ? strlen(text) : 0;
 
-    if (length >= size) {
+    if (text && length >= size) {
         length = size - 1;
         while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
             length--;

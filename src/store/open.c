@@ -40,6 +40,8 @@ extern const struct rps_embedded rps_embedded_schema[];
 /* user_version after each step of rps_embedded_schema */
 static const int step_version[] = {1000, 1001, 1002};
 
+#define STEPS (sizeof(step_version) / sizeof(step_version[0]))
+
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
 /* --- what kind of file it is -------------------------------------------------------------- */
@@ -223,7 +225,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct identity *id, st
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
     struct rps_place place;
-    struct identity id;
+    struct identity id = {0};
     sqlite3 *db = NULL;
     int result = rps_place_check_read(path, &place, err);
 
@@ -260,7 +262,7 @@ int rps_database_migrate(sqlite3 *db, int version_wanted)
 {
     int code = SQLITE_OK;
 
-    for (size_t i = 0; rps_embedded_schema[i].name && code == SQLITE_OK; i++) {
+    for (size_t i = 0; i < STEPS && rps_embedded_schema[i].name && code == SQLITE_OK; i++) {
         sqlite3_int64 version = 0;
 
         code = rps_database_exec(db, "BEGIN IMMEDIATE");
@@ -481,7 +483,7 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
                             sqlite3 **ret, struct rps_error *err)
 {
     struct rps_place place;
-    struct identity id;
+    struct identity id = {0};
     sqlite3 *probe = NULL;
     char *name = NULL;
     int result = rps_place_check_write(path, &place, err);
@@ -495,6 +497,8 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
     name = rps_place_sqlite_path(path);
     if (!name)
         return rps_error_memory(err);
+    if (place.empty)
+        rps_beside_begin(name);
     result = open_for_writing(path, name, options, ret, err);
     if (result < 0 && !place.exists)
         remove_empty(path);

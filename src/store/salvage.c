@@ -32,8 +32,12 @@ struct salvage {
     sqlite3 *db;
     struct shape *shape; /* owned */
     size_t count;
-    char *text; /* owned: a text with a 0 behind it */
-    size_t text_room;
+};
+
+/* Where a text gets a 0 behind it. */
+struct text {
+    char *bytes; /* owned */
+    size_t room;
 };
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -151,25 +155,24 @@ static int fits(const struct shape *shape, const struct rps_record *record)
     return 1;
 }
 
-static int bind_text(struct salvage *salvage, sqlite3_stmt *stmt, int index,
+static int bind_text(struct text *text, sqlite3_stmt *stmt, int index,
                      const struct rps_value *value)
 {
-    if (value->length >= salvage->text_room) {
-        char *more = realloc(salvage->text, value->length + 1);
+    if (value->length >= text->room) {
+        char *more = realloc(text->bytes, value->length + 1);
 
         if (!more)
             return SQLITE_NOMEM;
-        salvage->text = more;
-        salvage->text_room = value->length + 1;
+        text->bytes = more;
+        text->room = value->length + 1;
     }
-    memcpy(salvage->text, value->text, value->length);
-    salvage->text[value->length] = '\0';
-    return rps_fields_bind_text(stmt, index, salvage->text);
+    memcpy(text->bytes, value->text, value->length);
+    text->bytes[value->length] = '\0';
+    return rps_fields_bind_text(stmt, index, text->bytes);
 }
 
 /* Insert a row; one that the table does not take (its CHECKs, its key) is passed over. */
-static int insert(struct salvage *salvage, const struct shape *shape,
-                  const struct rps_record *record)
+static int insert(const struct shape *shape, const struct rps_record *record, struct text *text)
 {
     int code = sqlite3_clear_bindings(shape->insert);
 
@@ -183,37 +186,39 @@ static int insert(struct salvage *salvage, const struct shape *shape,
         else if (value->kind == RPS_VALUE_REAL)
             code = sqlite3_bind_double(shape->insert, i + 1, value->real);
         else if (value->kind == RPS_VALUE_TEXT)
-            code = bind_text(salvage, shape->insert, i + 1, value);
+            code = bind_text(text, shape->insert, i + 1, value);
     }
     if (code == SQLITE_OK)
         code = rps_database_run(shape->insert);
     return (code & 0xff) == SQLITE_CONSTRAINT ? SQLITE_OK : code;
 }
 
-static int keep(struct salvage *salvage, const struct rps_record *record)
+static int keep(const struct salvage *salvage, const struct rps_record *record, struct text *text)
 {
-    for (size_t i = 0; i < salvage->count; i++)
-        if (fits(&salvage->shape[i], record))
-            return insert(salvage, &salvage->shape[i], record);
-    return SQLITE_OK;
+    size_t i = 0;
+
+    while (i < salvage->count && !fits(&salvage->shape[i], record))
+        i++;
+    return i < salvage->count ? insert(&salvage->shape[i], record, text) : SQLITE_OK;
 }
 
 int rps_salvage(struct rps_pages *pages, sqlite3 *db, const char *path, uint64_t *ret_rows,
                 struct rps_error *err)
 {
     struct salvage salvage = {.db = db};
+    struct text text = {0};
     sqlite3_int64 before = sqlite3_total_changes64(db);
     struct rps_record record;
     int code = load_shapes(&salvage), result = 0;
 
     while (code == SQLITE_OK && (result = rps_pages_next(pages, &record, err)) > 0)
-        code = keep(&salvage, &record);
+        code = keep(&salvage, &record, &text);
     if (code != SQLITE_OK)
         result = rps_database_error(db, code, path, err);
     for (size_t i = 0; i < salvage.count; i++)
         sqlite3_finalize(salvage.shape[i].insert);
     free(salvage.shape);
-    free(salvage.text);
+    free(text.bytes);
     if (result < 0)
         return result;
     *ret_rows = (uint64_t)(sqlite3_total_changes64(db) - before);

@@ -1,5 +1,5 @@
 /*
- * Thinning.
+ * Thinning: when. What is merged, and how, is in thin_merge.c.
  *
  * The older, the coarser: periods older than an age T are merged ten to a row, those older than
  * 10 T a hundred to a row, and so on. What is kept grows with the logarithm of time, a period is
@@ -8,35 +8,17 @@
  * each time it is not. (Merging two to a row instead of ten was thought of; a period would be
  * rewritten twice as often, for a resolution that nobody sees in a picture of the whole.)
  *
- * A block is the stretch whose numbers make one row of each set: 10 rotations of what the level
- * below leaves. Blocks lie on a grid of period numbers, the same for all tracks, so that tracks
- * stay comparable number by number; a block that has different holes in different tracks is left as
- * it is. Holes themselves stay: what lies on both sides of one is merged by itself.
- *
  * Pages that become free are used again by the rows that come, so that the file does not grow. It
  * never shrinks: that would mean moving pages about, VACUUM's work.
  */
-#include "thin.h"
+#include "thin_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "database.h"
 #include "period_row.h"
 #include "rpistat/clock.h"
-#include "rpistat/text.h"
-#include "thin_rows.h"
-
-#define LEVELS 6 /* the last makes rows of a million periods */
-#define TEN    10
-
-/* Rows that one transaction looks at, in all tracks; the next block is always done. */
-#define TRANSACTION_ROWS 2048
-
-/* A block with more rows of one track, in so many rotations, has holes everywhere: left as it is.
- */
-#define BLOCK_ROTATIONS_MAX 64
 
 /* Work is looked for after so many periods, or after this share of the age T. */
 #define LOOK_PERIODS   256
@@ -44,7 +26,7 @@
 
 /* For --max-size: T begins and goes on at four fifths, down to so many rotations. */
 #define SHORTER(ns)       ((ns) / 5 * 4)
-#define LEAST_ROTATIONS   (2 * TEN)
+#define LEAST_ROTATIONS   (2 * RPS_THIN_TEN)
 #define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)
 
 /* Pages of the log before it is copied into the file: a share of --max-size, within bounds. Beside
@@ -53,44 +35,6 @@
 #define LOG_PAGES_MIN     32
 #define LOG_PAGES_MAX     1000
 #define TRANSACTION_PAGES 192
-
-struct key {
-    int64_t cycle, period;
-};
-
-/* A CPU's periods, or the whole workload's. */
-struct track {
-    int32_t cpu;
-    struct key passed[LEVELS + 1]; /* by level: the last row that it is done with */
-    struct key at;                 /* the same in the open transaction */
-    struct rps_period *row;        /* owned: of the present block */
-    size_t count, room;
-    int too_many; /* the block has more rows than are held */
-};
-
-struct level {
-    uint64_t next;   /* number behind the last block that it is done with */
-    int64_t mark_ns; /* time of its mark; -1: none yet */
-};
-
-struct rps_thin {
-    sqlite3 *db;
-    struct rps_thin_options options;
-    sqlite3_stmt *begin, *commit, *rollback, *next_cpu, *select, *cut, *insert;
-    sqlite3_stmt *mark_new, *mark_move, *pages, *free_pages;
-    size_t track_count;
-    struct track *track; /* owned */
-    struct level level[LEVELS + 1];
-    struct rps_period *merged; /* owned; a rotation */
-    int64_t whole_ns;          /* the age T; INT64_MAX: for ever */
-    int64_t least_ns;          /* T is not made shorter */
-    int64_t pages_soft;        /* in use: from here on T gets shorter; INT64_MAX: never */
-    int64_t pages_hard;        /* and never so many */
-    int64_t merged_end_ns;     /* of what the open transaction has merged; -1: nothing */
-    uint64_t looked_periods;
-    int64_t looked_ns;
-    int in_vain;
-};
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -163,7 +107,7 @@ int rps_thin_open(sqlite3 *db, const struct rps_thin_options *options, struct rp
     thin->whole_ns = options->keep_ns > 0 ? options->keep_ns : INT64_MAX;
     thin->least_ns = LEAST_ROTATIONS * period_ns * options->set_count;
     thin->pages_soft = thin->pages_hard = INT64_MAX;
-    for (int l = 0; l <= LEVELS; l++)
+    for (int l = 0; l <= RPS_THIN_LEVELS; l++)
         thin->level[l].mark_ns = -1;
     thin->merged = calloc((size_t)options->set_count, sizeof(*thin->merged));
     if (thin->merged)
@@ -199,14 +143,14 @@ void rps_thin_close(struct rps_thin *thin)
 
 static int add_track(struct rps_thin *thin, int32_t cpu)
 {
-    struct track *more = realloc(thin->track, (thin->track_count + 1) * sizeof(*more));
+    struct rps_thin_track *more = realloc(thin->track, (thin->track_count + 1) * sizeof(*more));
 
     if (!more)
         return SQLITE_NOMEM;
     thin->track = more;
-    more[thin->track_count] = (struct track){.cpu = cpu};
-    for (int l = 0; l <= LEVELS; l++)
-        more[thin->track_count].passed[l] = (struct key){-1, -1};
+    more[thin->track_count] = (struct rps_thin_track){.cpu = cpu};
+    for (int l = 0; l <= RPS_THIN_LEVELS; l++)
+        more[thin->track_count].passed[l] = (struct rps_thin_key){-1, -1};
     thin->track_count++;
     return SQLITE_OK;
 }
@@ -245,288 +189,6 @@ static int find_tracks(struct rps_thin *thin)
     return code;
 }
 
-/* Begin to step through a track's rows behind a key. */
-static void select_behind(struct rps_thin *thin, const struct track *track, const struct key *key)
-{
-    sqlite3_bind_int64(thin->select, 1, thin->options.run_id);
-    sqlite3_bind_int64(thin->select, 2, track->cpu);
-    sqlite3_bind_int64(thin->select, 3, key->cycle);
-    sqlite3_bind_int64(thin->select, 4, key->period);
-}
-
-/* --- what can be merged ----------------------------------------------------------------------- */
-
-/* Numbers of a level's block. */
-static uint64_t block_size(const struct rps_thin *thin, int level)
-{
-    uint64_t size = (uint64_t)thin->options.set_count;
-
-    for (int l = 0; l < level; l++)
-        size *= TEN;
-    return size;
-}
-
-/* The age from which on a level merges. */
-static int64_t age_of(const struct rps_thin *thin, int level)
-{
-    int64_t age_ns = thin->whole_ns;
-
-    for (int l = 1; l < level; l++)
-        age_ns = age_ns > INT64_MAX / TEN ? INT64_MAX : age_ns * TEN;
-    return age_ns;
-}
-
-struct span {
-    uint64_t first, end; /* numbers, both on the level's grid; nothing when they are equal */
-};
-
-/* The whole blocks of a track that lie before limit_ns and that the level below is done with. */
-static int find_span(struct rps_thin *thin, const struct track *track, int level, int64_t limit_ns,
-                     struct span *ret)
-{
-    uint64_t size = block_size(thin, level);
-    uint64_t below = level > 1 ? thin->level[level - 1].next : UINT64_MAX;
-    uint64_t number = 0, most = 0, first = 0;
-    int code, seen = 0;
-
-    select_behind(thin, track, &track->passed[level]);
-    while ((code = sqlite3_step(thin->select)) == SQLITE_ROW) {
-        number = (uint64_t)sqlite3_column_int64(thin->select, RPS_ROW_PERIOD);
-        if (!seen) {
-            uint64_t rows =
-                TRANSACTION_ROWS / (TEN * thin->track_count * (uint64_t)thin->options.set_count);
-
-            first = number / size * size;
-            most = first + (rows > 0 ? rows : 1) * size;
-            seen = 1;
-        }
-        if (number >= below || number >= most ||
-            sqlite3_column_int64(thin->select, RPS_ROW_START_NS) +
-                    sqlite3_column_int64(thin->select, RPS_ROW_LENGTH_NS) >
-                limit_ns)
-            break;
-    }
-    sqlite3_reset(thin->select);
-    *ret = (struct span){first, number / size * size};
-    if (ret->end > most)
-        ret->end = most;
-    if (ret->end > below)
-        ret->end = below / size * size;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-/* Keep a row of the block. */
-static int keep_row(struct rps_thin *thin, struct track *track)
-{
-    size_t most = BLOCK_ROTATIONS_MAX * (size_t)thin->options.set_count;
-    struct rps_row_fault fault;
-
-    if (track->count == most || track->too_many) {
-        track->too_many = 1;
-        return SQLITE_OK;
-    }
-    if (track->count == track->room) {
-        size_t room = track->room > 0 ? 2 * track->room : TEN * (size_t)thin->options.set_count;
-        struct rps_period *more = realloc(track->row, room * sizeof(*more));
-
-        if (!more)
-            return SQLITE_NOMEM;
-        track->row = more;
-        track->room = room;
-    }
-    if (rps_row_read(thin->select, thin->options.set_count, &track->row[track->count], &fault) < 0)
-        track->too_many = 1; /* not what this recorder wrote */
-    else
-        track->count++;
-    return SQLITE_OK;
-}
-
-/* The rows of a track up to the number `end`, and how far it has come. */
-static int load_block(struct rps_thin *thin, struct track *track, uint64_t end)
-{
-    int code;
-
-    track->count = 0;
-    track->too_many = 0;
-    select_behind(thin, track, &track->at);
-    while ((code = sqlite3_step(thin->select)) == SQLITE_ROW) {
-        struct key key = {sqlite3_column_int64(thin->select, RPS_ROW_CYCLE),
-                          sqlite3_column_int64(thin->select, RPS_ROW_PERIOD)};
-
-        if ((uint64_t)key.period >= end)
-            break;
-        if ((code = keep_row(thin, track)) != SQLITE_OK)
-            break;
-        track->at = key;
-    }
-    sqlite3_reset(thin->select);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-/* Do two tracks have the same rows from here on to be merged? */
-static int is_alike(const struct rps_thin *thin, const struct track *a, const struct track *b)
-{
-    const size_t sets = (size_t)thin->options.set_count;
-    struct rps_thin_run run_a = {0}, run_b = {0};
-    int more;
-
-    do {
-        more = rps_thin_run_find(a->row, a->count, sets, run_a.first + run_a.count, &run_a);
-        if (rps_thin_run_find(b->row, b->count, sets, run_b.first + run_b.count, &run_b) != more)
-            return 0;
-        if (more && (run_a.count != run_b.count ||
-                     a->row[run_a.first].period != b->row[run_b.first].period))
-            return 0;
-    } while (more);
-    return 1;
-}
-
-/* Can the block be merged in the same way in all tracks that have something of it? */
-static int is_mergeable(const struct rps_thin *thin)
-{
-    const struct track *one = NULL;
-
-    for (size_t t = 0; t < thin->track_count; t++) {
-        const struct track *track = &thin->track[t];
-
-        if (track->too_many || (one && track->count > 0 && !is_alike(thin, one, track)))
-            return 0;
-        if (!one && track->count > 0)
-            one = track;
-    }
-    return one != NULL;
-}
-
-/* --- merging --------------------------------------------------------------------------------- */
-
-static int insert_row(struct rps_thin *thin, const struct rps_period *row)
-{
-    const int64_t value[] = {
-        thin->options.run_id,
-        row->cpu,
-        (int64_t)row->cycle,
-        (int64_t)row->period,
-        row->set_no,
-        row->start_ns,
-        row->length_ns,
-        (int64_t)row->cycles,
-        (int64_t)row->enabled_ns,
-        (int64_t)row->running_ns,
-        row->switch_ns,
-        row->missed,
-        row->merged,
-    };
-    const int fixed = sizeof(value) / sizeof(value[0]);
-
-    sqlite3_clear_bindings(thin->insert);
-    for (int i = 0; i < fixed; i++)
-        sqlite3_bind_int64(thin->insert, i + 1, value[i]);
-    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
-        if (row->counted & (UINT32_C(1) << slot))
-            sqlite3_bind_int64(thin->insert, fixed + 1 + slot, (int64_t)row->count[slot]);
-    }
-    return rps_database_run(thin->insert);
-}
-
-static int merge_run(struct rps_thin *thin, const struct track *track,
-                     const struct rps_thin_run *run)
-{
-    const struct rps_period *first = &track->row[run->first], *last = first + run->count - 1;
-    int64_t end_ns = last->start_ns + last->length_ns;
-    int code;
-
-    sqlite3_bind_int64(thin->cut, 1, thin->options.run_id);
-    sqlite3_bind_int64(thin->cut, 2, track->cpu);
-    sqlite3_bind_int64(thin->cut, 3, (int64_t)first->cycle);
-    sqlite3_bind_int64(thin->cut, 4, (int64_t)first->period);
-    sqlite3_bind_int64(thin->cut, 5, (int64_t)last->cycle);
-    sqlite3_bind_int64(thin->cut, 6, (int64_t)last->period);
-    code = rps_database_run(thin->cut);
-    rps_thin_run_merge(track->row, run, (size_t)thin->options.set_count, thin->merged);
-    for (int n = 0; n < thin->options.set_count && code == SQLITE_OK; n++)
-        code = insert_row(thin, &thin->merged[n]);
-    if (end_ns > thin->merged_end_ns)
-        thin->merged_end_ns = end_ns;
-    return code;
-}
-
-static int merge_block(struct rps_thin *thin, uint64_t end)
-{
-    int code = SQLITE_OK;
-
-    for (size_t t = 0; t < thin->track_count && code == SQLITE_OK; t++)
-        code = load_block(thin, &thin->track[t], end);
-    if (code != SQLITE_OK || !is_mergeable(thin))
-        return code;
-    for (size_t t = 0; t < thin->track_count && code == SQLITE_OK; t++) {
-        const struct track *track = &thin->track[t];
-        struct rps_thin_run run = {0};
-
-        while (code == SQLITE_OK &&
-               rps_thin_run_find(track->row, track->count, (size_t)thin->options.set_count,
-                                 run.first + run.count, &run))
-            code = merge_run(thin, track, &run);
-    }
-    return code;
-}
-
-/* The level's mark stands where its periods end, and moves on with them. */
-static int move_mark(struct rps_thin *thin, int level)
-{
-    const struct level *one = &thin->level[level];
-    sqlite3_stmt *stmt = one->mark_ns < 0 ? thin->mark_new : thin->mark_move;
-    char text[200], why[RPS_TEXT_NUMBER_SIZE];
-    long factor = 1;
-
-    for (int l = 0; l < level; l++)
-        factor *= TEN;
-    /* the beginning is what a picture has room for */
-    if (thin->whole_ns == thin->options.keep_ns)
-        snprintf(text, sizeof(text), "before this %ld to a row: periods older than %s are merged",
-                 factor, rps_text_duration(why, sizeof(why), age_of(thin, level)));
-    else
-        snprintf(text, sizeof(text),
-                 "before this %ld to a row: periods are merged to keep the store below %s", factor,
-                 rps_text_size(why, sizeof(why), thin->options.max_bytes));
-    sqlite3_bind_int64(stmt, 1, thin->options.run_id);
-    sqlite3_bind_int64(stmt, 2, thin->merged_end_ns);
-    sqlite3_bind_int64(stmt, 3, -level); /* no other mark has such a number */
-    sqlite3_bind_text(stmt, 4, text, -1, SQLITE_TRANSIENT);
-    if (one->mark_ns >= 0)
-        sqlite3_bind_int64(stmt, 5, one->mark_ns);
-    return rps_database_run(stmt);
-}
-
-/* Merge the blocks of a span, in one transaction. */
-static int merge_span(struct rps_thin *thin, int level, const struct span *span)
-{
-    uint64_t size = block_size(thin, level);
-    int code = rps_database_run(thin->begin);
-
-    if (code != SQLITE_OK)
-        return code;
-    thin->merged_end_ns = -1;
-    for (size_t t = 0; t < thin->track_count; t++)
-        thin->track[t].at = thin->track[t].passed[level];
-    for (uint64_t at = span->first; at < span->end && code == SQLITE_OK; at += size)
-        code = merge_block(thin, at + size);
-    if (code == SQLITE_OK && thin->merged_end_ns >= 0)
-        code = move_mark(thin, level);
-    if (code == SQLITE_OK)
-        code = rps_database_run(thin->commit);
-    if (code != SQLITE_OK) {
-        if (!sqlite3_get_autocommit(thin->db))
-            rps_database_run(thin->rollback);
-        return code;
-    }
-    for (size_t t = 0; t < thin->track_count; t++)
-        thin->track[t].passed[level] = thin->track[t].at;
-    thin->level[level].next = span->end;
-    if (thin->merged_end_ns >= 0)
-        thin->level[level].mark_ns = thin->merged_end_ns;
-    return SQLITE_OK;
-}
-
 /* --- when ------------------------------------------------------------------------------------- */
 
 /* One transaction, of the finest level that has something to do. *ret_done is 0 when none has. */
@@ -535,22 +197,22 @@ static int step(struct rps_thin *thin, int64_t end_ns, int64_t settled_ns, int *
     int code = SQLITE_OK;
 
     *ret_done = 0;
-    for (int level = 1; level <= LEVELS && code == SQLITE_OK && !*ret_done; level++) {
-        int64_t age_ns = age_of(thin, level);
+    for (int level = 1; level <= RPS_THIN_LEVELS && code == SQLITE_OK && !*ret_done; level++) {
+        int64_t age_ns = rps_thin_age(thin, level);
         int64_t limit_ns = end_ns > age_ns ? end_ns - age_ns : 0;
-        struct span span = {0, 0};
+        struct rps_thin_span span = {0, 0};
 
         limit_ns = limit_ns < settled_ns ? limit_ns : settled_ns;
         if (limit_ns <= 0)
             break;
         for (size_t t = 0; t < thin->track_count && code == SQLITE_OK; t++) {
-            code = find_span(thin, &thin->track[t], level, limit_ns, &span);
+            code = rps_thin_find_span(thin, &thin->track[t], level, limit_ns, &span);
             if (span.end > span.first)
                 break;
         }
         if (code == SQLITE_OK && span.end > span.first) {
             *ret_done = 1;
-            code = merge_span(thin, level, &span);
+            code = rps_thin_merge_span(thin, level, &span);
         }
     }
     return code;

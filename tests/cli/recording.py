@@ -404,6 +404,34 @@ def test_own_output():
         assert folder.read("out.txt") == b"kept\n"
 
 
+def test_deleted_store():
+    """a store that is deleted while it is recorded, and begun anew: each recording has its own log"""
+    for left in (None, b""):
+        with Folder() as folder:
+            first = subprocess.Popen([RPISTAT, *program.counting(), "sh", "-c", "echo; read line"],
+                                     cwd=folder.path, env=environment(), text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE)
+            first.stdout.readline()
+            first.send_signal(signal.SIGSTOP)  # it does not see that its store is gone
+            os.unlink(folder / "rpistat.data")
+            if left is not None:
+                folder.write("rpistat.data", left)
+            # a log that is not deleted at the end holds what the file lacks
+            reader = "exec 3<rpistat.data-wal && kill -CONT %d" % first.pid
+            answer = expect(folder.call(*program.counting(), "sh", "-c", reader), 0)
+            assert "journal" not in answer.stderr, answer.stderr
+            stdout, stderr = first.communicate("\n", timeout=program.TIMEOUT)
+            assert first.returncode == 1 and "is saved as rpistat.data.saved-" in stderr, \
+                (first.returncode, stdout, stderr)
+            assert folder.read("rpistat.data")[18:20] == b"\x02\x02"  # in SQLite's WAL mode
+            names = [name for name in os.listdir(folder.path) if name.startswith("rpistat.data")]
+            assert len(names) == 2, names
+            for name in names:
+                answer = expect(folder.call("check", "-i", name), 0)
+                assert "is sound: 1 run" in answer.stdout, answer.stdout
+
+
 def test_unknown_sets():
     """event sets that are not there, or do not parse, are said; the workload is not started"""
     with Folder() as folder:
@@ -446,6 +474,6 @@ tap.main([
     test_environment, test_place, test_signals, test_process_group, test_store, test_other_store,
     test_durations, test_duration, test_duration_status, test_page_faults, test_children,
     *[("refused: " + name, bad_store, make, words) for name, make, words in BAD_STORES],
-    test_read_only, test_full_disk, test_own_output, test_unknown_sets, test_no_script,
-    test_simulated_status,
+    test_read_only, test_full_disk, test_own_output, test_deleted_store, test_unknown_sets,
+    test_no_script, test_simulated_status,
 ])

@@ -50,7 +50,8 @@ class Recording:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            signal.signal(signal.SIGHUP, signal.SIG_DFL) # under nohup it would stay ignored
+            for number in (signal.SIGHUP, signal.SIGQUIT): # ignored under nohup, and after sh's &
+                signal.signal(number, signal.SIG_DFL)
         self.process = subprocess.Popen(
             [RPISTAT, *record, "--period", "10ms", sys.executable, "-c", WORKLOAD, self.how],
             cwd=self.folder.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

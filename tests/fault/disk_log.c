@@ -1,6 +1,7 @@
 /* See disk_log.h for the model. Memory that runs out ends the test. */
 #include "disk_log.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ struct file {
 };
 
 struct disk_log {
+    pthread_mutex_t lock; /* while recording: the writer's thread writes, the test promises */
     char path[512];
     struct step *step; /* owned */
     size_t count, room;
@@ -65,6 +67,7 @@ struct disk_log *disk_log_new(const char *path)
 
     if (!log)
         abort();
+    pthread_mutex_init(&log->lock, NULL);
     snprintf(log->path, sizeof(log->path), "%s", path);
     for (int i = 0; i < NAMES; i++)
         log->now[i] = log->linked[i] = log->kept[i] = -1;
@@ -81,6 +84,7 @@ void disk_log_free(struct disk_log *log)
     }
     free(log->file);
     free(log->step);
+    pthread_mutex_destroy(&log->lock);
     free(log);
 }
 
@@ -93,7 +97,9 @@ static struct step *add_step(struct disk_log *log, enum fault_op op, int file)
 
 void disk_log_promise(struct disk_log *log, uint64_t number)
 {
+    pthread_mutex_lock(&log->lock);
     add_step(log, FAULT_OP_COUNT, -1)->offset = (int64_t)number;
+    pthread_mutex_unlock(&log->lock);
 }
 
 size_t disk_log_size(const struct disk_log *log)
@@ -124,14 +130,14 @@ static void add_write(struct disk_log *log, int file, const struct fault_step *f
     memcpy(step->data, from->data, step->size);
 }
 
-int disk_log_hook(void *context, const struct fault_step *step)
+static int record_step(struct disk_log *log, const struct fault_step *step)
 {
-    struct disk_log *log = context;
     int name = name_of(log, step->path);
 
     if (name < 0 || step->op == FAULT_READ || step->op == FAULT_SHM_MAP)
         return FAULT_GO;
-    if (step->op == FAULT_OPEN && access(step->path, F_OK) != 0) {
+    /* the store's own file is made, empty, before SQLite opens it */
+    if (step->op == FAULT_OPEN && (log->now[name] < 0 || access(step->path, F_OK) != 0)) {
         log->now[name] = log->file_count++;
         add_step(log, FAULT_OPEN, log->now[name])->size = (size_t)name;
     } else if (step->op == FAULT_WRITE) {
@@ -149,6 +155,17 @@ int disk_log_hook(void *context, const struct fault_step *step)
         log->now[name] = -1;
     }
     return FAULT_GO;
+}
+
+int disk_log_hook(void *context, const struct fault_step *step)
+{
+    struct disk_log *log = context;
+    int answer;
+
+    pthread_mutex_lock(&log->lock);
+    answer = record_step(log, step);
+    pthread_mutex_unlock(&log->lock);
+    return answer;
 }
 
 /* --- playing ---------------------------------------------------------------------------------- */

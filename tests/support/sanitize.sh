@@ -2,7 +2,7 @@
 # Test with a sanitizer: sh tests/support/sanitize.sh address|thread|valgrind [TEST...]
 #
 # address    address and undefined-behaviour sanitizers, and lines counted for the coverage
-# thread     the thread sanitizer, over the tests with threads when none are named
+# thread     the thread sanitizer, over all but the exact ones when none are named
 # valgrind   memcheck, over a few tests when none are named
 #
 # Builds into $RPISTAT_BUILD-KIND (build-tests-KIND/ when it is not set). A test named is one of
@@ -22,8 +22,7 @@ address)
     options='-Db_sanitize=address,undefined -Db_coverage=true'
     ;;
 thread)
-    [ $# -gt 0 ] || set -- region/counters region/marks store/queue store/write \
-        fault/slow-disk fault/failing-disk fault/kills cli/watch
+    [ $# -gt 0 ] || set -- --no-suite exact --no-suite bench --no-suite hw --no-suite fuzz
     options=-Db_sanitize=thread
     ;;
 valgrind)

@@ -308,6 +308,7 @@ static void test_not_counted(void **state)
     fixture.next.missed = 2;
     for (int i = 0; i < 3; i++) { /* the fourth set has no turn */
         fixture.next.running_ns = fixture.next.enabled_ns / (i == 2 ? 2 : 1);
+        fixture.next.counted = i == 2 ? 1 : 3;
         fixture_period(&fixture, 5000, count);
     }
     rps_writer_gap(fixture.writer, RPS_CPU_ALL, 5 * FIXTURE_PERIOD_NS, 1500000000,
@@ -323,11 +324,41 @@ static void test_not_counted(void **state)
     assert_holds(text, "\nRemarks\n");
     assert_holds(text, "\n  Not counted: DC misses: this processor has no such event.\n");
     assert_holds(text, "\n  Not counted: Branches: the run ended before its turn came.\n");
+    assert_holds(text, "\n  Not counted: Main TLB misses: it was on a counter, which could not be "
+                       "read.\n");
     assert_holds(text, "\n  Counted without the kernel (:u): Instructions.");
     assert_holds(text, "\n  Set tlb was on counters for 50.0 % of its time: the PMU was shared");
     assert_holds(text, "\n  Not recorded: 1.500 s from 00:00:00.500 on: the disk was full.\n");
     assert_holds(text, "6 timer expiries");
     assert_holds(text, "\n  first line\n  second line\n");
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* One reason for all, once. */
+static void test_no_counts(void **state)
+{
+    uint64_t count[2] = {0};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    strcpy(fixture.run.fitting, RPS_RUN_NO_COUNTS);
+    strcpy(fixture.plan->set[0].event[0].modifiers, "u");
+    fixture_write(&fixture);
+    fixture.next.running_ns = fixture.next.enabled_ns;
+    fixture.next.counted = 0;
+    for (int i = 0; i < 4; i++)
+        fixture_period(&fixture, 5000, count);
+    fixture_read(&fixture);
+    text = report_text(&fixture, NULL);
+    assert_holds(text, "\n  Branches:           not counted\n");
+    assert_holds(text,
+                 "\n  the command changes its user, group or capabilities, or may not be read:"
+                 "\n    Linux stops");
+    assert_null(strstr(text, "Not counted:"));
+    assert_null(strstr(text, "Counted without"));
     free(text);
     fixture_end(&fixture);
 }
@@ -455,10 +486,15 @@ static void test_failed_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_2013),         cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_locale),       cmocka_unit_test(test_not_counted),
-        cmocka_unit_test(test_software),     cmocka_unit_test(test_part_and_explain),
-        cmocka_unit_test(test_hostile_text), cmocka_unit_test(test_empty_run),
+        cmocka_unit_test(test_2013),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_no_counts),
+        cmocka_unit_test(test_software),
+        cmocka_unit_test(test_part_and_explain),
+        cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_empty_run),
         cmocka_unit_test(test_failed_write),
     };
 

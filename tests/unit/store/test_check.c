@@ -164,7 +164,8 @@ static const struct damage oddities[] = {
      "2, at 0.200 s; by up to 199.999 ms)"},
     {"UPDATE period SET c0 = NULL WHERE period = 2;"
      "UPDATE event SET count = (SELECT sum(c0) FROM period WHERE set_no = 0) WHERE name = 'a'",
-     "odd: run 1: 1 period without a count of an event that was on the counters"},
+     "odd: run 1: 1 period without a count of an event that was on the counters, as recorded: the "
+     "recorder could not read it (first: in period 2, at 0.200 s)"},
     {"UPDATE run SET state = 'recording', recorder_start_ticks = 1, elapsed_ns = NULL;"
      "UPDATE event_set SET periods = NULL; UPDATE event SET count = NULL",
      "odd: run 1: its recorder was killed"},

@@ -207,7 +207,9 @@ static void the_queue_of_a_living_recorder_stays(void **state)
     age(run.uuid);
     open_another(state, &notices);
     assert_null(strstr(notices.text, path));
+    pthread_mutex_lock(&writer->lock);
     rps_queue_unshare(&writer->queue, run.uuid, true);
+    pthread_mutex_unlock(&writer->lock);
     assert_true(rps_left_is_there(run.uuid));
     rps_left_forget(run.uuid);
     rps_writer_close(writer);

@@ -1,0 +1,60 @@
+/* A recording, from its command line to its report: what cmd_record.c and record_run.c share. */
+#ifndef RPISTAT_CLI_RECORD_H
+#define RPISTAT_CLI_RECORD_H
+
+#include <signal.h>
+
+#include "cli.h"
+#include "control.h"
+#include "record_target.h"
+#include "region_marks.h"
+#include "rpistat/loop.h"
+#include "rpistat/pmu.h"
+#include "rpistat/workload.h"
+#include "status.h"
+
+struct rps_recording {
+    struct rps_cli *cli;
+    const struct rps_record_settings *settings;
+    const struct rps_pmu *pmu;
+    void *pmu_self;
+    struct rps_plan *plan;
+    struct rps_fitting fitting;
+    char note[1024]; /* why `auto` passed over better counters */
+    struct rps_run run;
+    struct rps_writer *writer;
+    struct rps_record_target target;
+    struct rps_workload workload;
+    struct rps_control *control;
+    struct rps_region_marks *region_marks;
+    const struct rps_world *world;
+    struct rps_real_world *real_world;
+    struct rps_status *status;
+    char *report_path;
+    char **argv; /* NULL: no workload of our own */
+    int simulated;
+    int not_counted; /* the workload's counters are taken away at its start */
+
+    sigset_t old_mask;
+    int signal_fd;
+    int sent;        /* signals that were sent to rpistat */
+    int stop_signal; /* that ended the recording while the workload went on */
+    uint64_t period_count;
+};
+
+/* Take the signals from a descriptor from now on; those that were ignored stay ignored. */
+int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err);
+
+/* "SIGINT" */
+const char *rps_record_signal_name(int number);
+
+/* Launch the workload, if any, open the counters, add the run, and let all begin. */
+int rps_record_launch(struct rps_recording *r, struct rps_error *err);
+
+/* Count until the recording ends; *ret_end says why. */
+int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err);
+
+/* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
+void rps_record_wait(struct rps_recording *r);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * The run itself: what is counted goes into the store, and signals end it.
+ *
+ * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
+ * that the terminal sent has reached the workload already; one that was sent to rpistat alone is
+ * passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
+ * everything written and the workload left alone, when the workload ignores the signal, and at the
+ * second one that was sent. Without a workload of our own (-p, -a) a signal is how the user ends
+ * the recording, and the exit status is 0.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/loop.h"
+#include "rpistat/rights.h"
+
+/* A simulated run produces periods faster than any disk takes them: it waits above this. */
+#define SIM_QUEUE_PERIODS 16384
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static const struct {
+    int number;
+    const char *name;
+} handled[] = {
+    {SIGINT, "SIGINT"},
+    {SIGQUIT, "SIGQUIT"},
+    {SIGTERM, "SIGTERM"},
+    {SIGHUP, "SIGHUP"},
+};
+
+#define HANDLED_COUNT (sizeof(handled) / sizeof(handled[0]))
+
+const char *rps_record_signal_name(int number)
+{
+    for (size_t i = 0; i < HANDLED_COUNT; i++)
+        if (handled[i].number == number)
+            return handled[i].name;
+    return "a signal";
+}
+
+int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err)
+{
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    for (size_t i = 0; i < HANDLED_COUNT; i++) {
+        struct sigaction action;
+
+        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&mask, handled[i].number);
+    }
+    sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+    r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (r->signal_fd < 0)
+        return rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
+    return 0;
+}
+
+/* Signals have come. Returns 1 and *ret when the recording shall end now. */
+static int on_signal(void *context, enum rps_wake *ret)
+{
+    struct rps_recording *r = context;
+    struct signalfd_siginfo info;
+
+    while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        int number = (int)info.ssi_signo;
+
+        if (info.ssi_code == SI_KERNEL && r->argv)
+            continue; /* the terminal sent it to the workload as well */
+        r->sent++;
+        if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
+            r->stop_signal = number;
+            *ret = RPS_WAKE_STOP;
+            return 1;
+        }
+        syscall(SYS_pidfd_send_signal, r->workload.pidfd, number, NULL, 0);
+    }
+    return 0;
+}
+
+/* --- the run --------------------------------------------------------------------------------- */
+
+static void sink_period(void *context, const struct rps_period *period)
+{
+    struct rps_recording *r = context;
+    struct rps_period seen = *period;
+
+    if (r->not_counted)
+        seen.counted = 0;
+    rps_writer_period(r->writer, &seen);
+    rps_status_period(r->status, &seen);
+    r->period_count++;
+    if (r->simulated && r->period_count % 1024 == 0) {
+        struct rps_writer_status status;
+
+        for (;;) {
+            rps_writer_status(r->writer, &status);
+            if (status.queued < SIM_QUEUE_PERIODS || status.failing)
+                break;
+            usleep(1000);
+        }
+    }
+}
+
+static void sink_mark(void *context, int64_t time_ns, const char *text)
+{
+    struct rps_recording *r = context;
+
+    rps_writer_mark(r->writer, time_ns, text);
+}
+
+static void sink_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                     const char *reason)
+{
+    struct rps_recording *r = context;
+
+    rps_writer_gap(r->writer, cpu, start_ns, length_ns, reason);
+}
+
+/* A mark that the workload made of itself. */
+static void region_mark(void *context, int64_t time_ns, const char *text)
+{
+    struct rps_recording *r = context;
+
+    rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
+}
+
+/* What the loop waits for: the end of our workload, or of the processes of -p; signals; commands.
+ */
+static int open_world(struct rps_recording *r, struct rps_error *err)
+{
+    const struct rps_watch watch[] = {
+        {.fd = r->signal_fd, .on_ready = on_signal, .context = r},
+        rps_control_watch(r->control),
+        rps_region_marks_watch(r->region_marks),
+    };
+    const int *pidfd = r->argv ? &r->workload.pidfd : r->target.pidfd;
+    int rc = rps_real_world_open(&r->real_world, pidfd, r->argv ? 1 : r->target.pidfd_count, watch,
+                                 3, err);
+
+    if (rc == 0)
+        r->world = rps_real_world_table(r->real_world);
+    return rc;
+}
+
+/* Does counting begin at the workload's exec? */
+static int starts_at_exec(const struct rps_recording *r)
+{
+    return r->settings->delay_ns == 0 &&
+           (r->simulated || (r->argv && r->target.target.kind == RPS_TARGET_LAUNCH));
+}
+
+/* Does counting begin when all is ready? */
+static int starts_now(const struct rps_recording *r)
+{
+    return r->settings->delay_ns == 0 && !starts_at_exec(r);
+}
+
+/* Let the workload go; the run, which was added to the store before, begins now. */
+static int release(struct rps_recording *r, struct rps_error *err)
+{
+    struct rps_run *run = &r->run;
+    int64_t before_ns = run->start_monotonic_ns;
+    int rc = rps_workload_release(&r->workload, &run->start_monotonic_ns, err);
+
+    run->start_realtime_ns += run->start_monotonic_ns - before_ns;
+    return rc;
+}
+
+int rps_record_launch(struct rps_recording *r, struct rps_error *err)
+{
+    int rc;
+
+    if (r->argv) {
+        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0 ||
+            (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) <
+                0)
+            return rc;
+    }
+    if (r->target.target.kind == RPS_TARGET_LAUNCH) {
+        r->target.target.pid = &r->workload.pid;
+        r->target.target.pid_count = 1;
+        r->target.target.start_at_exec = starts_at_exec(r);
+    }
+    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
+        (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
+        return rc;
+    r->run.start_realtime_ns = rps_clock_realtime_ns();
+    r->run.start_monotonic_ns = rps_clock_monotonic_ns();
+    if (starts_now(r) && !r->argv && (rc = r->pmu->start(r->pmu_self, 0, err)) < 0)
+        return rc;
+    if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
+        return rc;
+    if (r->simulated) {
+        r->world = r->pmu->world(r->pmu_self);
+        return 0;
+    }
+    if ((rc = open_world(r, err)) < 0)
+        return rc;
+    if (!r->argv || (rc = release(r, err)) < 0)
+        return rc;
+    return starts_now(r) ? r->pmu->start(r->pmu_self, 0, err) : 0;
+}
+
+int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
+{
+    struct rps_sink sink = {r, sink_period, sink_mark, sink_gap};
+    struct rps_loop_options options = {
+        .pmu = r->pmu,
+        .pmu_self = r->pmu_self,
+        .plan = r->plan,
+        .world = r->world,
+        .sink = &sink,
+        .start_ns = r->simulated ? r->world->now_ns(r->world->self) : r->run.start_monotonic_ns,
+        .period_ns = r->settings->period_ns,
+        .duration_ns = r->settings->duration_ns,
+        .delay_ns = r->settings->delay_ns,
+        .paused = r->settings->delay_ns < 0,
+        .counting = r->settings->delay_ns == 0,
+    };
+    int rc;
+
+    if (!r->cli->quiet && (rc = rps_status_start(&r->status, r->plan, r->writer, err)) < 0)
+        return rc;
+    rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
+    rps_status_stop(r->status);
+    r->status = NULL;
+    return rc;
+}
+
+/* --- a workload that goes on -------------------------------------------------------------------
+ */
+
+void rps_record_wait(struct rps_recording *r)
+{
+    struct pollfd fd[2] = {
+        {.fd = r->workload.pidfd, .events = POLLIN},
+        {.fd = r->signal_fd, .events = POLLIN},
+    };
+    enum rps_wake unused;
+
+    while (!r->stop_signal) {
+        if (poll(fd, 2, -1) < 0 && errno != EINTR)
+            return;
+        if (fd[0].revents)
+            return;
+        if (fd[1].revents && on_signal(r, &unused))
+            return;
+    }
+}
