@@ -114,5 +114,5 @@ def nothing():
 
 CASES = [("%s: %s" % (pmu, order), check_order, pmu, order,
           SOFTWARE_SAME if pmu == "software" else {})
-         for pmu in backends() for order in ORDERS]
+         for pmu in backends() for order in (ORDERS if pmu == "hardware" else ORDERS[:3])]
 tap.main(CASES or [("phases of a real workload", nothing)])
