@@ -2,9 +2,10 @@
  * The queue between the measurement loop and the writer thread.
  *
  * An hour of periods is 5 MiB, nearly always unused. The room is mapped without being reserved, and
- * an empty queue starts again at its first place, so that a recording whose writer keeps up touches
- * a single page. A lock-free ring was thought of; with one it takes two atomic indexes that never
- * go back, hence all pages in turn, to save 20 ns in 100 ms.
+ * a queue that is empty or nearly so starts again at its first place, so that a recording whose
+ * writer keeps up touches a few pages. (With periods of 1 ms it is never empty: some come while
+ * others are being committed.) A lock-free ring was thought of; with one it takes two atomic
+ * indexes that never go back, hence all pages in turn, to save 20 ns in 100 ms.
  *
  * Shared memory, not a file beside the store: a page of a file that is being written back makes
  * whoever writes to it wait for the disk, and the measurement loop never does. What it cannot
@@ -30,7 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An emptied queue that had used more memory than this gives it back. */
+/* A queue that is empty or nearly so, and had used more memory than this, gives it back. */
 #define KEEP_BYTES (256 * 1024)
 
 /* The share of the addresses a queue may take. */
@@ -218,14 +219,29 @@ size_t rps_queue_peek(const struct rps_queue *queue, size_t limit, const struct 
     return together < limit ? together : limit;
 }
 
-/* Give back the memory of an empty queue that was long. */
+/* Move the little that is left to the first places. A kill finds it in the one place or the other,
+ * as the state says. */
+static void restart(struct rps_queue *queue)
+{
+    size_t bytes = queue->count * sizeof(struct rps_period);
+
+    if (queue->count > queue->first || queue->first + queue->count > queue->capacity ||
+        bytes > CHUNK_BYTES)
+        return;
+    memcpy(queue->room, queue->room + queue->first, bytes);
+    queue->first = 0;
+}
+
+/* Give back the memory of a queue that was long, behind its first chunk. */
 static void shrink(struct rps_queue *queue)
 {
-    size_t size = rps_queue_mapped_bytes(queue->capacity),
-           keep = RPS_QUEUE_HEAD_BYTES + CHUNK_BYTES;
+    size_t size = rps_queue_mapped_bytes(queue->capacity);
+    size_t keep = RPS_QUEUE_HEAD_BYTES + CHUNK_BYTES;
 
-    if (queue->fd < 0) {
+    if (queue->fd < 0 && queue->count == 0) {
         madvise(queue->room, size - RPS_QUEUE_HEAD_BYTES, MADV_DONTNEED);
+    } else if (queue->fd < 0) {
+        madvise((char *)queue->head + keep, size - keep, MADV_DONTNEED);
     } else if (queue->shared_all) {
         madvise((char *)queue->head + queue->shared, size - queue->shared, MADV_DONTNEED);
     } else {
@@ -233,7 +249,7 @@ static void shrink(struct rps_queue *queue)
         fallocate(queue->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)keep,
                   (off_t)(size - keep));
     }
-    queue->touched = 0;
+    queue->touched = queue->count;
 }
 
 void rps_queue_drop(struct rps_queue *queue, size_t count)
@@ -242,10 +258,10 @@ void rps_queue_drop(struct rps_queue *queue, size_t count)
     queue->first += count;
     if (queue->first >= queue->capacity)
         queue->first -= queue->capacity;
-    if (queue->count == 0)
-        queue->first = 0;
+    restart(queue);
     publish(queue);
-    if (queue->count == 0 && queue->touched * sizeof(struct rps_period) > KEEP_BYTES)
+    if (queue->first == 0 && queue->count * sizeof(struct rps_period) <= CHUNK_BYTES &&
+        queue->touched * sizeof(struct rps_period) > KEEP_BYTES)
         shrink(queue);
 }
 
