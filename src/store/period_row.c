@@ -81,6 +81,22 @@ int rps_row_period(const struct rps_row *row, int64_t set_count, struct rps_peri
     return 0;
 }
 
+int rps_row_next_cpu(sqlite3_stmt *stmt, int64_t after, int64_t *ret)
+{
+    int64_t cpu = after;
+    int code;
+
+    sqlite3_bind_int64(stmt, 2, after);
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW && sqlite3_column_type(stmt, 0) == SQLITE_INTEGER)
+        cpu = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    if (code != SQLITE_ROW || cpu <= after)
+        return code == SQLITE_ROW ? SQLITE_DONE : code;
+    *ret = cpu;
+    return SQLITE_ROW;
+}
+
 void rps_row_take(sqlite3_stmt *stmt, struct rps_row *ret)
 {
     int columns = sqlite3_column_count(stmt);

@@ -55,6 +55,13 @@ struct rps_row_fault {
 int rps_row_has_merged(sqlite3 *db);
 
 /*
+ * The next CPU of run ?1, in a statement of RPS_ROW_NEXT_CPU: SQLITE_ROW and *ret, which is above
+ * `after`; SQLITE_DONE when there is none, or none that a recorder writes. The statement is reset.
+ */
+#define RPS_ROW_NEXT_CPU "SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > ?2"
+int rps_row_next_cpu(sqlite3_stmt *stmt, int64_t after, int64_t *ret);
+
+/*
  * What a row of a run with so many event sets says. Returns 0, or -1 and *ret_fault when a number
  * in it is out of any range; *ret is untouched then.
  */

@@ -42,7 +42,7 @@ static int prepare(struct rps_select *select, sqlite3 *db)
         const char *sql;
     } const statements[] = {
         {&select->hold, "SELECT 1 FROM sqlite_schema"},
-        {&select->next_cpu, "SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > ?2"},
+        {&select->next_cpu, RPS_ROW_NEXT_CPU},
         {&select->first, "SELECT cycle, start_ns + length_ns FROM period WHERE run_id = ?1"
                          " AND cpu = ?2 AND cycle >= ?3 ORDER BY cycle, period LIMIT 1"},
         {&select->rows, sql_for(select->options.slots, rps_row_has_merged(db))},
@@ -134,18 +134,12 @@ static int find_start(struct rps_select *select, int64_t *ret)
 static int open_cpu(struct rps_select *select)
 {
     int64_t start = INT64_MIN;
-    int code, more;
+    int code;
 
     sqlite3_reset(select->rows);
-    sqlite3_bind_int64(select->next_cpu, 2, select->cpu);
-    code = sqlite3_step(select->next_cpu);
-    more = code == SQLITE_ROW && sqlite3_column_type(select->next_cpu, 0) != SQLITE_NULL &&
-           sqlite3_column_int64(select->next_cpu, 0) > select->cpu;
-    if (more)
-        select->cpu = sqlite3_column_int64(select->next_cpu, 0);
-    sqlite3_reset(select->next_cpu);
-    if (code != SQLITE_ROW || !more)
-        return code == SQLITE_ROW ? SQLITE_DONE : code;
+    code = rps_row_next_cpu(select->next_cpu, select->cpu, &select->cpu);
+    if (code != SQLITE_ROW)
+        return code;
     code = find_start(select, &start);
     sqlite3_bind_int64(select->rows, 2, select->cpu);
     sqlite3_bind_int64(select->rows, 3, start);

@@ -11,7 +11,7 @@
  * whoever writes to it wait for the disk, and the measurement loop never does. What it cannot
  * outlive, the machine's own end, SQLite's log in its normal mode does not outlive either.
  *
- * The mapping is: a page of head, then the room. Shared memory is allocated a chunk at a time
+ * The mapping is: the head, then the room. Shared memory is allocated a chunk at a time
  * before it is touched, since touching what cannot be allocated is a signal, not an error; where
  * there is none left, the rest of the room becomes memory of this process.
  */

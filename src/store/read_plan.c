@@ -9,7 +9,7 @@
 #include "columns.h"
 #include "examine.h"
 
-/* As RPS_SHAPE_SETS_MAX. */
+/* A plan of a damaged store is not believed to have more. */
 #define METRICS_MAX 4096
 
 static int damaged(struct rps_reader *reader, int64_t run_id, const char *what,

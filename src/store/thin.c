@@ -47,7 +47,7 @@ static int prepare(struct rps_thin *thin)
         {&thin->begin, "BEGIN IMMEDIATE"},
         {&thin->commit, "COMMIT"},
         {&thin->rollback, "ROLLBACK"},
-        {&thin->next_cpu, "SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > ?2"},
+        {&thin->next_cpu, RPS_ROW_NEXT_CPU},
         {&thin->select,
          "SELECT " RPS_ROW_COLUMNS ", " RPS_ROW_COUNTS " FROM period WHERE run_id = ?1 AND cpu = ?2"
          " AND (cycle, period) > (?3, ?4) ORDER BY cycle, period"},
@@ -169,24 +169,18 @@ static int is_known(const struct rps_thin *thin, int64_t cpu)
 static int find_tracks(struct rps_thin *thin)
 {
     int64_t cpu = INT64_MIN;
-    int code = SQLITE_OK, more = 1;
+    int code = SQLITE_ROW;
 
-    while (code == SQLITE_OK && more) {
-        int64_t before = cpu;
-
-        sqlite3_bind_int64(thin->next_cpu, 1, thin->options.run_id);
-        sqlite3_bind_int64(thin->next_cpu, 2, before);
-        code = sqlite3_step(thin->next_cpu);
-        if (code == SQLITE_ROW)
-            cpu = sqlite3_column_int64(thin->next_cpu, 0);
-        more = code == SQLITE_ROW && sqlite3_column_type(thin->next_cpu, 0) == SQLITE_INTEGER &&
-               cpu > before && cpu <= INT32_MAX;
-        sqlite3_reset(thin->next_cpu);
-        code = code == SQLITE_ROW ? SQLITE_OK : code;
-        if (code == SQLITE_OK && more && !is_known(thin, cpu))
-            code = add_track(thin, (int32_t)cpu);
+    sqlite3_bind_int64(thin->next_cpu, 1, thin->options.run_id);
+    while (code == SQLITE_ROW) {
+        code = rps_row_next_cpu(thin->next_cpu, cpu, &cpu);
+        if (code == SQLITE_ROW && cpu > INT32_MAX)
+            code = SQLITE_DONE;
+        if (code == SQLITE_ROW && !is_known(thin, cpu) &&
+            add_track(thin, (int32_t)cpu) != SQLITE_OK)
+            code = SQLITE_NOMEM;
     }
-    return code;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 /* --- when ------------------------------------------------------------------------------------- */

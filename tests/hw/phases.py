@@ -1,4 +1,5 @@
-"""The phases of a real workload that says itself when they began: examples/phased, five orders.
+"""The phases of a real workload that says itself when they began: examples/phased, in five
+orders (three with software events).
 
 usage: phases.py RPISTAT PHASED
 """

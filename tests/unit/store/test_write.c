@@ -522,15 +522,22 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     holds(path, 1, 0, 3000);
 }
 
-/* What a recorder with grouped commits had not committed is there for the next reader. */
-static void a_killed_recorder_loses_nothing(void **state)
+/* A recorder that commits once an hour, with 1,000 periods in its queue. */
+static pid_t start_seldom(const char *path, int *ret_ready)
 {
     const struct rps_writer_options seldom = {.commit_ns = INT64_C(3600) * 1000000000,
                                               .queue_periods = 3000};
+
+    return start_recorder(path, &seldom, 1000, ret_ready);
+}
+
+/* What a recorder with grouped commits had not committed is there for the next reader. */
+static void a_killed_recorder_loses_nothing(void **state)
+{
     const char *path = fixture_path(state, "s");
     struct rps_run run;
     int ready, status;
-    pid_t child = start_recorder(path, &seldom, 1000, &ready);
+    pid_t child = start_seldom(path, &ready);
     char uuid[40];
 
     wait_ready(ready);
@@ -552,12 +559,10 @@ static void a_killed_recorder_loses_nothing(void **state)
 /* How many sets there are is counted: what the store says of it may be anything. */
 static void recovery_believes_no_set_count(void **state)
 {
-    const struct rps_writer_options seldom = {.commit_ns = INT64_C(3600) * 1000000000,
-                                              .queue_periods = 3000};
     const char *path = fixture_path(state, "s");
     struct rps_run run;
     int ready, status;
-    pid_t child = start_recorder(path, &seldom, 1000, &ready);
+    pid_t child = start_seldom(path, &ready);
 
     wait_ready(ready);
     kill(child, SIGKILL);
