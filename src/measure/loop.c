@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "placement.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -20,32 +21,11 @@
 #define STRETCH_PERIODS_FEW 3
 #define STRETCH_LARGE(ns)   ((ns) / 20)
 
-/* Where switching takes longer than this (median), the loop tries to be near the workload. It stays
- * when that halves the time, unless it then wakes up late so often in one row of switches. After a
- * try in vain it waits for so many rows, and for twice as many each time. */
-#define NEAR_FIRST_PERIODS 3
-#define NEAR_SWITCH_NS     (50 * RPS_NS_PER_US)
-#define NEAR_LATE_NS       RPS_NS_PER_MS
-#define NEAR_LATE_MAX      3
-#define NEAR_MOVES_MAX     4
-#define NEAR_WAIT_FIRST    8
-#define NEAR_WAIT_MAX      1024
-
 /* A machine that sleeps does so for longer. The wall clock is set when it moves by more than this
  * against time since boot; it runs up to 0.05 % faster or slower while it is being adjusted. */
 #define SLEPT_NS           (100 * RPS_NS_PER_MS)
 #define CLOCK_SET_NS       RPS_NS_PER_S
 #define CLOCK_SLEWED_SHARE 1000
-
-/* Where the loop runs. */
-struct placement {
-    int near;            /* on the workload's CPU */
-    int64_t far_ns;      /* median switch cost elsewhere */
-    int moves;           /* in a row that did not help */
-    int late;            /* wake-ups of this row */
-    int tried;           /* the first, shorter row is over */
-    int wait, next_wait; /* rows until the next try */
-};
 
 struct track {
     struct rps_mux mux;
@@ -70,7 +50,7 @@ struct loop {
     int64_t resume_ns; /* world's time at which a delay is over, INT64_MAX: none */
     int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches, sorted */
     int switch_count;
-    struct placement placement;
+    struct rps_placement placement;
     struct rps_clocks clocks; /* as they were last seen */
 };
 
@@ -172,53 +152,6 @@ static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
     return factor < 1 ? 1 : factor;
 }
 
-static void go_far(struct loop *loop)
-{
-    struct placement *p = &loop->placement;
-
-    loop->o->world->approach(loop->o->world->self, 0);
-    p->near = p->moves = 0;
-    p->wait = p->next_wait;
-    if (p->next_wait < NEAR_WAIT_MAX)
-        p->next_wait *= 2;
-}
-
-/* Be where switching is cheap, at the end of a row of switches. 1 when the loop moved. */
-static int consider_moving(struct loop *loop, int64_t median_ns)
-{
-    const struct rps_world *world = loop->o->world;
-    struct placement *p = &loop->placement;
-    int late = p->late;
-
-    p->late = 0;
-    if (!world->approach)
-        return 0;
-    if (!p->near) {
-        if (p->wait > 0) {
-            p->wait--;
-            return 0;
-        }
-        if (median_ns <= NEAR_SWITCH_NS)
-            return 0;
-        p->far_ns = median_ns;
-        p->near = world->approach(world->self, 1);
-        if (!p->near)
-            p->wait = NEAR_WAIT_FIRST;
-        return p->near;
-    }
-    if (late >= NEAR_LATE_MAX) {
-        go_far(loop);
-    } else if (median_ns <= p->far_ns / 2) {
-        p->moves = 0;
-        p->next_wait = NEAR_WAIT_FIRST;
-    } else if (++p->moves >= NEAR_MOVES_MAX || !world->approach(world->self, 1)) {
-        go_far(loop);
-    } else {
-        return 1;
-    }
-    return 0;
-}
-
 /* The median, not the mean: one hiccup of the machine among cheap switches stretches nothing. */
 static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t time_ns)
 {
@@ -228,19 +161,18 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
 
     insert_sorted(loop->switch_ns, count++, switch_ns);
     loop->switch_count = count;
-    if (count == NEAR_FIRST_PERIODS && !loop->placement.tried) {
-        loop->placement.tried = 1;
-        if (consider_moving(loop, loop->switch_ns[count / 2])) {
-            loop->switch_count = 0;
-            return;
-        }
+    if (rps_placement_switch(&loop->placement, switch_ns) ||
+        (count == RPS_PLACEMENT_FIRST &&
+         rps_placement_first(&loop->placement, loop->switch_ns[count / 2]))) {
+        loop->switch_count = 0; /* costs are others here */
+        return;
     }
     if (count < STRETCH_PERIODS &&
         (count < STRETCH_PERIODS_FEW || loop->switch_ns[0] < STRETCH_LARGE(loop->period_ns)))
         return;
     loop->switch_count = 0;
     median_ns = loop->switch_ns[count / 2];
-    if (consider_moving(loop, median_ns)) /* is it still dear there? */
+    if (rps_placement_row(&loop->placement, median_ns)) /* is it still dear there? */
         return;
     factor = stretch_factor(loop, median_ns);
     if (factor <= present && factor * 2 > present) /* wide enough, and not much too wide */
@@ -272,7 +204,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     uint64_t missed = missed_until(loop, before_ns);
     int rc;
 
-    loop->placement.late += before_ns - loop->grid_ns > loop->period_ns + NEAR_LATE_NS;
+    rps_placement_woke(&loop->placement, before_ns - loop->grid_ns - loop->period_ns);
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
     if ((rc = read_all(loop, loop->reading, err)) < 0)
@@ -466,7 +398,7 @@ static void set_times(struct loop *loop)
 {
     const struct rps_loop_options *o = loop->o;
 
-    loop->placement.next_wait = NEAR_WAIT_FIRST;
+    rps_placement_init(&loop->placement, o->world);
     loop->period_ns = o->period_ns;
     loop->grid_ns = loop->pause_ns = loop->boundary_ns = o->start_ns;
     loop->end_ns = o->duration_ns > 0 ? o->start_ns + o->duration_ns : INT64_MAX;

@@ -3,7 +3,7 @@
  * there, by an interrupt, while this thread waits; on the workload's own CPU its counters have just
  * been taken off by the context switch, and switching them is arithmetic. Where a virtual machine
  * traps each access to a counter that is 15 us instead of 200, though the context switch costs some
- * of it again. Whether it pays the loop finds out by trying (loop.c).
+ * of it again. Whether it pays is found out by trying (placement.c).
  */
 #include "near.h"
 

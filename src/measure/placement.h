@@ -1,0 +1,41 @@
+/*
+ * Where the loop runs: near the workload, on its CPU, or anywhere. Near, switching event sets is
+ * cheap, but only as long as the workload stays there; whether it pays is found out by trying.
+ */
+#ifndef RPISTAT_PLACEMENT_H
+#define RPISTAT_PLACEMENT_H
+
+#include <stdint.h>
+
+#include "rpistat/loop.h"
+
+/* The first row of switches, of which the median is judged, has so many. */
+#define RPS_PLACEMENT_FIRST 3
+
+struct rps_placement {
+    const struct rps_world *world; /* not owned */
+    int near;                      /* on the workload's CPU */
+    int64_t far_ns;                /* median switch cost elsewhere */
+    int cheap, dear;               /* switches since the last move; the latest in a row */
+    int moves;                     /* in a row that did not pay */
+    int late;                      /* wake-ups of this row */
+    int tried;                     /* the first row is over */
+    int wait, next_wait;           /* rows until the next try */
+};
+
+/* Anywhere. A world without `approach` leaves it so for good. */
+void rps_placement_init(struct rps_placement *placement, const struct rps_world *world);
+
+/* The loop woke up so many ns after its deadline. */
+void rps_placement_woke(struct rps_placement *placement, int64_t late_ns);
+
+/*
+ * A switch took so long, or the median of the first RPS_PLACEMENT_FIRST of the run (later calls of
+ * _first do nothing), or the median of a row. Each returns 1 when the loop moved: costs seen before
+ * say nothing of those to come.
+ */
+int rps_placement_switch(struct rps_placement *placement, int64_t switch_ns);
+int rps_placement_first(struct rps_placement *placement, int64_t median_ns);
+int rps_placement_row(struct rps_placement *placement, int64_t median_ns);
+
+#endif
