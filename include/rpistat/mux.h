@@ -14,6 +14,7 @@
 struct rps_mux_set {
     unsigned width[RPS_SLOT_MAX]; /* bits of the counter behind each slot */
     uint32_t measured;            /* bit s: slot s is an event that can be counted */
+    uint32_t by_clock;            /* bit s: of these, those whose count is the clock event's */
     uint32_t stale;               /* bit s: the last reading of slot s failed */
     uint64_t last[RPS_SLOT_MAX];  /* value when last read */
     uint64_t total[RPS_SLOT_MAX]; /* virtual counters: the run's total while the set was on */

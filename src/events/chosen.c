@@ -105,10 +105,6 @@ static int add_event(struct rps_plan *plan, const char *group, const char *text,
     if (length >= sizeof(event.spec))
         return rps_error_set(err, RPS_USAGE, "the event \"%.40s...\" is longer than %zu characters",
                              text, sizeof(event.spec) - 1);
-    if (set->event_count == RPS_SLOT_MAX)
-        return rps_error_set(err, RPS_USAGE,
-                             "\"%s\" has more than %d events: make two sets of it, -e a,b -e c,d",
-                             group, RPS_SLOT_MAX);
     copy_part(event.spec, sizeof(event.spec), text, length);
     copy_part(event.label, sizeof(event.label), text, length);
     make_id(event.spec, event.name);
@@ -120,24 +116,37 @@ static int add_event(struct rps_plan *plan, const char *group, const char *text,
     return 0;
 }
 
+static int count_events(const char *group)
+{
+    int count = 1;
+
+    for (size_t length; group[length = event_length(group)] != '\0'; group += length + 1)
+        count++;
+    return count;
+}
+
+/* The group as a set, or as several about as large as each other when a set has too few slots. */
 static int add_group(struct rps_plan *plan, const char *group, struct rps_error *err)
 {
-    struct rps_event_set *set = rps_plan_add_set(plan);
+    int left = count_events(group), sets = (left + RPS_SLOT_MAX - 1) / RPS_SLOT_MAX;
     const char *at = group;
-    int result = 0;
 
-    if (!set)
-        return rps_error_memory(err);
-    snprintf(set->name, sizeof(set->name), "set%d", plan->set_count);
-    while (result == 0) {
-        size_t length = event_length(at);
+    for (; sets > 0; sets--) {
+        struct rps_event_set *set = rps_plan_add_set(plan);
 
-        result = add_event(plan, group, at, length, err);
-        if (at[length] == '\0')
-            break;
-        at += length + 1;
+        if (!set)
+            return rps_error_memory(err);
+        snprintf(set->name, sizeof(set->name), "set%d", plan->set_count);
+        for (int share = (left + sets - 1) / sets; share > 0; share--, left--) {
+            size_t length = event_length(at);
+            int result = add_event(plan, group, at, length, err);
+
+            if (result < 0)
+                return result;
+            at += length + (at[length] != '\0');
+        }
     }
-    return result;
+    return 0;
 }
 
 int rps_plan_from_events(const char *const *group, int count, struct rps_plan **ret,

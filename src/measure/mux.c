@@ -42,6 +42,8 @@ int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct 
             mux->set[n].width[s] = pmu->width(self, n, s);
             if (set->event[s].state == RPS_EVENT_MEASURED)
                 mux->set[n].measured |= UINT32_C(1) << s;
+            if (set->event[s].by_clock)
+                mux->set[n].by_clock |= UINT32_C(1) << s;
         }
     }
     open_period(mux, 0);
@@ -72,6 +74,11 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
 
         if (!(set->measured & bit))
             continue;
+        if (set->by_clock & bit) {
+            open->count[s] += ticks;
+            set->total[s] += ticks;
+            continue;
+        }
         if (!(reading->valid & bit)) {
             open->counted &= ~bit;
             set->stale |= bit;

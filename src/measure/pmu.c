@@ -77,8 +77,7 @@ int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_pl
         return rc;
     if (hardware && !rps_plan_matches(plan, CPUINFO, &why)) {
         rps_plan_free(plan);
-        return rps_error_set(err, RPS_FAILED,
-                             "%s, and naming none counts this machine's own",
+        return rps_error_set(err, RPS_FAILED, "%s, and naming none counts this machine's own",
                              why.message);
     }
     *ret = plan;
@@ -114,7 +113,7 @@ static int set_fits(struct fit *fit, const struct rps_event_set *set)
     int count = 0;
 
     for (int s = 0; s < set->event_count; s++)
-        if (set->event[s].state == RPS_EVENT_MEASURED)
+        if (set->event[s].state == RPS_EVENT_MEASURED && !set->event[s].by_clock)
             event[count++] = &set->event[s];
     return count == 0 || fit->pmu->fits(fit->self, event, count);
 }
@@ -179,6 +178,33 @@ static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
         return RPS_FAILED;
     }
     return 0;
+}
+
+/*
+ * What the clock event counts takes no counter of its own (`-e cycles,instructions` on a processor
+ * of two counters). A set of nothing else keeps its counter, which tells how long the set was on.
+ */
+static void use_clock(struct rps_plan *plan)
+{
+    const struct rps_event *clock = &plan->clock;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        struct rps_event_set *set = &plan->set[n];
+        int same = 0, others = 0;
+
+        for (int s = 0; s < set->event_count; s++) {
+            struct rps_event *event = &set->event[s];
+
+            event->by_clock = event->state == RPS_EVENT_MEASURED && event->type == clock->type &&
+                              event->config == clock->config && event->config1 == clock->config1 &&
+                              event->config2 == clock->config2 &&
+                              strcmp(event->modifiers, clock->modifiers) == 0;
+            same += event->by_clock;
+            others += event->state == RPS_EVENT_MEASURED && !event->by_clock;
+        }
+        for (int s = 0; same > 0 && others == 0 && s < set->event_count; s++)
+            set->event[s].by_clock = 0;
+    }
 }
 
 static void append_name(struct rps_event_set *set, const char *name)
@@ -320,8 +346,10 @@ int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan
         (rc = try_events(&fit, plan, &measured, err)) < 0)
         return rc;
     drop_idle_sets(plan);
+    use_clock(plan);
     if ((rc = arrange_sets(&fit, plan, merge, err)) < 0 || (rc = rps_plan_compile(plan, err)) < 0)
         return rc;
+    use_clock(plan); /* splitting may have left one alone */
     fitting.counter_count = count_counters(&fit, plan);
     *ret = fitting;
     return 0;

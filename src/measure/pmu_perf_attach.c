@@ -59,7 +59,8 @@ static int attach_failed(struct rps_error *err, const struct rps_event *event,
 static int is_counted_at(const struct rps_perf *perf, const struct rps_event *event,
                          const struct rps_perf_place *place)
 {
-    if (event->state != RPS_EVENT_MEASURED || !rps_perf_counts_on(perf, event, place->kind))
+    if (event->state != RPS_EVENT_MEASURED || event->by_clock ||
+        !rps_perf_counts_on(perf, event, place->kind))
         return 0;
     return place->kind == 0 || place->cpu >= 0 || rps_perf_needs_counter(perf, event);
 }

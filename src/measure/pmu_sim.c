@@ -21,6 +21,9 @@
 
 #define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
 
+/* The event number of the cycle counter; a programmable counter can count it too. */
+#define CYCLES 0xff
+
 /* One set's counters, as registers of `width` bits. */
 struct sim_set {
     uint64_t value[RPS_SLOT_MAX];
@@ -154,6 +157,14 @@ static uint64_t wrapped(const struct sim *sim, uint64_t value)
     return width >= 64 ? value : value & ((UINT64_C(1) << width) - 1);
 }
 
+/* What the ARM1176 does not have has a number of another processor's, and never happens. */
+static uint64_t rate_of(const struct sim *sim, const struct rps_event *event)
+{
+    if (event->config == CYCLES)
+        return sim->cycle_rate;
+    return event->config < SIM_EVENT_COUNT ? sim->rate[event->config] : 0;
+}
+
 /* Count from now to limit_ns, which lies in the segment. */
 static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
 {
@@ -169,7 +180,7 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
             set->running_ns += passed_ns;
             for (int s = 0; s < events->event_count; s++)
                 set->value[s] +=
-                    events_between(sim, sim->rate[events->event[s].config], sim->now_ns, limit_ns);
+                    events_between(sim, rate_of(sim, &events->event[s]), sim->now_ns, limit_ns);
         }
     }
     sim->now_ns = limit_ns;
@@ -247,7 +258,7 @@ static int sim_choose_clock(void *self, struct rps_event *clock, struct rps_erro
     strcpy(clock->unit, "cycles");
     strcpy(clock->explain, "The cycle counter of the simulated ARM1176.");
     clock->type = RPS_EVENT_RAW;
-    clock->config = 0xff;
+    clock->config = CYCLES;
     return 0;
 }
 
@@ -258,6 +269,8 @@ static int event_code(const struct rps_event *event)
         const char *spec;
         int code;
     } generic[] = {
+        {"cycles", CYCLES},
+        {"cpu-cycles", CYCLES},
         {"instructions", 0x07},
         {"branches", 0x05},
         {"branch-instructions", 0x05},
@@ -295,7 +308,7 @@ static int sim_try_event(void *self, struct rps_event *event, struct rps_error *
     }
     event->type = RPS_EVENT_RAW;
     event->config = (uint64_t)code;
-    event->state = sim->script->state[code];
+    event->state = code == CYCLES ? RPS_EVENT_MEASURED : sim->script->state[code];
     if (event->state != RPS_EVENT_MEASURED)
         snprintf(event->reason, sizeof(event->reason), "the script says %s",
                  event->state == RPS_EVENT_UNSUPPORTED ? "unsupported" : "denied");

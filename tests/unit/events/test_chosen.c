@@ -137,15 +137,34 @@ static void test_long_events(void **state)
     rps_plan_free(plan);
 }
 
+/* More events than a set has slots for: several sets, of which none is much smaller. */
+static void test_large_groups(void **state)
+{
+    static const char *const group[] = {"a,b,c,d,e,f,g,h", "1,2,3,4,5,cpu/event=1,umask=2/,7,8,9",
+                                        "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"};
+    static const int sizes[] = {8, 5, 4, 7, 6, 6};
+    struct rps_plan *plan;
+    struct rps_error err;
+
+    (void)state;
+    assert_int_equal(rps_plan_from_events(group, 3, &plan, &err), 0);
+    assert_int_equal(plan->set_count, COUNT(sizes));
+    for (int n = 0; n < plan->set_count; n++)
+        assert_int_equal(plan->set[n].event_count, sizes[n]);
+    assert_string_equal(plan->set[1].event[4].label, "5");
+    assert_string_equal(plan->set[2].event[0].label, "cpu/event=1,umask=2/");
+    assert_string_equal(plan->set[2].event[3].label, "9");
+    assert_string_equal(plan->set[2].name, "set3");
+    assert_string_equal(plan->set[5].event[5].label, "19");
+    rps_plan_free(plan);
+}
+
 static const struct {
     const char *text, *part;
 } wrong_events[] = {
-    {"", "\"\" names no event"},
-    {"a,", "\"a,\" names no event before or behind a comma"},
-    {",a", "names no event"},
-    {"a,,b", "names no event"},
-    {"a, ,b", "names no event"},
-    {"a,b,c,d,e,f,g,h,i", "has more than 8 events: make two sets of it, -e a,b -e c,d"},
+    {"", "\"\" names no event"}, {"a,", "\"a,\" names no event before or behind a comma"},
+    {",a", "names no event"},    {"a,,b", "names no event"},
+    {"a, ,b", "names no event"}, {"a,b,c,d,e,f,g,h,i,", "names no event"},
 };
 
 static void test_wrong_events(void **state)
@@ -275,10 +294,11 @@ static void test_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),         cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_unique),         cmocka_unit_test(test_long_events),
-        cmocka_unit_test(test_wrong_events),   cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_wrong_formulas), cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_events),       cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_unique),       cmocka_unit_test(test_long_events),
+        cmocka_unit_test(test_large_groups), cmocka_unit_test(test_wrong_events),
+        cmocka_unit_test(test_formulas),     cmocka_unit_test(test_wrong_formulas),
+        cmocka_unit_test(test_rates),
     };
 
     return cmocka_run_group_tests_name("chosen", tests, NULL, NULL);

@@ -184,6 +184,40 @@ static void test_split(void **state)
     test_run_free(&run);
 }
 
+/* The clock event is counted anyway: asking for it takes none of the two counters. */
+static void test_by_clock(void **state)
+{
+    static const struct test_options two = {.events = "instructions,cycles,dc_miss"};
+    static const struct test_options three = {.events = "cycles,instructions,dc_miss,branches"};
+    static const struct test_options alone = {.events = "cycles"};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "clock 700M\nphase work 1050ms instructions=10M dc_miss=1M\n", &two);
+    test_check_contiguous(&run);
+    assert_int_equal(run.plan->set_count, 1);
+    for (size_t i = 0; i < run.count; i++) {
+        assert_int_equal(run.period[i].counted, 7);
+        assert_int_equal(run.period[i].count[1], run.period[i].cycles);
+    }
+    assert_int_equal(test_total(&run, 0, 0), 10500000);
+    assert_int_equal(test_total(&run, 0, 1), 735000000);
+    assert_int_equal(test_total(&run, 0, 2), 1050000);
+    assert_int_equal(run.fitting.counter_count, 2);
+    test_run_free(&run);
+
+    test_simulate(&run, "clock 700M\nphase work 1s instructions=10M branches=1M\n", &three);
+    assert_int_equal(run.plan->set_count, 2);
+    assert_int_equal(run.plan->set[0].event_count, 3);
+    assert_int_equal(test_total(&run, 0, 0), 350000000); /* while its set was on */
+    assert_int_equal(test_total(&run, 1, 0), 500000);
+    test_run_free(&run);
+
+    test_simulate(&run, "clock 700M\nphase work 1s instructions=10M\n", &alone);
+    assert_int_equal(test_total(&run, 0, 0), 700000000);
+    test_run_free(&run);
+}
+
 /* An event that cannot be opened leaves the rest of its set; a set without any event is not on. */
 static void test_fail_event(void **state)
 {
@@ -629,20 +663,35 @@ static void test_clock_is_adjusted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rotation),     cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_long_period),  cmocka_unit_test(test_late),
-        cmocka_unit_test(test_steal),        cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_merge),        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_fail_event),   cmocka_unit_test(test_fail_read),
-        cmocka_unit_test(test_switch_cost),  cmocka_unit_test(test_stretch),
-        cmocka_unit_test(test_stretch_soon), cmocka_unit_test(test_shrink),
-        cmocka_unit_test(test_hiccup),       cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_near),         cmocka_unit_test(test_near_follows),
-        cmocka_unit_test(test_near_in_vain), cmocka_unit_test(test_delay),
-        cmocka_unit_test(test_noise),        cmocka_unit_test(test_repeat),
-        cmocka_unit_test(test_bad_scripts),  cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_document),     cmocka_unit_test(test_machine_sleeps),
-        cmocka_unit_test(test_clock_is_set), cmocka_unit_test(test_clock_is_adjusted),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_long_period),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_steal),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_by_clock),
+        cmocka_unit_test(test_fail_event),
+        cmocka_unit_test(test_fail_read),
+        cmocka_unit_test(test_switch_cost),
+        cmocka_unit_test(test_stretch),
+        cmocka_unit_test(test_stretch_soon),
+        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_hiccup),
+        cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_near_follows),
+        cmocka_unit_test(test_near_in_vain),
+        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_repeat),
+        cmocka_unit_test(test_bad_scripts),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_machine_sleeps),
+        cmocka_unit_test(test_clock_is_set),
+        cmocka_unit_test(test_clock_is_adjusted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
