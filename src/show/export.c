@@ -33,6 +33,26 @@ void rps_export_place(struct rps_export_job *job, int32_t cpu)
     rps_sheet_int64(job->sheet, cpu);
 }
 
+void rps_export_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count)
+{
+    for (int i = 0; i < fixed_count; i++)
+        rps_sheet_text(job->sheet, fixed[i]);
+}
+
+void rps_export_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                      const char *name, const char *kind)
+{
+    char other[RPS_NAME_SIZE + 16];
+    const char *cell = name;
+
+    for (int i = 0; i < fixed_count; i++)
+        if (strcmp(fixed[i], name) == 0) {
+            snprintf(other, sizeof(other), "%s_%s", name, kind);
+            cell = other;
+        }
+    rps_sheet_text(job->sheet, cell);
+}
+
 /* A period for the rows of a format. */
 struct walk {
     struct rps_export_job *job;

@@ -32,8 +32,7 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
         return RPS_FAILED;
     }
     job->state = tally;
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-        rps_sheet_text(job->sheet, fixed[i]);
+    rps_export_fixed(job, fixed, (int)(sizeof(fixed) / sizeof(fixed[0])));
     rps_sheet_end_row(job->sheet);
     return 0;
 }

@@ -34,6 +34,7 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
 {
     static const char *const fixed[] = {"run",      "cpu",   "rotation", "time_s",
                                         "length_s", "cycle", "cycles"};
+    const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
     struct rates *rates = calloc(1, sizeof(*rates));
 
     job->state = rates;
@@ -44,10 +45,9 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
         rates_release(job);
         return rps_error_memory(err);
     }
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-        rps_sheet_text(job->sheet, fixed[i]);
+    rps_export_fixed(job, fixed, fixed_count);
     for (int m = 0; m < job->plan->metric_count; m++)
-        rps_sheet_text(job->sheet, job->plan->metric[m].name);
+        rps_export_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
     rps_sheet_end_row(job->sheet);
     return 0;
 }

@@ -31,6 +31,12 @@ int rps_export_walk(FILE *out, struct rps_reader *reader, int64_t run_id,
 /* The cells that name a place in the run: "run,cpu". */
 void rps_export_place(struct rps_export_job *job, int32_t cpu);
 
+/* Cells of the header: the format's own columns, and then one of the plan's, which becomes NAME_KIND
+ * where one of the format's has that name: `-e cycles` makes cycles_event. */
+void rps_export_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count);
+void rps_export_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                      const char *name, const char *kind);
+
 int rps_export_wide(FILE *out, struct rps_reader *reader, int64_t run_id,
                     const struct rps_export_options *options, struct rps_error *err);
 int rps_export_rates(FILE *out, struct rps_reader *reader, int64_t run_id,

@@ -5,7 +5,8 @@
  *
  * time_s is the period's start since the start of the run; start and length carry all their
  * nanoseconds, so that they can be read back exactly. `cycle` is the cycle timestamp at the
- * period's end, `cycles` the period's own count. An event is empty where it was not counted.
+ * period's end, `cycles` the period's own count. An event is empty where it was not counted,
+ * and becomes NAME_event where a fixed column has its name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
 {
     static const char *const fixed[] = {"run",      "cpu",   "period", "time_s",
                                         "length_s", "cycle", "cycles", "set"};
+    const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
     struct wide *wide = calloc(1, sizeof(*wide));
     size_t most = (size_t)job->plan->set_count * RPS_SLOT_MAX + 1;
 
@@ -71,10 +73,9 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
         return rps_error_memory(err);
     }
     wide_map(wide, job->plan);
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-        rps_sheet_text(job->sheet, fixed[i]);
+    rps_export_fixed(job, fixed, fixed_count);
     for (int c = 0; c < wide->column_count; c++)
-        rps_sheet_text(job->sheet, wide->name[c]);
+        rps_export_named(job, fixed, fixed_count, wide->name[c], "event");
     rps_sheet_end_row(job->sheet);
     return 0;
 }

@@ -40,6 +40,28 @@ def test_counts_do_not_depend_on_sets():
         assert [row[1:] for row in sums if row[0] == 1] == [row[1:] for row in sums if row[0] == 2]
 
 
+def test_cycles():
+    """-e cycles takes no counter, and a column of its own beside the period's cycles"""
+    with Folder() as folder:
+        simulate(folder, "-e", "cycles,instructions,branches", "--metric",
+                 "cpi=cycles/instructions", "--metric", "cycle=cycles/1000000")
+        rows = list(csv.DictReader(io.StringIO(expect(folder.call("export"), 0).stdout)))
+        assert query(folder, "SELECT count(DISTINCT set_no) FROM period") == [(1,)]
+        assert rows and all(row["cycles_event"] == row["cycles"] for row in rows), rows[:3]
+        rates = list(csv.DictReader(io.StringIO(
+            expect(folder.call("export", "--rates", "--to", "10s"), 0).stdout)))
+        assert {row["cpi"] for row in rates} == {"3.5"}, rates[:3]
+        assert {row["cycle_metric"] for row in rates} == {"70"}, rates[:3]
+
+
+def test_many_events():
+    """more events than a set has room for are taken in turns"""
+    with Folder() as folder:
+        simulate(folder, "-e", "r01,r04,r05,r06,r07,r09,r0b,r0f,r02")
+        assert query(folder, "SELECT count(*), max(slot) FROM event WHERE set_no >= 0 AND "
+                     "state = 'measured'") == [(9, 1)]
+
+
 def test_metric():
     """--metric is in the report and in the rates"""
     with Folder() as folder:
@@ -108,5 +130,5 @@ def test_other_processor():
         assert sorted(os.listdir(folder.path)) == ["script.sim"]
 
 
-tap.main([test_events, test_counts_do_not_depend_on_sets, test_metric, test_division_by_nothing,
+tap.main([test_events, test_counts_do_not_depend_on_sets, test_cycles, test_many_events, test_metric, test_division_by_nothing,
           test_scenario, test_refusals, test_other_processor])

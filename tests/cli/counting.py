@@ -199,6 +199,19 @@ def test_rotation():
                             "NULL"), "NULL though it was counted"
 
 
+def test_clock():
+    """an event that is the clock event has its count, in the periods of its set"""
+    with Folder() as folder:
+        for choice in ["software", "auto"]:
+            clock = Run(folder, ["--pmu", choice, "-e", "page-faults"], "threads", "1", "1000").rows(
+                "SELECT spec FROM event WHERE run_id = :run AND set_no = -1")[0][0]
+            run = Run(folder, ["--pmu", choice, "--no-merge", "-e", "page-faults," + clock,
+                               "-e", "context-switches"], "threads", "1", "100000")
+            rows = run.rows("SELECT cycles, c1 FROM period WHERE run_id = :run AND set_no = 0")
+            assert len(rows) > 2 and all(cycles == count for cycles, count in rows), rows
+            assert sum(count for _, count in rows) > 0, rows
+
+
 CPU_TIME = [("a single thread", ["threads", "1", "300000"]),
             ("64 threads", ["threads", "64", "30000"])]
 
@@ -210,4 +223,4 @@ tap.main(
      ("a workload that sleeps gives true zeros: software", zeros, SOFTWARE),
      ("a workload that sleeps gives true zeros: default", zeros, []),
      ("a workload that sleeps gives true zeros: sets in rotation", zeros, ["--no-merge"]),
-     test_rotation])
+     test_rotation, test_clock])
