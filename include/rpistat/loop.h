@@ -104,8 +104,9 @@ enum rps_loop_end {
  * is read in between.
  *
  * The period is stretched by a whole factor when the switch (the median of 16, or of 3 when each
- * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; it
- * shrinks again when half of that would do. A mark says so each time.
+ * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; with one
+ * event set, which counts while it is read, when that takes a quarter. It shrinks again when half of
+ * that would do, later and later where that does not last. A mark says so each time.
  *
  * The run's time is the world's, which stands still while the machine sleeps: nothing is missing in
  * it then. A mark says that the machine slept and for how long; another one when the wall clock was

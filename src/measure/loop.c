@@ -21,6 +21,14 @@
 #define STRETCH_PERIODS_FEW 3
 #define STRETCH_LARGE(ns)   ((ns) / 20)
 
+/* Percent of the period that a switch may take, in which nothing is counted; and a reading where
+ * there is one set, which goes on counting. */
+#define SWITCH_PERCENT  1
+#define READING_PERCENT 25
+
+/* Most rows of switches that the period waits until it shrinks. */
+#define SHRINK_ROWS_MAX 1024
+
 /* A machine that sleeps does so for longer. The wall clock is set when it moves by more than this
  * against time since boot; it runs up to 0.05 % faster or slower while it is being adjusted. */
 #define SLEPT_NS           (100 * RPS_NS_PER_MS)
@@ -50,6 +58,9 @@ struct loop {
     int64_t resume_ns; /* world's time at which a delay is over, INT64_MAX: none */
     int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches, sorted */
     int switch_count;
+    int cheap_rows;  /* rows of switches, so far, after which the period could shrink */
+    int shrink_rows; /* rows that it takes; twice as many each time that it was too early */
+    int shrunk;
     struct rps_placement placement;
     struct rps_clocks clocks; /* as they were last seen */
 };
@@ -142,21 +153,50 @@ static void insert_sorted(int64_t *row, int count, int64_t value)
 /* The factor by which the period must be stretched for a switch that takes so long. */
 static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
 {
+    int64_t percent = loop->set_count == 1 ? READING_PERCENT : SWITCH_PERCENT;
     int64_t nominal_ns = loop->o->period_ns, factor;
 
     if (switch_ns <= RPS_LOOP_SWITCH_FREE_NS)
         return 1;
-    factor = (switch_ns * 100 + nominal_ns - 1) / nominal_ns;
+    factor = (switch_ns * 100 + nominal_ns * percent - 1) / (nominal_ns * percent);
     if (factor > RPS_PERIOD_MAX_NS / nominal_ns)
         factor = RPS_PERIOD_MAX_NS / nominal_ns;
     return factor < 1 ? 1 : factor;
 }
 
+/* Wide enough, and not much too wide, or only for a short time yet? Where costs go up and down the
+ * period would follow them for ever. */
+static int keeps_period(struct loop *loop, int64_t factor, int64_t present)
+{
+    int smaller = factor * 2 <= present;
+
+    loop->cheap_rows = smaller ? loop->cheap_rows + 1 : 0;
+    if (smaller)
+        return loop->cheap_rows < loop->shrink_rows;
+    return factor <= present;
+}
+
+static void set_period(struct loop *loop, int64_t factor, int64_t median_ns, int64_t time_ns)
+{
+    char text[160], cost[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+    int64_t before_ns = loop->period_ns;
+
+    loop->period_ns = factor * loop->o->period_ns;
+    if (loop->period_ns > before_ns && loop->shrunk && loop->shrink_rows < SHRINK_ROWS_MAX)
+        loop->shrink_rows *= 2;
+    loop->shrunk = loop->period_ns < before_ns;
+    snprintf(text, sizeof(text), "measurement period %s to %s: %s takes %s (median)",
+             loop->period_ns > before_ns ? "stretched" : "shortened",
+             rps_text_duration(length, sizeof(length), loop->period_ns),
+             loop->set_count == 1 ? "reading the counters" : "switching event sets",
+             rps_text_duration(cost, sizeof(cost), median_ns));
+    note(loop, time_ns, text);
+}
+
 /* The median, not the mean: one hiccup of the machine among cheap switches stretches nothing. */
 static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t time_ns)
 {
-    char text[160], cost[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
-    int64_t median_ns, factor, present = loop->period_ns / loop->o->period_ns;
+    int64_t median_ns, factor;
     int count = loop->switch_count;
 
     insert_sorted(loop->switch_ns, count++, switch_ns);
@@ -175,15 +215,8 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
     if (rps_placement_row(&loop->placement, median_ns)) /* is it still dear there? */
         return;
     factor = stretch_factor(loop, median_ns);
-    if (factor <= present && factor * 2 > present) /* wide enough, and not much too wide */
-        return;
-    loop->period_ns = factor * loop->o->period_ns;
-    snprintf(text, sizeof(text),
-             "measurement period %s to %s: switching event sets takes %s (median)",
-             factor > present ? "stretched" : "shortened",
-             rps_text_duration(length, sizeof(length), loop->period_ns),
-             rps_text_duration(cost, sizeof(cost), median_ns));
-    note(loop, time_ns, text);
+    if (!keeps_period(loop, factor, loop->period_ns / loop->o->period_ns))
+        set_period(loop, factor, median_ns, time_ns);
 }
 
 /* Timer expiries that passed unseen, when a period ends at time_ns. */
@@ -398,7 +431,8 @@ static void set_times(struct loop *loop)
 {
     const struct rps_loop_options *o = loop->o;
 
-    rps_placement_init(&loop->placement, o->world);
+    rps_placement_init(&loop->placement, loop->set_count > 1 ? o->world : NULL);
+    loop->shrink_rows = 1;
     loop->period_ns = o->period_ns;
     loop->grid_ns = loop->pause_ns = loop->boundary_ns = o->start_ns;
     loop->end_ns = o->duration_ns > 0 ? o->start_ns + o->duration_ns : INT64_MAX;

@@ -28,7 +28,7 @@
 void rps_placement_init(struct rps_placement *placement, const struct rps_world *world)
 {
     memset(placement, 0, sizeof(*placement));
-    placement->world = world;
+    placement->world = world && world->approach ? world : NULL;
     placement->next_wait = WAIT_FIRST;
 }
 
@@ -88,7 +88,7 @@ int rps_placement_first(struct rps_placement *p, int64_t median_ns)
     int tried = p->tried;
 
     p->tried = 1;
-    return !tried && !p->near && p->world->approach && try_near(p, median_ns);
+    return !tried && !p->near && p->world && try_near(p, median_ns);
 }
 
 int rps_placement_row(struct rps_placement *p, int64_t median_ns)
@@ -96,7 +96,7 @@ int rps_placement_row(struct rps_placement *p, int64_t median_ns)
     int late = p->late;
 
     p->late = 0;
-    if (!p->world->approach)
+    if (!p->world)
         return 0;
     if (!p->near && p->wait > 0) {
         p->wait--;

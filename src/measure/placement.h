@@ -13,7 +13,7 @@
 #define RPS_PLACEMENT_FIRST 3
 
 struct rps_placement {
-    const struct rps_world *world; /* not owned */
+    const struct rps_world *world; /* not owned; NULL: stays where it is */
     int near;                      /* on the workload's CPU */
     int64_t far_ns;                /* median switch cost elsewhere */
     int cheap, dear;               /* switches since the last move; the latest in a row */
@@ -23,7 +23,10 @@ struct rps_placement {
     int wait, next_wait;           /* rows until the next try */
 };
 
-/* Anywhere. A world without `approach` leaves it so for good. */
+/*
+ * Anywhere; for good where there is no world, or one without `approach`. A single event set is not
+ * switched, and read for less from elsewhere than by pushing the workload off its CPU.
+ */
 void rps_placement_init(struct rps_placement *placement, const struct rps_world *world);
 
 /* The loop woke up so many ns after its deadline. */

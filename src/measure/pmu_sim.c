@@ -441,7 +441,7 @@ static int read_fails(const struct sim *sim)
 
 static int sim_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
 {
-    const struct sim *sim = self;
+    struct sim *sim = self;
 
     (void)track;
     (void)err;
@@ -452,6 +452,8 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);
     ret->valid = read_fails(sim) ? 0 : ~UINT32_C(0);
+    if (sim->plan->set_count == 1 && sim->enabled_set >= 0)
+        advance(sim, sim->now_ns + switch_cost(sim));
     return 0;
 }
 

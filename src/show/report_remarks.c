@@ -151,13 +151,16 @@ static void remark_stretched(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
     char length[RPS_TEXT_NUMBER_SIZE];
+    int alone = report->plan->set_count == 1;
 
     if (rps_report_stretched_ns(report) > 0)
         print_remark(
             report,
-            "Switching event sets took %s a period (mean): the measurement period was "
-            "stretched, so as not to lose more than 1 %% of the time to it.",
-            rps_text_duration(length, sizeof(length), tally->switch_ns / (int64_t)tally->periods));
+            "%s took %s a period (mean): the measurement period was stretched, so as not to %s.",
+            alone ? "Reading the counters" : "Switching event sets",
+            rps_text_duration(length, sizeof(length), tally->switch_ns / (int64_t)tally->periods),
+            alone ? "spend more than a quarter of the time on it"
+                  : "lose more than 1 % of the time to it");
 }
 
 static void remark_merged(struct rps_report *report)

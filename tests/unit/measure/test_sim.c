@@ -290,6 +290,16 @@ static void test_stretch(void **state)
     test_run_free(&run);
 }
 
+static int approached, left; /* how often */
+
+static int approach_well(void *self, int closer)
+{
+    (void)self;
+    approached += closer;
+    left += !closer;
+    return closer;
+}
+
 /* When switching gets cheap again (threads have gone), the period gets short again. */
 static void test_shrink(void **state)
 {
@@ -301,6 +311,47 @@ static void test_shrink(void **state)
     assert_int_equal(run.period[20].length_ns, 300 * MS);
     assert_int_equal(run.period[run.count - 2].length_ns, 100 * MS);
     assert_non_null(strstr(run.mark, "shortened to 0.100 s"));
+    test_run_free(&run);
+}
+
+/* Costs that go up and down are followed less and less often, not for ever. */
+static void test_shrink_patience(void **state)
+{
+    char script[8192] = "";
+    size_t used = 0;
+    struct test_run run;
+
+    (void)state;
+    for (int second = 0; second < 400; second += 20)
+        used += (size_t)snprintf(script + used, sizeof(script) - used,
+                                 "switch 3ms %ds\nswitch 10us %ds\n", second, second + 10);
+    snprintf(script + used, sizeof(script) - used, "phase work 400s instructions=1G\n");
+    test_simulate(&run, script, &rotate);
+    test_check_contiguous(&run);
+    assert_in_range(run.mark_count, 3, 6);
+    assert_int_equal(run.period[run.count - 2].length_ns, 300 * MS);
+    test_run_free(&run);
+}
+
+/* One set counts while it is read: a reading may take a quarter of the period, and to push the
+ * workload off its CPU would not make it cheaper for it. */
+static void test_reading(void **state)
+{
+    static const struct test_options quick = {
+        .events = "instructions,dc_miss", .period_ns = MS, .approach = approach_well};
+    struct test_run run;
+
+    (void)state;
+    approached = 0;
+    test_simulate(&run, "switch 250us\nphase work 5s instructions=1G\n", &quick);
+    assert_in_range(run.count, 5000, 5001);
+    assert_int_equal(run.mark_count, 0);
+    assert_int_equal(approached, 0);
+    test_run_free(&run);
+    test_simulate(&run, "switch 251us\nphase work 5s instructions=1G\n", &quick);
+    assert_int_equal(run.period[run.count - 2].length_ns, 2 * MS);
+    assert_int_equal(run.mark_count, 1);
+    assert_non_null(strstr(run.mark, "reading the counters takes 251.0 us"));
     test_run_free(&run);
 }
 
@@ -338,16 +389,6 @@ static void test_hiccup(void **state)
 
 /* --- near the workload -------------------------------------------------------------------------
  */
-
-static int approached, left; /* how often */
-
-static int approach_well(void *self, int closer)
-{
-    (void)self;
-    approached += closer;
-    left += !closer;
-    return closer;
-}
 
 static int approach_in_vain(void *self, int closer)
 {
@@ -677,6 +718,8 @@ int main(void)
         cmocka_unit_test(test_switch_cost),
         cmocka_unit_test(test_stretch),
         cmocka_unit_test(test_stretch_soon),
+        cmocka_unit_test(test_shrink_patience),
+        cmocka_unit_test(test_reading),
         cmocka_unit_test(test_shrink),
         cmocka_unit_test(test_hiccup),
         cmocka_unit_test(test_duration),
