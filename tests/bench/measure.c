@@ -1,18 +1,17 @@
 /*
- * measure: run a command and write down what it cost, and what its parent cost meanwhile.
+ * measure: run a command and write down what it cost.
  *
- * usage: measure FILE COMMAND [ARG...]
+ * usage: measure FILE [-w FROM TO] COMMAND [ARG...]
  *
- * FILE gets lines `name value`. Beside the command (its tree, once waited for) it looks at the
- * process that started measure: a recorder that runs `measure FILE workload` as its workload is
- * seen from inside, to the nanosecond, at the very moments when the workload begins and ends. It is
- * C because a process inherits the peak memory of the one that forked it: measured from Python no
- * command would seem to need less than Python does.
+ * FILE gets lines `name value`: of the command with all that it waited for; and with -w of its own
+ * threads alone, to the nanosecond, what they had used FROM and TO seconds after the start. So a
+ * recorder is told from its workload, and its work from its start. It is C because a process
+ * inherits the peak memory of the one that forked it: measured from Python no command would seem to
+ * need less than Python does.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WARM_UP_S 5
+/* What the command's threads had used at a moment; -1 where it cannot be told. */
+struct sample {
+    int64_t at_ns, cpu_ns;
+    long kib;
+};
 
 static int64_t monotonic_ns(void)
 {
@@ -80,72 +83,76 @@ static long process_kib(pid_t pid)
     return pages < 0 ? -1 : pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Wait for the command; what the parent holds after WARM_UP_S, when its caches are full. */
-static int wait_for(pid_t pid, struct rusage *ret_usage, long *ret_parent_kib)
+static void sleep_until(int64_t time_ns)
 {
-    const struct timespec warm_up = {.tv_sec = WARM_UP_S};
-    sigset_t ended;
-    int status;
+    const struct timespec until = {.tv_sec = time_ns / INT64_C(1000000000),
+                                   .tv_nsec = time_ns % INT64_C(1000000000)};
 
-    sigemptyset(&ended);
-    sigaddset(&ended, SIGCHLD);
-    *ret_parent_kib = -1;
-    if (sigtimedwait(&ended, NULL, &warm_up) < 0)
-        *ret_parent_kib = process_kib(getppid());
-    return wait4(pid, &status, 0, ret_usage) == pid ? status : -1;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
 }
 
-/* Run the command and wait for it. Returns its wait status, or -1. */
-static int run(char *argv[], struct rusage *ret_usage, long *ret_parent_kib)
+static struct sample take_sample(pid_t pid, int64_t time_ns)
 {
-    sigset_t ended, before;
-    pid_t pid;
+    struct sample sample;
 
-    sigemptyset(&ended);
-    sigaddset(&ended, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &ended, &before);
-    pid = fork();
+    sleep_until(time_ns);
+    sample.at_ns = monotonic_ns();
+    sample.cpu_ns = process_cpu_ns(pid);
+    sample.kib = process_kib(pid);
+    return sample;
+}
+
+static pid_t start(char *argv[])
+{
+    pid_t pid = fork();
 
     if (pid == 0) {
-        sigprocmask(SIG_SETMASK, &before, NULL);
         execvp(argv[0], argv);
         fprintf(stderr, "measure: cannot run %s: %s\n", argv[0], strerror(errno));
         _exit(127);
     }
-    return pid < 0 ? -1 : wait_for(pid, ret_usage, ret_parent_kib);
+    return pid;
 }
 
 int main(int argc, char *argv[])
 {
-    struct rusage command = {0}, self;
-    const int64_t parent_start_ns = process_cpu_ns(getppid());
+    const int window = argc > 4 && strcmp(argv[2], "-w") == 0, first = window ? 5 : 2;
     const int64_t start_ns = monotonic_ns();
-    int64_t wall_ns, parent_end_ns;
-    long parent_start_kib = -1;
+    struct sample from = {0}, to = {0};
+    struct rusage command = {0};
+    int64_t wall_ns;
     int status;
     FILE *file;
+    pid_t pid;
 
-    if (argc < 3) {
-        fprintf(stderr, "usage: measure FILE COMMAND [ARG...]\n");
+    if (argc <= first) {
+        fprintf(stderr, "usage: measure FILE [-w FROM TO] COMMAND [ARG...]\n");
         return 2;
     }
-    status = run(argv + 2, &command, &parent_start_kib);
+    pid = start(argv + first);
+    if (pid > 0 && window) {
+        from = take_sample(pid, start_ns + (int64_t)(atof(argv[3]) * 1e9));
+        to = take_sample(pid, start_ns + (int64_t)(atof(argv[4]) * 1e9));
+    }
+    if (pid < 0 || wait4(pid, &status, 0, &command) != pid)
+        status = -1;
     wall_ns = monotonic_ns() - start_ns;
-    parent_end_ns = process_cpu_ns(getppid());
     file = fopen(argv[1], "w");
     if (status == -1 || !file) {
-        fprintf(stderr, "measure: %s: %s\n", file ? argv[2] : argv[1], strerror(errno));
+        fprintf(stderr, "measure: %s: %s\n", file ? argv[first] : argv[1], strerror(errno));
         return EXIT_FAILURE;
     }
-    getrusage(RUSAGE_SELF, &self);
     fprintf(file, "wall_ns %" PRId64 "\n", wall_ns);
     fprintf(file, "cpu_us %" PRId64 "\n", cpu_us(&command));
-    fprintf(file, "own_cpu_us %" PRId64 "\n", cpu_us(&self));
     fprintf(file, "peak_kib %ld\n", command.ru_maxrss);
-    fprintf(file, "parent_start_ns %" PRId64 "\n", parent_start_ns);
-    fprintf(file, "parent_end_ns %" PRId64 "\n", parent_end_ns);
-    fprintf(file, "parent_start_kib %ld\n", parent_start_kib);
-    fprintf(file, "parent_end_kib %ld\n", process_kib(getppid()));
+    if (window) {
+        fprintf(file, "window_ns %" PRId64 "\n", to.at_ns - from.at_ns);
+        fprintf(file, "from_cpu_ns %" PRId64 "\n", from.cpu_ns);
+        fprintf(file, "to_cpu_ns %" PRId64 "\n", to.cpu_ns);
+        fprintf(file, "from_kib %ld\n", from.kib);
+        fprintf(file, "to_kib %ld\n", to.kib);
+    }
     fclose(file);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
