@@ -67,8 +67,7 @@ static int is_blank(const struct identity *id)
     return id->application_id == 0 && id->version == 0 && id->tables == 0;
 }
 
-static int check_identity(sqlite3 *db, const char *path, struct identity *ret,
-                          struct rps_error *err)
+static int judge(sqlite3 *db, const char *path, struct identity *ret, struct rps_error *err)
 {
     int code = read_identity(db, ret);
 
@@ -89,6 +88,22 @@ static int check_identity(sqlite3 *db, const char *path, struct identity *ret,
                              (int)(ret->version % RPS_STORE_VERSION_MAJOR),
                              RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
     return rps_plain_check(db, path, err);
+}
+
+/* In one transaction: another recorder may be creating the store right now, and half of what was
+ * before and half of what is now looks like another program's. */
+static int check_identity(sqlite3 *db, const char *path, struct identity *ret,
+                          struct rps_error *err)
+{
+    int code = rps_database_exec(db, "BEGIN"), result;
+
+    if (code != SQLITE_OK)
+        return rps_database_error(db, code, path, err);
+    result = judge(db, path, ret, err);
+    code = rps_database_exec(db, "COMMIT");
+    if (result == 0 && code != SQLITE_OK)
+        return rps_database_error(db, code, path, err);
+    return result;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */

@@ -638,6 +638,55 @@ static void two_recorders_share_a_store(void **state)
     assert_string_equal(fixture_text(path, "PRAGMA integrity_check"), "ok");
 }
 
+/* The store that an intruder makes, once, as soon as somebody asked what it is. */
+static const char *intruded;
+
+static int intrude(unsigned event, void *context, void *statement, void *ns)
+{
+    const char *path = intruded;
+    struct rps_writer *writer = NULL;
+    struct rps_error err;
+
+    (void)event;
+    (void)context;
+    (void)ns;
+    if (!path || strcmp(sqlite3_sql(statement), "PRAGMA application_id") != 0)
+        return 0;
+    intruded = NULL;
+    if (rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err) < 0)
+        abort();
+    rps_writer_close(writer);
+    return 0;
+}
+
+static int watch_statements(sqlite3 *db, const char **message, const void *routines)
+{
+    (void)message;
+    (void)routines;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, intrude, NULL);
+}
+
+/* Another recorder creates it between two questions: what it is must be one answer. */
+static void a_store_is_made_while_it_is_opened(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_writer *writer;
+    sqlite3 *db = NULL;
+    struct rps_run run;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK); /* blank, but no empty file any more */
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    intruded = path;
+    sqlite3_auto_extension((void (*)(void))watch_statements);
+    writer = fixture_writer(path, NULL, &run);
+    sqlite3_reset_auto_extension();
+    assert_null(intruded);
+    write_periods(writer, 0, 3);
+    fixture_end(writer, &run);
+    holds(path, 1, 0, 3);
+}
+
 static void a_cursor_sees_one_state(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -688,6 +737,7 @@ int main(void)
         TEST(recovery_believes_no_name),
         TEST(only_dead_recorders_of_this_host_are_marked),
         TEST(two_recorders_share_a_store),
+        TEST(a_store_is_made_while_it_is_opened),
         TEST(a_cursor_sees_one_state),
     };
 
