@@ -260,6 +260,7 @@ static sqlite3 *open_plain(const char *path)
 
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         fail_msg("%s: %s", path, sqlite3_errmsg(db));
+    sqlite3_busy_timeout(db, FIXTURE_BUSY_MS); /* a writer of the test may be committing */
     return db;
 }
 

@@ -14,6 +14,9 @@
 
 #include "rpistat/store.h"
 
+/* How long the tests' own connections wait for a writer that is committing. */
+#define FIXTURE_BUSY_MS 10000
+
 /* cmocka setup and teardown: *state is the path of a new folder. */
 int fixture_make_folder(void **state);
 int fixture_remove_folder(void **state);

@@ -88,6 +88,7 @@ static sqlite3 *hold_lock(const char *path)
     sqlite3 *db = NULL;
 
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, FIXTURE_BUSY_MS);
     assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     return db;
 }
