@@ -88,7 +88,7 @@ int rps_placement_first(struct rps_placement *p, int64_t median_ns)
     int tried = p->tried;
 
     p->tried = 1;
-    return !tried && !p->near && p->world && try_near(p, median_ns);
+    return !tried && p->world && try_near(p, median_ns);
 }
 
 int rps_placement_row(struct rps_placement *p, int64_t median_ns)

@@ -180,29 +180,35 @@ static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
     return 0;
 }
 
-/*
- * What the clock event counts takes no counter of its own (`-e cycles,instructions` on a processor
- * of two counters). A set of nothing else keeps its counter, which tells how long the set was on.
- */
+static int is_clock(const struct rps_event *event, const struct rps_event *clock)
+{
+    return event->type == clock->type && event->config == clock->config &&
+           event->config1 == clock->config1 && event->config2 == clock->config2 &&
+           strcmp(event->modifiers, clock->modifiers) == 0;
+}
+
+/* What the clock event counts takes no counter of its own: `-e cycles,instructions` on a processor
+ * of two counters. */
 static void use_clock(struct rps_plan *plan)
 {
-    const struct rps_event *clock = &plan->clock;
+    for (int n = 0; n < plan->set_count; n++)
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            struct rps_event *event = &plan->set[n].event[s];
 
+            event->by_clock = event->state == RPS_EVENT_MEASURED && is_clock(event, &plan->clock);
+        }
+}
+
+/* A set of nothing else counts for itself: its counters tell for how long it was on. */
+static void keep_lone_clocks(struct rps_plan *plan)
+{
     for (int n = 0; n < plan->set_count; n++) {
         struct rps_event_set *set = &plan->set[n];
-        int same = 0, others = 0;
+        int others = 0;
 
-        for (int s = 0; s < set->event_count; s++) {
-            struct rps_event *event = &set->event[s];
-
-            event->by_clock = event->state == RPS_EVENT_MEASURED && event->type == clock->type &&
-                              event->config == clock->config && event->config1 == clock->config1 &&
-                              event->config2 == clock->config2 &&
-                              strcmp(event->modifiers, clock->modifiers) == 0;
-            same += event->by_clock;
-            others += event->state == RPS_EVENT_MEASURED && !event->by_clock;
-        }
-        for (int s = 0; same > 0 && others == 0 && s < set->event_count; s++)
+        for (int s = 0; s < set->event_count; s++)
+            others += set->event[s].state == RPS_EVENT_MEASURED && !set->event[s].by_clock;
+        for (int s = 0; others == 0 && s < set->event_count; s++)
             set->event[s].by_clock = 0;
     }
 }
@@ -349,7 +355,7 @@ int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan
     use_clock(plan);
     if ((rc = arrange_sets(&fit, plan, merge, err)) < 0 || (rc = rps_plan_compile(plan, err)) < 0)
         return rc;
-    use_clock(plan); /* splitting may have left one alone */
+    keep_lone_clocks(plan);
     fitting.counter_count = count_counters(&fit, plan);
     *ret = fitting;
     return 0;

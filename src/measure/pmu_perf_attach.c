@@ -355,7 +355,8 @@ static int check_descriptors(const struct rps_perf *perf, const struct rps_targe
 
     for (int n = 0; n < perf->plan->set_count; n++)
         for (int s = 0; s < perf->plan->set[n].event_count; s++)
-            events += perf->plan->set[n].event[s].state == RPS_EVENT_MEASURED;
+            events += perf->plan->set[n].event[s].state == RPS_EVENT_MEASURED &&
+                      !perf->plan->set[n].event[s].by_clock;
     if (target->kind == RPS_TARGET_LAUNCH)
         places = 1;
     for (int i = 0; target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++) {

@@ -43,14 +43,12 @@ void rps_export_named(struct rps_export_job *job, const char *const *fixed, int 
                       const char *name, const char *kind)
 {
     char other[RPS_NAME_SIZE + 16];
-    const char *cell = name;
+    int taken = 0;
 
     for (int i = 0; i < fixed_count; i++)
-        if (strcmp(fixed[i], name) == 0) {
-            snprintf(other, sizeof(other), "%s_%s", name, kind);
-            cell = other;
-        }
-    rps_sheet_text(job->sheet, cell);
+        taken |= strcmp(fixed[i], name) == 0;
+    snprintf(other, sizeof(other), "%s_%s", name, kind);
+    rps_sheet_text(job->sheet, taken ? other : name);
 }
 
 /* A period for the rows of a format. */

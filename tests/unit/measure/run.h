@@ -88,10 +88,10 @@ struct test_options {
     int merge;
     int64_t period_ns; /* 0: 100 ms */
     int64_t duration_ns;
-    const char *plan;   /* NULL: arm1176 */
-    const char *events; /* -e: instead of a plan; NULL: none */
+    const char *plan; /* NULL: arm1176 */
+    const char *events[2]; /* -e ... -e ...: instead of a plan */
     int64_t delay_ns;
-    int (*approach)(void *self, int closer);            /* of the world; NULL: none */
+    int (*approach)(void *self, int closer); /* of the world; NULL: none */
     void (*clocks)(void *self, struct rps_clocks *ret); /* of the world; NULL: none */
 };
 
@@ -112,8 +112,9 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     if (rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err) < 0)
         fail_msg("%s", err.message);
     unlink(path);
-    if ((options->events
-             ? rps_plan_from_events(&options->events, 1, &ret->plan, &err)
+    int groups = !!options->events[0] + !!options->events[1];
+    if ((groups > 0
+             ? rps_plan_from_events(options->events, groups, &ret->plan, &err)
              : rps_plan_load(options->plan ? options->plan : "arm1176", &ret->plan, &err)) < 0 ||
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0 ||
         pmu->attach(self, ret->plan, &target, &err) < 0)

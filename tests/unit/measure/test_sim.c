@@ -187,9 +187,12 @@ static void test_split(void **state)
 /* The clock event is counted anyway: asking for it takes none of the two counters. */
 static void test_by_clock(void **state)
 {
-    static const struct test_options two = {.events = "instructions,cycles,dc_miss"};
-    static const struct test_options three = {.events = "cycles,instructions,dc_miss,branches"};
-    static const struct test_options alone = {.events = "cycles"};
+    static const struct test_options two = {.events = {"instructions,cycles,dc_miss"}};
+    static const struct test_options three = {.events = {"cycles,instructions,dc_miss,branches"}};
+    static const struct test_options alone = {.events = {"cycles"}};
+    static const struct test_options apart = {.events = {"cycles", "instructions,dc_miss"}};
+    static const struct test_options joined = {.events = {"cycles", "instructions,dc_miss"},
+                                               .merge = 1};
     struct test_run run;
 
     (void)state;
@@ -215,6 +218,18 @@ static void test_by_clock(void **state)
 
     test_simulate(&run, "clock 700M\nphase work 1s instructions=10M\n", &alone);
     assert_int_equal(test_total(&run, 0, 0), 700000000);
+    test_run_free(&run);
+
+    test_simulate(&run, "clock 700M\nphase work 1s instructions=10M\n", &apart);
+    assert_int_equal(run.plan->set_count, 2);
+    assert_int_equal(run.plan->set[0].event[0].by_clock, 0);
+    assert_int_equal(test_total(&run, 0, 0), 350000000);
+    test_run_free(&run);
+
+    test_simulate(&run, "clock 700M\nphase work 1s instructions=10M\n", &joined);
+    assert_int_equal(run.plan->set_count, 1); /* three events, two counters */
+    assert_int_equal(test_total(&run, 0, 0), 700000000);
+    assert_int_equal(test_total(&run, 0, 1), 10000000);
     test_run_free(&run);
 }
 
@@ -338,7 +353,7 @@ static void test_shrink_patience(void **state)
 static void test_reading(void **state)
 {
     static const struct test_options quick = {
-        .events = "instructions,dc_miss", .period_ns = MS, .approach = approach_well};
+        .events = {"instructions,dc_miss"}, .period_ns = MS, .approach = approach_well};
     struct test_run run;
 
     (void)state;
