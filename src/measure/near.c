@@ -8,6 +8,7 @@
 #include "near.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,21 +28,28 @@ struct thread_stat {
     int cpu, policy;
 };
 
+/* Read a file of /proc that is no longer than the buffer, as a string. Opening a stream or a folder
+ * allocates, which the measurement loop does not. 0 when there is no such file. */
+static int read_text(const char *path, char *ret, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, ret, size - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    ret[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
 /* Fields 3, 39 and 41; 0 when the thread is gone. */
 static int read_stat(pid_t pid, const char *tid, struct thread_stat *ret)
 {
-    char path[320], text[1024];
-    size_t length;
-    char *at;
-    FILE *file;
+    char path[320], text[1024], *at;
 
+    memset(ret, 0, sizeof(*ret));
     snprintf(path, sizeof(path), "/proc/%ld/task/%s/stat", (long)pid, tid);
-    file = fopen(path, "re");
-    if (!file)
+    if (!read_text(path, text, sizeof(text)))
         return 0;
-    length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
     at = strrchr(text, ')');
     if (!at || sscanf(at, ") %c", &ret->state) != 1)
         return 0;
@@ -56,41 +64,50 @@ static int read_stat(pid_t pid, const char *tid, struct thread_stat *ret)
     return 1;
 }
 
+static int shares_cpu(const struct thread_stat *stat)
+{
+    return stat->state == 'R' && stat->policy != SCHED_FIFO && stat->policy != SCHED_RR;
+}
+
 /* The CPU of a running thread of the process that shares its CPU; -1: none. */
 static int running_cpu(pid_t pid)
 {
-    struct thread_stat stat;
-    struct dirent *entry;
+    _Alignas(struct dirent64) char entries[4096];
     char path[64];
-    DIR *folder;
-    int cpu = -1;
+    ssize_t got = 0;
+    int fd, cpu = -1;
 
     snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
-    folder = opendir(path);
-    while (folder && cpu < 0 && (entry = readdir(folder))) {
-        memset(&stat, 0, sizeof(stat));
-        if (entry->d_name[0] != '.' && read_stat(pid, entry->d_name, &stat) && stat.state == 'R' &&
-            stat.policy != SCHED_FIFO && stat.policy != SCHED_RR)
-            cpu = stat.cpu;
-    }
-    if (folder)
-        closedir(folder);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && cpu < 0 && (got = getdents64(fd, entries, sizeof(entries))) > 0)
+        for (ssize_t at = 0; at < got && cpu < 0;) {
+            const struct dirent64 *entry = (const void *)&entries[at];
+            struct thread_stat stat;
+
+            if (entry->d_name[0] != '.' && read_stat(pid, entry->d_name, &stat) &&
+                shares_cpu(&stat))
+                cpu = stat.cpu;
+            at += entry->d_reclen;
+        }
+    if (fd >= 0)
+        close(fd);
     return cpu;
 }
 
 /* Append the children of the process's first thread to the list. */
 static int add_children(pid_t pid, pid_t *list, int count)
 {
-    char path[64];
-    long child;
-    FILE *file;
+    char path[64], text[PROCESSES_MAX * 12], *at = text, *end;
 
     snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
-    file = fopen(path, "re");
-    while (file && count < PROCESSES_MAX && fscanf(file, "%ld", &child) == 1)
+    read_text(path, text, sizeof(text));
+    for (; count < PROCESSES_MAX; at = end) {
+        long child = strtol(at, &end, 10);
+
+        if (end == at || *end != ' ') /* the last one may have been cut off */
+            break;
         list[count++] = (pid_t)child;
-    if (file)
-        fclose(file);
+    }
     return count;
 }
 

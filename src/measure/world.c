@@ -31,6 +31,7 @@ struct rps_real_world {
     int watch_count;
     struct rps_watch *watch;       /* owned */
     const struct rps_watch *asked; /* whose request the loop is acting on */
+    pid_t pid;                     /* whose CPU to be near; -1: there is more than one, or none */
     struct rps_near near;
 };
 
@@ -156,14 +157,12 @@ static pid_t process_of(int pidfd)
 static int real_approach(void *self, int closer)
 {
     struct rps_real_world *world = self;
-    pid_t pid;
 
     if (!closer) {
         rps_near_leave(&world->near);
         return 0;
     }
-    pid = world->pidfd_count == 1 && world->left == 1 ? process_of(world->pidfd[0]) : -1;
-    return pid > 0 && rps_near_move(&world->near, pid);
+    return world->left == 1 && world->pid > 0 && rps_near_move(&world->near, world->pid);
 }
 
 static void real_clocks(void *self, struct rps_clocks *ret)
@@ -199,6 +198,7 @@ int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd
     world->epoll = world->timer = -1;
     world->pidfd_count = world->left = pidfd_count;
     world->watch_count = watch_count;
+    world->pid = pidfd_count == 1 ? process_of(pidfd[0]) : -1;
     rps_near_init(&world->near);
     world->pidfd = calloc((size_t)pidfd_count + 1, sizeof(*world->pidfd));
     world->watch = calloc((size_t)watch_count + 1, sizeof(*world->watch));
