@@ -8,11 +8,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "run.h"
 
+#include "measure/near.h"
 #include "rpistat/workload.h"
 
 #define PAGES    5000
@@ -361,6 +363,62 @@ static void test_exec_fails(void **state)
     unlink(path);
 }
 
+/* A process that computes on that CPU, or waits while one below it does; both end with the test. */
+static pid_t start_busy(int cpu, int below, int ready)
+{
+    pid_t pid = fork();
+    cpu_set_t one;
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    if (below > 0)
+        waitpid(start_busy(cpu, below - 1, ready), NULL, 0);
+    if (write(ready, "x", 1) == 1)
+        for (volatile unsigned i = 0;; i++)
+            ;
+    _exit(1);
+}
+
+/* The loop goes to the CPU of whatever is running of the workload, and back to where it may be. */
+static void test_near(void **state)
+{
+    cpu_set_t home, now;
+    int cpu = CPU_SETSIZE - 1;
+
+    (void)state;
+    sched_getaffinity(0, sizeof(home), &home);
+    while (!CPU_ISSET(cpu, &home))
+        cpu--;
+    for (int below = 0; below < 2; below++) {
+        struct rps_near near;
+        int ready[2];
+        char byte;
+        pid_t pid;
+
+        assert_int_equal(pipe(ready), 0);
+        pid = start_busy(cpu, below, ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        rps_near_init(&near);
+        assert_int_equal(rps_near_move(&near, pid), 1);
+        assert_int_equal(near.cpu, cpu);
+        sched_getaffinity(0, sizeof(now), &now);
+        assert_true(CPU_COUNT(&now) == 1 && CPU_ISSET(cpu, &now));
+        assert_int_equal(rps_near_move(&near, pid), 0); /* it is there already */
+        rps_near_leave(&near);
+        sched_getaffinity(0, sizeof(now), &now);
+        assert_true(CPU_EQUAL(&now, &home));
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        assert_int_equal(rps_near_move(&near, pid), 0); /* it is gone */
+        close(ready[0]);
+        close(ready[1]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +426,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_children),       cmocka_unit_test(test_streams_and_status),
         cmocka_unit_test(test_instructions),   cmocka_unit_test(test_check),
         cmocka_unit_test(test_never_released), cmocka_unit_test(test_exec_fails),
+        cmocka_unit_test(test_near),
     };
 
     if (argc > 1)
