@@ -9,7 +9,8 @@
  *
  * It prints lines of a name and a number: cpu_ns, the CPU time of all its threads and children;
  * cpu_whole_ns, the same with the children's ends; faults, the page faults of its task (touch) or
- * of it and its children (children); from_ns and to_ns, when it slept, on CLOCK_MONOTONIC.
+ * of it and its children (children); from_ns and to_ns, when it slept, on CLOCK_MONOTONIC, and
+ * awake_ns, its CPU time on the way there and back.
  *
  * A thread's CPU time is taken from /proc/thread-self/schedstat at the thread's end. Linux brings
  * that number up to date at clock ticks and switches only, up to 10 ms late; reading the thread's
@@ -207,11 +208,13 @@ static int64_t do_touch(long pages, int64_t unused)
 static int64_t do_sleep(long milliseconds, int64_t unused)
 {
     const int64_t from_ns = clock_ns(CLOCK_MONOTONIC), to_ns = from_ns + milliseconds * 1000000;
+    const int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const struct timespec to = {to_ns / 1000000000, to_ns % 1000000000};
 
     (void)unused;
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &to, NULL) == EINTR)
         ;
+    print_number("awake_ns", clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns);
     print_number("from_ns", from_ns);
     print_number("to_ns", to_ns);
     return 0;
