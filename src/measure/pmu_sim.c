@@ -21,9 +21,6 @@
 
 #define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
 
-/* The event number of the cycle counter; a programmable counter can count it too. */
-#define CYCLES 0xff
-
 /* One set's counters, as registers of `width` bits. */
 struct sim_set {
     uint64_t value[RPS_SLOT_MAX];
@@ -160,7 +157,7 @@ static uint64_t wrapped(const struct sim *sim, uint64_t value)
 /* What the ARM1176 does not have has a number of another processor's, and never happens. */
 static uint64_t rate_of(const struct sim *sim, const struct rps_event *event)
 {
-    if (event->config == CYCLES)
+    if (event->config == SIM_CYCLES)
         return sim->cycle_rate;
     return event->config < SIM_EVENT_COUNT ? sim->rate[event->config] : 0;
 }
@@ -258,45 +255,14 @@ static int sim_choose_clock(void *self, struct rps_event *clock, struct rps_erro
     strcpy(clock->unit, "cycles");
     strcpy(clock->explain, "The cycle counter of the simulated ARM1176.");
     clock->type = RPS_EVENT_RAW;
-    clock->config = CYCLES;
+    clock->config = SIM_CYCLES;
     return 0;
-}
-
-/* The number of the event on the ARM1176, as its Linux driver maps the generic names; -1 none. */
-static int event_code(const struct rps_event *event)
-{
-    static const struct {
-        const char *spec;
-        int code;
-    } generic[] = {
-        {"cycles", CYCLES},
-        {"cpu-cycles", CYCLES},
-        {"instructions", 0x07},
-        {"branches", 0x05},
-        {"branch-instructions", 0x05},
-        {"branch-misses", 0x06},
-        {"stalled-cycles-frontend", 0x01},
-        {"L1-dcache-loads", 0x09},
-        {"L1-dcache-load-misses", 0x0b},
-        {"dTLB-load-misses", 0x0f},
-        {"frontend_stall", 0x01}, /* and the roles */
-        {"l1d_access", 0x09},
-        {"l1d_miss", 0x0b},
-        {"dtlb_l1_miss", 0x04},
-        {"dtlb_miss", 0x0f},
-        {"branch_misses", 0x06},
-    };
-
-    for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
-        if (strcmp(generic[i].spec, event->spec) == 0)
-            return generic[i].code;
-    return rps_sim_event(event->spec);
 }
 
 static int sim_try_event(void *self, struct rps_event *event, struct rps_error *err)
 {
     const struct sim *sim = self;
-    int code = event_code(event);
+    int code = rps_sim_event_asked(event->spec);
     int rc;
 
     if (code < 0) {
@@ -308,7 +274,7 @@ static int sim_try_event(void *self, struct rps_event *event, struct rps_error *
     }
     event->type = RPS_EVENT_RAW;
     event->config = (uint64_t)code;
-    event->state = code == CYCLES ? RPS_EVENT_MEASURED : sim->script->state[code];
+    event->state = code == SIM_CYCLES ? RPS_EVENT_MEASURED : sim->script->state[code];
     if (event->state != RPS_EVENT_MEASURED)
         snprintf(event->reason, sizeof(event->reason), "the script says %s",
                  event->state == RPS_EVENT_UNSUPPORTED ? "unsupported" : "denied");

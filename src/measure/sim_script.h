@@ -11,8 +11,10 @@
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
-/* Event numbers of the ARM1176 are below this; the table of names is in sim_script.c. */
+/* Event numbers of the ARM1176 are below this, but for that of the cycle counter, which programmable
+ * counters can count too; the names are in sim_events.c. */
 #define SIM_EVENT_COUNT 0x27
+#define SIM_CYCLES      0xff
 
 /* Rates are whole events per second of CPU time, small enough for exact 64-bit arithmetic. */
 #define SIM_RATE_MAX UINT64_C(4000000000)
@@ -54,8 +56,12 @@ struct sim_script {
     enum rps_event_state state[SIM_EVENT_COUNT]; /* what opening each event answers */
 };
 
-/* Event number by name or rNN, or -1. */
+/* Event number of a script's name or rNN, or -1. */
 int rps_sim_event(const char *name);
+
+/* That of what was asked for, which may also be a generic name, as the ARM1176's Linux driver maps
+ * it, a role or the cycles; or -1. */
+int rps_sim_event_asked(const char *spec);
 
 /* Read and check a script. RPS_USAGE with "FILE:LINE: what is wrong". */
 int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_error *err);

@@ -14,8 +14,8 @@
 #include "alive.h"
 #include "beside.h"
 #include "embed.h"
+#include "identity.h"
 #include "place.h"
-#include "plain.h"
 #include "recover.h"
 
 #include <stdbool.h>
@@ -43,68 +43,6 @@ static const int step_version[] = {1000, 1001, 1002};
 #define STEPS (sizeof(step_version) / sizeof(step_version[0]))
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
-
-/* --- what kind of file it is -------------------------------------------------------------- */
-
-struct identity {
-    sqlite3_int64 application_id, version, tables;
-};
-
-static int read_identity(sqlite3 *db, struct identity *ret)
-{
-    int code = rps_database_number(db, "PRAGMA application_id", &ret->application_id);
-
-    if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA user_version", &ret->version);
-    if (code == SQLITE_OK)
-        code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &ret->tables);
-    return code;
-}
-
-/* A database without content: new, or left by a recorder killed before its first commit. */
-static int is_blank(const struct identity *id)
-{
-    return id->application_id == 0 && id->version == 0 && id->tables == 0;
-}
-
-static int judge(sqlite3 *db, const char *path, struct identity *ret, struct rps_error *err)
-{
-    int code = read_identity(db, ret);
-
-    if (code != SQLITE_OK)
-        return rps_database_error(db, code, path, err);
-    if (is_blank(ret))
-        return 0;
-    if (ret->application_id != RPS_STORE_APPLICATION_ID)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is another program's SQLite file, not an rpistat store; it was "
-                             "left as it is: choose another name",
-                             path);
-    if (ret->version / RPS_STORE_VERSION_MAJOR > RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR)
-        return rps_error_set(err, RPS_FAILED,
-                             "the store %s has format %d.%d, written by a newer rpistat than this "
-                             "one, which knows format %d: use the newer rpistat",
-                             path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
-                             (int)(ret->version % RPS_STORE_VERSION_MAJOR),
-                             RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
-    return rps_plain_check(db, path, err);
-}
-
-/* In one transaction: another recorder may be creating the store right now, and half of what was
- * before and half of what is now looks like another program's. */
-static int check_identity(sqlite3 *db, const char *path, struct identity *ret,
-                          struct rps_error *err)
-{
-    int code = rps_database_exec(db, "BEGIN"), result;
-
-    if (code != SQLITE_OK)
-        return rps_database_error(db, code, path, err);
-    result = judge(db, path, ret, err);
-    code = rps_database_exec(db, "COMMIT");
-    if (result == 0 && code != SQLITE_OK)
-        return rps_database_error(db, code, path, err);
-    return result;
-}
 
 /* --- reading ------------------------------------------------------------------------------- */
 
@@ -216,7 +154,8 @@ static int connect_read(const char *name, sqlite3 **ret)
 }
 
 /* Connect read-only and look what it is. */
-static int open_checked(const char *path, sqlite3 **ret, struct identity *id, struct rps_error *err)
+static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id,
+                        struct rps_error *err)
 {
     char *name = rps_place_sqlite_path(path);
     sqlite3 *db = NULL;
@@ -228,7 +167,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct identity *id, st
     if (code != SQLITE_OK)
         result = rps_database_error(db, code, path, err);
     else
-        result = check_identity(db, path, id, err);
+        result = rps_identity_check(db, path, id, err);
     if (result < 0)
         sqlite3_close(db);
     else
@@ -240,7 +179,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct identity *id, st
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
     struct rps_place place;
-    struct identity id = {0};
+    struct rps_identity id = {0};
     sqlite3 *db = NULL;
     int result = rps_place_check_read(path, &place, err);
 
@@ -248,7 +187,7 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
         result = open_checked(path, &db, &id, err);
     if (result < 0)
         return result;
-    if (is_blank(&id)) {
+    if (rps_identity_is_blank(&id)) {
         sqlite3_close(db);
         return rps_error_set(err, RPS_FAILED,
                              "the store %s is empty: record something with `rpistat COMMAND`",
@@ -498,7 +437,7 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
                             sqlite3 **ret, struct rps_error *err)
 {
     struct rps_place place;
-    struct identity id = {0};
+    struct rps_identity id = {0};
     sqlite3 *probe = NULL;
     char *name = NULL;
     int result = rps_place_check_write(path, &place, err);

@@ -1,0 +1,61 @@
+/*
+ * What a file is, asked in one transaction: another recorder may be creating the store right now,
+ * and half of what was before and half of what is now looks like another program's.
+ */
+#include "identity.h"
+
+#include "database.h"
+#include "plain.h"
+
+static int read_identity(sqlite3 *db, struct rps_identity *ret)
+{
+    int code = rps_database_number(db, "PRAGMA application_id", &ret->application_id);
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA user_version", &ret->version);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &ret->tables);
+    return code;
+}
+
+int rps_identity_is_blank(const struct rps_identity *id)
+{
+    return id->application_id == 0 && id->version == 0 && id->tables == 0;
+}
+
+static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct rps_error *err)
+{
+    int code = read_identity(db, ret);
+
+    if (code != SQLITE_OK)
+        return rps_database_error(db, code, path, err);
+    if (rps_identity_is_blank(ret))
+        return 0;
+    if (ret->application_id != RPS_STORE_APPLICATION_ID)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is another program's SQLite file, not an rpistat store; it was "
+                             "left as it is: choose another name",
+                             path);
+    if (ret->version / RPS_STORE_VERSION_MAJOR > RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR)
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s has format %d.%d, written by a newer rpistat than this "
+                             "one, which knows format %d: use the newer rpistat",
+                             path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
+                             (int)(ret->version % RPS_STORE_VERSION_MAJOR),
+                             RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
+    return rps_plain_check(db, path, err);
+}
+
+int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,
+                       struct rps_error *err)
+{
+    int code = rps_database_exec(db, "BEGIN"), result;
+
+    if (code != SQLITE_OK)
+        return rps_database_error(db, code, path, err);
+    result = judge(db, path, ret, err);
+    code = rps_database_exec(db, "COMMIT");
+    if (result == 0 && code != SQLITE_OK)
+        return rps_database_error(db, code, path, err);
+    return result;
+}

@@ -1,0 +1,25 @@
+/*
+ * What kind of file a database is: a store, one that is still to be made, or somebody else's.
+ */
+#ifndef RPISTAT_STORE_IDENTITY_H
+#define RPISTAT_STORE_IDENTITY_H
+
+#include <sqlite3.h>
+
+#include "rpistat/error.h"
+
+struct rps_identity {
+    sqlite3_int64 application_id, version, tables;
+};
+
+/* A database without content: new, or left by a recorder killed before its first commit. */
+int rps_identity_is_blank(const struct rps_identity *id);
+
+/*
+ * Look what the database at path is: 0 and *ret for a blank one, or a store whose format is known
+ * and whose schema does nothing by itself (plain.h). RPS_FAILED with a sentence for all others.
+ */
+int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,
+                       struct rps_error *err);
+
+#endif
