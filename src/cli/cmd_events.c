@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "cli.h"
+#include "machine.h"
 #include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 #include "rpistat/text.h"
 
-#define BACKEND_MAX    8
+#define CPUINFO        "/proc/cpuinfo"
 #define TEXT_WIDTH     96 /* columns of explanations, unless the terminal has fewer */
 #define ENCODING_SIZE  128
 #define ENCODING_WIDTH 20
@@ -47,92 +48,6 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     else
         settings->explain = 1;
     return 0;
-}
-
-/* --- backends --------------------------------------------------------------------------------- */
-
-#define CPUINFO "/proc/cpuinfo"
-
-struct backend {
-    const struct rps_pmu *pmu;
-    void *self; /* NULL: cannot be used, err says why */
-    struct rps_error err;
-};
-
-/* The backends that are asked, best first. */
-struct machine {
-    int count;
-    struct backend backend[BACKEND_MAX];
-};
-
-static void machine_close(struct machine *machine)
-{
-    for (int i = 0; i < machine->count; i++) {
-        if (machine->backend[i].self != NULL)
-            machine->backend[i].pmu->close(machine->backend[i].self);
-    }
-    machine->count = 0;
-}
-
-static int machine_open(struct machine *machine, const char *choice, struct rps_error *err)
-{
-    char note[sizeof(err->message)];
-
-    machine->count = 0;
-    if (strcmp(choice, "auto") != 0) {
-        struct backend *backend = &machine->backend[0];
-        int result = rps_pmu_open(choice, &backend->pmu, &backend->self, note, sizeof(note), err);
-
-        machine->count = result == 0;
-        return result;
-    }
-    for (int i = 0; i < BACKEND_MAX && rps_pmus[i] != NULL; i++) {
-        struct backend *backend = &machine->backend[machine->count++];
-
-        memset(backend, 0, sizeof(*backend));
-        backend->pmu = rps_pmus[i];
-        if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
-            backend->self = NULL;
-        if (backend->self == NULL && rps_error_is_memory(&backend->err))
-            return rps_error_memory(err);
-    }
-    return 0;
-}
-
-/*
- * The backend to try a document's events with: the one that records it when nothing else is asked
- * for; for other documents the first that can be used. It may be one that cannot be used (self is
- * NULL); NULL only when there is none at all.
- */
-static struct backend *machine_backend(struct machine *machine, const struct rps_plan *plan)
-{
-    struct backend *first = NULL;
-
-    for (int i = 0; i < machine->count; i++) {
-        struct backend *backend = &machine->backend[i];
-
-        if (strcmp(backend->pmu->default_plan, plan->name) == 0)
-            return backend;
-        if (first == NULL || (first->self == NULL && backend->self != NULL))
-            first = backend;
-    }
-    return first;
-}
-
-/* Fill encoding and state of an event. Where the backend cannot be used only the name is looked up,
- * and the state is that nothing counts it, for no reason of the event's own. */
-static int try_event(struct backend *backend, struct rps_event *event, struct rps_error *err)
-{
-    int result;
-
-    if (backend != NULL && backend->self != NULL)
-        return backend->pmu->try_event(backend->self, event, err);
-    result = rps_event_resolve(event, "/sys", err);
-    if (result == 0 && event->state == RPS_EVENT_MEASURED) {
-        event->state = RPS_EVENT_UNSUPPORTED;
-        event->reason[0] = '\0';
-    }
-    return result;
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -213,11 +128,11 @@ static void print_event(const struct rps_cli *cli, int name_width, int spec_widt
     fputc('\n', cli->out);
 }
 
-static void print_backends(const struct rps_cli *cli, const struct machine *machine)
+static void print_backends(const struct rps_cli *cli, const struct rps_machine *machine)
 {
     fputs("Counters\n", cli->out);
     for (int i = 0; i < machine->count; i++) {
-        const struct backend *backend = &machine->backend[i];
+        const struct rps_backend *backend = &machine->backend[i];
 
         fprintf(cli->out, "  %-10s  %-3s  %s\n", backend->pmu->name,
                 backend->self != NULL ? "yes" : "no", backend->pmu->summary);
@@ -254,7 +169,7 @@ static void widen(int *width, const char *text)
 
 /* How the sets would be counted: the clock event, the counters, what is merged or split. What
  * cannot be is left out; RPS_FAILED without memory. */
-static int print_fitting(const struct rps_cli *cli, const struct backend *backend,
+static int print_fitting(const struct rps_cli *cli, const struct rps_backend *backend,
                          const char *plan_name, struct rps_error *err)
 {
     struct rps_error why;
@@ -281,8 +196,8 @@ static int print_fitting(const struct rps_cli *cli, const struct backend *backen
     return result < 0 && rps_error_is_memory(&why) ? rps_error_memory(err) : 0;
 }
 
-static int print_set(const struct rps_cli *cli, struct backend *backend, struct rps_event_set *set,
-                     const int *width, struct rps_error *err)
+static int print_set(const struct rps_cli *cli, struct rps_backend *backend,
+                     struct rps_event_set *set, const int *width, struct rps_error *err)
 {
     const struct settings *settings = cli->settings;
     int result = 0;
@@ -293,7 +208,7 @@ static int print_set(const struct rps_cli *cli, struct backend *backend, struct 
     if (settings->explain)
         print_text(cli, 4, set->explain);
     for (int s = 0; s < set->event_count && result == 0; s++) {
-        result = try_event(backend, &set->event[s], err);
+        result = rps_machine_try_event(backend, &set->event[s], err);
         if (result == 0)
             print_event(cli, width[0], width[1], &set->event[s]);
         if (result == 0 && settings->explain)
@@ -302,11 +217,11 @@ static int print_set(const struct rps_cli *cli, struct backend *backend, struct 
     return result;
 }
 
-static int print_plan(const struct rps_cli *cli, struct machine *machine, const char *name,
+static int print_plan(const struct rps_cli *cli, struct rps_machine *machine, const char *name,
                       struct rps_plan *plan, struct rps_error *err)
 {
     const struct settings *settings = cli->settings;
-    struct backend *backend = machine_backend(machine, plan);
+    struct rps_backend *backend = rps_machine_backend(machine, plan);
     int width[2] = {0, 0}, result = 0;
 
     for (int n = 0; n < plan->set_count; n++) {
@@ -334,7 +249,7 @@ static int print_plan(const struct rps_cli *cli, struct machine *machine, const 
     return result;
 }
 
-static int list_plan(struct rps_cli *cli, struct machine *machine, const char *name)
+static int list_plan(struct rps_cli *cli, struct rps_machine *machine, const char *name)
 {
     struct rps_plan *plan = NULL;
     int result = rps_plan_load(name, &plan, &cli->err);
@@ -358,7 +273,7 @@ static int is_for_this(const char *name, struct rps_error *err)
     return fits;
 }
 
-static int list_all(struct rps_cli *cli, struct machine *machine)
+static int list_all(struct rps_cli *cli, struct rps_machine *machine)
 {
     const struct settings *settings = cli->settings;
     const char *const *names = rps_plan_names();
@@ -409,19 +324,19 @@ static int find_in_plan(const struct rps_pmu *pmu, const char *name, struct rps_
 }
 
 /* Try one name with every backend until one counts it. RPS_USAGE when it is no event's name. */
-static int try_name(struct machine *machine, const char *name, struct rps_event *ret,
+static int try_name(struct rps_machine *machine, const char *name, struct rps_event *ret,
                     struct rps_error *err)
 {
     int known = 0, result = 0;
 
     memset(ret, 0, sizeof(*ret));
     for (int i = 0; i < machine->count && (!known || ret->state != RPS_EVENT_MEASURED); i++) {
-        struct backend *backend = &machine->backend[i];
+        struct rps_backend *backend = &machine->backend[i];
         struct rps_event tried = {.state = RPS_EVENT_UNSUPPORTED};
 
         if (!find_in_plan(backend->pmu, name, &tried))
             snprintf(tried.spec, sizeof(tried.spec), "%s", name);
-        result = try_event(backend, &tried, err);
+        result = rps_machine_try_event(backend, &tried, err);
         if (result < 0)
             continue;
         if (tried.state != RPS_EVENT_MEASURED && tried.reason[0] == '\0')
@@ -438,7 +353,7 @@ static int try_name(struct machine *machine, const char *name, struct rps_event 
 }
 
 /* The events asked for. Returns the exit status: the worst of theirs. */
-static int list_names(struct rps_cli *cli, struct machine *machine, int count, char **name)
+static int list_names(struct rps_cli *cli, struct rps_machine *machine, int count, char **name)
 {
     struct rps_event *event = calloc((size_t)count, sizeof(*event));
     int *result = calloc((size_t)count, sizeof(*result));
@@ -477,13 +392,13 @@ out:
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
-    struct machine machine;
-    int result = machine_open(&machine, settings->pmu, &cli->err);
+    struct rps_machine machine;
+    int result = rps_machine_open(&machine, settings->pmu, &cli->err);
 
     if (result < 0)
         return result;
     result = argc > 0 ? list_names(cli, &machine, argc, argv) : list_all(cli, &machine);
-    machine_close(&machine);
+    rps_machine_close(&machine);
     return result;
 }
 

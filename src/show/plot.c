@@ -1,31 +1,26 @@
 /*
- * The gnuplot driver: puts a figure's files and the script into a folder, lets gnuplot draw there,
- * and moves the finished picture to its place.
- *
- * gnuplot is started without a shell and without the user's start-up file. It writes to its
- * standard output, which is a file of ours: so no file name becomes part of a script (where `|`
- * would begin a command), and a picture that was not finished never has the name the user gave.
+ * Drawing a run: puts a figure's files and the script into a folder, lets gnuplot draw there
+ * (gnuplot.c), and moves the finished picture to its place: one that was not finished never has the
+ * name the user gave.
  */
 #include "rpistat/plot.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "picture_kinds.h"
+#include "gnuplot.h"
 #include "page.h"
+#include "picture_kinds.h"
 #include "rpistat/trust.h"
 
 #define PLOT_PATH_SIZE 4096
-#define PLOT_LOG       "gnuplot.log"
 
 struct plot_format {
     const char *ending, *name; /* of the file; for the script */
@@ -268,52 +263,6 @@ static int write_redraw(struct plot *plot, struct rps_error *err)
 
 /* --- gnuplot --------------------------------------------------------------------------------- */
 
-static int spawn(struct plot *plot, pid_t *ret_pid)
-{
-    char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char[]){"-c"}, NULL, NULL, NULL};
-    posix_spawn_file_actions_t actions;
-    char script[32], name[16];
-    int error;
-
-    snprintf(script, sizeof(script), "%s", plot->kind->script[0]);
-    snprintf(name, sizeof(name), "%s", plot->format->name);
-    argv[3] = script;
-    argv[4] = name;
-    error = posix_spawn_file_actions_init(&actions);
-    if (error)
-        return error;
-    if ((error = posix_spawn_file_actions_addfchdir_np(&actions, plot->folder_fd)) == 0 &&
-        (error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)) == 0 &&
-        (error = posix_spawn_file_actions_adddup2(&actions, plot->drawing_fd, 1)) == 0 &&
-        (error = posix_spawn_file_actions_addopen(
-             &actions, 2, PLOT_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666)) == 0)
-        error = posix_spawnp(ret_pid, "gnuplot", &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
-/* First line that says something of what gnuplot said. */
-static void read_log(struct plot *plot, char *ret, size_t size)
-{
-    int fd = openat(plot->folder_fd, PLOT_LOG, O_RDONLY | O_CLOEXEC);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    char line[512];
-
-    snprintf(ret, size, "it gave no reason");
-    while (file && fgets(line, sizeof(line), file)) {
-        char *text = line + strspn(line, " \t^\n");
-
-        text[strcspn(text, "\n")] = '\0';
-        /* gnuplot quotes the line of the script, then points at it, then says what is wrong. */
-        if (text[0] && (strstr(text, "line ") || strstr(text, "rror")))
-            snprintf(ret, size, "%s", text);
-    }
-    if (file)
-        fclose(file);
-    else if (fd >= 0)
-        close(fd);
-}
-
 /* Does the drawing end as a whole picture does? */
 static int is_whole(struct plot *plot)
 {
@@ -330,29 +279,15 @@ static int is_whole(struct plot *plot)
 
 static int run_gnuplot(struct plot *plot, struct rps_error *err)
 {
-    char said[600];
-    pid_t pid;
-    int status, error = spawn(plot, &pid);
+    char said[RPS_GNUPLOT_SAID_SIZE];
+    int rc = rps_gnuplot_run(plot->folder_fd, plot->kind->script[0], plot->format->name,
+                             plot->drawing_fd, err);
 
-    if (error == ENOENT)
-        return rps_error_set(err, RPS_FAILED,
-                             "gnuplot was not found: install it (on Debian: apt-get install "
-                             "gnuplot-nox), or use `rpistat export` and another program");
-    if (error)
-        return rps_error_set(err, RPS_FAILED, "gnuplot could not be started: %s", strerror(error));
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return rps_error_set(err, RPS_FAILED, "gnuplot could not be waited for: %s",
-                                 strerror(errno));
+    if (rc == 0 && !is_whole(plot)) {
+        rps_gnuplot_said(plot->folder_fd, said);
+        rc = rps_error_set(err, RPS_FAILED, "gnuplot could not draw the run: %s", said);
     }
-    if (WIFSIGNALED(status))
-        return rps_error_set(err, RPS_FAILED, "gnuplot was ended by signal %d; nothing was drawn",
-                             WTERMSIG(status));
-    if (WEXITSTATUS(status) != 0 || !is_whole(plot)) {
-        read_log(plot, said, sizeof(said));
-        return rps_error_set(err, RPS_FAILED, "gnuplot could not draw the run: %s", said);
-    }
-    return 0;
+    return rc;
 }
 
 /* --- the finished drawing -------------------------------------------------------------------- */
@@ -438,7 +373,7 @@ static void plot_close(struct plot *plot)
     if (plot->folder_made && plot->folder_fd >= 0)
         remove_folder(plot);
     else if (plot->folder_fd >= 0)
-        unlinkat(plot->folder_fd, PLOT_LOG, 0);
+        unlinkat(plot->folder_fd, RPS_GNUPLOT_LOG, 0);
     if (plot->folder_fd >= 0)
         close(plot->folder_fd);
     rps_picture_free(&plot->picture);

@@ -1,0 +1,70 @@
+/* The backends of `rpistat events`. */
+#include "machine.h"
+
+#include <string.h>
+
+void rps_machine_close(struct rps_machine *machine)
+{
+    for (int i = 0; i < machine->count; i++) {
+        if (machine->backend[i].self != NULL)
+            machine->backend[i].pmu->close(machine->backend[i].self);
+    }
+    machine->count = 0;
+}
+
+int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err)
+{
+    char note[sizeof(err->message)];
+
+    machine->count = 0;
+    if (strcmp(choice, "auto") != 0) {
+        struct rps_backend *backend = &machine->backend[0];
+        int result = rps_pmu_open(choice, &backend->pmu, &backend->self, note, sizeof(note), err);
+
+        machine->count = result == 0;
+        return result;
+    }
+    for (int i = 0; i < RPS_BACKEND_MAX && rps_pmus[i] != NULL; i++) {
+        struct rps_backend *backend = &machine->backend[machine->count++];
+
+        memset(backend, 0, sizeof(*backend));
+        backend->pmu = rps_pmus[i];
+        if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
+            backend->self = NULL;
+        if (backend->self == NULL && rps_error_is_memory(&backend->err)) {
+            rps_machine_close(machine);
+            return rps_error_memory(err);
+        }
+    }
+    return 0;
+}
+
+struct rps_backend *rps_machine_backend(struct rps_machine *machine, const struct rps_plan *plan)
+{
+    struct rps_backend *first = NULL;
+
+    for (int i = 0; i < machine->count; i++) {
+        struct rps_backend *backend = &machine->backend[i];
+
+        if (strcmp(backend->pmu->default_plan, plan->name) == 0)
+            return backend;
+        if (first == NULL || (first->self == NULL && backend->self != NULL))
+            first = backend;
+    }
+    return first;
+}
+
+int rps_machine_try_event(struct rps_backend *backend, struct rps_event *event,
+                          struct rps_error *err)
+{
+    int result;
+
+    if (backend != NULL && backend->self != NULL)
+        return backend->pmu->try_event(backend->self, event, err);
+    result = rps_event_resolve(event, "/sys", err);
+    if (result == 0 && event->state == RPS_EVENT_MEASURED) {
+        event->state = RPS_EVENT_UNSUPPORTED;
+        event->reason[0] = '\0';
+    }
+    return result;
+}
