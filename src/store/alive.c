@@ -27,7 +27,8 @@ static size_t read_file(const char *path, char *ret, size_t size)
     return length;
 }
 
-/* Field 22 of /proc/PID/stat; 0 when there is no such process, -1 when it cannot be read. */
+/* Field 22 of /proc/PID/stat; 0 when there is no such process, or only what its parent has not asked
+ * for (the first process of a container may never ask), -1 when it cannot be read. */
 static int64_t process_start_ticks(int64_t pid)
 {
     char path[64], text[1024];
@@ -40,6 +41,8 @@ static int64_t process_start_ticks(int64_t pid)
     if (read_file(path, text, sizeof(text)) == 0)
         return 0;            /* it ended just now */
     at = strrchr(text, ')'); /* the name, field 2, may hold anything */
+    if (at && (strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0))
+        return 0;
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
     if (!at || sscanf(at, "%" SCNd64, &ticks) != 1)

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/alive.h"
 #include "store/database.h"
 #include "store/period_table.h"
 #include "store/writer.h"
@@ -618,6 +619,26 @@ static void only_dead_recorders_of_this_host_are_marked(void **state)
                         "recording interrupted interrupted recording recording");
 }
 
+/* In a container whose first process waits for nobody, a killed recorder stays in the table. */
+static void a_recorder_that_nobody_waited_for_is_dead(void **state)
+{
+    char host[256];
+    siginfo_t ended;
+    pid_t child = fixture_fork();
+
+    (void)state;
+    if (child == 0)
+        for (;;)
+            pause();
+    assert_int_equal(gethostname(host, sizeof(host)), 0);
+    assert_int_equal(rps_recorder_is_dead(host, "", child, 0), 0);
+    kill(child, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    assert_int_equal(rps_recorder_is_dead(host, "", child, 0), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(rps_recorder_is_dead(host, "", child, 0), 1);
+}
+
 static void two_recorders_share_a_store(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -737,6 +758,7 @@ int main(void)
         TEST(recovery_believes_no_set_count),
         TEST(recovery_believes_no_name),
         TEST(only_dead_recorders_of_this_host_are_marked),
+        TEST(a_recorder_that_nobody_waited_for_is_dead),
         TEST(two_recorders_share_a_store),
         TEST(a_store_is_made_while_it_is_opened),
         TEST(a_cursor_sees_one_state),
