@@ -28,15 +28,15 @@
 #define RPS_COLLECT_CPU_USE "cpu_use"
 
 struct rps_collect_options {
-    const struct rps_plan *plan;   /* kept by reference */
-    const char *const *name;       /* signals: metrics, events (per clock tick) or cpu_use */
-    size_t name_count;             /* 0: all that vary */
-    int by_rotation;               /* 1: an observation a rotation of the event sets, and all metrics;
+    const struct rps_plan *plan; /* kept by reference */
+    const char *const *name;     /* signals: metrics, events (per clock tick) or cpu_use */
+    size_t name_count;           /* 0: all that vary */
+    int by_rotation;             /* 1: an observation a rotation of the event sets, and all metrics;
                                       0: an observation a period */
-    int64_t period_ns;             /* nominal length of a period; 0: 100 ms */
-    const int32_t *cpu;            /* tracks that are put side by side, a signal a metric and CPU */
-    int cpu_count;                 /* 0 or 1: one track */
-    uint64_t first, last;          /* for several tracks: the lowest and highest number of a period */
+    int64_t period_ns;           /* nominal length of a period; 0: 100 ms */
+    const int32_t *cpu;          /* tracks that are put side by side, a signal a metric and CPU */
+    int cpu_count;               /* 0 or 1: one track */
+    uint64_t first, last;        /* for several tracks: the lowest and highest number of a period */
 };
 
 /* What a signal is. */
@@ -47,7 +47,7 @@ struct rps_collected_signal {
 };
 
 struct rps_collected {
-    struct rps_signals signals;          /* owned; without the signals that never vary, but for one */
+    struct rps_signals signals; /* owned; without the signals that never vary, but for one */
     struct rps_collected_signal *signal; /* owned; of each */
     uint64_t *first, *last;              /* owned; numbers of the periods of each observation */
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */

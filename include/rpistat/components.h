@@ -19,10 +19,10 @@ struct rps_components {
     size_t signal_count;    /* those of the signals that were given */
     size_t component_count; /* in order of falling share; at most the number of signals that vary */
     double *share;          /* owned; of the signals' variance, 0 ... 1; one a component */
-    double *loading;        /* owned; loading[component * signal_count + signal]: the correlation of the
+    double *loading; /* owned; loading[component * signal_count + signal]: the correlation of the
                                signal with the component; 0 for a signal that does not vary. The
                                largest of a component is positive */
-    double *score;          /* owned; score[component * count + observation], of mean 0 and variance
+    double *score;   /* owned; score[component * count + observation], of mean 0 and variance
                                1; NaN where fewer than half of the signals that vary were seen */
 };
 

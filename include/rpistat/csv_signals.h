@@ -30,8 +30,8 @@ struct rps_csv_options {
 };
 
 struct rps_csv_signals {
-    struct rps_signals signals;       /* owned */
-    char (*name)[RPS_NAME_SIZE];      /* owned; header, or the column's number from 1 */
+    struct rps_signals signals;  /* owned */
+    char (*name)[RPS_NAME_SIZE]; /* owned; header, or the column's number from 1 */
 };
 
 /*

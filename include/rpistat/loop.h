@@ -13,11 +13,11 @@
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
 
-#define RPS_PERIOD_MIN_NS     INT64_C(1000000)        /* 1 ms */
-#define RPS_PERIOD_MAX_NS     INT64_C(3600000000000)  /* 1 h */
-#define RPS_PERIOD_DEFAULT_NS INT64_C(100000000)      /* 100 ms */
+#define RPS_PERIOD_MIN_NS     INT64_C(1000000)       /* 1 ms */
+#define RPS_PERIOD_MAX_NS     INT64_C(3600000000000) /* 1 h */
+#define RPS_PERIOD_DEFAULT_NS INT64_C(100000000)     /* 100 ms */
 
-/* --- the world: time and what happens in it ---------------------------------------------------- */
+/* --- the event loop: time and what happens in it ---------------------------------------------------- */
 
 enum rps_wake {
     RPS_WAKE_DEADLINE, /* the time was reached */
@@ -28,7 +28,7 @@ enum rps_wake {
 };
 
 /* Time and the workload's end, as a table of functions, so that a simulation can bring its own. */
-struct rps_world {
+struct rps_event_loop {
     void *self;
     /* Now, on a monotonic clock, ns. */
     int64_t (*now_ns)(void *self);
@@ -41,11 +41,11 @@ struct rps_world {
     void (*clocks)(void *self, struct rps_clocks *ret);
 };
 
-struct rps_real_world;
+struct rps_real_event_loop;
 
-/* A descriptor of the caller's that the world waits for beside time. */
+/* A descriptor of the caller's that the event loop waits for beside time. */
 struct rps_watch {
-    int fd;                            /* -1: none */
+    int fd; /* -1: none */
     /* It is readable. Returns 1 and *ret for a request to the loop, 0 to wait on. */
     int (*on_ready)(void *context, enum rps_wake *ret);
     /* The loop has done what was asked for; NULL: nobody wants to know. */
@@ -57,10 +57,11 @@ struct rps_watch {
  * Real time: an absolute timer on CLOCK_MONOTONIC, pidfds (the end is when all of them have ended;
  * with none it is never) and watched descriptors, copied. RPS_FAILED without memory or descriptors.
  */
-int rps_real_world_open(struct rps_real_world **ret, const int *pidfd, int pidfd_count,
-                        const struct rps_watch *watch, int watch_count, struct rps_error *err);
-const struct rps_world *rps_real_world_table(const struct rps_real_world *world);
-void rps_real_world_close(struct rps_real_world *world);
+int rps_real_event_loop_open(struct rps_real_event_loop **ret, const int *pidfd, int pidfd_count,
+                             const struct rps_watch *watch, int watch_count, struct rps_error *err);
+const struct rps_event_loop *
+rps_real_event_loop_table(const struct rps_real_event_loop *event_loop);
+void rps_real_event_loop_close(struct rps_real_event_loop *event_loop);
 
 /* --- the loop ------------------------------------------------------------------------------------- */
 
@@ -76,24 +77,24 @@ struct rps_sink {
 };
 
 struct rps_loop_options {
-    const struct rps_pmu *pmu;   /* attached backend */
+    const struct rps_pmu *pmu; /* attached backend */
     void *pmu_self;
     const struct rps_plan *plan; /* as fitted */
-    const struct rps_world *world;
+    const struct rps_event_loop *event_loop;
     const struct rps_sink *sink;
-    int64_t start_ns;            /* the world's time at exec: zero of all times */
-    int64_t period_ns;           /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
-    int64_t duration_ns;         /* end the recording after this; 0: with the workload */
-    int64_t delay_ns;            /* let counting begin so much after start_ns */
-    int paused;                  /* 1: counting begins at the first RPS_WAKE_RESUME */
-    int counting;                /* 1: counting began at the exec; neither of the above */
+    int64_t start_ns;    /* the event loop's time at exec: zero of all times */
+    int64_t period_ns;   /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
+    int64_t duration_ns; /* end the recording after this; 0: with the workload */
+    int64_t delay_ns;    /* let counting begin so much after start_ns */
+    int paused;          /* 1: counting begins at the first RPS_WAKE_RESUME */
+    int counting;        /* 1: counting began at the exec; neither of the above */
 };
 
 /* How the recording ended. */
 enum rps_loop_end {
     RPS_LOOP_WORKLOAD, /* the workload ended */
     RPS_LOOP_DURATION, /* the time was over */
-    RPS_LOOP_STOPPED,  /* the world asked for it */
+    RPS_LOOP_STOPPED,  /* the event loop asked for it */
 };
 
 /*
@@ -108,7 +109,7 @@ enum rps_loop_end {
  * event set, which counts while it is read, when that takes a quarter. It shrinks again when half of
  * that would do, later and later where that does not last. A mark says so each time.
  *
- * The run's time is the world's, which stands still while the machine sleeps: nothing is missing in
+ * The run's time is the event loop's, which stands still while the machine sleeps: nothing is missing in
  * it then. A mark says that the machine slept and for how long; another one when the wall clock was
  * set by more than a second, whose times in the store are those of the start.
  */

@@ -23,15 +23,15 @@ struct rps_mux_set {
 
 struct rps_mux {
     int set_count;
-    int32_t cpu;              /* of the track */
-    int current;              /* set that is on */
+    int32_t cpu; /* of the track */
+    int current; /* set that is on */
     unsigned clock_width;
     uint64_t last_clock;
     uint64_t last_enabled_ns;
-    uint64_t cycle;           /* virtual clock counter: the cycle timestamp */
-    int64_t boundary_ns;      /* end of the last period, since the start of the run */
-    struct rps_period open;   /* the period being measured: what was folded into it so far */
-    struct rps_mux_set *set;  /* owned */
+    uint64_t cycle;          /* virtual clock counter: the cycle timestamp */
+    int64_t boundary_ns;     /* end of the last period, since the start of the run */
+    struct rps_period open;  /* the period being measured: what was folded into it so far */
+    struct rps_mux_set *set; /* owned */
 };
 
 /*

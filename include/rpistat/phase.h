@@ -18,18 +18,18 @@ struct rps_phase {
                                   for the first phase and behind a gap */
     int64_t start_ns, end_ns;  /* since the start of the run; 0 for observations without times */
     int label;                 /* 0: A; numbered by first appearance */
-    double confidence;         /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
+    double confidence;       /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
                                   and behind a gap */
-    double label_confidence;   /* that the phase belongs to its label and to no other, 0 ... 1 */
+    double label_confidence; /* that the phase belongs to its label and to no other, 0 ... 1 */
 };
 
 /* Phases in order of time; they cover the whole run without overlap. */
 struct rps_phases {
     size_t count;
-    struct rps_phase *phase;   /* owned */
-    int label_count;           /* distinct labels */
-    size_t outlier_count;      /* observations that are like none around them, ascending */
-    uint64_t *outlier;         /* owned */
+    struct rps_phase *phase; /* owned */
+    int label_count;         /* distinct labels */
+    size_t outlier_count;    /* observations that are like none around them, ascending */
+    uint64_t *outlier;       /* owned */
 };
 
 /* Room for the longest label. */

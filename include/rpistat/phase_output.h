@@ -16,13 +16,13 @@
 #include "rpistat/profile.h"
 
 struct rps_phase_output {
-    const char *title;       /* what was looked at: "run 3, ./phased"; any text */
-    const char *unit;        /* of the numbers of phases and outliers: "period" or "row" */
-    int has_times;           /* 0: rows of a table, which have no times */
-    int64_t period_ns;       /* nominal length of a period, for decimals and uncertainty */
+    const char *title; /* what was looked at: "run 3, ./phased"; any text */
+    const char *unit;  /* of the numbers of phases and outliers: "period" or "row" */
+    int has_times;     /* 0: rows of a table, which have no times */
+    int64_t period_ns; /* nominal length of a period, for decimals and uncertainty */
     uint64_t observations;
-    const char *method;      /* "screened", "exact" */
-    const char *parameters;  /* JSON object */
+    const char *method;     /* "screened", "exact" */
+    const char *parameters; /* JSON object */
     size_t signal_count;
     const char *const *signal; /* their names */
     const struct rps_phases *phases;
@@ -30,8 +30,8 @@ struct rps_phase_output {
     const struct rps_profile *profile;
     const struct rps_components *components; /* of the signals below; NULL: not asked for */
     const char *const *component_signal;     /* names of the signals they are made of */
-    locale_t locale;         /* of the text; (locale_t)0: the C locale */
-    int width;               /* of the text, in characters; 0: 100 */
+    locale_t locale;                         /* of the text; (locale_t)0: the C locale */
+    int width;                               /* of the text, in characters; 0: 100 */
 };
 
 /*

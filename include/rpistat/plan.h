@@ -66,10 +66,10 @@ struct rps_event {
     char family[RPS_NAME_SIZE]; /* label of the family, "DC", or "" */
     char modifiers[8];          /* "u": counted without the kernel; "k"; "" */
     char explain[RPS_EXPLAIN_SIZE];
-    uint32_t type;              /* enum rps_event_type, or a PMU's number in sysfs */
+    uint32_t type; /* enum rps_event_type, or a PMU's number in sysfs */
     uint64_t config, config1, config2;
     enum rps_event_state state;
-    int by_clock;               /* 1: its count is the clock event's, it takes no counter */
+    int by_clock;                 /* 1: its count is the clock event's, it takes no counter */
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
     char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
 };
@@ -77,7 +77,7 @@ struct rps_event {
 struct rps_event_set {
     char name[RPS_NAME_SIZE];
     char explain[RPS_EXPLAIN_SIZE];
-    int event_count;            /* 1 ... RPS_SLOT_MAX; event[s] is slot s */
+    int event_count; /* 1 ... RPS_SLOT_MAX; event[s] is slot s */
     struct rps_event event[RPS_SLOT_MAX];
 };
 
@@ -93,15 +93,15 @@ struct rps_metric {
 };
 
 struct rps_plan {
-    char name[RPS_NAME_SIZE];   /* "arm1176", "generic", "software" */
+    char name[RPS_NAME_SIZE]; /* "arm1176", "generic", "software" */
     char title[RPS_NAME_SIZE * 2];
     char explain[RPS_EXPLAIN_SIZE];
     char match[RPS_MATCH_SIZE]; /* processors it is for; "" any */
     struct rps_event clock;     /* the clock event; set by the PMU backend */
     int set_count;
-    struct rps_event_set *set;  /* owned */
+    struct rps_event_set *set; /* owned */
     int metric_count;
-    struct rps_metric *metric;  /* owned */
+    struct rps_metric *metric; /* owned */
 };
 
 /* --- operands of formulas ------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ struct rps_plot_options {
     enum rps_plot_kind kind;
     enum rps_axis axis;
     enum rps_theme theme;
-    int no_phases;             /* 1: phases are neither looked for nor drawn (RPS_PLOT_TIME and
+    int no_phases; /* 1: phases are neither looked for nor drawn (RPS_PLOT_TIME and
                                   RPS_PLOT_HEAT) */
     const struct rps_phases *phases; /* borrowed: known already, of the part that is drawn; NULL:
                                         looked for */

@@ -24,11 +24,11 @@
 
 /* What one read of the clock event and one event set gives; all cumulative since attach. */
 struct rps_reading {
-    uint64_t clock;          /* clock event, modulo 2^(its width) */
-    uint64_t enabled_ns;     /* time the clock event was enabled, summed over threads */
-    uint64_t running_ns;     /* time the set was counting, summed over threads */
+    uint64_t clock;               /* clock event, modulo 2^(its width) */
+    uint64_t enabled_ns;          /* time the clock event was enabled, summed over threads */
+    uint64_t running_ns;          /* time the set was counting, summed over threads */
     uint64_t value[RPS_SLOT_MAX]; /* modulo 2^(the slot's width) */
-    uint32_t valid;          /* bit s: value[s] could be read */
+    uint32_t valid;               /* bit s: value[s] could be read */
 };
 
 enum rps_target_kind {
@@ -41,15 +41,15 @@ enum rps_target_kind {
 /* What is counted. Arrays are borrowed for the call. */
 struct rps_target {
     enum rps_target_kind kind;
-    const pid_t *pid;  /* LAUNCH: one; ATTACH: processes */
+    const pid_t *pid; /* LAUNCH: one; ATTACH: processes */
     int pid_count;
-    const int *cpu;    /* CPUS, CGROUP: online CPUs */
+    const int *cpu; /* CPUS, CGROUP: online CPUs */
     int cpu_count;
     int cgroup_fd;     /* CGROUP: its folder, open */
     int start_at_exec; /* LAUNCH: clock event and set 0 begin to count at the exec */
 };
 
-struct rps_world;
+struct rps_event_loop;
 
 struct rps_pmu {
     const char *name;         /* "hardware": what --pmu takes */
@@ -97,11 +97,11 @@ struct rps_pmu {
     /* Read one track. 1: the track is no more (its CPU went offline), *ret is untouched. */
     int (*read)(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err);
 
-    /* The world the backend brings along (simulated time and workload), or NULL for the real one;
+    /* The event loop the backend brings along (simulated time and workload), or NULL for the real one;
      * NULL may also stand for the function. Lives as long as the backend. */
-    const struct rps_world *(*world)(void *self);
+    const struct rps_event_loop *(*event_loop)(void *self);
 
-    /* How the simulated workload ended, as rps_workload_wait; NULL together with `world`. */
+    /* How the simulated workload ended, as rps_workload_wait; NULL together with `event_loop`. */
     void (*outcome)(void *self, int *ret_status, int *ret_signal);
 
     void (*close)(void *self); /* NULL is harmless */
@@ -136,8 +136,8 @@ int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_pl
 
 /* What fitting a plan to this machine's counters came to. */
 struct rps_fitting {
-    int counter_count;  /* programmable counters beside the clock event; -1: not limited */
-    char text[1024];    /* lines for people: which sets were merged or split, and why; "" none */
+    int counter_count; /* programmable counters beside the clock event; -1: not limited */
+    char text[1024];   /* lines for people: which sets were merged or split, and why; "" none */
 };
 
 /*

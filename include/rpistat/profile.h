@@ -19,9 +19,9 @@ struct rps_figure {
     char name[RPS_NAME_SIZE];
     char label[RPS_NAME_SIZE];
     char unit[RPS_NAME_SIZE];
-    double whole;     /* over everything; NaN: never observed, as below */
-    double spread;    /* standard deviation of the observations */
-    double inside;    /* the same inside labels: root of the mean variance, weighted by observations */
+    double whole;  /* over everything; NaN: never observed, as below */
+    double spread; /* standard deviation of the observations */
+    double inside; /* the same inside labels: root of the mean variance, weighted by observations */
     double inside_cv; /* coefficient of variation inside labels, mean weighted by observations */
     double whole_cv;  /* coefficient of variation of all observations */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
@@ -31,17 +31,17 @@ struct rps_figure {
 
 struct rps_profile_label {
     size_t occurrences;
-    uint64_t periods;   /* or rows */
-    int64_t length_ns;  /* 0 without times */
+    uint64_t periods;  /* or rows */
+    int64_t length_ns; /* 0 without times */
 };
 
 struct rps_profile {
     size_t figure_count;
-    struct rps_figure *figure;       /* owned; in the order of the plan or table */
-    size_t *order;                   /* owned; indices of figures: `cpi`, then those that tell labels
+    struct rps_figure *figure; /* owned; in the order of the plan or table */
+    size_t *order;             /* owned; indices of figures: `cpi`, then those that tell labels
                                         apart most, and do not say what those before them say */
     size_t phase_count;
-    double *phase;                   /* owned; phase[phase * figure_count + figure] */
+    double *phase; /* owned; phase[phase * figure_count + figure] */
     int label_count;
     struct rps_profile_label *label; /* owned; of each label */
     double *mean;                    /* owned; mean[label * figure_count + figure] */

@@ -11,10 +11,10 @@
 #include "rpistat/store.h"
 
 struct rps_report_options {
-    int64_t from_ns, to_ns;  /* the part of the run; 0 and INT64_MAX for all of it */
-    struct rps_cpus cpus;    /* of a recording by CPU: each adds a table of them to the sum */
-    locale_t locale;         /* separators of thousands and decimals; (locale_t)0: the C locale */
-    int explain;             /* 1: each event's and metric's explanation below its block */
+    int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
+    struct rps_cpus cpus;   /* of a recording by CPU: each adds a table of them to the sum */
+    locale_t locale;        /* separators of thousands and decimals; (locale_t)0: the C locale */
+    int explain;            /* 1: each event's and metric's explanation below its block */
 };
 
 /* Write the report of a run. Errors: those of the store, a failed write. */

@@ -29,43 +29,43 @@ struct rps_tag {
 /* Text arrays always hold a terminated string after rps_run_init; "", NULL and negative numbers
  * mean "not known". */
 struct rps_run {
-    int64_t run_id;      /* given by the store */
+    int64_t run_id; /* given by the store */
     char uuid[40];
     char label[RPS_RUN_TEXT_SIZE];
     int tag_count;
     struct rps_tag *tag; /* owned */
     int argc;
-    char **argv;         /* owned; the command, argv[argc] is NULL */
-    char *folder;        /* owned (malloc); working folder of the workload, or NULL */
+    char **argv;  /* owned; the command, argv[argc] is NULL */
+    char *folder; /* owned (malloc); working folder of the workload, or NULL */
 
     char host[RPS_RUN_TEXT_SIZE];
     char boot_id[40];
     char cpu_model[RPS_RUN_TEXT_SIZE];
-    int cpu_count;       /* online when the run started */
+    int cpu_count; /* online when the run started */
     char kernel[RPS_RUN_TEXT_SIZE];
     char architecture[64];
-    char version[32];    /* of the recorder */
+    char version[32]; /* of the recorder */
     int64_t recorder_pid;
     int64_t recorder_start_ticks; /* field 22 of /proc/PID/stat, to know a dead recorder */
 
     char target[RPS_RUN_TEXT_SIZE]; /* what was counted: "command", "process 12", "CPU 0-3", ... */
-    char pmu[64];        /* backend: "hardware", "software", "sim" */
-    int counter_count;   /* usable programmable counters beside the clock event; -1 not known */
-    char fitting[1024];  /* what was merged, split or left out, and why: lines of text */
-    char clock_label[64];/* "Cycles", "TSC cycles", "Task clock" */
-    int paranoid;        /* kernel.perf_event_paranoid; -100 not known */
-    int nmi_watchdog;    /* 1, 0, -1 not known */
-    char governor[64];   /* CPU frequency governor */
+    char pmu[64];                   /* backend: "hardware", "software", "sim" */
+    int counter_count;    /* usable programmable counters beside the clock event; -1 not known */
+    char fitting[1024];   /* what was merged, split or left out, and why: lines of text */
+    char clock_label[64]; /* "Cycles", "TSC cycles", "Task clock" */
+    int paranoid;         /* kernel.perf_event_paranoid; -100 not known */
+    int nmi_watchdog;     /* 1, 0, -1 not known */
+    char governor[64];    /* CPU frequency governor */
 
-    int64_t period_ns;   /* nominal measurement period */
+    int64_t period_ns;          /* nominal measurement period */
     int64_t start_realtime_ns;  /* wall clock (UTC) at exec */
     int64_t start_monotonic_ns; /* CLOCK_MONOTONIC at exec: the zero of start_ns */
-    int64_t elapsed_ns;  /* end of the last period since the start; -1 while recording */
+    int64_t elapsed_ns;         /* end of the last period since the start; -1 while recording */
     enum rps_run_state state;
     char end_reason[RPS_RUN_TEXT_SIZE]; /* why recording ended, when not by the workload's end */
-    int exit_status;     /* of the workload, -1 not known or ended by a signal */
-    int exit_signal;     /* that ended the workload, 0 none */
-    int64_t recorder_cpu_ns; /* the recorder's own CPU time */
+    int exit_status;                    /* of the workload, -1 not known or ended by a signal */
+    int exit_signal;                    /* that ended the workload, 0 none */
+    int64_t recorder_cpu_ns;            /* the recorder's own CPU time */
 };
 
 /* All text empty, numbers "not known", state RPS_RUN_RECORDING. Cannot fail. */

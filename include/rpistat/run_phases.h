@@ -29,8 +29,8 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
                        struct rps_error *err);
 
 struct rps_run_phases_options {
-    int64_t from_ns, to_ns;    /* the part of the run; 0 and INT64_MAX for all of it */
-    struct rps_cpus cpus;      /* of a recording by CPU: RPS_CPUS_EACH gives a signal a metric and CPU;
+    int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
+    struct rps_cpus cpus;   /* of a recording by CPU: RPS_CPUS_EACH gives a signal a metric and CPU;
                                   else the CPUs are added up */
     const char *const *metric; /* borrowed: names of metrics to look at */
     size_t metric_count;       /* 0: all that vary */
@@ -66,8 +66,8 @@ void rps_run_phases_free(struct rps_run_phases *found);
  */
 struct rps_run_components {
     struct rps_components components;
-    int64_t *start_ns, *end_ns; /* owned; of each observation */
-    uint64_t *cycle;            /* owned; cycle timestamp at its end */
+    int64_t *start_ns, *end_ns;      /* owned; of each observation */
+    uint64_t *cycle;                 /* owned; cycle timestamp at its end */
     char (*name)[RPS_NAME_SIZE * 2]; /* owned; of each signal: "cpi", "cpi of CPU 2" */
 };
 

@@ -10,10 +10,10 @@
 #include "rpistat/error.h"
 
 struct rps_series {
-    size_t count;       /* points */
-    double *position;   /* middle of each point on the axis: s, or clock ticks */
-    double *value;      /* NaN: not observed */
-    double *min, *max;  /* smallest and largest value inside the point; NaN as value */
+    size_t count;      /* points */
+    double *position;  /* middle of each point on the axis: s, or clock ticks */
+    double *value;     /* NaN: not observed */
+    double *min, *max; /* smallest and largest value inside the point; NaN as value */
 };
 
 /* Room for so many points in an empty series, all 0; count stays 0. RPS_FAILED without memory. */

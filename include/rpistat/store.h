@@ -28,14 +28,14 @@ struct rps_writer;
 #define RPS_MAX_BYTES_LEAST (UINT64_C(4) << 20)
 
 struct rps_writer_options {
-    int64_t commit_ns;      /* at least this long between commits; 0: one transaction a period;
+    int64_t commit_ns;    /* at least this long between commits; 0: one transaction a period;
                                RPS_COMMIT_CHOSEN: a second, where what is not committed outlives a
                                recorder that is killed (in shared memory), else 0 */
-    int durability_full;    /* 1: sync at every commit (synchronous=FULL) */
-    size_t queue_periods;   /* room of the queue; 0: an hour of 100 ms periods */
-    int64_t keep_ns;        /* thin: merge periods that are older than this, ten to a row; those ten
+    int durability_full;  /* 1: sync at every commit (synchronous=FULL) */
+    size_t queue_periods; /* room of the queue; 0: an hour of 100 ms periods */
+    int64_t keep_ns;      /* thin: merge periods that are older than this, ten to a row; those ten
                                times as old a hundred to a row, and so on; 0: for ever as recorded */
-    uint64_t max_bytes;     /* thin: merge old periods, as above, so that the store and its log stay
+    uint64_t max_bytes;   /* thin: merge old periods, as above, so that the store and its log stay
                                below this; at least RPS_MAX_BYTES_LEAST; 0: any size */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
                                from the writer thread; may be NULL */
@@ -43,11 +43,11 @@ struct rps_writer_options {
 };
 
 struct rps_writer_status {
-    uint64_t committed;     /* periods in the store */
-    uint64_t queued;        /* periods waiting */
-    uint64_t dropped;       /* periods lost for want of room; in `gap` rows */
-    uint64_t size_bytes;    /* of the store's files */
-    int failing;            /* 1 while writes are being retried */
+    uint64_t committed;  /* periods in the store */
+    uint64_t queued;     /* periods waiting */
+    uint64_t dropped;    /* periods lost for want of room; in `gap` rows */
+    uint64_t size_bytes; /* of the store's files */
+    int failing;         /* 1 while writes are being retried */
 };
 
 /*
@@ -123,7 +123,7 @@ void rps_reader_close(struct rps_reader *reader);
 /* What `runs` shows of a run beside its metadata. */
 struct rps_run_summary {
     uint64_t periods;
-    int64_t elapsed_ns;     /* end of the last period */
+    int64_t elapsed_ns; /* end of the last period */
     int gap_count;
     char plan[RPS_NAME_SIZE];
 };
@@ -165,13 +165,13 @@ void rps_cursor_close(struct rps_cursor *cursor);
 /* Marks and gaps of a run in order of time. */
 struct rps_note {
     int64_t start_ns;
-    int64_t length_ns;      /* 0 for a mark */
-    char *text;             /* owned: a mark's text, a gap's reason */
+    int64_t length_ns; /* 0 for a mark */
+    char *text;        /* owned: a mark's text, a gap's reason */
 };
 
 struct rps_notes {
     size_t count;
-    struct rps_note *note;  /* owned */
+    struct rps_note *note; /* owned */
 };
 
 int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
@@ -184,9 +184,9 @@ void rps_notes_free(struct rps_notes *notes);
 
 /* A detection of phases as the store keeps it. */
 struct rps_detection {
-    int64_t detection;  /* its number in the run, from 0; given by the store */
-    char method[64];    /* "screened", "exact", ... */
-    char *parameters;   /* owned (malloc); JSON object: the settings and what was found out */
+    int64_t detection;        /* its number in the run, from 0; given by the store */
+    char method[64];          /* "screened", "exact", ... */
+    char *parameters;         /* owned (malloc); JSON object: the settings and what was found out */
     struct rps_phases phases; /* first and last are period numbers; owned */
 };
 

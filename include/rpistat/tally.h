@@ -19,9 +19,9 @@
 #include "rpistat/plan.h"
 
 struct rps_set_tally {
-    uint64_t periods;           /* in which the set was on */
-    uint64_t clock;             /* ticks of the clock event in those periods */
-    uint64_t enabled_ns;        /* of those periods */
+    uint64_t periods;    /* in which the set was on */
+    uint64_t clock;      /* ticks of the clock event in those periods */
+    uint64_t enabled_ns; /* of those periods */
     uint64_t running_ns;
     uint64_t count[RPS_SLOT_MAX];
     uint64_t counted[RPS_SLOT_MAX]; /* periods in which the slot was counted */
@@ -29,14 +29,14 @@ struct rps_set_tally {
 
 struct rps_tally {
     uint64_t periods;
-    uint64_t clock;             /* ticks of the clock event */
+    uint64_t clock; /* ticks of the clock event */
     uint64_t enabled_ns;
     int64_t length_ns;
-    int64_t start_ns, end_ns;   /* of the first and the last period added */
+    int64_t start_ns, end_ns; /* of the first and the last period added */
     uint64_t missed;
     int64_t switch_ns;
     int set_count;
-    struct rps_set_tally *set;  /* owned */
+    struct rps_set_tally *set; /* owned */
 };
 
 /* A tally over the plan's sets, all zero. Returns RPS_FAILED without memory. */

@@ -14,9 +14,9 @@
 
 struct rps_workload {
     pid_t pid;
-    int pidfd;      /* readable when the workload has ended */
-    int release_fd; /* closed or written to let the child go on; -1 when released */
-    int status_fd;  /* the time just before exec; then end of file, or the errno of exec */
+    int pidfd;           /* readable when the workload has ended */
+    int release_fd;      /* closed or written to let the child go on; -1 when released */
+    int status_fd;       /* the time just before exec; then end of file, or the errno of exec */
     const char *command; /* argv[0], borrowed, for messages */
 };
 

@@ -61,10 +61,10 @@ struct rps_command {
     const char *examples;    /* lines of the help, at its end, each indented by two blanks */
     enum rps_command_input input;
     enum rps_command_output output;
-    const char *output_help;          /* help of -o */
-    const char *output_value;         /* default of -o; NULL: standard output */
-    int operand_max;                  /* arguments that are not options; -1: any number */
-    int runs_workload;                /* 1: options end at the first operand */
+    const char *output_help;  /* help of -o */
+    const char *output_value; /* default of -o; NULL: standard output */
+    int operand_max;          /* arguments that are not options; -1: any number */
+    int runs_workload;        /* 1: options end at the first operand */
     int counts; /* 1: opens counters, and is left what that takes (rpistat/rights.h) */
     const struct rps_option *options; /* the command's own; NULL: none */
     size_t settings_size;             /* of cli->settings, zeroed before the first option() */
@@ -94,15 +94,15 @@ extern const struct rps_command *const rps_commands[];
 /* What a command knows of its call. Texts are argv's or constant: never freed. */
 struct rps_cli {
     const struct rps_command *command;
-    int implicit;           /* 1: `rpistat ./workload`, no command was named */
-    int quiet;              /* -q: no notes, no status line; errors are still printed */
-    const char *output;     /* -o, or its default; NULL or "-": standard output */
-    const char *input;      /* -i */
-    const char *run_text;   /* -r; NULL: the last */
-    int64_t from_ns, to_ns; /* --from and --to; 0 and INT64_MAX when not given */
+    int implicit;                      /* 1: `rpistat ./workload`, no command was named */
+    int quiet;                         /* -q: no notes, no status line; errors are still printed */
+    const char *output;                /* -o, or its default; NULL or "-": standard output */
+    const char *input;                 /* -i */
+    const char *run_text;              /* -r; NULL: the last */
+    int64_t from_ns, to_ns;            /* --from and --to; 0 and INT64_MAX when not given */
     const char *from_phase, *to_phase; /* "phase:B"; NULL: times. Times when run() is called */
-    int no_store;           /* 1, set by option() or check(): no store is to be opened this time */
-    void *settings;         /* settings_size bytes, of the command's own type */
+    int no_store;    /* 1, set by option() or check(): no store is to be opened this time */
+    void *settings;  /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
                         names no locale that is there. The process stays in the C locale */
     struct rps_reader *reader; /* RPS_INPUT_STORE and RPS_INPUT_RUN */
@@ -139,7 +139,7 @@ struct rps_record_settings {
     const char *events[RPS_RECORD_LIST_MAX]; /* -e: a set each */
     int metric_count;
     const char *metric[RPS_RECORD_LIST_MAX]; /* --metric: "NAME=FORMULA" */
-    const char *scenario; /* --scenario; NULL: none */
+    const char *scenario;                    /* --scenario; NULL: none */
     const char *sets;  /* --sets: a document's name or file; NULL: chosen by what can be counted */
     const char *pmu;   /* --pmu: "auto", or a backend's name with what it needs behind a colon */
     int no_merge;      /* --no-merge */

@@ -348,7 +348,7 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
     if ((rc = rps_record_catch_signals(&r, err)) == 0)
         rc = record(&r, err);
 out:
-    rps_real_world_close(r.real_world);
+    rps_real_event_loop_close(r.real_event_loop);
     rps_control_close(r.control);
     rps_region_marks_close(r.region_marks);
     rps_record_target_close(&r.target);

@@ -24,7 +24,7 @@
 #define COLUMNS_MIN   40
 #define LINES_MIN     12 /* of a drawing */
 #define HEADING_LINES 2
-#define HEADING_SIZE  (2 * RPS_LINE_SIZE + 256)
+#define HEADING_SIZE  (2 * RPS_STATUS_TEXT_SIZE + 256)
 
 enum {
     OPTION_LAST = RPS_OPTION_OWN,
@@ -118,10 +118,10 @@ static int look(struct watch *watch)
 /* The lines above the drawing; on a screen, what was there before goes. */
 static int compose(struct watch *watch, int columns, char heading[HEADING_SIZE])
 {
-    struct rps_line state, rates;
+    struct rps_status_text state, rates;
 
-    rps_line_begin(&state, (size_t)columns);
-    rps_line_begin(&rates, (size_t)columns);
+    rps_status_text_begin(&state, (size_t)columns);
+    rps_status_text_begin(&rates, (size_t)columns);
     rps_watch_view_state(&watch->view, &state);
     if (rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
         return RPS_FAILED;
@@ -158,13 +158,13 @@ static int draw_characters(struct watch *watch, struct rps_plot_options plot)
 /* The line of figures beside a picture: where it can be seen and disturbs nobody. */
 static int show_line(struct watch *watch)
 {
-    struct rps_line line;
+    struct rps_status_text line;
     int columns;
 
     if (watch->cli->quiet || !rps_output_screen() || tcgetpgrp(STDOUT_FILENO) != getpgrp())
         return 0;
     rps_output_terminal(&columns, NULL);
-    rps_line_begin(&line, (size_t)columns - 1);
+    rps_status_text_begin(&line, (size_t)columns - 1);
     rps_watch_view_state(&watch->view, &line);
     if (rps_watch_view_rates(&watch->view, &line, &watch->cli->err) < 0)
         return RPS_FAILED;

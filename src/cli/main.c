@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "part.h"
+#include "time_range.h"
 #include "rpistat/rights.h"
 
 const struct rps_command *const rps_commands[] = {
@@ -48,7 +48,7 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
-        result = rps_part_resolve(cli);
+        result = rps_time_range_resolve(cli);
     if (result == 0 && command->output == RPS_OUTPUT_STREAM)
         result = rps_output_open(output, cli->output, &cli->err);
     cli->out = output->file;

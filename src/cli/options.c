@@ -10,7 +10,7 @@
 
 #include "cli.h"
 #include "config.h"
-#include "part.h"
+#include "time_range.h"
 
 #define OPTION_MAX 32
 
@@ -146,9 +146,9 @@ static int set_common(struct rps_cli *cli, int letter, const char *argument)
         cli->run_text = argument;
         return 0;
     case RPS_OPTION_FROM:
-        return rps_part_parse("--from", argument, &cli->from_ns, &cli->from_phase, &cli->err);
+        return rps_time_range_parse("--from", argument, &cli->from_ns, &cli->from_phase, &cli->err);
     case RPS_OPTION_TO:
-        return rps_part_parse("--to", argument, &cli->to_ns, &cli->to_phase, &cli->err);
+        return rps_time_range_parse("--to", argument, &cli->to_ns, &cli->to_phase, &cli->err);
     case RPS_OPTION_VERSION:
         fputs("rpistat " RPS_VERSION "\n", stdout);
         return 1;
@@ -252,7 +252,7 @@ static int check(struct rps_cli *cli, int operand_count, const char *last)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "%s takes no argument '%s'; see 'rpistat %s --help'", command->name,
                              last, help_name(cli));
-    if (rps_part_check(cli) < 0)
+    if (rps_time_range_check(cli) < 0)
         return RPS_USAGE;
     if (cli->output != NULL && cli->output[0] == '\0')
         return rps_error_set(&cli->err, RPS_USAGE, "-o: the file name is empty");

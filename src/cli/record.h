@@ -27,8 +27,8 @@ struct rps_recording {
     struct rps_workload workload;
     struct rps_control *control;
     struct rps_region_marks *region_marks;
-    const struct rps_world *world;
-    struct rps_real_world *real_world;
+    const struct rps_event_loop *event_loop;
+    struct rps_real_event_loop *real_event_loop;
     struct rps_status *status;
     char *report_path;
     char **argv; /* NULL: no workload of our own */

@@ -135,7 +135,7 @@ static void region_mark(void *context, int64_t time_ns, const char *text)
 
 /* What the loop waits for: the end of our workload, or of the processes of -p; signals; commands.
  */
-static int open_world(struct rps_recording *r, struct rps_error *err)
+static int open_event_loop(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_watch watch[] = {
         {.fd = r->signal_fd, .on_ready = on_signal, .context = r},
@@ -143,11 +143,11 @@ static int open_world(struct rps_recording *r, struct rps_error *err)
         rps_region_marks_watch(r->region_marks),
     };
     const int *pidfd = r->argv ? &r->workload.pidfd : r->target.pidfd;
-    int rc = rps_real_world_open(&r->real_world, pidfd, r->argv ? 1 : r->target.pidfd_count, watch,
-                                 3, err);
+    int rc = rps_real_event_loop_open(&r->real_event_loop, pidfd,
+                                      r->argv ? 1 : r->target.pidfd_count, watch, 3, err);
 
     if (rc == 0)
-        r->world = rps_real_world_table(r->real_world);
+        r->event_loop = rps_real_event_loop_table(r->real_event_loop);
     return rc;
 }
 
@@ -200,10 +200,10 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
     if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
         return rc;
     if (r->simulated) {
-        r->world = r->pmu->world(r->pmu_self);
+        r->event_loop = r->pmu->event_loop(r->pmu_self);
         return 0;
     }
-    if ((rc = open_world(r, err)) < 0)
+    if ((rc = open_event_loop(r, err)) < 0)
         return rc;
     if (!r->argv || (rc = release(r, err)) < 0)
         return rc;
@@ -217,9 +217,10 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .pmu = r->pmu,
         .pmu_self = r->pmu_self,
         .plan = r->plan,
-        .world = r->world,
+        .event_loop = r->event_loop,
         .sink = &sink,
-        .start_ns = r->simulated ? r->world->now_ns(r->world->self) : r->run.start_monotonic_ns,
+        .start_ns =
+            r->simulated ? r->event_loop->now_ns(r->event_loop->self) : r->run.start_monotonic_ns,
         .period_ns = r->settings->period_ns,
         .duration_ns = r->settings->duration_ns,
         .delay_ns = r->settings->delay_ns,

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "line.h"
+#include "status_text.h"
 #include "rpistat/clock.h"
 #include "rpistat/tally.h"
 #include "rpistat/text.h"
@@ -69,7 +69,7 @@ static size_t line_columns(void)
 
 /* "rpistat  12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %", as far as it
  * fits. */
-static void compose(struct rps_status *status, struct rps_line *line)
+static void compose(struct rps_status *status, struct rps_status_text *line)
 {
     char number[RPS_TEXT_NUMBER_SIZE];
     const struct view *view = &status->drawn;
@@ -77,29 +77,29 @@ static void compose(struct rps_status *status, struct rps_line *line)
     int metrics = 0;
 
     rps_writer_status(status->writer, &written);
-    rps_line_begin(line, line_columns());
-    rps_line_add(line, "rpistat");
-    rps_line_add(line, "%s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
-    rps_line_add(line, "%llu periods", (unsigned long long)view->periods);
+    rps_status_text_begin(line, line_columns());
+    rps_status_text_add(line, "rpistat");
+    rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
+    rps_status_text_add(line, "%llu periods", (unsigned long long)view->periods);
     if (!isnan(view->duty))
-        rps_line_add(line, "duty %.0f %%", view->duty * 100);
-    rps_line_add(line, "%s", rps_text_size(number, sizeof(number), written.size_bytes));
+        rps_status_text_add(line, "duty %.0f %%", view->duty * 100);
+    rps_status_text_add(line, "%s", rps_text_size(number, sizeof(number), written.size_bytes));
     if (written.failing)
-        rps_line_add(line, "NOT WRITING, %llu waiting", (unsigned long long)written.queued);
+        rps_status_text_add(line, "NOT WRITING, %llu waiting", (unsigned long long)written.queued);
     for (int m = 0; m < status->plan->metric_count && view->have_operand; m++) {
         const struct rps_metric *metric = &status->plan->metric[m];
         double value = rps_formula_value(&metric->formula, view->operand);
 
         if (isnan(value) || metrics == METRICS_MAX)
             continue;
-        rps_line_add_figure(line, metric->label, value, metric->unit);
+        rps_status_text_add_figure(line, metric->label, value, metric->unit);
         metrics++;
     }
 }
 
 static void draw(struct rps_status *status)
 {
-    struct rps_line line;
+    struct rps_status_text line;
 
     if (!may_draw())
         return;

@@ -43,19 +43,19 @@ static int record_child(const struct rps_pmu *pmu, void *self, const struct rps_
         .period_ns = period_ns,
         .counting = 1,
     };
-    struct rps_real_world *world = NULL;
+    struct rps_real_event_loop *event_loop = NULL;
     enum rps_loop_end end;
     int64_t elapsed_ns;
-    int rc = rps_real_world_open(&world, &child->pidfd, 1, NULL, 0, err);
+    int rc = rps_real_event_loop_open(&event_loop, &child->pidfd, 1, NULL, 0, err);
 
     if (rc == 0 && (rc = pmu->start(self, 0, err)) == 0)
         rc = rps_micro_release(child, err);
     if (rc == 0) {
-        loop.world = rps_real_world_table(world);
+        loop.event_loop = rps_real_event_loop_table(event_loop);
         loop.start_ns = rps_clock_monotonic_ns();
         rc = rps_loop_run(&loop, &end, &elapsed_ns, err);
     }
-    rps_real_world_close(world);
+    rps_real_event_loop_close(event_loop);
     return rc;
 }
 

@@ -53,18 +53,18 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
 {
     struct rps_period period;
     int32_t cpu = 0;
-    int tracks = 0, got;
+    int cpus = 0, got;
 
     while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
-        tracks += tracks == 0 || period.cpu != cpu;
+        cpus += cpus == 0 || period.cpu != cpu;
         cpu = period.cpu;
         rps_tally_add(&view->recent, &period);
         if (period.period >= view->periods)
             view->periods = period.period + 1;
     }
-    if (tracks > 1)
-        view->recent.length_ns /= tracks;
-    view->have_rates = tracks > 0;
+    if (cpus > 1)
+        view->recent.length_ns /= cpus;
+    view->have_rates = cpus > 0;
     return got;
 }
 
@@ -133,7 +133,7 @@ static const char *state_of(enum rps_run_state state)
                                        : "interrupted";
 }
 
-static void add_phase(const struct rps_watch_view *view, struct rps_line *line)
+static void add_phase(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     const struct rps_phase *phase = &view->phases.phase[view->phases.count - 1];
     char label[RPS_PHASE_LABEL_SIZE], since[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
@@ -142,35 +142,35 @@ static void add_phase(const struct rps_watch_view *view, struct rps_line *line)
     rps_text_clock(since, sizeof(since), phase->start_ns, 0);
     rps_text_duration(length, sizeof(length), view->to_ns - phase->start_ns);
     if (view->phases.count == 1 && view->from_ns > 0)
-        rps_line_add(line, "phase %s for more than %s", label, length);
-    else if (!rps_line_add(line, "phase %s since %s (%s)", label, since, length) &&
-             !rps_line_add(line, "phase %s since %s", label, since))
-        rps_line_add(line, "phase %s", label);
+        rps_status_text_add(line, "phase %s for more than %s", label, length);
+    else if (!rps_status_text_add(line, "phase %s since %s (%s)", label, since, length) &&
+             !rps_status_text_add(line, "phase %s since %s", label, since))
+        rps_status_text_add(line, "phase %s", label);
 }
 
-void rps_watch_view_state(const struct rps_watch_view *view, struct rps_line *line)
+void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     char number[RPS_TEXT_NUMBER_SIZE];
     double duty = NAN; /* of the set that was counted least; not a number while idle */
 
-    rps_line_add(line, "run %lld", (long long)view->run.run_id);
-    rps_line_add(line, "%s", state_of(view->run.state));
+    rps_status_text_add(line, "run %lld", (long long)view->run.run_id);
+    rps_status_text_add(line, "%s", state_of(view->run.state));
     if (!view->have_rates) {
-        rps_line_add(line, "no period yet");
+        rps_status_text_add(line, "no period yet");
         return;
     }
-    rps_line_add(line, "%s", rps_text_duration(number, sizeof(number), view->to_ns));
-    rps_line_add(line, "%llu period%s", (unsigned long long)view->periods,
-                 view->periods == 1 ? "" : "s");
+    rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->to_ns));
+    rps_status_text_add(line, "%llu period%s", (unsigned long long)view->periods,
+                        view->periods == 1 ? "" : "s");
     for (int n = 0; n < view->plan->set_count; n++)
         duty = fmin(duty, rps_tally_duty(&view->recent, n));
     if (isfinite(duty))
-        rps_line_add(line, "duty %.0f %%", duty * 100);
+        rps_status_text_add(line, "duty %.0f %%", duty * 100);
     if (view->have_phases)
         add_phase(view, line);
 }
 
-int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_line *line,
+int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line,
                          struct rps_error *err)
 {
     const struct rps_plan *plan = view->plan;
@@ -184,7 +184,7 @@ int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_line *lin
     if (!operand)
         return rps_error_memory(err);
     rps_tally_operands(&view->recent, plan, operand);
-    rps_line_add(line, view->run.state == RPS_RUN_RECORDING ? "now" : "at its end");
+    rps_status_text_add(line, view->run.state == RPS_RUN_RECORDING ? "now" : "at its end");
     for (int m = 0; m < plan->metric_count; m++) {
         const struct rps_metric *metric = &plan->metric[m];
         double value = rps_tally_carries(&view->recent, &metric->formula)
@@ -194,10 +194,10 @@ int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_line *lin
         if (metric->panel[0] == '\0' || !isfinite(value))
             continue;
         known++;
-        told += rps_line_add_figure(line, metric->label, value, metric->unit);
+        told += rps_status_text_add_figure(line, metric->label, value, metric->unit);
     }
     if (known == 0)
-        rps_line_add(line, "idle");
+        rps_status_text_add(line, "idle");
     else if (told == 0)
         line->text[start] = '\0'; /* no room */
     free(operand);

@@ -5,7 +5,7 @@
 #ifndef RPISTAT_CLI_WATCH_VIEW_H
 #define RPISTAT_CLI_WATCH_VIEW_H
 
-#include "line.h"
+#include "status_text.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -37,11 +37,11 @@ int rps_watch_view_look(struct rps_watch_view *view, struct rps_reader *reader, 
 void rps_watch_view_free(struct rps_watch_view *view);
 
 /* "run 3  recording  12.3 s  123 periods  duty 25 %  phase B since 00:00:08 (4.3 s)" */
-void rps_watch_view_state(const struct rps_watch_view *view, struct rps_line *line);
+void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line);
 
 /* "now  CPI 1.23  DC miss ratio 2.1 %  CPU use 99.8 %", appended to the line. RPS_FAILED without
  * memory. */
-int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_line *line,
+int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line,
                          struct rps_error *err);
 
 #endif

@@ -230,55 +230,55 @@ static int distance_between(const char *a, const char *b)
     return row[length_a % 3][length_b];
 }
 
-void rps_near_consider(struct rps_near *near, const char *name)
+void rps_suggestion_consider(struct rps_suggestion *suggestion, const char *name)
 {
-    size_t typed_length = strlen(near->typed), length = strlen(name);
+    size_t typed_length = strlen(suggestion->typed), length = strlen(name);
     int limit = tolerance(typed_length), distance;
 
     if (typed_length == 0 || typed_length > NEAR_LENGTH_MAX || length > NEAR_LENGTH_MAX ||
         length + (size_t)limit < typed_length || typed_length + (size_t)limit < length)
         return;
-    distance = distance_between(near->typed, name);
-    if (distance > limit || (near->count > 0 && distance > near->distance))
+    distance = distance_between(suggestion->typed, name);
+    if (distance > limit || (suggestion->count > 0 && distance > suggestion->distance))
         return;
-    if (near->count > 0 && distance < near->distance)
-        near->count = 0;
-    for (int i = 0; i < near->count; i++) {
-        if (strcmp(near->name[i], name) == 0)
+    if (suggestion->count > 0 && distance < suggestion->distance)
+        suggestion->count = 0;
+    for (int i = 0; i < suggestion->count; i++) {
+        if (strcmp(suggestion->name[i], name) == 0)
             return;
     }
-    if (near->count == RPS_NEAR_MAX)
+    if (suggestion->count == RPS_SUGGESTIONS_MAX)
         return;
-    near->distance = distance;
-    memcpy(near->name[near->count++], name, length + 1);
+    suggestion->distance = distance;
+    memcpy(suggestion->name[suggestion->count++], name, length + 1);
 }
 
-void rps_near_consider_generic(struct rps_near *near)
+void rps_suggestion_consider_generic(struct rps_suggestion *suggestion)
 {
     for (size_t i = 0; i < COUNT(generics); i++)
-        rps_near_consider(near, generics[i].name);
+        rps_suggestion_consider(suggestion, generics[i].name);
     for (size_t cache = 0; cache < COUNT(caches); cache++) {
         for (size_t i = 0; i < COUNT(cache_operations); i++) {
             char name[RPS_NAME_SIZE];
 
             snprintf(name, sizeof(name), "%s%s", caches[cache], cache_operations[i].suffix);
-            rps_near_consider(near, name);
+            rps_suggestion_consider(suggestion, name);
         }
     }
     for (const char *const *role = rps_name_roles; *role; role++)
-        rps_near_consider(near, *role);
+        rps_suggestion_consider(suggestion, *role);
 }
 
-char *rps_near_question(const struct rps_near *near, char *ret, size_t size)
+char *rps_suggestion_question(const struct rps_suggestion *suggestion, char *ret, size_t size)
 {
     size_t length = 0;
 
     ret[0] = '\0';
-    for (int i = 0; i < near->count && length < size; i++) {
-        const char *before = i == 0 ? "did you mean " : i == near->count - 1 ? " or " : ", ";
+    for (int i = 0; i < suggestion->count && length < size; i++) {
+        const char *before = i == 0 ? "did you mean " : i == suggestion->count - 1 ? " or " : ", ";
 
-        length += (size_t)snprintf(ret + length, size - length, "%s%s%s", before, near->name[i],
-                                   i == near->count - 1 ? "? " : "");
+        length += (size_t)snprintf(ret + length, size - length, "%s%s%s", before,
+                                   suggestion->name[i], i == suggestion->count - 1 ? "? " : "");
     }
     return ret;
 }

@@ -36,24 +36,24 @@ void rps_name_take_modifiers(char *text, char ret[8]);
 
 /* --- suggestions ----------------------------------------------------------------------------- */
 
-#define RPS_NEAR_MAX 3
+#define RPS_SUGGESTIONS_MAX 3
 
 /* Names that are nearest to one that was typed. Zero it, and set `typed`. */
-struct rps_near {
+struct rps_suggestion {
     const char *typed;
     int distance; /* of the names below */
     int count;
-    char name[RPS_NEAR_MAX][RPS_NAME_SIZE];
+    char name[RPS_SUGGESTIONS_MAX][RPS_NAME_SIZE];
 };
 
 /* Consider a name: it is kept when few letters are missing, too many, wrong or swapped, and none
  * seen before is nearer. */
-void rps_near_consider(struct rps_near *near, const char *name);
+void rps_suggestion_consider(struct rps_suggestion *suggestion, const char *name);
 
 /* Consider all generic names and all roles. */
-void rps_near_consider_generic(struct rps_near *near);
+void rps_suggestion_consider_generic(struct rps_suggestion *suggestion);
 
-/* "did you mean a, b or c? ", or "" when there is nothing near. Returns ret. */
-char *rps_near_question(const struct rps_near *near, char *ret, size_t size);
+/* "did you mean a, b or c? ", or "" when there is nothing suggestion. Returns ret. */
+char *rps_suggestion_question(const struct rps_suggestion *suggestion, char *ret, size_t size);
 
 #endif

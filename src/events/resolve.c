@@ -166,24 +166,24 @@ static int resolve_role(struct rps_event *event, const char *role, const char *s
 
 static void consider(void *context, const char *name)
 {
-    rps_near_consider(context, name);
+    rps_suggestion_consider(context, name);
 }
 
 /* The error for text that is no event at all. */
 static int unknown_event(const char *spec, const char *text, struct rps_error *err)
 {
-    struct rps_near near = {.typed = text};
-    char printable[RPS_SPEC_SIZE], question[RPS_NEAR_MAX * RPS_NAME_SIZE + 32];
+    struct rps_suggestion suggestion = {.typed = text};
+    char printable[RPS_SPEC_SIZE], question[RPS_SUGGESTIONS_MAX * RPS_NAME_SIZE + 32];
 
     rps_text_printable(printable, sizeof(printable), spec);
     if (has_bad_modifiers(text))
         return rps_error_set(err, RPS_USAGE, "event %s: the modifiers behind : are u and k",
                              printable);
-    rps_near_consider_generic(&near);
-    rps_pfm_each(consider, &near);
-    return rps_error_set(err, RPS_USAGE,
-                         "no event is called \"%s\": %s`rpistat events` lists what can be counted",
-                         printable, rps_near_question(&near, question, sizeof(question)));
+    rps_suggestion_consider_generic(&suggestion);
+    rps_pfm_each(consider, &suggestion);
+    return rps_error_set(
+        err, RPS_USAGE, "no event is called \"%s\": %s`rpistat events` lists what can be counted",
+        printable, rps_suggestion_question(&suggestion, question, sizeof(question)));
 }
 
 /* A tracepoint, or, since the two look alike, an event of libpfm4 with a unit mask. */

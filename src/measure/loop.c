@@ -1,6 +1,6 @@
 /*
- * The measurement loop, written against two tables: the PMU backend and the world. With the real
- * world it records a workload; with the simulated one an hour passes in a moment.
+ * The measurement loop, written against two tables: the PMU backend and the event loop. With the real
+ * event loop it records a workload; with the simulated one an hour passes in a moment.
  *
  * A timer with an interval (timerfd) was not used: a one-shot absolute timer costs one more cheap
  * system call a period, and leaves the grid, lateness and stretching in one place, here.
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "placement.h"
+#include "affinity_policy.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -38,7 +38,7 @@
 struct track {
     struct rps_mux mux;
     int gone;        /* its CPU went offline */
-    int64_t gone_ns; /* end of its last period, world's time */
+    int64_t gone_ns; /* end of its last period, event loop's time */
 };
 
 struct loop {
@@ -49,25 +49,25 @@ struct loop {
     int set_count;
     int current; /* set that is on */
     int counting;
-    int64_t boundary_ns; /* end of the last period, or of the run, world's time */
-    int64_t pause_ns;    /* since when nothing is counted, world's time */
+    int64_t boundary_ns; /* end of the last period, or of the run, event loop's time */
+    int64_t pause_ns;    /* since when nothing is counted, event loop's time */
     const char *pause_reason;
     int64_t period_ns; /* as stretched */
-    int64_t grid_ns;   /* last point of the grid that was passed, world's time */
-    int64_t end_ns;    /* world's time at which --duration is over, INT64_MAX: never */
-    int64_t resume_ns; /* world's time at which a delay is over, INT64_MAX: none */
+    int64_t grid_ns;   /* last point of the grid that was passed, event loop's time */
+    int64_t end_ns;    /* event loop's time at which --duration is over, INT64_MAX: never */
+    int64_t resume_ns; /* event loop's time at which a delay is over, INT64_MAX: none */
     int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches, sorted */
     int switch_count;
     int cheap_rows;  /* rows of switches, so far, after which the period could shrink */
     int shrink_rows; /* rows that it takes; twice as many each time that it was too early */
     int shrunk;
-    struct rps_placement placement;
+    struct rps_affinity_policy policy;
     struct rps_clocks clocks; /* as they were last seen */
 };
 
 static int64_t now(const struct loop *loop)
 {
-    return loop->o->world->now_ns(loop->o->world->self);
+    return loop->o->event_loop->now_ns(loop->o->event_loop->self);
 }
 
 static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, const char *reason)
@@ -201,9 +201,9 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
 
     insert_sorted(loop->switch_ns, count++, switch_ns);
     loop->switch_count = count;
-    if (rps_placement_switch(&loop->placement, switch_ns) ||
-        (count == RPS_PLACEMENT_FIRST &&
-         rps_placement_first(&loop->placement, loop->switch_ns[count / 2]))) {
+    if (rps_affinity_policy_switch(&loop->policy, switch_ns) ||
+        (count == RPS_AFFINITY_POLICY_FIRST &&
+         rps_affinity_policy_first(&loop->policy, loop->switch_ns[count / 2]))) {
         loop->switch_count = 0; /* costs are others here */
         return;
     }
@@ -212,7 +212,7 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
         return;
     loop->switch_count = 0;
     median_ns = loop->switch_ns[count / 2];
-    if (rps_placement_row(&loop->placement, median_ns)) /* is it still dear there? */
+    if (rps_affinity_policy_row(&loop->policy, median_ns)) /* is it still dear there? */
         return;
     factor = stretch_factor(loop, median_ns);
     if (!keeps_period(loop, factor, loop->period_ns / loop->o->period_ns))
@@ -237,7 +237,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     uint64_t missed = missed_until(loop, before_ns);
     int rc;
 
-    rps_placement_woke(&loop->placement, before_ns - loop->grid_ns - loop->period_ns);
+    rps_affinity_policy_woke(&loop->policy, before_ns - loop->grid_ns - loop->period_ns);
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
     if ((rc = read_all(loop, loop->reading, err)) < 0)
@@ -313,7 +313,7 @@ static int64_t next_deadline(const struct loop *loop)
 /* Wait for the end of the period, reading in between where a counter could wrap unseen. */
 static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error *err)
 {
-    const struct rps_world *world = loop->o->world;
+    const struct rps_event_loop *event_loop = loop->o->event_loop;
     int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self);
     int64_t deadline_ns = next_deadline(loop);
 
@@ -323,7 +323,7 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
 
         if (loop->counting && until_ns - time_ns > within_ns)
             until_ns = time_ns + within_ns;
-        if ((rc = world->wait(world->self, until_ns, wake, err)) < 0)
+        if ((rc = event_loop->wait(event_loop->self, until_ns, wake, err)) < 0)
             return rc;
         if (*wake != RPS_WAKE_DEADLINE || until_ns == deadline_ns)
             return 0;
@@ -341,15 +341,15 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
 /* A look at the clocks at each wake-up: what happened to them since the last. */
 static void watch_clocks(struct loop *loop)
 {
-    const struct rps_world *world = loop->o->world;
+    const struct rps_event_loop *event_loop = loop->o->event_loop;
     const struct rps_clocks before = loop->clocks;
     char text[160], length[RPS_TEXT_NUMBER_SIZE];
     int64_t slept_ns, set_ns, passed_ns;
     struct rps_clocks *clocks = &loop->clocks;
 
-    if (!world->clocks)
+    if (!event_loop->clocks)
         return;
-    world->clocks(world->self, clocks);
+    event_loop->clocks(event_loop->self, clocks);
     passed_ns = clocks->boot_ns - before.boot_ns;
     slept_ns = passed_ns - (clocks->monotonic_ns - before.monotonic_ns);
     set_ns = clocks->realtime_ns - before.realtime_ns - passed_ns;
@@ -431,7 +431,7 @@ static void set_times(struct loop *loop)
 {
     const struct rps_loop_options *o = loop->o;
 
-    rps_placement_init(&loop->placement, loop->set_count > 1 ? o->world : NULL);
+    rps_affinity_policy_init(&loop->policy, loop->set_count > 1 ? o->event_loop : NULL);
     loop->shrink_rows = 1;
     loop->period_ns = o->period_ns;
     loop->grid_ns = loop->pause_ns = loop->boundary_ns = o->start_ns;
@@ -449,8 +449,8 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     int rc = init_tracks(&loop, err);
 
     set_times(&loop);
-    if (options->world->clocks)
-        options->world->clocks(options->world->self, &loop.clocks);
+    if (options->event_loop->clocks)
+        options->event_loop->clocks(options->event_loop->self, &loop.clocks);
     if (rc == 0 && !loop.counting && options->delay_ns <= 0 && !options->paused)
         rc = resume_counting(&loop, err);
     while (rc == 0) {

@@ -29,7 +29,7 @@ struct sim_set {
 
 struct sim {
     struct sim_script *script;
-    struct rps_world world;
+    struct rps_event_loop event_loop;
     const struct rps_plan *plan;
     struct sim_set *set;
     int enabled_set; /* -1: none */
@@ -201,7 +201,7 @@ static void advance(struct sim *sim, int64_t until_ns)
     }
 }
 
-/* --- the world ------------------------------------------------------------------------------- */
+/* --- the event loop ------------------------------------------------------------------------------- */
 
 static int64_t sim_now_ns(void *self)
 {
@@ -226,11 +226,11 @@ static int sim_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct 
     return 0;
 }
 
-static const struct rps_world *sim_world(void *self)
+static const struct rps_event_loop *sim_world(void *self)
 {
     struct sim *sim = self;
 
-    return &sim->world;
+    return &sim->event_loop;
 }
 
 static void sim_outcome(void *self, int *ret_status, int *ret_signal)
@@ -449,7 +449,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
         free(sim);
         return rc;
     }
-    sim->world = (struct rps_world){sim, sim_now_ns, sim_wait, NULL, NULL};
+    sim->event_loop = (struct rps_event_loop){sim, sim_now_ns, sim_wait, NULL, NULL};
     sim->enabled_set = -1;
     sim->phase_end_ns = phase_on(sim)->length_ns;
     begin_segment(sim, 0);
@@ -477,7 +477,7 @@ const struct rps_pmu rps_pmu_sim = {
     .enable = sim_enable,
     .disable = sim_disable,
     .read = sim_read,
-    .world = sim_world,
+    .event_loop = sim_world,
     .outcome = sim_outcome,
     .close = sim_close,
 };

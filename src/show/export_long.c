@@ -33,7 +33,7 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
     }
     job->state = tally;
     rps_export_fixed(job, fixed, (int)(sizeof(fixed) / sizeof(fixed[0])));
-    rps_sheet_end_row(job->sheet);
+    rps_csv_end_row(job->csv);
     return 0;
 }
 
@@ -43,21 +43,21 @@ static void long_row(struct rps_export_job *job, const struct rps_period *period
     uint64_t scaled;
 
     rps_export_place(job, period->cpu);
-    rps_sheet_uint64(job->sheet, period->period);
-    rps_sheet_seconds(job->sheet, period->start_ns);
-    rps_sheet_uint64(job->sheet, period->cycle);
-    rps_sheet_text(job->sheet, set->event[slot].name);
+    rps_csv_uint64(job->csv, period->period);
+    rps_csv_seconds(job->csv, period->start_ns);
+    rps_csv_uint64(job->csv, period->cycle);
+    rps_csv_text(job->csv, set->event[slot].name);
     if (period->counted & (1u << slot))
-        rps_sheet_uint64(job->sheet, period->count[slot]);
+        rps_csv_uint64(job->csv, period->count[slot]);
     else
-        rps_sheet_empty(job->sheet);
-    rps_sheet_uint64(job->sheet, period->enabled_ns);
-    rps_sheet_uint64(job->sheet, period->running_ns);
+        rps_csv_empty(job->csv);
+    rps_csv_uint64(job->csv, period->enabled_ns);
+    rps_csv_uint64(job->csv, period->running_ns);
     if (rps_tally_estimate_u64(job->state, (int)period->set_no, slot, &scaled))
-        rps_sheet_uint64(job->sheet, scaled);
+        rps_csv_uint64(job->csv, scaled);
     else
-        rps_sheet_empty(job->sheet);
-    rps_sheet_end_row(job->sheet);
+        rps_csv_empty(job->csv);
+    rps_csv_end_row(job->csv);
 }
 
 static void long_period(struct rps_export_job *job, const struct rps_period *period)

@@ -48,7 +48,7 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
     rps_export_fixed(job, fixed, fixed_count);
     for (int m = 0; m < job->plan->metric_count; m++)
         rps_export_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
-    rps_sheet_end_row(job->sheet);
+    rps_csv_end_row(job->csv);
     return 0;
 }
 
@@ -59,16 +59,15 @@ static void rates_row(struct rps_export_job *job)
     if (rates->tally.periods == 0)
         return;
     rps_export_place(job, rates->cpu);
-    rps_sheet_uint64(job->sheet, rates->rotation);
-    rps_sheet_seconds(job->sheet, rates->tally.start_ns);
-    rps_sheet_seconds(job->sheet, rates->tally.length_ns);
-    rps_sheet_uint64(job->sheet, rates->cycle);
-    rps_sheet_uint64(job->sheet, rates->tally.clock);
+    rps_csv_uint64(job->csv, rates->rotation);
+    rps_csv_seconds(job->csv, rates->tally.start_ns);
+    rps_csv_seconds(job->csv, rates->tally.length_ns);
+    rps_csv_uint64(job->csv, rates->cycle);
+    rps_csv_uint64(job->csv, rates->tally.clock);
     rps_tally_operands(&rates->tally, job->plan, rates->operand);
     for (int m = 0; m < job->plan->metric_count; m++)
-        rps_sheet_double(job->sheet,
-                         rps_formula_value(&job->plan->metric[m].formula, rates->operand));
-    rps_sheet_end_row(job->sheet);
+        rps_csv_double(job->csv, rps_formula_value(&job->plan->metric[m].formula, rates->operand));
+    rps_csv_end_row(job->csv);
     rps_tally_reset(&rates->tally);
 }
 

@@ -6,10 +6,10 @@
 #define RPISTAT_SHOW_EXPORT_ROWS_H
 
 #include "rpistat/export.h"
-#include "sheet.h"
+#include "csv_writer.h"
 
 struct rps_export_job {
-    struct rps_sheet *sheet;
+    struct rps_csv_writer *csv;
     const struct rps_plan *plan;
     int64_t run_id;
     void *state; /* the format's own */

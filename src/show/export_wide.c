@@ -76,7 +76,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     rps_export_fixed(job, fixed, fixed_count);
     for (int c = 0; c < wide->column_count; c++)
         rps_export_named(job, fixed, fixed_count, wide->name[c], "event");
-    rps_sheet_end_row(job->sheet);
+    rps_csv_end_row(job->csv);
     return 0;
 }
 
@@ -89,26 +89,26 @@ static void wide_events(struct rps_export_job *job, const struct rps_period *per
         slot = wide->slot + (size_t)period->set_no * (size_t)wide->column_count;
     for (int c = 0; c < wide->column_count; c++) {
         if (slot && slot[c] >= 0 && (period->counted & (1u << slot[c])))
-            rps_sheet_uint64(job->sheet, period->count[slot[c]]);
+            rps_csv_uint64(job->csv, period->count[slot[c]]);
         else
-            rps_sheet_empty(job->sheet);
+            rps_csv_empty(job->csv);
     }
 }
 
 static void wide_period(struct rps_export_job *job, const struct rps_period *period)
 {
     rps_export_place(job, period->cpu);
-    rps_sheet_uint64(job->sheet, period->period);
-    rps_sheet_seconds(job->sheet, period->start_ns);
-    rps_sheet_seconds(job->sheet, period->length_ns);
-    rps_sheet_uint64(job->sheet, period->cycle);
-    rps_sheet_uint64(job->sheet, period->cycles);
+    rps_csv_uint64(job->csv, period->period);
+    rps_csv_seconds(job->csv, period->start_ns);
+    rps_csv_seconds(job->csv, period->length_ns);
+    rps_csv_uint64(job->csv, period->cycle);
+    rps_csv_uint64(job->csv, period->cycles);
     if (period->set_no < (uint32_t)job->plan->set_count)
-        rps_sheet_text(job->sheet, job->plan->set[period->set_no].name);
+        rps_csv_text(job->csv, job->plan->set[period->set_no].name);
     else
-        rps_sheet_empty(job->sheet);
+        rps_csv_empty(job->csv);
     wide_events(job, period);
-    rps_sheet_end_row(job->sheet);
+    rps_csv_end_row(job->csv);
 }
 
 static const struct rps_export_rows wide_rows = {

@@ -60,7 +60,7 @@ static void put_line(struct rps_json *json, const struct rps_picture *picture, i
     char cpu[32];
 
     rps_json_object(json, NULL);
-    snprintf(cpu, sizeof(cpu), "CPU %d", (int)picture->tracks.cpu[line]);
+    snprintf(cpu, sizeof(cpu), "CPU %d", (int)picture->cpu_series.cpu[line]);
     rps_json_text(json, "label", picture->apart ? cpu : row->label);
     rps_json_text(json, "unit", row->unit);
     rps_json_text(json, "explain", row->explain);
@@ -249,7 +249,7 @@ static void put_run(struct rps_json *json, const struct rps_picture *picture)
     put_row(json, "Period", rps_text_duration(text, sizeof(text), run->period_ns));
     put_row(json, "Counters", run->pmu);
     put_row(json, "Counted", picture->plan->title[0] ? picture->plan->title : picture->plan->name);
-    put_row(json, "CPUs", rps_tracks_name(text, &picture->tracks));
+    put_row(json, "CPUs", rps_cpu_series_name(text, &picture->cpu_series));
     put_end(json, run);
     rps_json_end(json);
 }

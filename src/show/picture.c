@@ -47,11 +47,12 @@ static int side_by_side(const struct rps_picture *picture)
     return picture->apart || picture->quantile;
 }
 
-int rps_picture_walk(const struct rps_picture *picture, rps_tracks_period *each, void *context,
+int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
                      struct rps_error *err)
 {
-    return side_by_side(picture) ? rps_tracks_walk(&picture->tracks, each, context, err)
-                                 : rps_tracks_walk_sum(&picture->tracks, each, context, err);
+    return side_by_side(picture)
+               ? rps_cpu_series_walk(&picture->cpu_series, each, context, err)
+               : rps_cpu_series_walk_sum(&picture->cpu_series, each, context, err);
 }
 
 static int widen_range(void *context, const struct rps_period *period, struct rps_error *err)
@@ -62,12 +63,13 @@ static int widen_range(void *context, const struct rps_period *period, struct rp
     picture->from = fmin(picture->from, axis_from(picture->axis, period));
     picture->to = fmax(picture->to, axis_to(picture->axis, period));
     if (picture->axis == RPS_AXIS_TIME ||
-        (side_by_side(picture) && period->cpu != picture->tracks.cpu[0]))
+        (side_by_side(picture) && period->cpu != picture->cpu_series.cpu[0]))
         return 0;
-    if (picture->knots.count == 0 && rps_knots_add(&picture->knots, (double)period->start_ns / 1e9,
-                                                   axis_from(picture->axis, period), err) < 0)
+    if (picture->cycle_map.count == 0 &&
+        rps_cycle_map_add(&picture->cycle_map, (double)period->start_ns / 1e9,
+                          axis_from(picture->axis, period), err) < 0)
         return RPS_FAILED;
-    return rps_knots_add(&picture->knots, end_s, (double)period->cycle, err);
+    return rps_cycle_map_add(&picture->cycle_map, end_s, (double)period->cycle, err);
 }
 
 /* The run knows how long it was, so that only the cycle axis costs a walk of its own. */
@@ -196,9 +198,9 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     if (result == 0)
         result = choose_metrics(picture, options, err);
     if (result == 0)
-        result = rps_tracks_open(&picture->tracks, reader, run_id, options->from_ns, options->to_ns,
-                                 &options->cpus, err);
-    if (result == 0 && picture->tracks.count == 0)
+        result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,
+                                     options->to_ns, &options->cpus, err);
+    if (result == 0 && picture->cpu_series.count == 0)
         result = rps_error_set(err, RPS_FAILED,
                                "run %lld holds no measurement periods there: nothing can be drawn",
                                (long long)run_id);
@@ -287,7 +289,7 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
     struct binning binning = {.picture = picture, .lines = 1};
     int result;
 
-    binning.lines = side_by_side(picture) ? picture->tracks.count : 1;
+    binning.lines = side_by_side(picture) ? picture->cpu_series.count : 1;
     binning.multiplexed = picture->plan->set_count > 1;
     binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
     if (!binning.series)
@@ -429,13 +431,13 @@ void rps_picture_free(struct rps_picture *picture)
     rps_series_free(&picture->duty);
     free(picture->panel);
     free(picture->chosen);
-    free(picture->knots.time_s);
-    free(picture->knots.cycle);
+    free(picture->cycle_map.time_s);
+    free(picture->cycle_map.cycle);
     if (!picture->phases_given)
         rps_phases_free(&picture->phases);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
-    rps_tracks_free(&picture->tracks);
+    rps_cpu_series_free(&picture->cpu_series);
     rps_plan_free(picture->plan);
     rps_run_free(&picture->run);
     memset(picture, 0, sizeof(*picture));

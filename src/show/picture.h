@@ -12,7 +12,7 @@
 #include "rpistat/phase.h"
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
-#include "tracks.h"
+#include "cpu_series.h"
 
 /* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
 #define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */
@@ -32,7 +32,7 @@
 #define RPS_PICTURE_TEXT_SIZE 2048
 
 /* Where the cycle timestamp stood: the way from a time to a place on the axis of cycles. */
-struct rps_knots {
+struct rps_cycle_map {
     size_t count, room;
     uint64_t seen, stride;  /* every so many periods one is kept */
     double *time_s, *cycle; /* owned; ascending */
@@ -46,10 +46,10 @@ struct rps_picture {
     uint8_t *chosen; /* owned; of each metric: 1 when it is looked at */
     int apart;       /* 1: CPUs side by side: a panel a metric, in it a line a CPU */
     int quantile;    /* 1: a line is the median of the CPUs, its band reaches from 10 % to 90 % */
-    struct rps_tracks tracks;
+    struct rps_cpu_series cpu_series;
     enum rps_axis axis;
     double from, to; /* of the axis: s or clock ticks */
-    struct rps_knots knots;
+    struct rps_cycle_map cycle_map;
     int characters; /* 1: width and height are characters, not pixels */
     int xml;        /* 1: gnuplot writes its texts into XML */
     int width, height;
@@ -74,7 +74,7 @@ struct rps_picture {
  */
 
 /*
- * Read what all pictures of a run need: run, plan, tracks, phases, marks and gaps, the metrics that
+ * Read what all pictures of a run need: run, plan, cpu_series, phases, marks and gaps, the metrics that
  * were asked for, width and scale. RPS_FAILED: the store's errors, a run without periods in that
  * part; RPS_USAGE for a metric or panel that is not there. Free in any case.
  */
@@ -90,9 +90,9 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 /* An all-zero picture is harmless. */
 void rps_picture_free(struct rps_picture *picture);
 
-/* The periods of the picture's tracks, one at a time: added up, or each CPU's where side by side.
+/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by side.
  */
-int rps_picture_walk(const struct rps_picture *picture, rps_tracks_period *each, void *context,
+int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
                      struct rps_error *err);
 
 /* Line `line` of a metric. */
@@ -132,8 +132,9 @@ size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, 
 /* The same by time. */
 size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns);
 
-/* Add a period to the knots, of one track in order. */
-int rps_knots_add(struct rps_knots *knots, double time_s, double cycle, struct rps_error *err);
+/* Add a period to the cycle_map, of one track in order. */
+int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
+                      struct rps_error *err);
 
 /* A stretch of one label on the axis, within the picture. */
 struct rps_picture_box {

@@ -17,7 +17,7 @@ int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
                             struct rps_error *err)
 {
     int few = picture->characters ? RPS_CPUS_MARK_MAX : RPS_CPUS_LINE_MAX;
-    int count = picture->tracks.count;
+    int count = picture->cpu_series.count;
 
     if (picture->kind != RPS_PLOT_TIME && way == RPS_CPUS_EACH && count > 1)
         return rps_error_set(err, RPS_USAGE,

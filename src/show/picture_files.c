@@ -185,7 +185,7 @@ static void write_panel_texts(const struct rps_picture *picture, int panel, FILE
             rps_picture_metric_title(metric, text);
         for (int line = 0; line < picture->line_count; line++) {
             if (picture->apart)
-                snprintf(text, sizeof(text), "CPU %d", (int)picture->tracks.cpu[line]);
+                snprintf(text, sizeof(text), "CPU %d", (int)picture->cpu_series.cpu[line]);
             rps_picture_write_line(picture, file, text);
         }
     }

@@ -1,7 +1,7 @@
 /*
  * What lies on the axis of a picture beside the series: phases, marks and gaps.
  *
- * Their times are those of the run. On the axis of cycles a time is looked up between knots,
+ * Their times are those of the run. On the axis of cycles a time is looked up between cycle_map,
  * periods whose time and cycle timestamp are both known; every so many are kept, so that a day
  * costs no more memory than a minute, and no boundary is off by a pixel.
  */
@@ -12,7 +12,7 @@
 #include "picture.h"
 #include "rpistat/run_phases.h"
 
-#define KNOTS_ROOM 8192
+#define CYCLE_MAP_ROOM 8192
 
 /* --- reading -----------------------------------------------------------------------------------
  */
@@ -37,59 +37,61 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
 }
 
 /* Keep every second knot. */
-static void halve(struct rps_knots *knots)
+static void halve(struct rps_cycle_map *cycle_map)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < knots->count; i += 2, kept++) {
-        knots->time_s[kept] = knots->time_s[i];
-        knots->cycle[kept] = knots->cycle[i];
+    for (size_t i = 0; i < cycle_map->count; i += 2, kept++) {
+        cycle_map->time_s[kept] = cycle_map->time_s[i];
+        cycle_map->cycle[kept] = cycle_map->cycle[i];
     }
-    knots->count = kept;
-    knots->stride *= 2;
+    cycle_map->count = kept;
+    cycle_map->stride *= 2;
 }
 
-int rps_knots_add(struct rps_knots *knots, double time_s, double cycle, struct rps_error *err)
+int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
+                      struct rps_error *err)
 {
-    if (!knots->room) {
-        knots->time_s = calloc(KNOTS_ROOM, sizeof(double));
-        knots->cycle = calloc(KNOTS_ROOM, sizeof(double));
-        if (!knots->time_s || !knots->cycle)
+    if (!cycle_map->room) {
+        cycle_map->time_s = calloc(CYCLE_MAP_ROOM, sizeof(double));
+        cycle_map->cycle = calloc(CYCLE_MAP_ROOM, sizeof(double));
+        if (!cycle_map->time_s || !cycle_map->cycle)
             return rps_error_memory(err);
-        knots->room = KNOTS_ROOM;
-        knots->stride = 1;
+        cycle_map->room = CYCLE_MAP_ROOM;
+        cycle_map->stride = 1;
     }
-    if (knots->seen++ % knots->stride != 0)
+    if (cycle_map->seen++ % cycle_map->stride != 0)
         return 0;
-    if (knots->count == knots->room)
-        halve(knots);
-    knots->time_s[knots->count] = time_s;
-    knots->cycle[knots->count++] = cycle;
+    if (cycle_map->count == cycle_map->room)
+        halve(cycle_map);
+    cycle_map->time_s[cycle_map->count] = time_s;
+    cycle_map->cycle[cycle_map->count++] = cycle;
     return 0;
 }
 
 double rps_picture_position(const struct rps_picture *picture, int64_t time_ns)
 {
-    const struct rps_knots *knots = &picture->knots;
+    const struct rps_cycle_map *cycle_map = &picture->cycle_map;
     double time_s = (double)time_ns / 1e9, share;
-    size_t low = 0, high = knots->count;
+    size_t low = 0, high = cycle_map->count;
 
-    if (picture->axis == RPS_AXIS_TIME || knots->count < 2)
+    if (picture->axis == RPS_AXIS_TIME || cycle_map->count < 2)
         return time_s;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 
-        if (knots->time_s[middle] <= time_s)
+        if (cycle_map->time_s[middle] <= time_s)
             low = middle;
         else
             high = middle;
     }
-    if (time_s <= knots->time_s[low])
-        return knots->cycle[low];
-    if (low + 1 >= knots->count)
+    if (time_s <= cycle_map->time_s[low])
+        return cycle_map->cycle[low];
+    if (low + 1 >= cycle_map->count)
         return picture->to;
-    share = (time_s - knots->time_s[low]) / (knots->time_s[low + 1] - knots->time_s[low]);
-    return knots->cycle[low] + share * (knots->cycle[low + 1] - knots->cycle[low]);
+    share =
+        (time_s - cycle_map->time_s[low]) / (cycle_map->time_s[low + 1] - cycle_map->time_s[low]);
+    return cycle_map->cycle[low] + share * (cycle_map->cycle[low + 1] - cycle_map->cycle[low]);
 }
 
 size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, size_t *hint)

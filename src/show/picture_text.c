@@ -79,15 +79,15 @@ static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
 /* What the CPUs of a recording by CPU are shown as; side by side the legend says it. */
 static void append_cpus(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
 {
-    char name[RPS_TRACKS_TEXT_SIZE], part[RPS_TRACKS_TEXT_SIZE + 64];
+    char name[RPS_CPU_SERIES_TEXT_SIZE], part[RPS_CPU_SERIES_TEXT_SIZE + 64];
 
-    rps_tracks_name(name, &picture->tracks);
+    rps_cpu_series_name(name, &picture->cpu_series);
     if (!name[0] || picture->apart)
         return;
     snprintf(part, sizeof(part), "%s%s", name,
-             picture->quantile           ? ": median, and band of 10 % to 90 % of them"
-             : picture->tracks.count > 1 ? " added up"
-                                         : "");
+             picture->quantile               ? ": median, and band of 10 % to 90 % of them"
+             : picture->cpu_series.count > 1 ? " added up"
+                                             : "");
     append(text, part);
 }
 

@@ -13,7 +13,7 @@
 #include "profile_parts.h"
 #include "rpistat/collect.h"
 #include "rpistat/tally.h"
-#include "tracks.h"
+#include "cpu_series.h"
 
 #define NOWHERE SIZE_MAX
 
@@ -190,17 +190,17 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
                     struct rps_profile *ret, struct rps_error *err)
 {
     struct work work = {.phases = phases};
-    struct rps_tracks tracks = {0};
+    struct rps_cpu_series cpu_series = {0};
     struct rps_plan *plan = NULL;
     int result = rps_reader_plan(reader, run_id, &plan, err);
 
     work.plan = plan;
     if (result == 0)
-        result = rps_tracks_open(&tracks, reader, run_id, from_ns, to_ns, cpus, err);
+        result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
     if (result == 0)
         result = work_begin(&work, err);
     if (result == 0)
-        result = rps_tracks_walk_sum(&tracks, add_period, &work, err);
+        result = rps_cpu_series_walk_sum(&cpu_series, add_period, &work, err);
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);
@@ -212,7 +212,7 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
         work.profile = (struct rps_profile){0};
     }
     work_free(&work);
-    rps_tracks_free(&tracks);
+    rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     return result;
 }

@@ -104,10 +104,10 @@ static void print_part(struct rps_report *report)
 
 static void print_cpus(struct rps_report *report)
 {
-    char name[RPS_TRACKS_TEXT_SIZE], text[RPS_TRACKS_TEXT_SIZE + 16];
+    char name[RPS_CPU_SERIES_TEXT_SIZE], text[RPS_CPU_SERIES_TEXT_SIZE + 16];
 
-    rps_tracks_name(name, &report->tracks);
-    snprintf(text, sizeof(text), "%s%s", name, report->tracks.count > 1 ? ", added up" : "");
+    rps_cpu_series_name(name, &report->cpu_series);
+    snprintf(text, sizeof(text), "%s%s", name, report->cpu_series.count > 1 ? ", added up" : "");
     rps_report_field(report, "Recorded by CPU", text);
 }
 
@@ -169,8 +169,8 @@ static int add_to_cpu(void *context, const struct rps_period *period, struct rps
     struct rps_report *report = context;
 
     (void)err;
-    for (int i = 0; i < report->tracks.count; i++) {
-        if (report->tracks.cpu[i] == period->cpu)
+    for (int i = 0; i < report->cpu_series.count; i++) {
+        if (report->cpu_series.cpu[i] == period->cpu)
             rps_tally_add(&report->cpu_tally[i], period);
     }
     return 0;
@@ -179,16 +179,16 @@ static int add_to_cpu(void *context, const struct rps_period *period, struct rps
 /* The tallies of the single CPUs, where they are to be shown. */
 static int read_cpus(struct rps_report *report, struct rps_error *err)
 {
-    if (report->options->cpus.way != RPS_CPUS_EACH || !report->tracks.by_cpu)
+    if (report->options->cpus.way != RPS_CPUS_EACH || !report->cpu_series.by_cpu)
         return 0;
-    report->cpu_tally = calloc((size_t)report->tracks.count + 1, sizeof(*report->cpu_tally));
+    report->cpu_tally = calloc((size_t)report->cpu_series.count + 1, sizeof(*report->cpu_tally));
     if (!report->cpu_tally)
         return rps_error_memory(err);
-    for (int i = 0; i < report->tracks.count; i++) {
+    for (int i = 0; i < report->cpu_series.count; i++) {
         if (rps_tally_init(&report->cpu_tally[i], report->plan, err) < 0)
             return RPS_FAILED;
     }
-    return rps_tracks_walk(&report->tracks, add_to_cpu, report, err);
+    return rps_cpu_series_walk(&report->cpu_series, add_to_cpu, report, err);
 }
 
 static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
@@ -198,9 +198,9 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
         rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
         rps_tally_init(&report->tally, report->plan, err) < 0 ||
-        rps_tracks_open(&report->tracks, reader, run_id, report->options->from_ns,
-                        report->options->to_ns, &report->options->cpus, err) < 0 ||
-        rps_tracks_walk_sum(&report->tracks, add_to_sum, report, err) < 0 ||
+        rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
+                            report->options->to_ns, &report->options->cpus, err) < 0 ||
+        rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0 ||
         read_cpus(report, err) < 0)
         return RPS_FAILED;
     report->operand =
@@ -248,11 +248,11 @@ done:
         freelocale(c_locale);
     free(report.operand);
     rps_notes_free(&report.gaps);
-    for (int i = 0; report.cpu_tally && i < report.tracks.count; i++)
+    for (int i = 0; report.cpu_tally && i < report.cpu_series.count; i++)
         rps_tally_free(&report.cpu_tally[i]);
     free(report.cpu_tally);
     rps_tally_free(&report.tally);
-    rps_tracks_free(&report.tracks);
+    rps_cpu_series_free(&report.cpu_series);
     rps_plan_free(report.plan);
     rps_run_free(&report.run);
     return result;

@@ -126,8 +126,8 @@ int rps_report_print_cpus(struct rps_report *report, struct rps_error *err)
     }
     fprintf(report->out, "\nCPU by CPU (event counts are scaled)\n");
     add_all(report, &columns);
-    for (int i = 0; i < report->tracks.count; i++) {
-        snprintf(name, sizeof(name), "%d", (int)report->tracks.cpu[i]);
+    for (int i = 0; i < report->cpu_series.count; i++) {
+        snprintf(name, sizeof(name), "%d", (int)report->cpu_series.cpu[i]);
         add_row(report, &columns, name, &report->cpu_tally[i]);
     }
     add_row(report, &columns, "all", &report->tally);

@@ -7,7 +7,7 @@
 
 #include "rpistat/report.h"
 #include "rpistat/tally.h"
-#include "tracks.h"
+#include "cpu_series.h"
 
 #define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
 #define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */
@@ -19,7 +19,7 @@ struct rps_report {
     const struct rps_report_options *options;
     struct rps_run run;
     struct rps_plan *plan;
-    struct rps_tracks tracks;
+    struct rps_cpu_series cpu_series;
     struct rps_tally tally;      /* of all tracks added up */
     struct rps_tally *cpu_tally; /* owned; of each track, or NULL: not asked for */
     uint64_t merged;             /* periods that are in the store as parts of longer ones */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "rpistat/collect.h"
-#include "tracks.h"
+#include "cpu_series.h"
 
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
@@ -19,7 +19,7 @@
 
 struct walk {
     struct rps_collect *collect;
-    const struct rps_tracks *tracks;
+    const struct rps_cpu_series *cpu_series;
     int side_by_side, track;
 };
 
@@ -27,49 +27,49 @@ static int collect_period(void *context, const struct rps_period *period, struct
 {
     struct walk *walk = context;
 
-    while (walk->side_by_side && walk->tracks->cpu[walk->track] != period->cpu &&
-           walk->track + 1 < walk->tracks->count)
+    while (walk->side_by_side && walk->cpu_series->cpu[walk->track] != period->cpu &&
+           walk->track + 1 < walk->cpu_series->count)
         walk->track++;
     return rps_collect_add(walk->collect, walk->track, period, err);
 }
 
 /* Tracks cannot be put side by side when their numbers are nonsense. */
-static int check_numbers(struct rps_reader *reader, const struct rps_tracks *tracks,
+static int check_numbers(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
                          struct rps_error *err)
 {
     struct rps_run_summary summary;
 
-    if (rps_reader_summary(reader, tracks->run_id, &summary, err) < 0)
+    if (rps_reader_summary(reader, cpu_series->run_id, &summary, err) < 0)
         return RPS_FAILED;
-    if (tracks->last - tracks->first <= 2 * summary.periods + HOLES_MAX)
+    if (cpu_series->last - cpu_series->first <= 2 * summary.periods + HOLES_MAX)
         return 0;
     return rps_error_set(err, RPS_FAILED,
                          "the periods of run %" PRId64 " are numbered too far apart to be put side "
                          "by side: look at one CPU, with --cpu",
-                         tracks->run_id);
+                         cpu_series->run_id);
 }
 
-static int walk_tracks(struct rps_reader *reader, const struct rps_tracks *tracks,
+static int walk_tracks(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
                        const struct rps_cpus *cpus, struct rps_collect_options *options,
                        struct rps_collected *ret, struct rps_error *err)
 {
-    struct walk walk = {.tracks = tracks};
+    struct walk walk = {.cpu_series = cpu_series};
     int result = 0;
 
-    walk.side_by_side = tracks->by_cpu && tracks->count > 1 && cpus->way == RPS_CPUS_EACH;
+    walk.side_by_side = cpu_series->by_cpu && cpu_series->count > 1 && cpus->way == RPS_CPUS_EACH;
     if (walk.side_by_side) {
-        options->cpu = tracks->cpu;
-        options->cpu_count = tracks->count;
-        options->first = tracks->first;
-        options->last = tracks->last;
-        result = check_numbers(reader, tracks, err);
+        options->cpu = cpu_series->cpu;
+        options->cpu_count = cpu_series->count;
+        options->first = cpu_series->first;
+        options->last = cpu_series->last;
+        result = check_numbers(reader, cpu_series, err);
     }
     if (result == 0)
         result = rps_collect_new(&walk.collect, options, err);
     if (result < 0)
         return result;
-    result = walk.side_by_side ? rps_tracks_walk(tracks, collect_period, &walk, err)
-                               : rps_tracks_walk_sum(tracks, collect_period, &walk, err);
+    result = walk.side_by_side ? rps_cpu_series_walk(cpu_series, collect_period, &walk, err)
+                               : rps_cpu_series_walk_sum(cpu_series, collect_period, &walk, err);
     if (result == 0)
         result = rps_collect_end(walk.collect, ret, err);
     rps_collect_free(walk.collect);
@@ -84,23 +84,23 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
                                           .name_count = options->metric_count,
                                           .by_rotation = by_rotation,
                                           .period_ns = run->period_ns};
-    struct rps_tracks tracks = {0};
+    struct rps_cpu_series cpu_series = {0};
     struct rps_plan *plan = NULL;
     int result = rps_reader_plan(reader, run->run_id, &plan, err);
 
     collect.plan = plan;
     if (result == 0)
-        result = rps_tracks_open(&tracks, reader, run->run_id, options->from_ns, options->to_ns,
-                                 &options->cpus, err);
+        result = rps_cpu_series_open(&cpu_series, reader, run->run_id, options->from_ns,
+                                     options->to_ns, &options->cpus, err);
     if (result == 0)
-        result = walk_tracks(reader, &tracks, &options->cpus, &collect, ret, err);
+        result = walk_tracks(reader, &cpu_series, &options->cpus, &collect, ret, err);
     if (result == 0 && ret->signals.count == 0) {
         rps_collected_free(ret);
         result = rps_error_set(
             err, RPS_FAILED, "run %" PRId64 " has no periods%s: there are no phases to find",
             run->run_id, options->from_ns > 0 || options->to_ns < INT64_MAX ? " there" : "");
     }
-    rps_tracks_free(&tracks);
+    rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     return result;
 }

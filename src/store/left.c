@@ -44,8 +44,9 @@ static int head_is_ours(const struct rps_queue_head *head, const struct stat *st
 
     return memcmp(head->magic, RPS_QUEUE_MAGIC, sizeof(RPS_QUEUE_MAGIC)) == 0 &&
            head->period_bytes == sizeof(struct rps_period) && head->capacity > 0 &&
-           (off_t)rps_queue_mapped_bytes(head->capacity) <= status->st_size && first < head->capacity &&
-           count <= head->capacity && head->shared_bytes <= (uint64_t)status->st_blocks * 512 &&
+           (off_t)rps_queue_mapped_bytes(head->capacity) <= status->st_size &&
+           first < head->capacity && count <= head->capacity &&
+           head->shared_bytes <= (uint64_t)status->st_blocks * 512 &&
            head->note_bytes <= RPS_QUEUE_NOTES_MAX;
 }
 
@@ -55,14 +56,14 @@ static int head_is_ours(const struct rps_queue_head *head, const struct stat *st
 static int open_any(const char *uuid, int flags, struct rps_queue_head *ret, struct stat *status)
 {
     char name[NAME_MAX];
-    int fd = rps_queue_name(uuid, name, sizeof(name)) < 0 ? -1 : shm_open(name, flags | O_NONBLOCK, 0);
+    int fd =
+        rps_queue_name(uuid, name, sizeof(name)) < 0 ? -1 : shm_open(name, flags | O_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
     if (fstat(fd, status) == 0 && S_ISREG(status->st_mode) && status->st_size <= LEFT_MAX_BYTES &&
         flock(fd, LOCK_SH | LOCK_NB) == 0 &&
-        pread(fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) &&
-        head_is_ours(ret, status)) {
+        pread(fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) && head_is_ours(ret, status)) {
         ret->store[sizeof(ret->store) - 1] = '\0';
         ret->end.reason[sizeof(ret->end.reason) - 1] = '\0';
         return fd;

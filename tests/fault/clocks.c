@@ -1,6 +1,6 @@
 /*
  * A clock that fails, and counters that fail at any read: the measurement loop over the simulated
- * processor, with a world whose time jumps ahead, stands still or goes back. The periods still
+ * processor, with an event loop whose time jumps ahead, stands still or goes back. The periods still
  * follow one another without a hole, and the store they go to is sound.
  */
 #include "fault_vfs.h"
@@ -20,8 +20,8 @@
     "default instructions=200M branches=20M branch_miss=1M dc_access=50M dc_miss=2M\n"             \
     "phase only 10s\n"
 
-struct odd_world {
-    const struct rps_world *real;
+struct odd_event_loop {
+    const struct rps_event_loop *real;
     int64_t jump_ns;  /* added to the time from FAULT_AT on */
     int64_t still_ns; /* time stands still for so long */
     uint64_t read_at; /* the read that fails; 0: none */
@@ -30,37 +30,37 @@ struct odd_world {
     int64_t last_ns;
 };
 
-/* --- the world -------------------------------------------------------------------------------- */
+/* --- the event loop -------------------------------------------------------------------------------- */
 
 static int64_t odd_now(void *self)
 {
-    const struct odd_world *world = self;
-    int64_t now_ns = world->real->now_ns(world->real->self);
+    const struct odd_event_loop *event_loop = self;
+    int64_t now_ns = event_loop->real->now_ns(event_loop->real->self);
 
     if (now_ns < FAULT_AT)
         return now_ns;
-    if (now_ns < FAULT_AT + world->still_ns)
+    if (now_ns < FAULT_AT + event_loop->still_ns)
         return FAULT_AT;
-    return now_ns + world->jump_ns;
+    return now_ns + event_loop->jump_ns;
 }
 
 static int odd_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err)
 {
-    const struct odd_world *world = self;
-    int64_t now_ns = world->real->now_ns(world->real->self);
-    int64_t real_ns = deadline_ns - (now_ns >= FAULT_AT ? world->jump_ns : 0);
+    const struct odd_event_loop *event_loop = self;
+    int64_t now_ns = event_loop->real->now_ns(event_loop->real->self);
+    int64_t real_ns = deadline_ns - (now_ns >= FAULT_AT ? event_loop->jump_ns : 0);
 
     /* a timer goes by the same clock: it stands still, and expires at once when its time has passed
      */
-    if (real_ns > FAULT_AT && real_ns < FAULT_AT + world->still_ns)
-        real_ns = FAULT_AT + world->still_ns;
-    return world->real->wait(world->real->self, real_ns > now_ns ? real_ns : now_ns + 1000, ret,
-                             err);
+    if (real_ns > FAULT_AT && real_ns < FAULT_AT + event_loop->still_ns)
+        real_ns = FAULT_AT + event_loop->still_ns;
+    return event_loop->real->wait(event_loop->real->self,
+                                  real_ns > now_ns ? real_ns : now_ns + 1000, ret, err);
 }
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-static struct odd_world *reading_world; /* a backend's read knows only the backend */
+static struct odd_event_loop *reading_world; /* a backend's read knows only the backend */
 static const struct rps_pmu *real_pmu;
 
 static int odd_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
@@ -74,38 +74,38 @@ static int odd_read(void *self, int track, int set, struct rps_reading *ret, str
 
 static void sink_period(void *context, const struct rps_period *period)
 {
-    struct odd_world *world = context;
+    struct odd_event_loop *event_loop = context;
 
-    assert_int_equal(period->start_ns, world->last_ns);
+    assert_int_equal(period->start_ns, event_loop->last_ns);
     if (period->length_ns < 0)
         fail_msg("period %ju has a length of %jd ns", (uintmax_t)period->period,
                  (intmax_t)period->length_ns);
-    world->last_ns += period->length_ns;
-    rps_writer_period(world->writer, period);
+    event_loop->last_ns += period->length_ns;
+    rps_writer_period(event_loop->writer, period);
 }
 
 static void sink_mark(void *context, int64_t time_ns, const char *text)
 {
-    rps_writer_mark(((struct odd_world *)context)->writer, time_ns, text);
+    rps_writer_mark(((struct odd_event_loop *)context)->writer, time_ns, text);
 }
 
 static void sink_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
                      const char *reason)
 {
-    rps_writer_gap(((struct odd_world *)context)->writer, cpu, start_ns, length_ns, reason);
+    rps_writer_gap(((struct odd_event_loop *)context)->writer, cpu, start_ns, length_ns, reason);
 }
 
-static int run_loop(const struct recording_simulation *sim, struct odd_world *odd,
+static int run_loop(const struct recording_simulation *sim, struct odd_event_loop *odd,
                     struct rps_run *run, struct rps_error *err)
 {
-    const struct rps_world world = {.self = odd, .now_ns = odd_now, .wait = odd_wait};
+    const struct rps_event_loop event_loop = {.self = odd, .now_ns = odd_now, .wait = odd_wait};
     const struct rps_sink sink = {odd, sink_period, sink_mark, sink_gap};
     struct rps_pmu pmu = *sim->pmu;
     const struct rps_loop_options options = {
         .pmu = &pmu,
         .pmu_self = sim->self,
         .plan = sim->plan,
-        .world = &world,
+        .event_loop = &event_loop,
         .sink = &sink,
         .period_ns = PERIOD_NS,
         .counting = 1,
@@ -115,12 +115,12 @@ static int run_loop(const struct recording_simulation *sim, struct odd_world *od
     pmu.read = odd_read;
     real_pmu = sim->pmu;
     reading_world = odd;
-    odd->real = sim->pmu->world(sim->self);
+    odd->real = sim->pmu->event_loop(sim->self);
     return rps_loop_run(&options, &end, &run->elapsed_ns, err);
 }
 
-/* Record in the odd world; the loop's answer. The store is sound whatever it is. */
-static int record(void **state, struct odd_world *world, struct rps_error *err,
+/* Record in the odd event loop; the loop's answer. The store is sound whatever it is. */
+static int record(void **state, struct odd_event_loop *event_loop, struct rps_error *err,
                   struct rps_check_result *check)
 {
     const char *path = fixture_path(state, "rpistat.data");
@@ -133,47 +133,50 @@ static int record(void **state, struct odd_world *world, struct rps_error *err,
     recording_remove(path);
     fixture_run(&run);
     recording_simulate(&sim, fixture_path(state, "script.sim"), SCRIPT);
-    if (rps_writer_open(&world->writer, path, &options, err) < 0 ||
-        rps_writer_begin(world->writer, &run, sim.plan, err) < 0)
+    if (rps_writer_open(&event_loop->writer, path, &options, err) < 0 ||
+        rps_writer_begin(event_loop->writer, &run, sim.plan, err) < 0)
         fail_msg("%s", err->message);
-    result = run_loop(&sim, world, &run, err);
+    result = run_loop(&sim, event_loop, &run, err);
     run.state = result < 0 ? RPS_RUN_INTERRUPTED : RPS_RUN_COMPLETE;
-    if (rps_writer_end(world->writer, &run, &end_err) < 0)
+    if (rps_writer_end(event_loop->writer, &run, &end_err) < 0)
         fail_msg("%s", end_err.message);
-    rps_writer_close(world->writer);
-    assert_int_equal(recording_check(path, "an odd world", check), 0);
+    rps_writer_close(event_loop->writer);
+    assert_int_equal(recording_check(path, "an odd event loop", check), 0);
     recording_end_simulation(&sim);
     rps_run_free(&run);
     return result;
 }
 
-static void in_an_odd_world(void **state, struct odd_world world, const char *what)
+static void in_an_odd_world(void **state, struct odd_event_loop event_loop, const char *what)
 {
     struct rps_check_result check;
     struct rps_error err = {""};
 
-    if (record(state, &world, &err, &check) < 0)
+    if (record(state, &event_loop, &err, &check) < 0)
         fail_msg("%s: %s", what, err.message);
     assert_in_range(check.periods, 60, 110);
     print_message("# the clock %s: %ju periods without a hole, %.3f s; the store is sound\n", what,
-                  (uintmax_t)check.periods, (double)world.last_ns / RPS_NS_PER_S);
+                  (uintmax_t)check.periods, (double)event_loop.last_ns / RPS_NS_PER_S);
 }
 
 static void time_jumps_ahead(void **state)
 {
-    in_an_odd_world(state, (struct odd_world){.jump_ns = 3600 * RPS_NS_PER_S}, "jumps an hour");
+    in_an_odd_world(state, (struct odd_event_loop){.jump_ns = 3600 * RPS_NS_PER_S},
+                    "jumps an hour");
 }
 
 static void time_stands_still(void **state)
 {
-    in_an_odd_world(state, (struct odd_world){.still_ns = 2 * RPS_NS_PER_S},
+    in_an_odd_world(state, (struct odd_event_loop){.still_ns = 2 * RPS_NS_PER_S},
                     "stands still for 2 s");
 }
 
 static void time_goes_back(void **state)
 {
-    in_an_odd_world(state, (struct odd_world){.jump_ns = -5 * RPS_NS_PER_MS}, "goes back by 5 ms");
-    in_an_odd_world(state, (struct odd_world){.jump_ns = -2 * RPS_NS_PER_S}, "goes back by 2 s");
+    in_an_odd_world(state, (struct odd_event_loop){.jump_ns = -5 * RPS_NS_PER_MS},
+                    "goes back by 5 ms");
+    in_an_odd_world(state, (struct odd_event_loop){.jump_ns = -2 * RPS_NS_PER_S},
+                    "goes back by 2 s");
 }
 
 static void every_read_fails_once(void **state)
@@ -181,12 +184,12 @@ static void every_read_fails_once(void **state)
     uint64_t at, periods = 0;
 
     for (at = 1;; at++) {
-        struct odd_world world = {.read_at = at};
+        struct odd_event_loop event_loop = {.read_at = at};
         struct rps_check_result check;
         struct rps_error err = {""};
-        int result = record(state, &world, &err, &check);
+        int result = record(state, &event_loop, &err, &check);
 
-        if (world.reads < at)
+        if (event_loop.reads < at)
             break;
         assert_true(result < 0);
         assert_non_null(strstr(err.message, "cannot read the counters"));

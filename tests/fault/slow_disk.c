@@ -113,7 +113,7 @@ static void run_loop(const struct recording_simulation *sim, struct stalls *stal
         .pmu = sim->pmu,
         .pmu_self = sim->self,
         .plan = sim->plan,
-        .world = sim->pmu->world(sim->self),
+        .event_loop = sim->pmu->event_loop(sim->self),
         .sink = &sink,
         .period_ns = PERIOD_NS,
         .counting = 1,

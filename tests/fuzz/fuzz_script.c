@@ -47,7 +47,7 @@ static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *pla
     if (rps_pmu_prepare(pmu, self, plan, 0, &fitting, &err) < 0 ||
         pmu->attach(self, plan, &target, &err) < 0)
         return;
-    loop.world = pmu->world(self);
+    loop.event_loop = pmu->event_loop(self);
     rps_loop_run(&loop, &end, &elapsed_ns, &err);
     fuzz_expect(periods <= 51, "a second has more periods than it can");
 }

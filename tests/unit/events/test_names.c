@@ -15,7 +15,7 @@
 
 static const struct {
     const char *typed, *name;
-    int near;
+    int suggestion;
 } pairs[] = {
     {"cycles", "cycles", 1},
     {"Cycles", "cycles", 1},
@@ -38,65 +38,67 @@ static void test_pairs(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(pairs); i++) {
-        struct rps_near near = {.typed = pairs[i].typed};
+        struct rps_suggestion suggestion = {.typed = pairs[i].typed};
 
-        rps_near_consider(&near, pairs[i].name);
-        if (near.count != pairs[i].near)
-            fail_msg("%s and %s: %d", pairs[i].typed, pairs[i].name, near.count);
+        rps_suggestion_consider(&suggestion, pairs[i].name);
+        if (suggestion.count != pairs[i].suggestion)
+            fail_msg("%s and %s: %d", pairs[i].typed, pairs[i].name, suggestion.count);
     }
 }
 
 static void test_best_first(void **state)
 {
-    struct rps_near near = {.typed = "l1d_mist"};
+    struct rps_suggestion suggestion = {.typed = "l1d_mist"};
     char text[256];
 
     (void)state;
-    assert_string_equal(rps_near_question(&near, text, sizeof(text)), "");
-    rps_near_consider(&near, "l1d_miss");
-    assert_string_equal(rps_near_question(&near, text, sizeof(text)), "did you mean l1d_miss? ");
-    rps_near_consider(&near, "l1d_miss");
-    rps_near_consider(&near, "l1d_fist");
-    rps_near_consider(&near, "l1d_list");
-    assert_string_equal(rps_near_question(&near, text, sizeof(text)),
+    assert_string_equal(rps_suggestion_question(&suggestion, text, sizeof(text)), "");
+    rps_suggestion_consider(&suggestion, "l1d_miss");
+    assert_string_equal(rps_suggestion_question(&suggestion, text, sizeof(text)),
+                        "did you mean l1d_miss? ");
+    rps_suggestion_consider(&suggestion, "l1d_miss");
+    rps_suggestion_consider(&suggestion, "l1d_fist");
+    rps_suggestion_consider(&suggestion, "l1d_list");
+    assert_string_equal(rps_suggestion_question(&suggestion, text, sizeof(text)),
                         "did you mean l1d_miss, l1d_fist or l1d_list? ");
-    rps_near_consider(&near, "l1d_gist"); /* as near, and one too many */
-    assert_int_equal(near.count, RPS_NEAR_MAX);
-    rps_near_consider(&near, "l1d_mist");
-    assert_string_equal(rps_near_question(&near, text, sizeof(text)), "did you mean l1d_mist? ");
-    rps_near_consider(&near, "l1d_miss");
-    assert_int_equal(near.count, 1);
-    assert_string_equal(rps_near_question(&near, text, 10), "did you m");
+    rps_suggestion_consider(&suggestion, "l1d_gist"); /* as suggestion, and one too many */
+    assert_int_equal(suggestion.count, RPS_SUGGESTIONS_MAX);
+    rps_suggestion_consider(&suggestion, "l1d_mist");
+    assert_string_equal(rps_suggestion_question(&suggestion, text, sizeof(text)),
+                        "did you mean l1d_mist? ");
+    rps_suggestion_consider(&suggestion, "l1d_miss");
+    assert_int_equal(suggestion.count, 1);
+    assert_string_equal(rps_suggestion_question(&suggestion, text, 10), "did you m");
 }
 
 /* Texts of any length are compared without harm. */
 static void test_long_names(void **state)
 {
     char longest[RPS_NAME_SIZE], longer[300];
-    struct rps_near near = {.typed = longest};
+    struct rps_suggestion suggestion = {.typed = longest};
 
     (void)state;
     memset(longest, 'x', sizeof(longest));
     longest[sizeof(longest) - 1] = '\0';
     memset(longer, 'x', sizeof(longer));
     longer[sizeof(longer) - 1] = '\0';
-    rps_near_consider(&near, longer);
-    assert_int_equal(near.count, 0);
-    rps_near_consider(&near, longest);
-    assert_int_equal(near.count, 1);
-    near = (struct rps_near){.typed = longer};
-    rps_near_consider(&near, longest);
-    assert_int_equal(near.count, 0);
+    rps_suggestion_consider(&suggestion, longer);
+    assert_int_equal(suggestion.count, 0);
+    rps_suggestion_consider(&suggestion, longest);
+    assert_int_equal(suggestion.count, 1);
+    suggestion = (struct rps_suggestion){.typed = longer};
+    rps_suggestion_consider(&suggestion, longest);
+    assert_int_equal(suggestion.count, 0);
 }
 
 static void test_generic_names(void **state)
 {
-    struct rps_near near = {.typed = "llc-load-misses"};
+    struct rps_suggestion suggestion = {.typed = "llc-load-misses"};
 
     (void)state;
-    rps_near_consider_generic(&near);
-    assert_int_equal(near.count, 1);
-    assert_string_equal(near.name[0], "LLC-load-misses");
+    rps_suggestion_consider_generic(&suggestion);
+    assert_int_equal(suggestion.count, 1);
+    assert_string_equal(suggestion.name[0], "LLC-load-misses");
 }
 
 static void test_units(void **state)

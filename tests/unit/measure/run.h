@@ -88,11 +88,11 @@ struct test_options {
     int merge;
     int64_t period_ns; /* 0: 100 ms */
     int64_t duration_ns;
-    const char *plan; /* NULL: arm1176 */
+    const char *plan;      /* NULL: arm1176 */
     const char *events[2]; /* -e ... -e ...: instead of a plan */
     int64_t delay_ns;
-    int (*approach)(void *self, int closer); /* of the world; NULL: none */
-    void (*clocks)(void *self, struct rps_clocks *ret); /* of the world; NULL: none */
+    int (*approach)(void *self, int closer);            /* of the event loop; NULL: none */
+    void (*clocks)(void *self, struct rps_clocks *ret); /* of the event loop; NULL: none */
 };
 
 /* Run a simulation script to its end. */
@@ -119,14 +119,14 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0 ||
         pmu->attach(self, ret->plan, &target, &err) < 0)
         fail_msg("%s", err.message);
-    struct rps_world world = *pmu->world(self);
-    world.approach = options->approach;
-    world.clocks = options->clocks;
+    struct rps_event_loop event_loop = *pmu->event_loop(self);
+    event_loop.approach = options->approach;
+    event_loop.clocks = options->clocks;
     struct rps_loop_options loop = {
         .pmu = pmu,
         .pmu_self = self,
         .plan = ret->plan,
-        .world = &world,
+        .event_loop = &event_loop,
         .sink = &sink,
         .period_ns = options->period_ns ? options->period_ns : 100 * MS,
         .duration_ns = options->duration_ns,

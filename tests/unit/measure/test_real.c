@@ -14,7 +14,7 @@
 
 #include "run.h"
 
-#include "measure/near.h"
+#include "measure/affinity.h"
 #include "rpistat/workload.h"
 
 #define PAGES    5000
@@ -131,7 +131,7 @@ static int record_task(const char *backend, const char *name, const char *argume
     struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
     struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid_count = 1, .start_at_exec = 1};
     struct rps_workload workload;
-    struct rps_real_world *world;
+    struct rps_real_event_loop *event_loop;
     struct rps_error err = {""};
     const struct rps_pmu *pmu;
     char note[256];
@@ -150,14 +150,14 @@ static int record_task(const char *backend, const char *name, const char *argume
         fail_msg("%s", err.message);
     target.pid = &workload.pid;
     if (pmu->attach(self, ret->plan, &target, &err) < 0 ||
-        rps_real_world_open(&world, &workload.pidfd, 1, NULL, 0, &err) < 0 ||
+        rps_real_event_loop_open(&event_loop, &workload.pidfd, 1, NULL, 0, &err) < 0 ||
         rps_workload_release(&workload, &start_ns, &err) < 0)
         fail_msg("%s", err.message);
     struct rps_loop_options loop = {
         .pmu = pmu,
         .pmu_self = self,
         .plan = ret->plan,
-        .world = rps_real_world_table(world),
+        .event_loop = rps_real_event_loop_table(event_loop),
         .sink = &sink,
         .start_ns = start_ns,
         .period_ns = options->period_ns ? options->period_ns : 10 * MS,
@@ -166,7 +166,7 @@ static int record_task(const char *backend, const char *name, const char *argume
     if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0 ||
         rps_workload_wait(&workload, &outcome->status, &outcome->signal, &err) < 0)
         fail_msg("%s", err.message);
-    rps_real_world_close(world);
+    rps_real_event_loop_close(event_loop);
     rps_workload_close(&workload);
     pmu->close(self);
     return 1;
@@ -394,7 +394,7 @@ static void test_near(void **state)
     while (!CPU_ISSET(cpu, &home))
         cpu--;
     for (int below = 0; below < 2; below++) {
-        struct rps_near near;
+        struct rps_affinity affinity;
         int ready[2];
         char byte;
         pid_t pid;
@@ -402,18 +402,18 @@ static void test_near(void **state)
         assert_int_equal(pipe(ready), 0);
         pid = start_busy(cpu, below, ready[1]);
         assert_int_equal(read(ready[0], &byte, 1), 1);
-        rps_near_init(&near);
-        assert_int_equal(rps_near_move(&near, pid), 1);
-        assert_int_equal(near.cpu, cpu);
+        rps_affinity_init(&affinity);
+        assert_int_equal(rps_affinity_move(&affinity, pid), 1);
+        assert_int_equal(affinity.cpu, cpu);
         sched_getaffinity(0, sizeof(now), &now);
         assert_true(CPU_COUNT(&now) == 1 && CPU_ISSET(cpu, &now));
-        assert_int_equal(rps_near_move(&near, pid), 0); /* it is there already */
-        rps_near_leave(&near);
+        assert_int_equal(rps_affinity_move(&affinity, pid), 0); /* it is there already */
+        rps_affinity_leave(&affinity);
         sched_getaffinity(0, sizeof(now), &now);
         assert_true(CPU_EQUAL(&now, &home));
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
-        assert_int_equal(rps_near_move(&near, pid), 0); /* it is gone */
+        assert_int_equal(rps_affinity_move(&affinity, pid), 0); /* it is gone */
         close(ready[0]);
         close(ready[1]);
     }

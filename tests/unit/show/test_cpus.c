@@ -12,7 +12,7 @@
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
-#include "show/tracks.h"
+#include "show/cpu_series.h"
 
 /* The next periods are those of another CPU, from the start. */
 static void begin_cpu(struct fixture *fixture, int32_t cpu)
@@ -238,21 +238,21 @@ static void test_name(void **state)
         {6, {0, 2, 3, 4, 8, 9}, "CPUs 0,2-4,8-9"},
     };
     int32_t many[400];
-    struct rps_tracks tracks = {.by_cpu = 1, .count = 400, .cpu = many};
-    char name[RPS_TRACKS_TEXT_SIZE];
+    struct rps_cpu_series tracks = {.by_cpu = 1, .count = 400, .cpu = many};
+    char name[RPS_CPU_SERIES_TEXT_SIZE];
 
     (void)state;
     for (int i = 0; i < 400; i++)
         many[i] = 2 * i;
-    rps_tracks_name(name, &tracks);
+    rps_cpu_series_name(name, &tracks);
     assert_true(strlen(name) < sizeof(name));
     assert_string_equal(name + strlen(name) - 4, ",...");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int32_t cpu[6];
 
         memcpy(cpu, cases[i].cpu, sizeof(cpu));
-        tracks = (struct rps_tracks){.by_cpu = 1, .count = cases[i].count, .cpu = cpu};
-        assert_string_equal(rps_tracks_name(name, &tracks), cases[i].name);
+        tracks = (struct rps_cpu_series){.by_cpu = 1, .count = cases[i].count, .cpu = cpu};
+        assert_string_equal(rps_cpu_series_name(name, &tracks), cases[i].name);
     }
 }
 

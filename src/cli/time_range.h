@@ -1,18 +1,18 @@
 /* The part of a run that --from and --to choose. */
-#ifndef RPISTAT_CLI_PART_H
-#define RPISTAT_CLI_PART_H
+#ifndef RPISTAT_CLI_TIME_RANGE_H
+#define RPISTAT_CLI_TIME_RANGE_H
 
 #include "cli.h"
 
 /* Parse the argument of --from or --to: a time is put into *ret_ns, a phase ("phase:B",
  * "phase:B.2") is looked at and put into *ret_phase. RPS_USAGE for anything else. */
-int rps_part_parse(const char *option, const char *text, int64_t *ret_ns, const char **ret_phase,
-                   struct rps_error *err);
+int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
+                         const char **ret_phase, struct rps_error *err);
 
 /* RPS_USAGE when --from is not before --to. */
-int rps_part_check(struct rps_cli *cli);
+int rps_time_range_check(struct rps_cli *cli);
 
 /* Make times of cli->from_phase and cli->to_phase; the run is known. */
-int rps_part_resolve(struct rps_cli *cli);
+int rps_time_range_resolve(struct rps_cli *cli);
 
 #endif

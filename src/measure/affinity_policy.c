@@ -1,16 +1,16 @@
 /*
- * Where the loop runs. Being near pays where each access to a counter is trapped (near.c); but two
+ * Where the loop runs. Being near pays where each access to a counter is trapped (affinity.c); but two
  * busy threads on one CPU are what a scheduler mends, so the workload is moved away now and then,
  * and has to be followed: waiting for a whole row of dear switches first made a quarter of all
  * switches of a recording of 20 s dear.
  */
-#include "placement.h"
+#include "affinity_policy.h"
 
 #include <string.h>
 
 /* Where switching takes longer than this (median), the loop tries to be near the workload. It stays
  * when that halves the time, unless it then wakes up late so often in one row of switches. */
-#define NEAR_SWITCH_NS (50 * RPS_NS_PER_US)
+#define DEAR_SWITCH_NS (50 * RPS_NS_PER_US)
 #define LATE_NS        RPS_NS_PER_MS
 #define LATE_MAX       3
 
@@ -25,37 +25,38 @@
 #define WAIT_FIRST 8
 #define WAIT_MAX   1024
 
-void rps_placement_init(struct rps_placement *placement, const struct rps_world *world)
+void rps_affinity_policy_init(struct rps_affinity_policy *policy,
+                              const struct rps_event_loop *event_loop)
 {
-    memset(placement, 0, sizeof(*placement));
-    placement->world = world && world->approach ? world : NULL;
-    placement->next_wait = WAIT_FIRST;
+    memset(policy, 0, sizeof(*policy));
+    policy->event_loop = event_loop && event_loop->approach ? event_loop : NULL;
+    policy->next_wait = WAIT_FIRST;
 }
 
-void rps_placement_woke(struct rps_placement *placement, int64_t late_ns)
+void rps_affinity_policy_woke(struct rps_affinity_policy *policy, int64_t late_ns)
 {
-    placement->late += late_ns > LATE_NS;
+    policy->late += late_ns > LATE_NS;
 }
 
-static int approach(struct rps_placement *p)
+static int approach(struct rps_affinity_policy *p)
 {
     p->cheap = p->dear = 0;
-    return p->world->approach(p->world->self, 1);
+    return p->event_loop->approach(p->event_loop->self, 1);
 }
 
-static void go_far(struct rps_placement *p)
+static void go_far(struct rps_affinity_policy *p)
 {
-    p->world->approach(p->world->self, 0);
-    p->near = p->moves = 0;
+    p->event_loop->approach(p->event_loop->self, 0);
+    p->close = p->moves = 0;
     p->wait = p->next_wait;
     if (p->next_wait < WAIT_MAX)
         p->next_wait *= 2;
 }
 
 /* While near: is the workload still there? */
-int rps_placement_switch(struct rps_placement *p, int64_t switch_ns)
+int rps_affinity_policy_switch(struct rps_affinity_policy *p, int64_t switch_ns)
 {
-    if (!p->near)
+    if (!p->close)
         return 0;
     if (switch_ns <= p->far_ns / 2) {
         p->dear = 0;
@@ -71,39 +72,39 @@ int rps_placement_switch(struct rps_placement *p, int64_t switch_ns)
     return 1;
 }
 
-static int try_near(struct rps_placement *p, int64_t median_ns)
+static int try_affinity(struct rps_affinity_policy *p, int64_t median_ns)
 {
-    if (median_ns <= NEAR_SWITCH_NS)
+    if (median_ns <= DEAR_SWITCH_NS)
         return 0;
     p->far_ns = median_ns;
     p->moves = 0;
-    p->near = approach(p);
-    if (!p->near)
+    p->close = approach(p);
+    if (!p->close)
         p->wait = WAIT_FIRST;
-    return p->near;
+    return p->close;
 }
 
-int rps_placement_first(struct rps_placement *p, int64_t median_ns)
+int rps_affinity_policy_first(struct rps_affinity_policy *p, int64_t median_ns)
 {
     int tried = p->tried;
 
     p->tried = 1;
-    return !tried && p->world && try_near(p, median_ns);
+    return !tried && p->event_loop && try_affinity(p, median_ns);
 }
 
-int rps_placement_row(struct rps_placement *p, int64_t median_ns)
+int rps_affinity_policy_row(struct rps_affinity_policy *p, int64_t median_ns)
 {
     int late = p->late;
 
     p->late = 0;
-    if (!p->world)
+    if (!p->event_loop)
         return 0;
-    if (!p->near && p->wait > 0) {
+    if (!p->close && p->wait > 0) {
         p->wait--;
         return 0;
     }
-    if (!p->near)
-        return try_near(p, median_ns);
+    if (!p->close)
+        return try_affinity(p, median_ns);
     if (late >= LATE_MAX || median_ns > p->far_ns / 2) {
         go_far(p);
         return 1;

@@ -3,9 +3,9 @@
  * there, by an interrupt, while this thread waits; on the workload's own CPU its counters have just
  * been taken off by the context switch, and switching them is arithmetic. Where a virtual machine
  * traps each access to a counter that is 15 us instead of 200, though the context switch costs some
- * of it again. Whether it pays is found out by trying (placement.c).
+ * of it again. Whether it pays is found out by trying (affinity_policy.c).
  */
-#include "near.h"
+#include "affinity.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -136,15 +136,15 @@ static void ask_for_short_turns(void)
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-void rps_near_init(struct rps_near *near)
+void rps_affinity_init(struct rps_affinity *affinity)
 {
-    near->cpu = -1;
-    CPU_ZERO(&near->home);
-    sched_getaffinity(0, sizeof(near->home), &near->home);
+    affinity->cpu = -1;
+    CPU_ZERO(&affinity->home);
+    sched_getaffinity(0, sizeof(affinity->home), &affinity->home);
     ask_for_short_turns();
 }
 
-int rps_near_move(struct rps_near *near, pid_t pid)
+int rps_affinity_move(struct rps_affinity *affinity, pid_t pid)
 {
     pid_t list[PROCESSES_MAX] = {pid};
     int count = 1, cpu = -1;
@@ -155,19 +155,19 @@ int rps_near_move(struct rps_near *near, pid_t pid)
         if (cpu < 0)
             count = add_children(list[i], list, count);
     }
-    if (cpu < 0 || cpu >= CPU_SETSIZE || cpu == near->cpu || !CPU_ISSET(cpu, &near->home))
+    if (cpu < 0 || cpu >= CPU_SETSIZE || cpu == affinity->cpu || !CPU_ISSET(cpu, &affinity->home))
         return 0;
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     if (sched_setaffinity(0, sizeof(one), &one) < 0)
         return 0;
-    near->cpu = cpu;
+    affinity->cpu = cpu;
     return 1;
 }
 
-void rps_near_leave(struct rps_near *near)
+void rps_affinity_leave(struct rps_affinity *affinity)
 {
-    if (near->cpu >= 0)
-        sched_setaffinity(0, sizeof(near->home), &near->home);
-    near->cpu = -1;
+    if (affinity->cpu >= 0)
+        sched_setaffinity(0, sizeof(affinity->home), &affinity->home);
+    affinity->cpu = -1;
 }

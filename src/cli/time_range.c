@@ -2,7 +2,7 @@
  * The part of a run that --from and --to choose: times, or phases, which are turned into times when
  * the run is known. Its phases are those stored with it, else they are found now.
  */
-#include "part.h"
+#include "time_range.h"
 
 #include <string.h>
 
@@ -31,8 +31,8 @@ static int parse_phase(const char *option, const char *text, int *ret_label,
                          option, text);
 }
 
-int rps_part_parse(const char *option, const char *text, int64_t *ret_ns, const char **ret_phase,
-                   struct rps_error *err)
+int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
+                         const char **ret_phase, struct rps_error *err)
 {
     uint64_t occurrence;
     int label;
@@ -45,7 +45,7 @@ int rps_part_parse(const char *option, const char *text, int64_t *ret_ns, const 
     return rps_parse_duration_ns(option, text, 0, INT64_MAX, ret_ns, err);
 }
 
-int rps_part_check(struct rps_cli *cli)
+int rps_time_range_check(struct rps_cli *cli)
 {
     if (cli->from_ns < cli->to_ns)
         return 0;
@@ -106,10 +106,10 @@ static int resolve(struct rps_cli *cli, const struct rps_phases *phases)
             return RPS_FAILED;
         cli->to_ns = phase->end_ns;
     }
-    return rps_part_check(cli);
+    return rps_time_range_check(cli);
 }
 
-int rps_part_resolve(struct rps_cli *cli)
+int rps_time_range_resolve(struct rps_cli *cli)
 {
     struct rps_phases phases = {0};
     int result;

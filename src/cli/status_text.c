@@ -1,6 +1,6 @@
 /* Lines of figures. A byte counts as a column: what is not ASCII makes a line shorter, never
  * longer. */
-#include "line.h"
+#include "status_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,15 +8,15 @@
 
 #include "rpistat/text.h"
 
-void rps_line_begin(struct rps_line *line, size_t columns)
+void rps_status_text_begin(struct rps_status_text *line, size_t columns)
 {
-    line->columns = columns < RPS_LINE_SIZE - 1 ? columns : RPS_LINE_SIZE - 1;
+    line->columns = columns < RPS_STATUS_TEXT_SIZE - 1 ? columns : RPS_STATUS_TEXT_SIZE - 1;
     line->text[0] = '\0';
 }
 
-int rps_line_add(struct rps_line *line, const char *format, ...)
+int rps_status_text_add(struct rps_status_text *line, const char *format, ...)
 {
-    char field[RPS_LINE_SIZE], printable[RPS_LINE_SIZE];
+    char field[RPS_STATUS_TEXT_SIZE], printable[RPS_STATUS_TEXT_SIZE];
     size_t used = strlen(line->text), gap = used > 0 ? 2 : 0;
     va_list args;
 
@@ -30,8 +30,9 @@ int rps_line_add(struct rps_line *line, const char *format, ...)
     return 1;
 }
 
-int rps_line_add_figure(struct rps_line *line, const char *label, double value, const char *unit)
+int rps_status_text_add_figure(struct rps_status_text *line, const char *label, double value,
+                               const char *unit)
 {
-    return rps_line_add(line, "%s %.3g%s%s", label, value,
-                        unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
+    return rps_status_text_add(line, "%s %.3g%s%s", label, value,
+                               unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
 }

@@ -3,10 +3,10 @@
  * relatives).
  *
  * A cell is one call; the sheet puts the separators and line ends. Nothing is checked a cell: a
- * failed write is remembered and reported by rps_sheet_end.
+ * failed write is remembered and reported by rps_csv_end.
  */
-#ifndef RPISTAT_SHOW_SHEET_H
-#define RPISTAT_SHOW_SHEET_H
+#ifndef RPISTAT_SHOW_CSV_WRITER_H
+#define RPISTAT_SHOW_CSV_WRITER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,45 +15,45 @@
 #include "rpistat/error.h"
 #include "rpistat/export.h"
 
-#define RPS_SHEET_BUFFER_SIZE 65536
+#define RPS_CSV_WRITER_BUFFER_SIZE 65536
 
-struct rps_sheet {
+struct rps_csv_writer {
     FILE *out; /* the caller's */
     char separator, decimal;
     int crlf;
     int row_begun;   /* a cell was written in this row */
     int write_errno; /* of the first write that failed, or 0 */
     size_t used;
-    char buffer[RPS_SHEET_BUFFER_SIZE];
+    char buffer[RPS_CSV_WRITER_BUFFER_SIZE];
 };
 
 /*
  * Begin a sheet on `out`. RPS_USAGE for a separator or decimal sign that would make the numbers
  * unreadable (a digit, a quote, a sign, a line end, or both the same).
  */
-int rps_sheet_begin(struct rps_sheet *sheet, FILE *out, const struct rps_export_options *options,
-                    struct rps_error *err);
+int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export_options *options,
+                  struct rps_error *err);
 
-void rps_sheet_uint64(struct rps_sheet *sheet, uint64_t value);
-void rps_sheet_int64(struct rps_sheet *sheet, int64_t value);
+void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value);
+void rps_csv_int64(struct rps_csv_writer *csv, int64_t value);
 
 /* ns as seconds, always with nine decimals: the exact value can be read back. */
-void rps_sheet_seconds(struct rps_sheet *sheet, int64_t ns);
+void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns);
 
 /* Nine significant digits; a value that is not finite gives an empty cell. */
-void rps_sheet_double(struct rps_sheet *sheet, double value);
+void rps_csv_double(struct rps_csv_writer *csv, double value);
 
-void rps_sheet_empty(struct rps_sheet *sheet);
+void rps_csv_empty(struct rps_csv_writer *csv);
 
 /*
  * Text, quoted where it needs to be. Text that a spreadsheet would take for a formula (it begins
  * with = + - @, a tab or a carriage return) gets an apostrophe in front and stays text.
  */
-void rps_sheet_text(struct rps_sheet *sheet, const char *text);
+void rps_csv_text(struct rps_csv_writer *csv, const char *text);
 
-void rps_sheet_end_row(struct rps_sheet *sheet);
+void rps_csv_end_row(struct rps_csv_writer *csv);
 
 /* Write what is left and flush. RPS_FAILED when any write failed. */
-int rps_sheet_end(struct rps_sheet *sheet, struct rps_error *err);
+int rps_csv_end(struct rps_csv_writer *csv, struct rps_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Tracks of a run, and their sum.
+ * The CPUs' series of a run, and their sum.
  *
  * The store gives periods CPU by CPU, since that is the order of its key; the sum needs them number
  * by number. So they are added up in a window of period numbers, which holds seven hours of 100 ms
@@ -7,17 +7,17 @@
  * walked at once, would need no window, but the store has only the one over all CPUs, and skipping
  * with it costs more than reading again.
  *
- * All tracks of a recording switch sets together, so the same number means the same set at the same
+ * All CPUs of a recording switch sets together, so the same number means the same set at the same
  * time. A CPU that went away in the middle is simply missing from later sums.
  */
-#include "tracks.h"
+#include "cpu_series.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACKS_WINDOW (UINT64_C(1) << 18)
+#define WINDOW_SLOTS (UINT64_C(1) << 18)
 
 /* --- finding -------------------------------------------------------------------------------------
  */
@@ -31,129 +31,129 @@ static int is_asked(const struct rps_cpus *cpus, int32_t cpu)
     return cpus->count == 0;
 }
 
-static int add_cpu(struct rps_tracks *tracks, int32_t cpu, struct rps_error *err)
+static int add_cpu(struct rps_cpu_series *series, int32_t cpu, struct rps_error *err)
 {
-    int32_t *grown = realloc(tracks->cpu, ((size_t)tracks->count + 1) * sizeof(*grown));
+    int32_t *grown = realloc(series->cpu, ((size_t)series->count + 1) * sizeof(*grown));
 
     if (!grown)
         return rps_error_memory(err);
-    tracks->cpu = grown;
-    grown[tracks->count++] = cpu;
+    series->cpu = grown;
+    grown[series->count++] = cpu;
     return 0;
 }
 
-static int find_tracks(struct rps_tracks *tracks, struct rps_cursor *cursor,
+static int find_tracks(struct rps_cpu_series *series, struct rps_cursor *cursor,
                        const struct rps_cpus *cpus, struct rps_error *err)
 {
     struct rps_period period;
     int got;
 
     while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
-        int known = tracks->count > 0 && tracks->cpu[tracks->count - 1] == period.cpu;
+        int known = series->count > 0 && series->cpu[series->count - 1] == period.cpu;
 
         if (period.cpu == RPS_CPU_ALL)
-            return add_cpu(tracks, period.cpu, err); /* the first: there are no others */
-        tracks->by_cpu = 1;
+            return add_cpu(series, period.cpu, err); /* the first: there are no others */
+        series->by_cpu = 1;
         if (!is_asked(cpus, period.cpu))
             continue;
-        if (!known && add_cpu(tracks, period.cpu, err) < 0)
+        if (!known && add_cpu(series, period.cpu, err) < 0)
             return RPS_FAILED;
-        if (tracks->count == 1 && !known)
-            tracks->first = tracks->last = period.period;
-        tracks->first = period.period < tracks->first ? period.period : tracks->first;
-        tracks->last = period.period > tracks->last ? period.period : tracks->last;
+        if (series->count == 1 && !known)
+            series->first = series->last = period.period;
+        series->first = period.period < series->first ? period.period : series->first;
+        series->last = period.period > series->last ? period.period : series->last;
     }
     return got;
 }
 
-static int check_asked(const struct rps_tracks *tracks, const struct rps_cpus *cpus,
+static int check_asked(const struct rps_cpu_series *series, const struct rps_cpus *cpus,
                        struct rps_error *err)
 {
     const struct rps_cpus all = {.count = 0};
-    char name[RPS_TRACKS_TEXT_SIZE];
-    struct rps_tracks whole;
+    char name[RPS_CPU_SERIES_TEXT_SIZE];
+    struct rps_cpu_series whole;
     int result;
 
-    if (cpus->count > 0 && tracks->count > 0 && !tracks->by_cpu)
+    if (cpus->count > 0 && series->count > 0 && !series->by_cpu)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64
                              " counted its workload as a whole, not by CPU: leave out "
                              "--cpu, or record with -a",
-                             tracks->run_id);
-    for (int i = 0; tracks->by_cpu && i < cpus->count; i++) {
+                             series->run_id);
+    for (int i = 0; series->by_cpu && i < cpus->count; i++) {
         int found = 0;
 
-        for (int k = 0; k < tracks->count; k++)
-            found |= tracks->cpu[k] == cpus->cpu[i];
+        for (int k = 0; k < series->count; k++)
+            found |= series->cpu[k] == cpus->cpu[i];
         if (found)
             continue;
-        result = rps_tracks_open(&whole, tracks->reader, tracks->run_id, tracks->from_ns,
-                                 tracks->to_ns, &all, err);
+        result = rps_cpu_series_open(&whole, series->reader, series->run_id, series->from_ns,
+                                     series->to_ns, &all, err);
         if (result == 0)
             result = rps_error_set(err, RPS_FAILED,
                                    "run %" PRId64 " has nothing of CPU %d there; it holds %s",
-                                   tracks->run_id, cpus->cpu[i], rps_tracks_name(name, &whole));
-        rps_tracks_free(&whole);
+                                   series->run_id, cpus->cpu[i], rps_cpu_series_name(name, &whole));
+        rps_cpu_series_free(&whole);
         return result;
     }
     return 0;
 }
 
-int rps_tracks_open(struct rps_tracks *tracks, struct rps_reader *reader, int64_t run_id,
-                    int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                    struct rps_error *err)
+int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
+                        int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
+                        struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
     int result;
 
-    *tracks =
-        (struct rps_tracks){.reader = reader, .run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
+    *series = (struct rps_cpu_series){
+        .reader = reader, .run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
     result = rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, err);
     if (result == 0)
-        result = find_tracks(tracks, cursor, cpus, err);
+        result = find_tracks(series, cursor, cpus, err);
     rps_cursor_close(cursor);
-    return result < 0 ? result : check_asked(tracks, cpus, err);
+    return result < 0 ? result : check_asked(series, cpus, err);
 }
 
-void rps_tracks_free(struct rps_tracks *tracks)
+void rps_cpu_series_free(struct rps_cpu_series *series)
 {
-    free(tracks->cpu);
-    memset(tracks, 0, sizeof(*tracks));
+    free(series->cpu);
+    memset(series, 0, sizeof(*series));
 }
 
 /* --- walking -------------------------------------------------------------------------------------
  */
 
-/* Is the CPU one of the tracks? */
-static int is_track(const struct rps_tracks *tracks, int32_t cpu)
+/* Is the CPU one of the series? */
+static int is_chosen(const struct rps_cpu_series *series, int32_t cpu)
 {
-    int low = 0, high = tracks->count;
+    int low = 0, high = series->count;
 
     while (low < high) {
         int middle = low + (high - low) / 2;
 
-        if (tracks->cpu[middle] < cpu)
+        if (series->cpu[middle] < cpu)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < tracks->count && tracks->cpu[low] == cpu;
+    return low < series->count && series->cpu[low] == cpu;
 }
 
-int rps_tracks_walk(const struct rps_tracks *tracks, rps_tracks_period *each, void *context,
-                    struct rps_error *err)
+int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each *each,
+                        void *context, struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
     struct rps_period period;
     int got, answer = 0;
 
-    if (rps_cursor_open(&cursor, tracks->reader, tracks->run_id, tracks->from_ns, tracks->to_ns,
+    if (rps_cursor_open(&cursor, series->reader, series->run_id, series->from_ns, series->to_ns,
                         err) < 0)
         return RPS_FAILED;
     while (answer == 0 && (got = rps_cursor_next(cursor, &period, err)) != 0) {
         if (got < 0)
             answer = got;
-        else if (is_track(tracks, period.cpu))
+        else if (is_chosen(series, period.cpu))
             answer = each(context, &period, err);
     }
     rps_cursor_close(cursor);
@@ -211,7 +211,7 @@ static int window_add(void *context, const struct rps_period *period, struct rps
     return 0;
 }
 
-static int window_hand_out(struct window *window, rps_tracks_period *each, void *context,
+static int window_hand_out(struct window *window, rps_cpu_series_each *each, void *context,
                            struct rps_error *err)
 {
     int answer = 0;
@@ -230,18 +230,18 @@ static int window_hand_out(struct window *window, rps_tracks_period *each, void 
     return answer;
 }
 
-int rps_tracks_walk_sum(const struct rps_tracks *tracks, rps_tracks_period *each, void *context,
-                        struct rps_error *err)
+int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_each *each,
+                            void *context, struct rps_error *err)
 {
-    uint64_t span = tracks->last - tracks->first;
-    struct window window = {.next = tracks->first};
+    uint64_t span = series->last - series->first;
+    struct window window = {.next = series->first};
     int answer = 0;
 
-    if (!tracks->by_cpu)
-        return rps_tracks_walk(tracks, each, context, err);
-    if (tracks->count == 0)
+    if (!series->by_cpu)
+        return rps_cpu_series_walk(series, each, context, err);
+    if (series->count == 0)
         return 0;
-    window.room = span < TRACKS_WINDOW ? span + 1 : TRACKS_WINDOW;
+    window.room = span < WINDOW_SLOTS ? span + 1 : WINDOW_SLOTS;
     window.sum = malloc(window.room * sizeof(*window.sum));
     if (!window.sum)
         return rps_error_memory(err);
@@ -249,7 +249,7 @@ int rps_tracks_walk_sum(const struct rps_tracks *tracks, rps_tracks_period *each
         window.base = window.next;
         window.next = UINT64_MAX;
         memset(window.sum, 0, window.room * sizeof(*window.sum));
-        answer = rps_tracks_walk(tracks, window_add, &window, err);
+        answer = rps_cpu_series_walk(series, window_add, &window, err);
         if (answer == 0)
             answer = window_hand_out(&window, each, context, err);
     }
@@ -259,26 +259,26 @@ int rps_tracks_walk_sum(const struct rps_tracks *tracks, rps_tracks_period *each
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-char *rps_tracks_name(char *ret, const struct rps_tracks *tracks)
+char *rps_cpu_series_name(char *ret, const struct rps_cpu_series *series)
 {
     size_t used = 0;
 
     ret[0] = '\0';
-    if (!tracks->by_cpu || tracks->count == 0)
+    if (!series->by_cpu || series->count == 0)
         return ret;
-    used = (size_t)snprintf(ret, RPS_TRACKS_TEXT_SIZE, "CPU%s ", tracks->count > 1 ? "s" : "");
-    for (int i = 0; i < tracks->count;) {
+    used = (size_t)snprintf(ret, RPS_CPU_SERIES_TEXT_SIZE, "CPU%s ", series->count > 1 ? "s" : "");
+    for (int i = 0; i < series->count;) {
         int last = i;
 
-        while (last + 1 < tracks->count && tracks->cpu[last + 1] == tracks->cpu[last] + 1)
+        while (last + 1 < series->count && series->cpu[last + 1] == series->cpu[last] + 1)
             last++;
-        if (used + 32 > RPS_TRACKS_TEXT_SIZE) {
-            snprintf(ret + used, RPS_TRACKS_TEXT_SIZE - used, ",...");
+        if (used + 32 > RPS_CPU_SERIES_TEXT_SIZE) {
+            snprintf(ret + used, RPS_CPU_SERIES_TEXT_SIZE - used, ",...");
             break;
         }
-        used +=
-            (size_t)snprintf(ret + used, RPS_TRACKS_TEXT_SIZE - used, last > i ? "%s%d-%d" : "%s%d",
-                             i > 0 ? "," : "", (int)tracks->cpu[i], (int)tracks->cpu[last]);
+        used += (size_t)snprintf(ret + used, RPS_CPU_SERIES_TEXT_SIZE - used,
+                                 last > i ? "%s%d-%d" : "%s%d", i > 0 ? "," : "",
+                                 (int)series->cpu[i], (int)series->cpu[last]);
         i = last + 1;
     }
     return ret;

@@ -1,0 +1,192 @@
+/*
+ * Sheets: buffered rows of separated cells.
+ *
+ * Whole numbers are formatted by hand: a day is ten million cells, and printf would take most of
+ * the time of its export. Quoting is libcsv's.
+ */
+#include "csv_writer.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define SHEET_NUMBER_SIZE 40 /* room for any number */
+#define SHEET_TEXT_SIZE   4096
+
+static void sheet_flush(struct rps_csv_writer *csv)
+{
+    if (csv->used > 0 && !csv->write_errno &&
+        fwrite(csv->buffer, 1, csv->used, csv->out) != csv->used)
+        csv->write_errno = errno ? errno : EIO;
+    csv->used = 0;
+}
+
+/* `size` bytes of room in the buffer; size <= RPS_CSV_WRITER_BUFFER_SIZE. */
+static char *sheet_room(struct rps_csv_writer *csv, size_t size)
+{
+    if (sizeof(csv->buffer) - csv->used < size)
+        sheet_flush(csv);
+    return csv->buffer + csv->used;
+}
+
+/* The separator, when the cell is not the row's first. */
+static void begin_cell(struct rps_csv_writer *csv)
+{
+    if (csv->row_begun) {
+        *sheet_room(csv, 1) = csv->separator;
+        csv->used++;
+    }
+    csv->row_begun = 1;
+}
+
+static int is_bad_sign(char c)
+{
+    return c == '\0' || strchr("0123456789\"'+-eE\r\n", c) != NULL || (unsigned char)c > 0x7e;
+}
+
+int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export_options *options,
+                  struct rps_error *err)
+{
+    if (is_bad_sign(options->separator) || options->separator == options->decimal)
+        return rps_error_set(err, RPS_USAGE,
+                             "the separator of an export must be one character that is neither "
+                             "part of a number nor a quote: try ',' or ';' or a tab");
+    if (options->decimal != '.' && options->decimal != ',')
+        return rps_error_set(err, RPS_USAGE, "the decimal sign of an export must be '.' or ','");
+    csv->out = out;
+    csv->separator = options->separator;
+    csv->decimal = options->decimal;
+    csv->crlf = options->crlf;
+    csv->row_begun = 0;
+    csv->write_errno = 0;
+    csv->used = 0;
+    if (options->bom) {
+        memcpy(csv->buffer, "\xef\xbb\xbf", 3);
+        csv->used = 3;
+    }
+    return 0;
+}
+
+/* Digits of value at `to`, at least `least` of them; returns their number. */
+static size_t put_digits(char *to, uint64_t value, size_t least)
+{
+    char digits[SHEET_NUMBER_SIZE];
+    size_t count = 0;
+
+    while (value > 0 || count < least) {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[i] = digits[count - 1 - i];
+    return count;
+}
+
+void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value)
+{
+    begin_cell(csv);
+    csv->used += put_digits(sheet_room(csv, SHEET_NUMBER_SIZE), value, 1);
+}
+
+/* The sign, and the value without it. */
+static uint64_t put_sign(struct rps_csv_writer *csv, int64_t value)
+{
+    if (value >= 0)
+        return (uint64_t)value;
+    *sheet_room(csv, 1) = '-';
+    csv->used++;
+    return 0 - (uint64_t)value;
+}
+
+void rps_csv_int64(struct rps_csv_writer *csv, int64_t value)
+{
+    uint64_t size;
+
+    begin_cell(csv);
+    size = put_sign(csv, value);
+    csv->used += put_digits(sheet_room(csv, SHEET_NUMBER_SIZE), size, 1);
+}
+
+void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns)
+{
+    uint64_t size;
+    char *to;
+
+    begin_cell(csv);
+    size = put_sign(csv, ns);
+    to = sheet_room(csv, SHEET_NUMBER_SIZE);
+    csv->used += put_digits(to, size / RPS_NS_PER_S, 1);
+    csv->buffer[csv->used++] = csv->decimal;
+    csv->used += put_digits(csv->buffer + csv->used, size % RPS_NS_PER_S, 9);
+}
+
+void rps_csv_double(struct rps_csv_writer *csv, double value)
+{
+    char *to, *point;
+    int length;
+
+    begin_cell(csv);
+    if (!isfinite(value))
+        return;
+    to = sheet_room(csv, SHEET_NUMBER_SIZE);
+    length = snprintf(to, SHEET_NUMBER_SIZE, "%.9g", value);
+    point = memchr(to, '.', (size_t)length);
+    if (point)
+        *point = csv->decimal;
+    csv->used += (size_t)length;
+}
+
+void rps_csv_empty(struct rps_csv_writer *csv)
+{
+    begin_cell(csv);
+}
+
+static int needs_quotes(const struct rps_csv_writer *csv, const char *text)
+{
+    const char special[] = {csv->separator, '"', '\'', '\r', '\n', '\t', '\0'};
+
+    return text[0] == ' ' || text[strcspn(text, special)] != '\0';
+}
+
+void rps_csv_text(struct rps_csv_writer *csv, const char *text)
+{
+    char cell[SHEET_TEXT_SIZE] = "'";
+    int formula = text[0] != '\0' && strchr("=+-@", text[0]) != NULL;
+    size_t length;
+
+    begin_cell(csv);
+    rps_text_printable(cell + formula, sizeof(cell) - 1, text);
+    length = strlen(cell);
+    if (!needs_quotes(csv, cell)) {
+        memcpy(sheet_room(csv, length), cell, length);
+        csv->used += length;
+        return;
+    }
+    csv->used += csv_write2(sheet_room(csv, 2 * length + 2), 2 * length + 2, cell, length, '"');
+}
+
+void rps_csv_end_row(struct rps_csv_writer *csv)
+{
+    char *to = sheet_room(csv, 2);
+
+    if (csv->crlf)
+        *to++ = '\r';
+    *to = '\n';
+    csv->used += csv->crlf ? 2 : 1;
+    csv->row_begun = 0;
+}
+
+int rps_csv_end(struct rps_csv_writer *csv, struct rps_error *err)
+{
+    sheet_flush(csv);
+    if (!csv->write_errno && fflush(csv->out) != 0)
+        csv->write_errno = errno;
+    if (csv->write_errno)
+        return rps_error_set(err, RPS_FAILED, "the export could not be written: %s",
+                             strerror(csv->write_errno));
+    return 0;
+}
