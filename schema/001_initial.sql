@@ -1,4 +1,4 @@
--- Step 001: the first schema of an rpistat store. A released step is never edited; a change is a new
+-- Step 001: the schema of an rpistat store. Once released, a step is never edited; a change is a new
 -- step. The whole step runs in one transaction. What each column means is said here, where the
 -- sqlite3 shell shows it (.schema period), and in schema/README.md.
 --
@@ -9,7 +9,7 @@ PRAGMA application_id = 0x72706973; -- "rpis"
 PRAGMA user_version = 1000;         -- format 1.0: 1000 * major + minor
 
 CREATE TABLE run (                -- one row per recording
-    run_id INTEGER PRIMARY KEY,   -- number of the run in this store
+    run_id INTEGER PRIMARY KEY AUTOINCREMENT, -- number of the run in this store, never used again
     uuid TEXT NOT NULL UNIQUE,    -- names the run in every store it is copied to
     label TEXT NOT NULL,          -- the user's name for it, or ''
     tags TEXT NOT NULL,           -- JSON object: key -> text
@@ -23,7 +23,6 @@ CREATE TABLE run (                -- one row per recording
     architecture TEXT NOT NULL,   -- machine name, as from uname -m
     version TEXT NOT NULL,        -- of the recorder
     recorder_pid INTEGER,         -- process id of the recorder
-    recorder_start_ticks INTEGER, -- its start, clock ticks since boot (/proc/PID/stat field 22)
     target TEXT NOT NULL,         -- what was counted: command, process 12, CPU 0-3, cgroup NAME
     pmu TEXT NOT NULL,            -- counter backend: hardware, software, sim
     counter_count INTEGER,        -- usable programmable counters beside the clock event
@@ -107,15 +106,17 @@ CREATE TABLE metric_step (   -- the formula in postfix order, which view rate ev
     PRIMARY KEY (run_id, metric, step)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE period (          -- one row per measurement period (and CPU, where recorded per CPU)
+CREATE TABLE period (            -- one row per measurement period (and CPU, where recorded per CPU)
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     cpu INTEGER NOT NULL,        -- CPU, or -1: the whole workload's counts
     cycle INTEGER NOT NULL,      -- cycle timestamp: the clock event's total at the period's end
     period INTEGER NOT NULL,     -- number of the period in the run, from 0
+    rotation INTEGER NOT NULL,   -- number of the rotation it belongs to, from 0
     set_no INTEGER NOT NULL,     -- event set that was counted
     start_ns INTEGER NOT NULL,   -- ns since the run's start
     length_ns INTEGER NOT NULL,  -- true length, ns
     cycles INTEGER NOT NULL,     -- the clock event's count in this period, in run.clock_unit
+    clock_running_ns INTEGER,    -- part of enabled_ns during which the clock event was on one, ns
     enabled_ns INTEGER NOT NULL, -- time the workload ran, ns, summed over its threads
     running_ns INTEGER NOT NULL, -- part of enabled_ns during which the set was on counters, ns
     switch_ns INTEGER NOT NULL,  -- time taken to change to the next set, ns
@@ -131,6 +132,53 @@ CREATE TABLE period (          -- one row per measurement period (and CPU, where
     PRIMARY KEY (run_id, cpu, cycle, period)
 ) STRICT, WITHOUT ROWID;
 
+-- The past at coarser levels, made while it is recorded. A block of level k is a stretch of up to 16^k
+-- whole rotations without a gap; it is a row for each event set, with the sums over its periods.
+CREATE TABLE rollup (
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    level INTEGER NOT NULL CHECK (level BETWEEN 1 AND 4),
+    cpu INTEGER NOT NULL,         -- CPU, or -1: the whole workload's counts
+    period INTEGER NOT NULL,      -- number of the first period summed
+    last_period INTEGER NOT NULL, -- and of the last one, of the same set
+    rotation INTEGER NOT NULL,    -- rotation of the first
+    merged INTEGER NOT NULL,      -- rotations in the block: so many periods are summed
+    set_no INTEGER NOT NULL,      -- event set that was counted
+    start_ns INTEGER NOT NULL,    -- start of the first period, ns since the run's start
+    end_ns INTEGER NOT NULL,      -- end of the last one, ns since the run's start
+    length_ns INTEGER NOT NULL,   -- sum of their lengths, ns
+    cycle INTEGER NOT NULL,       -- cycle timestamp at the end of the last one
+    cycles INTEGER NOT NULL,      -- sums, as in table period, from here on
+    clock_running_ns INTEGER,
+    enabled_ns INTEGER NOT NULL,
+    running_ns INTEGER NOT NULL,
+    switch_ns INTEGER NOT NULL,
+    missed INTEGER NOT NULL,
+    c0 INTEGER,                   -- NULL: not counted in any of them
+    c1 INTEGER,
+    c2 INTEGER,
+    c3 INTEGER,
+    c4 INTEGER,
+    c5 INTEGER,
+    c6 INTEGER,
+    c7 INTEGER,
+    PRIMARY KEY (run_id, level, cpu, period)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE thinned (                -- up to where rows were taken away to keep the store small
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    cpu INTEGER NOT NULL,
+    level INTEGER NOT NULL,           -- 0: rows of table period; 1 ... 3: of rollup
+    before_period INTEGER NOT NULL,   -- those before it that a block of the next level sums
+    PRIMARY KEY (run_id, cpu, level)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE heartbeat (              -- a run that is being recorded
+    run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
+    realtime_ns INTEGER NOT NULL,     -- wall clock when its recorder last wrote, ns since 1970 UTC
+    boot_id TEXT NOT NULL,            -- Linux's id of the boot, on the recorder's machine
+    interval_ns INTEGER NOT NULL      -- it writes at least so often, ns
+) STRICT;
+
 CREATE TABLE phase (              -- one row per detected phase
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     detection INTEGER NOT NULL,   -- number of the detection, from 0
@@ -140,7 +188,20 @@ CREATE TABLE phase (              -- one row per detected phase
     label TEXT NOT NULL,          -- A, B, ...: the same for a phase that comes back
     method TEXT NOT NULL,         -- of the detection
     parameters TEXT NOT NULL,     -- of the detection: JSON object
+    start_ns INTEGER,             -- start of its first period, ns since the run's start
+    end_ns INTEGER,               -- end of its last period, ns since the run's start
+    earliest INTEGER,             -- it begins at one of the periods earliest ... latest;
+    latest INTEGER,               -- both are first_period where that is certain
+    confidence REAL,              -- that there is a boundary at first_period, 0 ... 1
+    label_confidence REAL,        -- that it has this label and no other, 0 ... 1
     PRIMARY KEY (run_id, detection, phase)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE outlier (          -- one row per period that is like none around it
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    detection INTEGER NOT NULL, -- phase.detection
+    period INTEGER NOT NULL,    -- number of the period; it belongs to the phase that it lies in
+    PRIMARY KEY (run_id, detection, period)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mark (           -- one row per annotation
@@ -161,7 +222,26 @@ CREATE TABLE gap (              -- one row per stretch that was not recorded
     PRIMARY KEY (run_id, start_ns, gap_no)
 ) STRICT, WITHOUT ROWID;
 
--- The long form: one row per period and event that was to be counted in it.
+-- The finest rows that are left of a run: those of period, and of rollup where it was thinned.
+CREATE VIEW finest AS
+SELECT
+    run_id, cpu, 0 AS level, period, period AS last_period, rotation, 1 AS merged, set_no, start_ns,
+    start_ns + length_ns AS end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns,
+    running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7
+FROM period
+UNION ALL
+SELECT
+    run_id, cpu, level, period, last_period, rotation, merged, set_no, start_ns,
+    end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns,
+    running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7
+FROM rollup AS r
+WHERE EXISTS (SELECT 1 FROM thinned AS t WHERE t.run_id = r.run_id AND t.cpu = r.cpu
+                                           AND t.level = r.level - 1 AND t.before_period > r.period)
+  AND NOT EXISTS (SELECT 1 FROM thinned AS t WHERE t.run_id = r.run_id AND t.cpu = r.cpu
+                                               AND t.level = r.level AND t.before_period > r.period);
+
+-- The long form: one row per period (or block, where it was thinned) and event that was to be
+-- counted in it.
 CREATE VIEW sample AS
 SELECT
     run_id,
@@ -182,29 +262,28 @@ FROM (
                        WHEN 4 THEN p.c4 WHEN 5 THEN p.c5 WHEN 6 THEN p.c6 WHEN 7 THEN p.c7
            END AS count,
            p.enabled_ns, p.running_ns
-    FROM period AS p
+    FROM finest AS p
     JOIN event AS e ON e.run_id = p.run_id AND e.set_no = p.set_no
     WHERE e.state = 'measured'
 );
 
--- Every metric over every rotation, evaluated from metric_step by a stack machine: s0 is the top of
--- the stack. An event's count is its scaled estimate over the rotation, as everywhere in rpistat.
--- A missing operand or a division by zero gives NULL.
+-- Every metric over every rotation (or block), evaluated from metric_step by a stack machine: s0 is
+-- the top of the stack. An event's count is its scaled estimate over the rotation, as everywhere in
+-- rpistat. A missing operand or a division by zero gives NULL.
 CREATE VIEW rate AS
-WITH rotation AS (
-    SELECT p.run_id, p.cpu, p.period / r.set_count AS rotation,
-           min(p.cycle) AS first_cycle, min(p.period) AS first_period,
-           max(p.cycle) AS last_cycle, max(p.period) AS last_period,
-           min(p.start_ns) AS start_ns, total(p.length_ns) AS length_ns,
-           total(p.cycles) AS cycles, total(p.enabled_ns) AS enabled_ns
-    FROM period AS p
-    JOIN run AS r ON r.run_id = p.run_id
-    GROUP BY p.run_id, p.cpu, p.period / r.set_count
+WITH turn AS (
+    SELECT run_id, cpu, level, rotation,
+           min(cycle) AS first_cycle, max(cycle) AS last_cycle,
+           min(period) AS first_period, max(period) AS last_period,
+           min(start_ns) AS start_ns, total(length_ns) AS length_ns,
+           total(cycles) AS cycles, total(enabled_ns) AS enabled_ns
+    FROM finest
+    GROUP BY run_id, cpu, level, rotation
 )
 SELECT
     o.run_id,
     o.cpu,
-    o.rotation,                  -- number of the rotation: period / run.set_count
+    o.rotation,                  -- number of the rotation, or of the first one of the block
     o.start_ns / 1e9 AS time_s,  -- its start, s since the run's start
     o.length_ns / 1e9 AS length_s,
     m.name AS metric,
@@ -233,10 +312,10 @@ SELECT
                                                WHEN 2 THEN p.c2 WHEN 3 THEN p.c3
                                                WHEN 4 THEN p.c4 WHEN 5 THEN p.c5
                                                WHEN 6 THEN p.c6 WHEN 7 THEN p.c7 END AS c
-                            FROM period AS p
-                            WHERE p.run_id = o.run_id AND p.cpu = o.cpu
-                              AND (p.cycle, p.period) >= (o.first_cycle, o.first_period)
-                              AND (p.cycle, p.period) <= (o.last_cycle, o.last_period)
+                            FROM finest AS p
+                            WHERE p.run_id = o.run_id AND p.cpu = o.cpu AND p.level = o.level
+                              AND p.period BETWEEN o.first_period AND o.last_period
+                              AND p.cycle BETWEEN o.first_cycle AND o.last_cycle
                               AND p.set_no = f.set_no
                         ) AS v)
                     WHEN f.operand = 'clock' THEN o.cycles
@@ -257,7 +336,7 @@ SELECT
         )
         SELECT s0 FROM stack WHERE step = m.step_count - 1
     ) AS value                   -- in the metric's unit; NULL: missing
-FROM rotation AS o
+FROM turn AS o
 JOIN metric AS m ON m.run_id = o.run_id;
 
 -- A line per run.
@@ -269,9 +348,9 @@ SELECT
     strftime('%Y-%m-%dT%H:%M:%fZ', r.start_realtime_ns / 1e9, 'unixepoch') AS start, -- UTC
     r.state,
     coalesce((SELECT sum(s.periods) FROM event_set AS s WHERE s.run_id = r.run_id),
-             (SELECT count(*) FROM period AS p WHERE p.run_id = r.run_id)) AS periods,
+             (SELECT sum(f.merged) FROM finest AS f WHERE f.run_id = r.run_id), 0) AS periods,
     coalesce(r.elapsed_ns,
-             (SELECT max(p.start_ns + p.length_ns) FROM period AS p WHERE p.run_id = r.run_id))
+             (SELECT max(f.end_ns) FROM finest AS f WHERE f.run_id = r.run_id))
         / 1e9 AS elapsed_s,
     (SELECT count(*) FROM gap AS g WHERE g.run_id = r.run_id) AS gaps,
     r.plan,

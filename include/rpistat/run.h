@@ -46,7 +46,6 @@ struct rps_run {
     char architecture[64];
     char version[32]; /* of the recorder */
     int64_t recorder_pid;
-    int64_t recorder_start_ticks; /* field 22 of /proc/PID/stat, to know a dead recorder */
 
     char target[RPS_RUN_TEXT_SIZE]; /* what was counted: "command", "process 12", "CPU 0-3", ... */
     char pmu[64];                   /* backend: "hardware", "software", "sim" */

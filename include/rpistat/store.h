@@ -23,20 +23,22 @@
 
 struct rps_writer;
 
-#define RPS_COMMIT_CHOSEN (-1)
+/* Between commits, unless the user has said. */
+#define RPS_COMMIT_DEFAULT_NS INT64_C(1000000000)
+
+/* Marks that are kept of those that come within a second. */
+#define RPS_MARKS_PER_S 1000
 
 #define RPS_MAX_BYTES_LEAST (UINT64_C(4) << 20)
 
 struct rps_writer_options {
-    int64_t commit_ns;    /* at least this long between commits; 0: one transaction a period;
-                               RPS_COMMIT_CHOSEN: a second, where what is not committed outlives a
-                               recorder that is killed (in shared memory), else 0 */
-    int durability_full;  /* 1: sync at every commit (synchronous=FULL) */
-    size_t queue_periods; /* room of the queue; 0: an hour of 100 ms periods */
-    int64_t keep_ns;      /* thin: merge periods that are older than this, ten to a row; those ten
-                               times as old a hundred to a row, and so on; 0: for ever as recorded */
-    uint64_t max_bytes;   /* thin: merge old periods, as above, so that the store and its log stay
-                               below this; at least RPS_MAX_BYTES_LEAST; 0: any size */
+    int64_t commit_ns;   /* at least this long between commits; 0: one transaction a period */
+    int durability_full; /* 1: sync at every commit (synchronous=FULL) */
+    size_t ring_periods; /* room of the ring in memory; 0: an hour of 100 ms periods */
+    int64_t keep_ns;    /* thin: delete periods that are older than this, blocks of level 1 that are
+                            16 times as old, and so on, where a coarser row stands; 0: none */
+    uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below
+                            this; at least RPS_MAX_BYTES_LEAST; 0: any size */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
                                from the writer thread; may be NULL */
     void *notice_context;
@@ -52,41 +54,43 @@ struct rps_writer_status {
 
 /*
  * Open the store at path for writing, create it when it is absent or empty, bring its schema up to
- * date, and prove by a real write that it can be written. Runs whose recorder is gone are marked
- * interrupted, with what it left in shared memory; what lies there of stores that have been missing
- * for a day is removed, which notice is told. No run is added yet. Errors (RPS_FAILED, one
- * sentence): a folder, not SQLite, another program's SQLite file (application_id), a newer version,
- * read-only, no space, a missing folder. An existing file that is refused is not changed.
+ * date, and prove by a real write that it can be written. Runs whose recorder is dead are marked
+ * interrupted. No run is added yet. Errors (RPS_FAILED, one sentence): a folder, not SQLite, another
+ * program's SQLite file (application_id), a newer version, read-only, no space, a missing folder, a
+ * file beside it that is not its own. An existing file that is refused is not changed.
  */
 int rps_writer_open(struct rps_writer **ret, const char *path,
                     const struct rps_writer_options *options, struct rps_error *err);
 
 /*
  * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
- * run->uuid. The plan is copied into the store; neither is kept. RPS_FAILED also when what the store
- * holds already leaves too little of max_bytes: only the periods of the new run are thinned.
+ * run->uuid. The plan and the texts of run are borrowed until rps_writer_close. RPS_FAILED also when
+ * what the store holds already leaves too little of max_bytes: only the new run is thinned.
  *
- * Thinning merges whole rotations, set by set, into longer ones: sums of counts and times, the run's
- * totals, and what a stretch of the run adds up to stay exactly what they were; what happened within
- * the longer rotation is not told any more (rpistat/period.h). Nothing is merged across a gap. The
- * thread does it in transactions of some milliseconds, between its writes. A mark a level stands
- * where the merged periods end. max_bytes is that of the file and its log. While a reader holds a
- * cursor open the log cannot be taken up, and grows for so long. When no more can be merged (the store
- * is full of other runs, or of gaps) a notice says so and the recording goes on.
+ * The thread adds the rows of `rollup` in the transaction of the period that completes them. Thinning
+ * deletes fine rows for which a coarser one stands, in transactions of some milliseconds between its
+ * writes: sums over the run, and over stretches that blocks make up, stay exactly what they were.
+ * While a reader holds a cursor open the log cannot be taken up, and grows for so long. When no more
+ * can be thinned (the store is full of other runs) a notice says so and the recording goes on.
+ *
+ * A store that is deleted, moved or replaced meanwhile is copied to a new file beside its old place,
+ * where the recording goes on; so does that of a run whose rows another hand has deleted, alone in
+ * its file. A run that was taken for interrupted is `recording` again with the next commit.
  */
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err);
 
 /*
- * Queue a period. Never waits for the disk, never fails: without room in the queue the period is
+ * Hand over a period. Never waits for the disk, never fails: without room in the ring the period is
  * dropped, and a gap row will say so. Only from one thread.
  */
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period);
 
-/* Queue an annotation at a time of the run. Text is copied and cut to 1 KiB. */
+/* Hand over an annotation at a time of the run. Text is copied and cut to 1 KiB. Beyond
+ * RPS_MARKS_PER_S within a second marks are counted, and a mark says how many. */
 void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *text);
 
-/* Queue a stretch that was not recorded. */
+/* Hand over a stretch that was not recorded. */
 void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, int64_t length_ns,
                     const char *reason);
 
@@ -94,12 +98,11 @@ void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, in
 void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret);
 
 /*
- * Write what is queued and end the run: state, end_reason, start (known exactly only after
+ * Write what is left and end the run: state, end_reason, start (known exactly only after
  * rps_writer_begin), elapsed_ns, exit status or signal, recorder_cpu_ns and fitting are taken from
- * run; then stop the thread. Returns RPS_FAILED when something could not be written; what was
- * committed stays, and where there is shared memory the rest lies there for the next opening.
- * RPS_FAILED also when the store was deleted, moved or replaced meanwhile: it is then saved as a
- * new file beside the old place, which the sentence names.
+ * run; then stop the thread. Returns RPS_FAILED when something could not be written, for ten seconds;
+ * what was committed stays. RPS_FAILED also when the recording went on in another file, which the
+ * sentence names.
  */
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
 
@@ -113,9 +116,10 @@ struct rps_reader;
 struct rps_cursor;
 
 /*
- * Open the store at path read-only (nothing is created or migrated; only what a killed recorder left is
- * brought in first, where this user may write the store). Errors (RPS_FAILED, one
- * sentence): not there, a folder, not SQLite, another program's, a newer major version, damaged.
+ * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself needs
+ * in order to read a log or to undo a journal it may do. Errors (RPS_FAILED, one sentence): not there,
+ * a folder, not SQLite, another program's, a newer major version, damaged, a file beside it that is
+ * not its own.
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
 void rps_reader_close(struct rps_reader *reader);
@@ -139,8 +143,8 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
                     struct rps_error *err);
 
-/* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is gone is
- * returned as interrupted. elapsed_ns is that of the last period when the run has not ended. */
+/* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
+ * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period when the run has not ended. */
 int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
                    struct rps_error *err);
 
@@ -152,11 +156,21 @@ int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan *
                     struct rps_error *err);
 
 /*
- * The periods of a run that lie in [from_ns, to_ns) by their middle, ordered by cpu, cycle, period.
- * One cursor sees one state of the store, even while a recording goes on.
+ * The rows of a run that lie in [from_ns, to_ns), ordered by CPU and time, at a resolution: 0 for
+ * periods as measured, k for rows not coarser than level k and as few as possible. Where finer rows
+ * were thinned away the finest that is left comes instead, and where no block of a level lies whole
+ * in the part, finer rows. No stretch comes twice, and none is left out. A period lies in the part by
+ * its middle. One cursor sees one state of the store, even while a recording goes on.
  */
 int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t run_id,
-                    int64_t from_ns, int64_t to_ns, struct rps_error *err);
+                    int64_t from_ns, int64_t to_ns, int resolution, struct rps_error *err);
+
+/* Of what was read so far: 1, and from when to when, when the part begins or ends inside a block whose
+ * finer rows were thinned away, so that it was widened to that block; else 0. */
+int rps_cursor_widened(const struct rps_cursor *cursor, int64_t *ret_from_ns, int64_t *ret_to_ns);
+
+/* Read one CPU alone; before the first rps_cursor_next. */
+void rps_cursor_choose_cpu(struct rps_cursor *cursor, int32_t cpu);
 
 /* Next period: 1 and *ret, 0 at the end, negative on error. */
 int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err);
@@ -164,6 +178,7 @@ void rps_cursor_close(struct rps_cursor *cursor);
 
 /* Marks and gaps of a run in order of time. */
 struct rps_note {
+    int32_t cpu; /* of a gap; RPS_CPU_ALL: of all */
     int64_t start_ns;
     int64_t length_ns; /* 0 for a mark */
     char *text;        /* owned: a mark's text, a gap's reason */

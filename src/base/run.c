@@ -16,7 +16,6 @@ void rps_run_init(struct rps_run *run)
     run->run_id = -1;
     run->cpu_count = -1;
     run->recorder_pid = -1;
-    run->recorder_start_ticks = -1;
     run->counter_count = -1;
     run->paranoid = -100;
     run->nmi_watchdog = -1;

@@ -119,13 +119,13 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
         .durability_full = r->settings->durability_full,
         .keep_ns = r->settings->keep_ns,
         .max_bytes = r->settings->max_bytes,
-        .queue_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
+        .ring_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
         .notice = notice,
         .notice_context = r,
     };
 
-    if (options.queue_periods < (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS))
-        options.queue_periods = (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS);
+    if (options.ring_periods < (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS))
+        options.ring_periods = (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS);
     return rps_writer_open(&r->writer, r->cli->output, &options, err);
 }
 

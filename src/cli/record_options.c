@@ -50,7 +50,7 @@ static const struct rps_option options[] = {
     {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
-    {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "auto"},
+    {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
     {"keep", OPTION_KEEP, "T", "merge periods older than T, 10 to a row, then 100, ...", NULL},
     {"max-size", OPTION_MAX_SIZE, "SIZE", "merge old periods to keep the store below SIZE", NULL},
@@ -185,11 +185,7 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->no_merge = 1;
         return 0;
     case OPTION_COMMIT:
-        settings->commit_ns = RPS_COMMIT_CHOSEN;
-        return strcmp(argument, "auto") == 0
-                   ? 0
-                   : rps_parse_duration_ns("--commit", argument, 0, HOUR_NS, &settings->commit_ns,
-                                           err);
+        return rps_parse_duration_ns("--commit", argument, 0, HOUR_NS, &settings->commit_ns, err);
     case OPTION_DURABILITY:
         return set_durability(settings, argument, err);
     case OPTION_KEEP:

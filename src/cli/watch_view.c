@@ -77,7 +77,7 @@ static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader,
     int result;
 
     rps_tally_reset(&view->recent);
-    result = rps_cursor_open(&cursor, reader, view->run.run_id, from_ns, view->to_ns, err);
+    result = rps_cursor_open(&cursor, reader, view->run.run_id, from_ns, view->to_ns, 0, err);
     if (result == 0)
         result = add_recent(view, cursor, err);
     rps_cursor_close(cursor);

@@ -61,22 +61,6 @@ static void read_cpu_model(char *ret, size_t size)
     }
 }
 
-/* Field 22 of /proc/self/stat, behind the command name, which may hold anything. */
-static int64_t read_start_ticks(void)
-{
-    char text[1024];
-    const char *place;
-    long long ticks = -1;
-
-    read_line("/proc/self/stat", text, sizeof(text));
-    place = strrchr(text, ')');
-    for (int field = 2; place && field < 22; field++)
-        place = strchr(place + 1, ' ');
-    if (place && sscanf(place, "%lld", &ticks) != 1)
-        ticks = -1;
-    return ticks;
-}
-
 int rps_host_describe(struct rps_run *run, struct rps_error *err)
 {
     struct utsname name;
@@ -91,7 +75,6 @@ int rps_host_describe(struct rps_run *run, struct rps_error *err)
     read_cpu_model(run->cpu_model, sizeof(run->cpu_model));
     run->cpu_count = (int)sysconf(_SC_NPROCESSORS_ONLN);
     run->recorder_pid = getpid();
-    run->recorder_start_ticks = read_start_ticks();
     run->paranoid = read_int("/proc/sys/kernel/perf_event_paranoid", -100);
     run->nmi_watchdog = read_int("/proc/sys/kernel/nmi_watchdog", -1);
     read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", run->governor,

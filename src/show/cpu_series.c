@@ -1,14 +1,14 @@
 /*
  * The CPUs' series of a run, and their sum.
  *
- * The store gives periods CPU by CPU, since that is the order of its key; the sum needs them number
- * by number. So they are added up in a window of period numbers, which holds seven hours of 100 ms
- * periods in 38 MB; a longer run is read again for each further window. A cursor for every CPU, all
- * walked at once, would need no window, but the store has only the one over all CPUs, and skipping
- * with it costs more than reading again.
+ * The store gives rows CPU by CPU, since that is the order of its keys. The sum needs them number by
+ * number, so it reads each CPU with a cursor of its own. All CPUs of a recording switch sets together:
+ * the same number means the same set at the same time. A CPU that went away in the middle is simply
+ * missing from later sums.
  *
- * All CPUs of a recording switch sets together, so the same number means the same set at the same
- * time. A CPU that went away in the middle is simply missing from later sums.
+ * At a coarser resolution CPUs need not have the same blocks: one that was away has its blocks cut.
+ * What is added up is then what lies in one cell of the level's grid, between the same gaps of the
+ * whole run.
  */
 #include "cpu_series.h"
 
@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW_SLOTS (UINT64_C(1) << 18)
+/* Blocks a bin of a picture. */
+#define BIN_BLOCKS 8
 
-/* --- finding -------------------------------------------------------------------------------------
- */
+/* --- finding --------------------------------------------------------------------------------- */
 
 static int is_asked(const struct rps_cpus *cpus, int32_t cpu)
 {
@@ -42,26 +42,28 @@ static int add_cpu(struct rps_cpu_series *series, int32_t cpu, struct rps_error 
     return 0;
 }
 
-static int find_tracks(struct rps_cpu_series *series, struct rps_cursor *cursor,
-                       const struct rps_cpus *cpus, struct rps_error *err)
+static int find_cpus(struct rps_cpu_series *series, struct rps_cursor *cursor,
+                     const struct rps_cpus *cpus, struct rps_error *err)
 {
     struct rps_period period;
     int got;
 
     while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
         int known = series->count > 0 && series->cpu[series->count - 1] == period.cpu;
+        uint64_t last = rps_period_last(&period);
 
-        if (period.cpu == RPS_CPU_ALL)
-            return add_cpu(series, period.cpu, err); /* the first: there are no others */
-        series->by_cpu = 1;
-        if (!is_asked(cpus, period.cpu))
+        series->by_cpu |= period.cpu != RPS_CPU_ALL;
+        if (series->by_cpu && !is_asked(cpus, period.cpu))
             continue;
         if (!known && add_cpu(series, period.cpu, err) < 0)
             return RPS_FAILED;
-        if (series->count == 1 && !known)
+        if (series->periods == 0)
             series->first = series->last = period.period;
+        series->periods += rps_period_weight(&period);
         series->first = period.period < series->first ? period.period : series->first;
-        series->last = period.period > series->last ? period.period : series->last;
+        series->last = last > series->last ? last : series->last;
+        if ((int)period.set_no >= series->set_count)
+            series->set_count = (int)period.set_no + 1;
     }
     return got;
 }
@@ -108,9 +110,12 @@ int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader
 
     *series = (struct rps_cpu_series){
         .reader = reader, .run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
-    result = rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, err);
+    result = rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err);
     if (result == 0)
-        result = find_tracks(series, cursor, cpus, err);
+        result = find_cpus(series, cursor, cpus, err);
+    if (result == 0)
+        series->widened =
+            rps_cursor_widened(cursor, &series->widened_from_ns, &series->widened_to_ns);
     rps_cursor_close(cursor);
     return result < 0 ? result : check_asked(series, cpus, err);
 }
@@ -121,8 +126,31 @@ void rps_cpu_series_free(struct rps_cpu_series *series)
     memset(series, 0, sizeof(*series));
 }
 
-/* --- walking -------------------------------------------------------------------------------------
- */
+/* --- the resolution -------------------------------------------------------------------------- */
+
+void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins)
+{
+    uint64_t cpus = series->count > 0 ? (uint64_t)series->count : 1;
+    uint64_t sets = series->set_count > 0 ? (uint64_t)series->set_count : 1;
+    uint64_t blocks = series->periods / cpus / sets;
+
+    series->resolution = 0;
+    if (series->periods <= RPS_CPU_SERIES_FINE_PERIODS)
+        return;
+    while (series->resolution < RPS_LEVELS &&
+           blocks >> (RPS_LEVEL_BITS * (series->resolution + 1)) >= BIN_BLOCKS * (uint64_t)bins)
+        series->resolution++;
+}
+
+void rps_cpu_series_choose_rows(struct rps_cpu_series *series)
+{
+    series->resolution = 0;
+    while (series->resolution < RPS_LEVELS &&
+           series->periods >> (RPS_LEVEL_BITS * series->resolution) > RPS_CPU_SERIES_FINE_PERIODS)
+        series->resolution++;
+}
+
+/* --- walking --------------------------------------------------------------------------------- */
 
 /* Is the CPU one of the series? */
 static int is_chosen(const struct rps_cpu_series *series, int32_t cpu)
@@ -140,6 +168,13 @@ static int is_chosen(const struct rps_cpu_series *series, int32_t cpu)
     return low < series->count && series->cpu[low] == cpu;
 }
 
+static int open_cursor(const struct rps_cpu_series *series, struct rps_cursor **ret,
+                       struct rps_error *err)
+{
+    return rps_cursor_open(ret, series->reader, series->run_id, series->from_ns, series->to_ns,
+                           series->resolution, err);
+}
+
 int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each *each,
                         void *context, struct rps_error *err)
 {
@@ -147,8 +182,7 @@ int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each
     struct rps_period period;
     int got, answer = 0;
 
-    if (rps_cursor_open(&cursor, series->reader, series->run_id, series->from_ns, series->to_ns,
-                        err) < 0)
+    if (open_cursor(series, &cursor, err) < 0)
         return RPS_FAILED;
     while (answer == 0 && (got = rps_cursor_next(cursor, &period, err)) != 0) {
         if (got < 0)
@@ -160,104 +194,268 @@ int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each
     return answer < 0 ? answer : 0;
 }
 
-struct window {
-    uint64_t base, room;    /* numbers of the periods that it holds */
-    uint64_t next;          /* lowest number behind it that was seen */
-    struct rps_period *sum; /* owned; `cpu` is RPS_CPU_ALL where anything was added */
-    uint64_t cycle;         /* the last cycle timestamp that was handed out */
+/* --- the sum of several ---------------------------------------------------------------------- */
+
+/* A CPU's rows. */
+struct source {
+    struct rps_cursor *cursor; /* NULL: there are no more */
+    struct rps_period next;
+    size_t gap;   /* of the run's, the first that does not lie before the row */
+    uint64_t key; /* rows of one key are added up, by event set */
 };
 
-static void add_period(struct rps_period *sum, const struct rps_period *period)
-{
-    int64_t end_ns = period->start_ns + period->length_ns;
+struct sum {
+    const struct rps_cpu_series *series;
+    struct rps_notes gaps;     /* owned */
+    struct source *source;     /* owned; of each CPU */
+    struct rps_period *whole;  /* owned; by event set; `cpu` is RPS_CPU_ALL where there is one */
+    struct rps_period *of_cpu; /* owned; by event set, of the CPU that is being added */
+    size_t sets;
+    uint64_t cycle; /* the last cycle timestamp that was handed out */
+};
 
-    if (sum->cpu != RPS_CPU_ALL) {
-        *sum = *period;
-        sum->cpu = RPS_CPU_ALL;
-        return;
-    }
-    if (period->set_no != sum->set_no)
-        return; /* no recorder writes that, and its counts would be another's */
-    if (sum->start_ns + sum->length_ns > end_ns)
-        end_ns = sum->start_ns + sum->length_ns;
-    if (period->start_ns < sum->start_ns)
-        sum->start_ns = period->start_ns;
-    sum->length_ns = end_ns - sum->start_ns;
-    sum->cycle += period->cycle;
-    sum->cycles += period->cycles;
-    sum->enabled_ns += period->enabled_ns;
-    sum->running_ns += period->running_ns;
-    if (period->switch_ns > sum->switch_ns)
-        sum->switch_ns = period->switch_ns;
-    if (period->missed > sum->missed)
-        sum->missed = period->missed;
-    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
-        sum->count[slot] += period->counted & (1u << slot) ? period->count[slot] : 0;
-    sum->counted |= period->counted;
+/* The row's number, or the cell that it lies in, told from the cells beyond a gap. */
+static uint64_t key_of(struct sum *sum, struct source *source)
+{
+    const struct rps_period *row = &source->next;
+
+    if (sum->series->resolution == 0)
+        return row->period;
+    while (source->gap < sum->gaps.count && sum->gaps.note[source->gap].start_ns < row->start_ns)
+        source->gap++;
+    return (row->rotation >> (RPS_LEVEL_BITS * sum->series->resolution)) + source->gap;
 }
 
-static int window_add(void *context, const struct rps_period *period, struct rps_error *err)
+static int advance(struct sum *sum, struct source *source, struct rps_error *err)
 {
-    struct window *window = context;
-    uint64_t place = period->period - window->base;
+    int got = rps_cursor_next(source->cursor, &source->next, err);
 
-    (void)err;
-    if (period->period < window->base)
+    if (got > 0) {
+        source->key = key_of(sum, source);
         return 0;
-    if (place < window->room)
-        add_period(&window->sum[place], period);
-    else if (period->period < window->next)
-        window->next = period->period;
+    }
+    rps_cursor_close(source->cursor);
+    source->cursor = NULL;
+    return got;
+}
+
+/* Add a row to what lies in the same cell before it, of one CPU. */
+static void append(struct rps_period *to, const struct rps_period *row, int resolution)
+{
+    if (to->cpu != RPS_CPU_ALL) {
+        *to = *row;
+        to->cpu = RPS_CPU_ALL;
+        if (resolution > 0) {
+            to->merged = rps_period_weight(row);
+            to->last_period = rps_period_last(row);
+            to->end_ns = rps_period_end_ns(row);
+            to->level = resolution;
+        }
+        return;
+    }
+    to->merged += rps_period_weight(row);
+    to->last_period = rps_period_last(row);
+    to->end_ns = rps_period_end_ns(row);
+    to->cycle = row->cycle;
+    to->cycles += row->cycles;
+    to->length_ns += row->length_ns;
+    to->enabled_ns += row->enabled_ns;
+    to->running_ns += row->running_ns;
+    to->clock_running_ns += row->clock_running_ns;
+    to->switch_ns += row->switch_ns;
+    to->missed += row->missed;
+    to->counted |= row->counted;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
+        to->count[slot] += row->count[slot];
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Add what one CPU has in the cell to the sum over CPUs. */
+static void add(struct rps_period *sum, const struct rps_period *row)
+{
+    int64_t end_ns = larger(rps_period_end_ns(sum), rps_period_end_ns(row));
+
+    if (sum->cpu != RPS_CPU_ALL) {
+        *sum = *row;
+        return;
+    }
+    if (row->set_no != sum->set_no)
+        return; /* no recorder writes that, and its counts would be another's */
+    if (row->start_ns < sum->start_ns)
+        sum->start_ns = row->start_ns;
+    sum->length_ns =
+        sum->level > 0 ? larger(sum->length_ns, row->length_ns) : end_ns - sum->start_ns;
+    sum->end_ns = end_ns;
+    sum->last_period = row->last_period > sum->last_period ? row->last_period : sum->last_period;
+    sum->merged = row->merged > sum->merged ? row->merged : sum->merged;
+    sum->cycle += row->cycle;
+    sum->cycles += row->cycles;
+    sum->enabled_ns += row->enabled_ns;
+    sum->running_ns += row->running_ns;
+    sum->clock_running_ns += row->clock_running_ns;
+    sum->switch_ns = larger(sum->switch_ns, row->switch_ns);
+    sum->missed = row->missed > sum->missed ? row->missed : sum->missed;
+    sum->counted |= row->counted;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
+        sum->count[slot] += row->count[slot];
+}
+
+/* Where a row is added up: by event set; at resolution 0 all rows of a key are of one. */
+static size_t place_of(const struct sum *sum, const struct rps_period *row)
+{
+    return sum->series->resolution > 0 && row->set_no < sum->sets ? row->set_no : 0;
+}
+
+static void clear(struct rps_period *row, size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        row[n] = (struct rps_period){.cpu = 0};
+}
+
+/* Add up all rows of the key, and leave the sources behind them. */
+static int add_key(struct sum *sum, uint64_t key, struct rps_error *err)
+{
+    clear(sum->whole, sum->sets);
+    for (int i = 0; i < sum->series->count; i++) {
+        struct source *source = &sum->source[i];
+
+        clear(sum->of_cpu, sum->sets);
+        while (source->cursor && source->key == key) {
+            append(&sum->of_cpu[place_of(sum, &source->next)], &source->next,
+                   sum->series->resolution);
+            if (advance(sum, source, err) < 0)
+                return RPS_FAILED;
+        }
+        for (size_t n = 0; n < sum->sets; n++) {
+            if (sum->of_cpu[n].cpu == RPS_CPU_ALL)
+                add(&sum->whole[n], &sum->of_cpu[n]);
+        }
+    }
     return 0;
 }
 
-static int window_hand_out(struct window *window, rps_cpu_series_each *each, void *context,
-                           struct rps_error *err)
+static int hand_out(struct sum *sum, rps_cpu_series_each *each, void *context,
+                    struct rps_error *err)
 {
     int answer = 0;
 
-    for (uint64_t i = 0; i < window->room && answer == 0; i++) {
-        struct rps_period *sum = &window->sum[i];
+    for (size_t n = 0; n < sum->sets && answer == 0; n++) {
+        struct rps_period *row = &sum->whole[n];
 
-        if (sum->cpu != RPS_CPU_ALL)
+        if (row->cpu != RPS_CPU_ALL)
             continue;
-        /* A CPU that went away takes its timestamp with it; time does not run backwards. */
-        if (sum->cycle < window->cycle + sum->cycles)
-            sum->cycle = window->cycle + sum->cycles;
-        window->cycle = sum->cycle;
-        answer = each(context, sum, err);
+        /* a CPU that went away takes its timestamp with it; time does not run backwards */
+        if (row->level == 0 && row->cycle < sum->cycle + row->cycles)
+            row->cycle = sum->cycle + row->cycles;
+        if (row->cycle < sum->cycle)
+            row->cycle = sum->cycle;
+        sum->cycle = row->cycle;
+        answer = each(context, row, err);
     }
     return answer;
+}
+
+static int next_key(const struct sum *sum, uint64_t *ret)
+{
+    int found = 0;
+
+    for (int i = 0; i < sum->series->count; i++) {
+        const struct source *source = &sum->source[i];
+
+        if (source->cursor && (!found || source->key < *ret)) {
+            *ret = source->key;
+            found = 1;
+        }
+    }
+    return found;
+}
+
+/* Keep the gaps of the whole run; those of single CPUs cut only their blocks. */
+static int read_gaps(struct sum *sum, struct rps_error *err)
+{
+    const struct rps_cpu_series *series = sum->series;
+    size_t kept = 0;
+
+    if (rps_reader_gaps(series->reader, series->run_id, &sum->gaps, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < sum->gaps.count; i++) {
+        struct rps_note note = sum->gaps.note[i];
+
+        if (note.cpu == RPS_CPU_ALL) {
+            sum->gaps.note[i] = sum->gaps.note[kept];
+            sum->gaps.note[kept++] = note;
+        }
+    }
+    for (size_t i = kept; i < sum->gaps.count; i++)
+        free(sum->gaps.note[i].text);
+    sum->gaps.count = kept;
+    return 0;
+}
+
+static int open_sources(struct sum *sum, struct rps_error *err)
+{
+    const struct rps_cpu_series *series = sum->series;
+
+    sum->sets = series->resolution > 0 && series->set_count > 0 ? (size_t)series->set_count : 1;
+    sum->source = calloc((size_t)series->count, sizeof(*sum->source));
+    sum->whole = calloc(sum->sets, sizeof(*sum->whole));
+    sum->of_cpu = calloc(sum->sets, sizeof(*sum->of_cpu));
+    if (!sum->source || !sum->whole || !sum->of_cpu)
+        return rps_error_memory(err);
+    if (series->resolution > 0 && read_gaps(sum, err) < 0)
+        return RPS_FAILED;
+    for (int i = 0; i < series->count; i++) {
+        if (open_cursor(series, &sum->source[i].cursor, err) < 0)
+            return RPS_FAILED;
+        rps_cursor_choose_cpu(sum->source[i].cursor, series->cpu[i]);
+    }
+    for (int i = 0; i < series->count; i++) {
+        if (advance(sum, &sum->source[i], err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
 }
 
 int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_each *each,
                             void *context, struct rps_error *err)
 {
-    uint64_t span = series->last - series->first;
-    struct window window = {.next = series->first};
-    int answer = 0;
+    struct sum sum = {.series = series};
+    uint64_t key = 0;
+    int answer;
 
     if (!series->by_cpu)
         return rps_cpu_series_walk(series, each, context, err);
     if (series->count == 0)
         return 0;
-    window.room = span < WINDOW_SLOTS ? span + 1 : WINDOW_SLOTS;
-    window.sum = malloc(window.room * sizeof(*window.sum));
-    if (!window.sum)
-        return rps_error_memory(err);
-    while (answer == 0 && window.next != UINT64_MAX) {
-        window.base = window.next;
-        window.next = UINT64_MAX;
-        memset(window.sum, 0, window.room * sizeof(*window.sum));
-        answer = rps_cpu_series_walk(series, window_add, &window, err);
+    answer = open_sources(&sum, err);
+    while (answer == 0 && next_key(&sum, &key)) {
+        answer = add_key(&sum, key, err);
         if (answer == 0)
-            answer = window_hand_out(&window, each, context, err);
+            answer = hand_out(&sum, each, context, err);
     }
-    free(window.sum);
+    for (int i = 0; sum.source && i < series->count; i++)
+        rps_cursor_close(sum.source[i].cursor);
+    free(sum.source);
+    free(sum.whole);
+    free(sum.of_cpu);
+    rps_notes_free(&sum.gaps);
     return answer < 0 ? answer : 0;
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
+
+char *rps_cpu_series_level_text(char *ret, const struct rps_cpu_series *series)
+{
+    ret[0] = '\0';
+    if (series->resolution > 0)
+        snprintf(ret, RPS_CPU_SERIES_TEXT_SIZE, "read at level %d: %d rotations a block",
+                 series->resolution, 1 << (RPS_LEVEL_BITS * series->resolution));
+    return ret;
+}
 
 char *rps_cpu_series_name(char *ret, const struct rps_cpu_series *series)
 {

@@ -9,19 +9,27 @@
 
 #define RPS_CPU_SERIES_TEXT_SIZE 256
 
+/* So many periods of all CPUs together are read as they were measured; more at a coarser level. */
+#define RPS_CPU_SERIES_FINE_PERIODS UINT64_C(2000000)
+
 struct rps_cpu_series {
     struct rps_reader *reader; /* borrowed */
     int64_t run_id, from_ns, to_ns;
+    int resolution;       /* level that the walks read, see rps_cursor_open; 0 at first */
     int by_cpu;           /* 0: one series, that of the whole workload */
     int count;            /* CPUs that were asked for and have periods in that part */
     int32_t *cpu;         /* owned; ascending */
     uint64_t first, last; /* numbers of their periods */
+    uint64_t periods;     /* of all of them */
+    int set_count;        /* event sets of the run */
+    int widened;          /* 1: by blocks that were thinned, the part reaches from ... to ... */
+    int64_t widened_from_ns, widened_to_ns;
 };
 
 /*
- * Find the CPUs of the part [from_ns, to_ns) of a run. Costs a walk over the periods when they
- * were recorded by CPU, else nothing. RPS_FAILED: the store's errors; CPUs that are asked for and
- * were not recorded. Free in both cases.
+ * Find the CPUs of the part [from_ns, to_ns) of a run, and how many periods they have. Reads the
+ * coarsest level. RPS_FAILED: the store's errors; CPUs that are asked for and were not recorded. Free
+ * in both cases.
  */
 int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
@@ -30,24 +38,37 @@ int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader
 /* An all-zero struct is harmless. */
 void rps_cpu_series_free(struct rps_cpu_series *series);
 
-/* One period; a result that is not 0 ends the walk, which returns it when it is negative. */
+/*
+ * Choose the resolution for a picture of so many bins: 0 for up to RPS_CPU_SERIES_FINE_PERIODS, else
+ * the coarsest level that still gives eight blocks a bin.
+ */
+void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins);
+
+/* The same for what needs each row in memory: the finest level with no more rows than that. */
+void rps_cpu_series_choose_rows(struct rps_cpu_series *series);
+
+/* One row; a result that is not 0 ends the walk, which returns it when it is negative. */
 typedef int rps_cpu_series_each(void *context, const struct rps_period *period,
                                 struct rps_error *err);
 
-/* Call `each` for the periods of all CPUs as they are stored: CPU by CPU, in their order. */
+/* Call `each` for the rows of all CPUs at the resolution: CPU by CPU, in their order. */
 int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each *each,
                         void *context, struct rps_error *err);
 
 /*
- * The same with the CPUs added up: one period (of RPS_CPU_ALL) for all those of the same number.
- * Counts and times of counting are sums, the length is that of one. A single series is walked as it
- * is.
+ * The same with the CPUs added up: one row (of RPS_CPU_ALL) for all those of the same number, or of
+ * the same block and event set. Counts and times of counting are sums; length, switching time and
+ * missed expiries are those of the CPU that has the most. A single series is walked as it is.
  */
 int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_each *each,
                             void *context, struct rps_error *err);
 
-/* "CPU 2", "CPUs 0-3,8"; "" for the series of a workload. Needs RPS_CPU_SERIES_TEXT_SIZE bytes; returns
- * ret. */
+/* "100 rotations" ..., what a row stands for where the resolution is not 0, for a line under a
+ * picture; "" where it is 0. Needs RPS_CPU_SERIES_TEXT_SIZE bytes; returns ret. */
+char *rps_cpu_series_level_text(char *ret, const struct rps_cpu_series *series);
+
+/* "CPU 2", "CPUs 0-3,8"; "" for the series of a workload. Needs RPS_CPU_SERIES_TEXT_SIZE bytes;
+ * returns ret. */
 char *rps_cpu_series_name(char *ret, const struct rps_cpu_series *series);
 
 #endif

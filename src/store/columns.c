@@ -19,7 +19,6 @@ const struct rps_field rps_run_columns[RPS_RUN_COLUMN_COUNT] = {
     RUN_TEXT(architecture),
     RUN_TEXT(version),
     RUN(INT64, recorder_pid, -1),
-    RUN(INT64, recorder_start_ticks, -1),
     RUN_TEXT(target),
     RUN_TEXT(pmu),
     RUN(INT, counter_count, -1),

@@ -13,11 +13,11 @@
 /* For the SQL of both: the columns of rps_run_columns. */
 #define RPS_RUN_COLUMNS                                                                            \
     "uuid, label, folder, host, boot_id, cpu_model, cpu_count, kernel, architecture, version,"     \
-    " recorder_pid, recorder_start_ticks, target, pmu, counter_count, fitting, clock_label, "      \
+    " recorder_pid, target, pmu, counter_count, fitting, clock_label, "                            \
     "paranoid,"                                                                                    \
     " nmi_watchdog, governor, period_ns, start_realtime_ns, start_monotonic_ns, elapsed_ns,"       \
     " end_reason, exit_status, exit_signal, recorder_cpu_ns"
-#define RPS_RUN_COLUMN_COUNT 28
+#define RPS_RUN_COLUMN_COUNT 27
 extern const struct rps_field rps_run_columns[RPS_RUN_COLUMN_COUNT];
 
 #define RPS_EVENT_COLUMNS                                                                          \

@@ -1,58 +1,140 @@
 /*
- * Cursors over the periods of a run.
+ * Cursors over the periods of a run, at a resolution.
  *
- * Rows come from a walk through the pages where that is possible, and else from SQL. Both hold one
- * state of the store, whatever is written meanwhile.
+ * A cursor goes from one period's number to the next, CPU by CPU. At each it takes the coarsest block
+ * that begins there, is not coarser than asked for and lies in the part of the run; where none does
+ * it looks one level finer, down to table period, up to where the next coarser block begins. Finer
+ * rows than those that stand there are never missed: what was thinned away has a coarser row, and
+ * `thinned` says up to where.
+ *
+ * Times are not in the key of either table, but grow along it. Where a part of a run begins is found
+ * by halving over the numbers of blocks of level 1, or, where there are none, over the cycle
+ * timestamps and numbers of periods: a workload that sleeps for hours has one cycle timestamp.
+ *
+ * A statement that is never done holds the one state of the store that all others see.
  */
 #include "reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "database.h"
-#include "period_row.h"
-#include "period_select.h"
-#include "period_walk.h"
+#include "period.h"
+
+/* So many rows are stepped over before a statement seeks. */
+#define STEP_ROWS 64
+
+/* The rows of a level, from one place on. */
+struct rows {
+    sqlite3_stmt *stmt;
+    int open;               /* 1: `next` holds its row; 0: to be sought; -1: there are no more */
+    int64_t from;           /* it was sought from this number on */
+    struct rps_period next; /* of the table */
+};
 
 struct rps_cursor {
     struct rps_reader *reader;
-    struct rps_walk *walk; /* or NULL, and then select */
-    struct rps_select *select;
-    int64_t run_id;
-    int64_t from_ns, to_ns;
-    int64_t set_count;
+    int64_t run_id, from_ns, to_ns, set_count, slots;
+    int resolution;
+    sqlite3_stmt *hold, *next_cpu, *thinned, *at_time, *at_cycle;
+    struct rows rows[RPS_LEVELS + 1];
+
+    /* of the CPU that is read */
+    int64_t cpu;
+    int in_cpu, one_cpu; /* one_cpu: the next one is `chosen`, or there is none */
+    int64_t chosen;
+    int64_t at, cycle;            /* number of the next period; its cycle is not below this */
+    int64_t before[RPS_LEVELS];   /* up to where rows of a level were thinned */
+    struct rps_period *block;     /* owned; rows of a block that are to be handed out */
+    size_t block_count, block_at; /* of them */
+    int64_t first_ns, last_ns;    /* what was handed out of blocks reaches so far */
 };
 
+/* --- opening --------------------------------------------------------------------------------- */
+
 /* What the cursor must know of the run: its sets, and the most slots any has. */
-static int read_shape(struct rps_reader *reader, int64_t run_id, int64_t *ret_sets,
-                      int64_t *ret_slots, struct rps_error *err)
+static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code,
-        result = rps_reader_prepare(reader,
-                                    "SELECT (SELECT count(*) FROM event_set WHERE run_id = ?1),"
-                                    " (SELECT max(slot) + 1 FROM event WHERE run_id = ?1)",
-                                    run_id, &stmt, err);
+    int code, result = rps_reader_prepare(cursor->reader,
+                                          "SELECT (SELECT count(*) FROM event_set"
+                                          " WHERE run_id = ?1), (SELECT max(slot) + 1 FROM event"
+                                          " WHERE run_id = ?1)",
+                                          cursor->run_id, &stmt, err);
 
     if (result < 0)
         return result;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(cursor->reader, stmt);
     if (code == SQLITE_ROW) {
-        *ret_sets = sqlite3_column_int64(stmt, 0);
-        *ret_slots = sqlite3_column_int64(stmt, 1);
+        cursor->set_count = sqlite3_column_int64(stmt, 0);
+        cursor->slots = sqlite3_column_int64(stmt, 1);
     } else {
-        result = rps_reader_error(reader, code, err);
+        result = rps_reader_error(cursor->reader, code, err);
     }
     sqlite3_finalize(stmt);
     return result;
 }
 
+/* The statements of a run's rows, for sets of at most `slots` events: a column that is not asked for
+ * costs nothing. */
+static const char *rows_sql(int level, int64_t slots)
+{
+#define PERIODS(counts)                                                                            \
+    "SELECT " RPS_PERIOD_COLUMNS ", " counts " FROM period WHERE run_id = ?1 AND cpu = ?2"         \
+    " AND (cycle, period) >= (?3, ?4) ORDER BY cycle, period"
+#define ROLLUPS                                                                                    \
+    "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS " FROM rollup WHERE run_id = ?1"    \
+    " AND cpu = ?2 AND level = ?3 AND period >= ?4 ORDER BY period"
+    if (level > 0)
+        return ROLLUPS;
+    return slots <= 2   ? PERIODS("c0, c1")
+           : slots <= 4 ? PERIODS("c0, c1, c2, c3")
+                        : PERIODS(RPS_PERIOD_COUNTS);
+#undef PERIODS
+#undef ROLLUPS
+}
+
+static int prepare(struct rps_cursor *cursor, struct rps_error *err)
+{
+    struct {
+        sqlite3_stmt **stmt;
+        const char *sql;
+    } const statements[] = {
+        {&cursor->next_cpu, "SELECT min(cpu) FROM (SELECT min(cpu) AS cpu FROM period"
+                            " WHERE run_id = ?1 AND cpu > ?2 UNION ALL"
+                            " SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = 4"
+                            " AND cpu > ?2)"},
+        {&cursor->thinned, "SELECT level, before_period FROM thinned WHERE run_id = ?1"
+                           " AND cpu = ?2"},
+        {&cursor->at_time, "SELECT period, start_ns, rotation FROM rollup WHERE run_id = ?1"
+                           " AND level = 1 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
+        {&cursor->at_cycle, "SELECT cycle, period, start_ns + length_ns FROM period"
+                            " WHERE run_id = ?1 AND cpu = ?2 AND (cycle, period) >= (?3, ?4)"
+                            " ORDER BY cycle, period LIMIT 1"},
+    };
+    struct rps_reader *reader = cursor->reader;
+    int code, result;
+
+    result = rps_reader_prepare(reader, "SELECT 1 FROM sqlite_schema", 0, &cursor->hold, err);
+    if (result == 0 && (code = rps_reader_step(reader, cursor->hold)) != SQLITE_ROW)
+        result = rps_reader_error(reader, code, err);
+    if (result == 0)
+        result = read_shape(cursor, err);
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && result == 0; i++)
+        result =
+            rps_reader_prepare(reader, statements[i].sql, cursor->run_id, statements[i].stmt, err);
+    for (int level = 0; level <= RPS_LEVELS && result == 0; level++)
+        result = rps_reader_prepare(reader, rows_sql(level, cursor->slots), cursor->run_id,
+                                    &cursor->rows[level].stmt, err);
+    return result;
+}
+
 int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t run_id,
-                    int64_t from_ns, int64_t to_ns, struct rps_error *err)
+                    int64_t from_ns, int64_t to_ns, int resolution, struct rps_error *err)
 {
     struct rps_cursor *cursor = calloc(1, sizeof(*cursor));
-    struct rps_select_options options = {.run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
-    int code = SQLITE_OK, result;
+    int result;
 
     if (!cursor)
         return rps_error_memory(err);
@@ -60,11 +142,19 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
     cursor->run_id = run_id;
     cursor->from_ns = from_ns;
     cursor->to_ns = to_ns;
-    result = read_shape(reader, run_id, &cursor->set_count, &options.slots, err);
-    if (result == 0 && !rps_walk_open(&cursor->walk, reader->db, run_id))
-        code = rps_select_open(&cursor->select, reader->db, &options);
-    if (code != SQLITE_OK)
-        result = rps_reader_error(reader, code, err);
+    cursor->resolution = resolution < 0 ? 0 : resolution < RPS_LEVELS ? resolution : RPS_LEVELS;
+    cursor->cpu = INT64_MIN;
+    cursor->first_ns = INT64_MAX;
+    cursor->last_ns = INT64_MIN;
+    result = prepare(cursor, err);
+    if (result == 0) {
+        /* a damaged store is not believed to have more sets than any plan has */
+        if (cursor->set_count > RPS_READER_SETS_MAX)
+            cursor->set_count = RPS_READER_SETS_MAX;
+        cursor->block = calloc((size_t)cursor->set_count + 1, sizeof(*cursor->block));
+        if (!cursor->block)
+            result = rps_error_memory(err);
+    }
     if (result < 0) {
         rps_cursor_close(cursor);
         return result;
@@ -77,53 +167,408 @@ void rps_cursor_close(struct rps_cursor *cursor)
 {
     if (!cursor)
         return;
-    rps_select_close(cursor->select);
-    rps_walk_close(cursor->walk);
+    for (int level = 0; level <= RPS_LEVELS; level++)
+        sqlite3_finalize(cursor->rows[level].stmt);
+    sqlite3_finalize(cursor->at_cycle);
+    sqlite3_finalize(cursor->at_time);
+    sqlite3_finalize(cursor->thinned);
+    sqlite3_finalize(cursor->next_cpu);
+    sqlite3_finalize(cursor->hold);
+    free(cursor->block);
     free(cursor);
 }
 
-static int damaged(const struct rps_cursor *cursor, const struct rps_row *row,
-                   const struct rps_row_fault *fault, struct rps_error *err)
+void rps_cursor_choose_cpu(struct rps_cursor *cursor, int32_t cpu)
 {
-    return rps_error_set(err, RPS_FAILED,
-                         "the store %s is damaged: period %" PRId64 " of run %" PRId64
-                         " has %s %" PRId64
-                         "; `rpistat check` says more, its other runs may be good",
-                         cursor->reader->path, row->value[RPS_ROW_PERIOD], cursor->run_id,
-                         fault->name, fault->value);
+    cursor->one_cpu = 1;
+    cursor->chosen = cpu;
+    cursor->cpu = (int64_t)cpu - 1;
 }
 
-/* 1; 0 at the end; RPS_FAILED. */
-static int next_row(struct rps_cursor *cursor, struct rps_row *ret, struct rps_error *err)
+int rps_cursor_widened(const struct rps_cursor *cursor, int64_t *ret_from_ns, int64_t *ret_to_ns)
+{
+    int widened = cursor->first_ns < cursor->from_ns ||
+                  (cursor->to_ns < INT64_MAX && cursor->last_ns > cursor->to_ns);
+
+    if (widened) {
+        *ret_from_ns = cursor->first_ns < cursor->from_ns ? cursor->first_ns : cursor->from_ns;
+        *ret_to_ns = cursor->last_ns > cursor->to_ns ? cursor->last_ns : cursor->to_ns;
+    }
+    return widened;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static int damaged(struct rps_cursor *cursor, sqlite3_stmt *stmt,
+                   const struct rps_period_fault *fault, struct rps_error *err)
+{
+    return rps_error_set(
+        err, RPS_FAILED,
+        "the store %s is damaged: period %" PRId64 " of run %" PRId64 " has %s %" PRId64
+        "; `rpistat check` says more, its other runs may be good",
+        cursor->reader->path, (int64_t)sqlite3_column_int64(stmt, RPS_PERIOD_NUMBER),
+        cursor->run_id, fault->name, fault->value);
+}
+
+/* Step the rows of a level: *rows says whether there is a next one. */
+static int step(struct rps_cursor *cursor, int level, struct rps_error *err)
+{
+    struct rows *rows = &cursor->rows[level];
+    struct rps_period_fault fault;
+    int code = rps_reader_step(cursor->reader, rows->stmt);
+
+    rows->open = code == SQLITE_ROW ? 1 : -1;
+    if (code == SQLITE_DONE)
+        return 0;
+    if (code != SQLITE_ROW)
+        return rps_reader_error(cursor->reader, code, err);
+    if (rps_period_read(rows->stmt, level, cursor->set_count, &rows->next, &fault) < 0)
+        return damaged(cursor, rows->stmt, &fault, err);
+    return 0;
+}
+
+/* Bring the rows of a level to the first whose number is at least cursor->at. */
+static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
+{
+    struct rows *rows = &cursor->rows[level];
+    int result = 0;
+
+    for (int i = 0; rows->open == 1 && (int64_t)rows->next.period < cursor->at && i < STEP_ROWS;
+         i++) {
+        if ((result = step(cursor, level, err)) < 0)
+            return result;
+    }
+    if (rows->open == -1 || (rows->open == 1 && (int64_t)rows->next.period >= cursor->at))
+        return 0;
+    sqlite3_reset(rows->stmt);
+    sqlite3_bind_int64(rows->stmt, 2, cursor->cpu);
+    sqlite3_bind_int64(rows->stmt, 3, level > 0 ? level : cursor->cycle);
+    sqlite3_bind_int64(rows->stmt, 4, cursor->at);
+    do {
+        result = step(cursor, level, err);
+    } while (result == 0 && rows->open == 1 && (int64_t)rows->next.period < cursor->at);
+    return result;
+}
+
+/* --- where a part begins --------------------------------------------------------------------- */
+
+/* The number of the first row, at or behind the number, of a level-1 block: 1, its start, and the
+ * rotation of the block; 0: none; RPS_FAILED. */
+static int block_from(struct rps_cursor *cursor, int64_t number, int64_t *ret_number,
+                      int64_t *ret_start_ns, struct rps_error *err)
 {
     int code;
 
-    if (cursor->walk) {
-        code = rps_walk_next(cursor->walk, ret);
-        return code >= 0 ? code : rps_reader_error(cursor->reader, SQLITE_CORRUPT, err);
+    sqlite3_bind_int64(cursor->at_time, 2, cursor->cpu);
+    sqlite3_bind_int64(cursor->at_time, 3, number);
+    code = rps_reader_step(cursor->reader, cursor->at_time);
+    if (code == SQLITE_ROW) {
+        *ret_number = sqlite3_column_int64(cursor->at_time, 0);
+        *ret_start_ns = sqlite3_column_int64(cursor->at_time, 1);
     }
-    code = rps_select_next(cursor->select, ret);
+    sqlite3_reset(cursor->at_time);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return rps_reader_error(cursor->reader, code, err);
     return code == SQLITE_ROW;
 }
 
+/* *ret: a number from which on no period that belongs to the part is missed, found over the blocks of
+ * level 1; 0 when there are none before the part. */
+static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error *err)
+{
+    int64_t low = 0, high = INT64_MAX / 2, found = 0;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2, number = 0, start_ns = 0;
+        int got = block_from(cursor, middle, &number, &start_ns, err);
+
+        if (got < 0)
+            return got;
+        if (got && number >= middle && start_ns <= cursor->from_ns) {
+            found = number;
+            low = number + 1;
+        } else {
+            high = middle;
+        }
+    }
+    /* rows of one block have numbers that follow one another: the first may be so far before */
+    *ret = found > cursor->set_count ? found - cursor->set_count : 0;
+    return 0;
+}
+
+/* The row of period at or behind a place: 1, *ret_cycle, *ret_number and its end; 0; RPS_FAILED. */
+static int period_from(struct rps_cursor *cursor, int64_t cycle, int64_t number, int64_t *ret_cycle,
+                       int64_t *ret_number, int64_t *ret_end_ns, struct rps_error *err)
+{
+    int code;
+
+    sqlite3_bind_int64(cursor->at_cycle, 2, cursor->cpu);
+    sqlite3_bind_int64(cursor->at_cycle, 3, cycle);
+    sqlite3_bind_int64(cursor->at_cycle, 4, number);
+    code = rps_reader_step(cursor->reader, cursor->at_cycle);
+    if (code == SQLITE_ROW) {
+        *ret_cycle = sqlite3_column_int64(cursor->at_cycle, 0);
+        *ret_number = sqlite3_column_int64(cursor->at_cycle, 1);
+        *ret_end_ns = sqlite3_column_int64(cursor->at_cycle, 2);
+    }
+    sqlite3_reset(cursor->at_cycle);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return rps_reader_error(cursor->reader, code, err);
+    return code == SQLITE_ROW;
+}
+
+/* Does a row of period lie before the part, by its time, or before the number? */
+static int is_before(const struct rps_cursor *cursor, int64_t number, int64_t end_ns)
+{
+    return number < cursor->at || end_ns < cursor->from_ns;
+}
+
+/*
+ * Set cursor->cycle and cursor->at to a place in table period from which on nothing of the part is
+ * missed: by halving over cycle timestamps the last whose first row lies before the part, then over
+ * the numbers of that cycle.
+ */
+static int seek_period(struct rps_cursor *cursor, struct rps_error *err)
+{
+    int64_t low = 0, high = INT64_MAX, place = 0, cycle, number, end_ns, first = 0;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        int got = period_from(cursor, middle, 0, &cycle, &number, &end_ns, err);
+
+        if (got < 0)
+            return got;
+        if (got && cycle >= middle && is_before(cursor, number, end_ns)) {
+            place = cycle;
+            low = cycle < INT64_MAX ? cycle + 1 : high;
+        } else {
+            high = middle;
+        }
+    }
+    for (low = 0, high = INT64_MAX / 2; low < high;) {
+        int64_t middle = low + (high - low) / 2;
+        int got = period_from(cursor, place, middle, &cycle, &number, &end_ns, err);
+
+        if (got < 0)
+            return got;
+        if (got && cycle == place && number >= middle && is_before(cursor, number, end_ns)) {
+            first = number;
+            low = number + 1;
+        } else {
+            high = middle;
+        }
+    }
+    cursor->cycle = place;
+    cursor->at = first > cursor->at ? first : cursor->at;
+    return 0;
+}
+
+static int read_thinned(struct rps_cursor *cursor, struct rps_error *err)
+{
+    int code;
+
+    memset(cursor->before, 0, sizeof(cursor->before));
+    sqlite3_bind_int64(cursor->thinned, 2, cursor->cpu);
+    while ((code = rps_reader_step(cursor->reader, cursor->thinned)) == SQLITE_ROW) {
+        int level = rps_database_index(cursor->thinned, 0, RPS_LEVELS);
+
+        if (level >= 0)
+            cursor->before[level] = sqlite3_column_int64(cursor->thinned, 1);
+    }
+    sqlite3_reset(cursor->thinned);
+    return code == SQLITE_DONE ? 0 : rps_reader_error(cursor->reader, code, err);
+}
+
+/* Go on to the next CPU: 1; 0 when there is none. */
+static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
+{
+    int64_t cpu = cursor->cpu;
+    int code, result;
+
+    sqlite3_bind_int64(cursor->next_cpu, 2, cpu);
+    code = rps_reader_step(cursor->reader, cursor->next_cpu);
+    if (code == SQLITE_ROW && sqlite3_column_type(cursor->next_cpu, 0) == SQLITE_INTEGER)
+        cpu = sqlite3_column_int64(cursor->next_cpu, 0);
+    sqlite3_reset(cursor->next_cpu);
+    if (code != SQLITE_ROW)
+        return rps_reader_error(cursor->reader, code, err);
+    if (cpu <= cursor->cpu || (cursor->one_cpu && cpu != cursor->chosen))
+        return 0; /* none, or on damaged pages one that no recorder writes */
+    cursor->cpu = cpu;
+    cursor->at = cursor->cycle = 0;
+    for (int level = 0; level <= RPS_LEVELS; level++)
+        cursor->rows[level].open = 0;
+    result = read_thinned(cursor, err);
+    if (result == 0 && cursor->from_ns > 0 && (result = seek_block(cursor, &cursor->at, err)) == 0)
+        result = seek_period(cursor, err);
+    cursor->in_cpu = result == 0;
+    return result == 0 ? 1 : result;
+}
+
+/* --- one after the other --------------------------------------------------------------------- */
+
+/* The finest level of which rows are left at the place. */
+static int finest(const struct rps_cursor *cursor)
+{
+    int level = 0;
+
+    while (level < RPS_LEVELS && cursor->at < cursor->before[level])
+        level++;
+    return level;
+}
+
+/* Take the rows of the block that begins with the level's next row into cursor->block. */
+static int take_block(struct rps_cursor *cursor, int level, struct rps_error *err)
+{
+    struct rows *rows = &cursor->rows[level];
+    uint64_t rotation = rows->next.rotation;
+
+    cursor->block_count = cursor->block_at = 0;
+    while (rows->open == 1 && rows->next.rotation == rotation &&
+           cursor->block_count < (size_t)cursor->set_count) {
+        cursor->block[cursor->block_count++] = rows->next;
+        if (step(cursor, level, err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+struct extent {
+    int64_t start_ns, end_ns, last, cycle;
+};
+
+static struct extent extent_of(const struct rps_cursor *cursor)
+{
+    struct extent all = {INT64_MAX, 0, 0, 0};
+
+    for (size_t i = 0; i < cursor->block_count; i++) {
+        const struct rps_period *row = &cursor->block[i];
+
+        all.start_ns = row->start_ns < all.start_ns ? row->start_ns : all.start_ns;
+        all.end_ns = row->end_ns > all.end_ns ? row->end_ns : all.end_ns;
+        all.last = (int64_t)row->last_period > all.last ? (int64_t)row->last_period : all.last;
+        all.cycle = (int64_t)row->cycle > all.cycle ? (int64_t)row->cycle : all.cycle;
+    }
+    return all;
+}
+
+/* Go on behind the block. */
+static void pass(struct rps_cursor *cursor, const struct extent *block)
+{
+    cursor->at = block->last + 1;
+    cursor->cycle = block->cycle;
+}
+
+enum found {
+    FOUND_NOTHING = 0, /* look further on */
+    FOUND_ROW,         /* in *ret */
+    FOUND_BLOCK,       /* in cursor->block */
+    FOUND_END,         /* of the CPU, or of the part */
+};
+
+/* The block of a level that begins at the place. *ret_finer: its finer rows are to be looked at. */
+static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struct rps_error *err)
+{
+    struct extent block;
+
+    *ret_finer = 0;
+    if (take_block(cursor, level, err) < 0)
+        return RPS_FAILED;
+    block = extent_of(cursor);
+    if (block.start_ns >= cursor->to_ns) {
+        cursor->block_count = 0;
+        return FOUND_END;
+    }
+    if (block.end_ns <= cursor->from_ns) {
+        cursor->block_count = 0;
+        pass(cursor, &block);
+        return FOUND_NOTHING;
+    }
+    if ((block.start_ns < cursor->from_ns || block.end_ns > cursor->to_ns) &&
+        level > finest(cursor)) {
+        cursor->block_count = 0;
+        cursor->rows[level].open = 0; /* it begins there all the same */
+        *ret_finer = 1;
+        return FOUND_NOTHING;
+    }
+    pass(cursor, &block);
+    cursor->first_ns = block.start_ns < cursor->first_ns ? block.start_ns : cursor->first_ns;
+    cursor->last_ns = block.end_ns > cursor->last_ns ? block.end_ns : cursor->last_ns;
+    return FOUND_BLOCK;
+}
+
+/* The row of period at the place, or behind it before `limit`. */
+static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_period *ret,
+                      struct rps_error *err)
+{
+    struct rows *rows = &cursor->rows[0];
+    int64_t middle_ns;
+
+    if (seek(cursor, 0, err) < 0)
+        return RPS_FAILED;
+    if (rows->open != 1 || (int64_t)rows->next.period >= limit) {
+        if (limit == INT64_MAX)
+            return FOUND_END;
+        cursor->at = limit;
+        return FOUND_NOTHING;
+    }
+    *ret = rows->next;
+    cursor->at = (int64_t)ret->period + 1;
+    cursor->cycle = (int64_t)ret->cycle;
+    if (ret->start_ns >= cursor->to_ns)
+        return FOUND_END;
+    middle_ns = ret->start_ns + ret->length_ns / 2;
+    if (middle_ns < cursor->from_ns || middle_ns >= cursor->to_ns)
+        return FOUND_NOTHING;
+    return FOUND_ROW;
+}
+
+/* What stands at the place: the coarsest block that may be taken, or a period. */
+static int look(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
+{
+    int least = finest(cursor);
+    int level = cursor->resolution > least ? cursor->resolution : least;
+    int64_t limit = INT64_MAX;
+
+    for (; level > 0; level--) {
+        struct rows *rows = &cursor->rows[level];
+        int finer = 0, found;
+
+        if (seek(cursor, level, err) < 0)
+            return RPS_FAILED;
+        if (rows->open == 1 && (int64_t)rows->next.period > cursor->at &&
+            (int64_t)rows->next.period < limit)
+            limit = (int64_t)rows->next.period;
+        if (rows->open != 1 || (int64_t)rows->next.period != cursor->at)
+            continue;
+        found = try_block(cursor, level, &finer, err);
+        if (!finer)
+            return found;
+    }
+    return try_period(cursor, limit, ret, err);
+}
+
 int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
-    struct rps_row_fault fault;
     struct rps_period period;
-    struct rps_row row;
-    int64_t middle_ns;
-    int result;
+    int found;
 
-    while ((result = next_row(cursor, &row, err)) == 1) {
-        if (rps_row_period(&row, cursor->set_count, &period, &fault) < 0)
-            return damaged(cursor, &row, &fault, err);
-        middle_ns = period.start_ns + period.length_ns / 2;
-        if (middle_ns >= cursor->from_ns && middle_ns < cursor->to_ns) {
+    for (;;) {
+        if (cursor->block_at < cursor->block_count) {
+            *ret = cursor->block[cursor->block_at++];
+            return 1;
+        }
+        if (!cursor->in_cpu) {
+            if ((found = open_cpu(cursor, err)) <= 0)
+                return found;
+        }
+        if ((found = look(cursor, &period, err)) < 0)
+            return found;
+        if (found == FOUND_ROW) {
             *ret = period;
             return 1;
         }
+        if (found == FOUND_END)
+            cursor->in_cpu = 0;
     }
-    return result;
 }

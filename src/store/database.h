@@ -14,7 +14,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1002
+#define RPS_STORE_VERSION       1000
 #define RPS_STORE_VERSION_MAJOR 1000
 
 struct rps_database_options {

@@ -16,9 +16,6 @@
 #include "place.h"
 #include "reader.h"
 
-/* The first version with what a detection needs. */
-#define DETECTION_VERSION 1001
-
 /* Beyond it nothing was measured. */
 #define TIME_MAX_NS (INT64_MAX / 4)
 
@@ -230,18 +227,13 @@ static int damaged(const struct rps_reader *reader, int64_t run_id, struct rps_e
 static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
                        struct rps_error *err)
 {
-    sqlite3_int64 version = 0;
     sqlite3_stmt *stmt = NULL;
-    int code = rps_database_number(reader->db, "PRAGMA user_version", &version), result = 0;
+    int code, result = 0;
 
-    if (code != SQLITE_OK)
-        return rps_reader_error(reader, code, err);
-    if (version < DETECTION_VERSION)
-        return 0;
     if (rps_reader_prepare(reader, "SELECT max(detection) FROM phase WHERE run_id = ?1", run_id,
                            &stmt, err) < 0)
         return RPS_FAILED;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code != SQLITE_ROW) {
         result = rps_reader_error(reader, code, err);
     } else if (sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
@@ -343,7 +335,7 @@ static int read_phases(struct rps_reader *reader, int64_t run_id, struct rps_det
     if (result < 0)
         return result;
     sqlite3_bind_int64(stmt, 2, detection->detection);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         if (read_phase(stmt, &detection->phases, &phase) < 0)
             result = damaged(reader, run_id, err);
         else if (add_phase(&detection->phases, &room, &phase) < 0 ||
@@ -384,7 +376,7 @@ static int read_outliers(struct rps_reader *reader, int64_t run_id, struct rps_d
     if (result < 0)
         return result;
     sqlite3_bind_int64(stmt, 2, detection->detection);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         if (add_outlier(&detection->phases, &room, (uint64_t)sqlite3_column_int64(stmt, 0)) < 0)
             result = rps_error_memory(err);
     }

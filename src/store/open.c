@@ -11,12 +11,11 @@
  */
 #include "database.h"
 
-#include "alive.h"
 #include "beside.h"
 #include "embed.h"
 #include "identity.h"
 #include "place.h"
-#include "recover.h"
+#include "heartbeat.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,7 +37,7 @@
 extern const struct rps_embedded rps_embedded_schema[];
 
 /* user_version after each step of rps_embedded_schema */
-static const int step_version[] = {1000, 1001, 1002};
+static const int step_version[] = {1000};
 
 #define STEPS (sizeof(step_version) / sizeof(step_version[0]))
 
@@ -234,33 +233,23 @@ int rps_database_migrate(sqlite3 *db, int version_wanted)
     return code;
 }
 
-/* SQL function recorder_is_dead(host, boot_id, pid, start_ticks) of this connection. */
-static void sql_recorder_is_dead(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    const char *host = (const char *)sqlite3_value_text(argv[0]);
-    const char *boot_id = (const char *)sqlite3_value_text(argv[1]);
-
-    (void)argc;
-    sqlite3_result_int(context,
-                       host && boot_id &&
-                           rps_recorder_is_dead(host, boot_id, sqlite3_value_int64(argv[2]),
-                                                sqlite3_value_int64(argv[3])));
-}
-
+/* Mark the runs of dead recorders. */
 static int mark_interrupted(sqlite3 *db)
 {
-    int code =
-        sqlite3_create_function_v2(db, "recorder_is_dead", 4, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
-                                   sql_recorder_is_dead, NULL, NULL, NULL);
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(
+        db,
+        "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed',"
+        " elapsed_ns = (SELECT max(start_ns + length_ns) FROM period"
+        "               WHERE period.run_id = run.run_id) WHERE " RPS_HEARTBEAT_IS_DEAD,
+        -1, &stmt, NULL);
 
-    if (code != SQLITE_OK)
-        return code;
-    return rps_database_exec(
-        db, "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed',"
-            " elapsed_ns = (SELECT max(start_ns + length_ns) FROM period"
-            "               WHERE period.run_id = run.run_id) "
-            "WHERE state = 'recording'"
-            " AND recorder_is_dead(host, boot_id, recorder_pid, recorder_start_ticks)");
+    if (code == SQLITE_OK)
+        code = rps_heartbeat_bind(stmt);
+    if (code == SQLITE_OK)
+        code = rps_database_run(stmt);
+    sqlite3_finalize(stmt);
+    return code;
 }
 
 /* The real write: mark the dead, and take the header's page to the disk whatever else is done. */
@@ -315,17 +304,15 @@ static int set_journal(sqlite3 *db, const char *sql, const char *wanted, int *re
     }
 }
 
-static int fill_and_prove(sqlite3 *db, const char *path)
+static int fill_and_prove(sqlite3 *db)
 {
     int code = rps_database_migrate(db, RPS_STORE_VERSION);
 
-    if (code == SQLITE_OK)
-        code = rps_recover(db, path);
     return code == SQLITE_OK ? prove(db) : code;
 }
 
 /* Set the journal, migrate and write; *ret_set: it is the journal that was asked for. */
-static int journal_and_prove(sqlite3 *db, const char *path, bool rollback, int *ret_set)
+static int journal_and_prove(sqlite3 *db, bool rollback, int *ret_set)
 {
     int code = rollback ? set_journal(db, "PRAGMA journal_mode = DELETE", "delete", ret_set)
                         : set_journal(db, "PRAGMA journal_mode = WAL", "wal", ret_set);
@@ -333,7 +320,7 @@ static int journal_and_prove(sqlite3 *db, const char *path, bool rollback, int *
     if (code == SQLITE_OK && rollback)
         code = rps_database_exec(db, "PRAGMA locking_mode = NORMAL");
     if (code == SQLITE_OK && *ret_set)
-        code = fill_and_prove(db, path);
+        code = fill_and_prove(db);
     return code;
 }
 
@@ -346,9 +333,8 @@ static const char *synchronous(const struct rps_database_options *options, bool 
     return rollback ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = FULL";
 }
 
-static int connect_write(const char *path, const char *name,
-                         const struct rps_database_options *options, bool rollback, int *ret_set,
-                         sqlite3 **ret)
+static int connect_write(const char *name, const struct rps_database_options *options,
+                         bool rollback, int *ret_set, sqlite3 **ret)
 {
     int code = open_connection(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ret);
 
@@ -363,7 +349,7 @@ static int connect_write(const char *path, const char *name,
     if (code == SQLITE_OK)
         code = rps_database_exec(*ret, synchronous(options, rollback));
     if (code == SQLITE_OK)
-        code = journal_and_prove(*ret, path, rollback, ret_set);
+        code = journal_and_prove(*ret, rollback, ret_set);
     return rps_database_code(*ret, code);
 }
 
@@ -402,7 +388,7 @@ static int open_for_writing(const char *path, const char *name,
                             struct rps_error *err)
 {
     sqlite3 *db = NULL;
-    int is_set, code = connect_write(path, name, options, false, &is_set, &db);
+    int is_set, code = connect_write(name, options, false, &is_set, &db);
     int failed = code != SQLITE_OK;
 
     if (failed)
@@ -410,7 +396,7 @@ static int open_for_writing(const char *path, const char *name,
     if (may_be_the_log(code) && (failed || !is_set)) {
         sqlite3_close(db);
         db = NULL;
-        code = connect_write(path, name, options, true, &is_set, &db);
+        code = connect_write(name, options, true, &is_set, &db);
         if (code == SQLITE_OK && is_set)
             tell_of_rollback(path, options);
         else if (!failed)

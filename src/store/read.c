@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alive.h"
 #include "columns.h"
 #include "database.h"
-#include "period_row.h"
-#include "recover.h"
+#include "heartbeat.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
@@ -42,6 +40,12 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
     return 0;
 }
 
+int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
+{
+    (void)reader;
+    return sqlite3_step(stmt);
+}
+
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
 {
     struct rps_reader *reader = calloc(1, sizeof(*reader));
@@ -53,7 +57,7 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
         free(reader);
         return rps_error_memory(err);
     }
-    if (rps_recover_open_read(path, &reader->db, err) < 0) {
+    if (rps_database_open_read(path, &reader->db, err) < 0) {
         rps_reader_close(reader);
         return RPS_FAILED;
     }
@@ -86,7 +90,7 @@ static int ask(struct rps_reader *reader, const char *sql, int64_t number, const
         return result;
     if (text)
         sqlite3_bind_text(stmt, 2, text, -1, SQLITE_STATIC);
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         *ret = sqlite3_column_int64(stmt, 0);
         result = 1;
@@ -174,7 +178,7 @@ int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
         if (count == room) {
             int64_t *more = realloc(number, (2 * room + 16) * sizeof(*more));
 
@@ -244,7 +248,7 @@ static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         const char *key = (const char *)sqlite3_column_text(stmt, 0);
         const char *value = (const char *)sqlite3_column_text(stmt, 1);
 
@@ -283,7 +287,7 @@ static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_ru
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);
 
         if (add_argument(run, text ? text : "") < 0)
@@ -295,24 +299,33 @@ static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_ru
     return result;
 }
 
-/* The row of table run; 1 when there is one. */
+/* The row of table run; 1 when there is one. A run whose recorder is dead is read as interrupted. */
 static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
                     struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
     char state[32];
-    int code, result = rps_reader_prepare(
-                  reader, "SELECT " RPS_RUN_COLUMNS ", state FROM run WHERE run_id = ?1", run_id,
-                  &stmt, err);
+    int code, result = rps_reader_prepare(reader,
+                                          "SELECT " RPS_RUN_COLUMNS ", state,"
+                                          " " RPS_HEARTBEAT_IS_DEAD " FROM run WHERE run_id = ?4",
+                                          0, &stmt, err);
 
     if (result < 0)
         return result;
-    code = sqlite3_step(stmt);
+    code = rps_heartbeat_bind(stmt);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(stmt, 4, run_id);
+    if (code == SQLITE_OK)
+        code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         code = rps_fields_read(stmt, 0, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
         rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
         run->state = state_of(state);
         run->run_id = run_id;
+        if (sqlite3_column_int(stmt, RPS_RUN_COLUMN_COUNT + 1)) {
+            run->state = RPS_RUN_INTERRUPTED;
+            snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
+        }
         result = 1;
     }
     if (code != SQLITE_OK && code != SQLITE_DONE)
@@ -326,25 +339,11 @@ static int64_t sane_time(int64_t ns)
     return ns < -1 ? -1 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
 }
 
-/* A run in state `recording` whose recorder does not record any more. */
-static void complete_state(struct rps_reader *reader, struct rps_run *run)
-{
-    if (rps_recover_end_text(reader->path, run->uuid, run->end_reason, sizeof(run->end_reason))) {
-        run->state = RPS_RUN_INTERRUPTED;
-    } else if (rps_recorder_is_dead(run->host, run->boot_id, run->recorder_pid,
-                                    run->recorder_start_ticks)) {
-        run->state = RPS_RUN_INTERRUPTED;
-        snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
-    }
-}
-
 static int complete_run(struct rps_reader *reader, struct rps_run *run, struct rps_error *err)
 {
     run->elapsed_ns = sane_time(run->elapsed_ns);
     run->period_ns = sane_time(run->period_ns);
     run->recorder_cpu_ns = sane_time(run->recorder_cpu_ns);
-    if (run->state == RPS_RUN_RECORDING)
-        complete_state(reader, run);
     if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
         return RPS_FAILED;
     run->elapsed_ns = sane_time(run->elapsed_ns);
@@ -359,6 +358,16 @@ static int no_such_run(struct rps_reader *reader, int64_t run_id, struct rps_err
 
     snprintf(what, sizeof(what), "run %" PRId64, run_id);
     return rps_reader_no_run(reader, what, err);
+}
+
+int rps_reader_require(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+{
+    int64_t found;
+    int result = ask(reader, "SELECT run_id FROM run WHERE run_id = ?1", run_id, NULL, &found, err);
+
+    if (result == 0)
+        return no_such_run(reader, run_id, err);
+    return result < 0 ? result : 0;
 }
 
 int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
@@ -381,30 +390,43 @@ int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *re
     return 0;
 }
 
+/* Periods of a run that has no totals yet. */
+static int count_periods(struct rps_reader *reader, int64_t run_id, uint64_t *ret,
+                         struct rps_error *err)
+{
+    struct rps_cursor *cursor = NULL;
+    struct rps_period period;
+    int got;
+
+    *ret = 0;
+    if (rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, RPS_LEVELS, err) < 0)
+        return RPS_FAILED;
+    while ((got = rps_cursor_next(cursor, &period, err)) > 0)
+        *ret += rps_period_weight(&period);
+    rps_cursor_close(cursor);
+    return got;
+}
+
 int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                        struct rps_error *err)
 {
-#define SUMMARY_SQL(periods)                                                                       \
-    "SELECT plan, (SELECT count(*) FROM gap WHERE run_id = ?1),"                                   \
-    " coalesce((SELECT sum(periods) FROM event_set WHERE run_id = ?1),"                            \
-    "          (SELECT " periods " FROM period WHERE run_id = ?1)) FROM run WHERE run_id = ?1"
     struct rps_run_summary summary = {0};
     sqlite3_stmt *stmt = NULL;
-    int code,
-        result = rps_reader_prepare(reader,
-                                    rps_row_has_merged(reader->db)
-                                        ? SUMMARY_SQL("count(*) + coalesce(sum(merged - 1), 0)")
-                                        : SUMMARY_SQL("count(*)"),
-                                    run_id, &stmt, err);
-#undef SUMMARY_SQL
+    int has_totals = 0;
+    int code, result = rps_reader_prepare(reader,
+                                          "SELECT plan, (SELECT count(*) FROM gap"
+                                          " WHERE run_id = ?1), (SELECT sum(periods) FROM event_set"
+                                          " WHERE run_id = ?1) FROM run WHERE run_id = ?1",
+                                          run_id, &stmt, err);
 
     if (result < 0)
         return result;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         int64_t gaps = sqlite3_column_int64(stmt, 1), periods = sqlite3_column_int64(stmt, 2);
 
         rps_fields_copy_text(stmt, 0, summary.plan, sizeof(summary.plan));
+        has_totals = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
         summary.gap_count = gaps > INT32_MAX ? INT32_MAX : (int)gaps;
         summary.periods = periods < 0 ? 0 : (uint64_t)periods;
         result = last_end(reader, run_id, &summary.elapsed_ns, err);
@@ -415,6 +437,8 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
         result = rps_reader_error(reader, code, err);
     }
     sqlite3_finalize(stmt);
+    if (result == 0 && !has_totals)
+        result = count_periods(reader, run_id, &summary.periods, err);
     if (result == 0)
         *ret = summary;
     return result;
@@ -431,6 +455,7 @@ static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
         return RPS_FAILED;
     notes->note = note;
     note += notes->count;
+    note->cpu = sqlite3_column_int(stmt, 3);
     note->start_ns = sane_time(sqlite3_column_int64(stmt, 0));
     note->length_ns = sane_time(sqlite3_column_int64(stmt, 1));
     if (note->length_ns < 0)
@@ -451,7 +476,7 @@ static int read_notes(struct rps_reader *reader, const char *sql, int64_t run_id
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         if (add_note(&notes, stmt) < 0)
             result = rps_error_memory(err);
     }
@@ -469,7 +494,7 @@ int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes
                      struct rps_error *err)
 {
     return read_notes(reader,
-                      "SELECT time_ns, 0, text FROM mark WHERE run_id = ?1"
+                      "SELECT time_ns, 0, text, -1 FROM mark WHERE run_id = ?1"
                       " ORDER BY time_ns, mark_no",
                       run_id, ret, err);
 }
@@ -478,7 +503,7 @@ int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes 
                     struct rps_error *err)
 {
     return read_notes(reader,
-                      "SELECT start_ns, length_ns, reason FROM gap WHERE run_id = ?1"
+                      "SELECT start_ns, length_ns, reason, cpu FROM gap WHERE run_id = ?1"
                       " ORDER BY start_ns, gap_no",
                       run_id, ret, err);
 }

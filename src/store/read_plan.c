@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "columns.h"
-#include "examine.h"
 
 /* A plan of a damaged store is not believed to have more. */
 #define METRICS_MAX 4096
@@ -32,7 +31,7 @@ static int each_row(struct rps_reader *reader, const char *sql, int64_t run_id,
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0)
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0)
         result = row(reader, run_id, stmt, plan, err);
     if (result == 0 && code != SQLITE_DONE)
         result = rps_reader_error(reader, code, err);
@@ -57,7 +56,7 @@ static int read_set(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *stm
 {
     struct rps_event_set *set;
 
-    if (plan->set_count >= RPS_SHAPE_SETS_MAX || sqlite3_column_int64(stmt, 0) != plan->set_count)
+    if (plan->set_count >= RPS_READER_SETS_MAX || sqlite3_column_int64(stmt, 0) != plan->set_count)
         return damaged(reader, run_id, "the event sets", err);
     set = rps_plan_add_set(plan);
     if (!set)
@@ -130,9 +129,8 @@ static int check_plan(struct rps_reader *reader, int64_t run_id, const struct rp
 int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
                     struct rps_error *err)
 {
-    struct rps_run_summary summary;
     struct rps_plan *plan;
-    int result = rps_reader_summary(reader, run_id, &summary, err); /* is there such a run? */
+    int result = rps_reader_require(reader, run_id, err);
 
     if (result < 0)
         return result;

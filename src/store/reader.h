@@ -6,6 +6,9 @@
 
 #include "rpistat/store.h"
 
+/* More than any plan has, and few enough that an untrusted store cannot ask for much memory. */
+#define RPS_READER_SETS_MAX 1024
+
 struct rps_reader {
     sqlite3 *db;
     char *path; /* for sentences */
@@ -18,10 +21,16 @@ int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
                        sqlite3_stmt **ret, struct rps_error *err);
 
+/* Step a statement of the reader's: SQLITE_ROW, SQLITE_DONE or an error's code. */
+int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
+
 /* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.
  */
 int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
                        struct rps_error *err);
+
+/* RPS_FAILED, with those that there are, when the run is not in the store. */
+int rps_reader_require(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
 
 /* The error of asking for a run that is not there; returns RPS_FAILED. */
 int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err);

@@ -1,5 +1,5 @@
 /*
- * The writer, the caller's side: opening, beginning a run, and the queue; write_end.c ends it.
+ * The writer, the caller's side: opening, beginning a run, and the ring; write_end.c ends it.
  * Nothing here waits for the disk while the run goes on; the lock is never held while SQL runs.
  */
 #include "writer.h"
@@ -11,16 +11,18 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#include "beside.h"
 #include "database.h"
-#include "period_table.h"
-#include "recover.h"
+#include "heartbeat.h"
+#include "period.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
 
 /* An hour of 100 ms periods. */
-#define QUEUE_PERIODS_DEFAULT 36000
+#define RING_PERIODS_DEFAULT 36000
+
+/* Room for marks and gaps, beside the periods'. */
+#define RING_NOTE_BYTES (UINT64_C(4) << 20)
 
 /* How long rps_writer_end tries to write what could not be written. */
 #define PATIENCE_NS (10 * RPS_NS_PER_S)
@@ -30,65 +32,7 @@
 #define RECORDING_BUSY_MS 500
 #define OPENING_BUSY_MS   5000
 
-/* Between commits, unless the user has said. */
-#define COMMIT_NS_DEFAULT RPS_NS_PER_S
-
 #define MARK_MAX_BYTES 1024
-
-/* --- notes ---------------------------------------------------------------------------------- */
-
-void rps_note_list_init(struct rps_note_list *list)
-{
-    *list = (struct rps_note_list){0};
-    list->end = &list->first;
-}
-
-void rps_note_list_clear(struct rps_note_list *list)
-{
-    struct rps_pending_note *note = list->first;
-
-    while (note) {
-        struct rps_pending_note *next = note->next;
-
-        free(note);
-        note = next;
-    }
-    rps_note_list_init(list);
-}
-
-/* Length of text up to limit bytes, cut at a whole character. */
-static size_t cut_length(const char *text, size_t limit)
-{
-    size_t length = strnlen(text, limit + 1);
-
-    if (length <= limit)
-        return length;
-    length = limit;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-        length--;
-    return length;
-}
-
-void rps_writer_add_note(struct rps_writer *writer, bool is_mark, int32_t cpu, int64_t start_ns,
-                         int64_t length_ns, const char *text)
-{
-    size_t length = cut_length(text, MARK_MAX_BYTES);
-    struct rps_pending_note *note = calloc(1, sizeof(*note) + length + 1);
-
-    if (!note) {
-        writer->lost_notes++;
-        return;
-    }
-    note->is_mark = is_mark;
-    note->cpu = cpu;
-    note->start_ns = start_ns;
-    note->length_ns = length_ns;
-    note->number = writer->next_note++;
-    memcpy(note->text, text, length);
-    *writer->notes.end = note;
-    writer->notes.end = &note->next;
-    writer->notes.count++;
-}
 
 /* --- opening --------------------------------------------------------------------------------- */
 
@@ -116,43 +60,53 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
         .notice = options->notice,
         .notice_context = options->notice_context,
     };
-    size_t room = options->queue_periods > 0 ? options->queue_periods : QUEUE_PERIODS_DEFAULT;
+    size_t periods = options->ring_periods > 0 ? options->ring_periods : RING_PERIODS_DEFAULT;
     struct rps_writer *writer = calloc(1, sizeof(*writer));
-    struct stat status;
 
     if (!writer)
         return rps_error_memory(err);
     writer->options = *options;
     writer->patience_ns = PATIENCE_NS;
-    rps_note_list_init(&writer->notes);
+    rps_heartbeat_boot_id(writer->boot_id, sizeof(writer->boot_id));
     writer->path = strdup(path);
     if (!writer->path) {
         rps_error_memory(err);
         goto free_writer;
     }
-    if (rps_queue_init(&writer->queue, room, err) < 0)
+    if (rps_ring_init(&writer->ring,
+                      periods * rps_ring_bytes(sizeof(struct rps_period)) + RING_NOTE_BYTES,
+                      err) < 0)
         goto free_path;
     if (init_lock(writer) < 0) {
         rps_error_memory(err);
-        goto free_queue;
+        goto free_ring;
     }
     if (rps_database_open_write(path, &database, &writer->db, err) < 0)
         goto destroy_lock;
-    writer->mode = stat(path, &status) == 0 ? status.st_mode : 0600;
-    rps_recover_sweep(writer->db, path, options->notice, options->notice_context);
     *ret = writer;
     return 0;
 
 destroy_lock:
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);
-free_queue:
-    rps_queue_free(&writer->queue);
+free_ring:
+    rps_ring_free(&writer->ring);
 free_path:
     free(writer->path);
 free_writer:
     free(writer);
     return RPS_FAILED;
+}
+
+const char *rps_writer_file(const struct rps_writer *writer)
+{
+    return writer->saved_path ? writer->saved_path : writer->path;
+}
+
+void rps_writer_notice(const struct rps_writer *writer, const char *sentence)
+{
+    if (writer->options.notice)
+        writer->options.notice(writer->options.notice_context, sentence);
 }
 
 /* --- beginning ------------------------------------------------------------------------------- */
@@ -175,52 +129,10 @@ static int make_uuid(char ret[40], struct rps_error *err)
     return 0;
 }
 
-void rps_writer_free_run(struct rps_writer *writer, bool keep)
-{
-    rps_period_table_close(writer->table);
-    writer->table = NULL;
-    rps_thin_close(writer->thin);
-    writer->thin = NULL;
-    sqlite3_stmt **const statements[] = {&writer->begin, &writer->commit, &writer->rollback,
-                                         &writer->insert_mark, &writer->insert_gap};
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
-        sqlite3_finalize(*statements[i]);
-        *statements[i] = NULL;
-    }
-    free(writer->measured);
-    writer->measured = NULL;
-    free(writer->sum);
-    writer->sum = NULL;
-    rps_queue_unshare(&writer->queue, writer->uuid, keep);
-    rps_queue_drop(&writer->queue, writer->queue.count);
-    rps_note_list_clear(&writer->notes);
-}
-
-static int prepare_statements(struct rps_writer *writer, int slots)
-{
-    struct {
-        sqlite3_stmt **stmt;
-        const char *sql;
-    } const statements[] = {
-        {&writer->begin, "BEGIN IMMEDIATE"},
-        {&writer->commit, "COMMIT"},
-        {&writer->rollback, "ROLLBACK"},
-        {&writer->insert_mark,
-         "INSERT INTO mark (run_id, time_ns, mark_no, text) VALUES (?1, ?2, ?3, ?4)"},
-        {&writer->insert_gap, "INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason)"
-                              " VALUES (?1, ?2, ?3, ?5, ?6, ?4)"},
-    };
-    int code = rps_period_table_open(writer->db, slots, &writer->table);
-
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && code == SQLITE_OK; i++)
-        code = rps_database_prepare(writer->db, statements[i].sql, statements[i].stmt);
-    return code;
-}
-
 /* What the thread keeps of the plan. */
-static int keep_plan(struct rps_writer *writer, const struct rps_plan *plan, int *ret_slots)
+static int keep_plan(struct rps_writer *writer)
 {
-    int slots = 1;
+    const struct rps_plan *plan = writer->plan;
 
     writer->set_count = plan->set_count;
     writer->measured = calloc((size_t)plan->set_count, sizeof(*writer->measured));
@@ -228,46 +140,87 @@ static int keep_plan(struct rps_writer *writer, const struct rps_plan *plan, int
     if (!writer->measured || !writer->sum)
         return SQLITE_NOMEM;
     for (int n = 0; n < plan->set_count; n++) {
-        const struct rps_event_set *set = &plan->set[n];
-
-        for (int slot = 0; slot < set->event_count; slot++) {
-            if (set->event[slot].state == RPS_EVENT_MEASURED)
+        for (int slot = 0; slot < plan->set[n].event_count; slot++) {
+            if (plan->set[n].event[slot].state == RPS_EVENT_MEASURED)
                 writer->measured[n] |= (uint8_t)(1u << slot);
         }
-        if (set->event_count > slots)
-            slots = set->event_count;
     }
-    *ret_slots = slots;
     return SQLITE_OK;
+}
+
+static int insert_rollup(void *context, const struct rps_period *row)
+{
+    struct rps_writer *writer = context;
+
+    return rps_period_insert(writer->statements.rollup, writer->run_id, row);
+}
+
+int rps_writer_open_run(struct rps_writer *writer)
+{
+    const struct rps_rollup_sink sink = {writer, insert_rollup};
+    const struct rps_downsample_options downsample = {
+        .run_id = writer->run_id,
+        .keep_ns = writer->options.keep_ns,
+        .max_bytes = writer->options.max_bytes,
+    };
+    int code = rps_write_record_prepare(writer);
+
+    if (code == SQLITE_OK && !writer->measured)
+        code = keep_plan(writer);
+    if (code == SQLITE_OK && !writer->rollup) {
+        writer->rollup = rps_rollup_new(writer->set_count, &sink);
+        code = writer->rollup ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    if (code == SQLITE_OK && (downsample.keep_ns > 0 || downsample.max_bytes > 0))
+        code = rps_downsample_open(writer->db, &downsample, &writer->downsample);
+    sqlite3_busy_timeout(writer->db, RECORDING_BUSY_MS);
+    return code;
+}
+
+void rps_writer_close_run(struct rps_writer *writer)
+{
+    rps_write_record_finalize(writer);
+    rps_downsample_close(writer->downsample);
+    writer->downsample = NULL;
+    rps_rollup_free(writer->rollup);
+    writer->rollup = NULL;
+    free(writer->measured);
+    writer->measured = NULL;
+    free(writer->sum);
+    writer->sum = NULL;
+}
+
+int rps_writer_check_room(struct rps_writer *writer, struct rps_error *err)
+{
+    uint64_t max_bytes = writer->options.max_bytes, used = 0;
+    char is[RPS_TEXT_NUMBER_SIZE], max[RPS_TEXT_NUMBER_SIZE];
+    int code;
+
+    if (max_bytes == 0)
+        return 0;
+    code = rps_downsample_used_bytes(writer->db, &used);
+    if (code != SQLITE_OK)
+        return rps_database_error(writer->db, code, writer->path, err);
+    if (used + RPS_DOWNSAMPLE_ROOM_BYTES <= max_bytes)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s holds %s of other runs, too much to keep it below %s: record into "
+                         "another store, or allow more",
+                         writer->path, rps_text_size(is, sizeof(is), used),
+                         rps_text_size(max, sizeof(max), max_bytes));
 }
 
 static void reset_run(struct rps_writer *writer)
 {
-    writer->unsettled = (struct rps_unsettled){0};
     writer->lost = (struct rps_lost_stretch){0};
     writer->end_ns = -1;
-    writer->last_commit_ns = writer->slow_ns = writer->backoff_ns = 0;
+    writer->last_commit_ns = writer->last_beat_ns = writer->slow_ns = writer->backoff_ns = 0;
     writer->next_note = 0;
+    writer->marks = writer->marks_left_out = 0;
     writer->lost_notes = writer->committed = writer->dropped = 0;
     writer->sleeping = writer->stop = writer->failing = writer->broken = writer->full = false;
-    writer->moved = false;
-    writer->looked_ns = rps_clock_monotonic_ns();
+    writer->save_failed = false;
     writer->trouble[0] = '\0';
-}
-
-/* Commits that are not every period's are as safe from a kill only when the queue outlives it. */
-static void share_queue(struct rps_writer *writer, const char *uuid)
-{
-    int chosen = writer->options.commit_ns == RPS_COMMIT_CHOSEN;
-
-    writer->commit_ns = !chosen                           ? writer->options.commit_ns
-                        : writer->options.durability_full ? 0
-                                                          : COMMIT_NS_DEFAULT;
-    snprintf(writer->uuid, sizeof(writer->uuid), "%s", uuid);
-    if (writer->commit_ns == 0)
-        return;
-    if (!rps_queue_share(&writer->queue, uuid, writer->path) && chosen)
-        writer->commit_ns = 0;
 }
 
 static int start_thread(struct rps_writer *writer, struct rps_error *err)
@@ -284,47 +237,62 @@ static int start_thread(struct rps_writer *writer, struct rps_error *err)
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err)
 {
-    int64_t run_id = 0;
-    int slots = 1, code, result = RPS_FAILED;
+    int code, result = RPS_FAILED;
 
-    if (writer->thread_runs || plan->set_count < 1)
-        return rps_error_set(err, RPS_FAILED, "cannot begin a run in %s: %s", writer->path,
-                             writer->thread_runs ? "the one before has not ended"
-                                                 : "there is nothing to count");
-    if (rps_writer_check_room(writer, err) < 0 || make_uuid(run->uuid, err) < 0)
+    if (make_uuid(run->uuid, err) < 0 || rps_writer_check_room(writer, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
+    writer->plan = plan;
+    writer->run = *run;
     sqlite3_busy_timeout(writer->db, OPENING_BUSY_MS);
-    code = keep_plan(writer, plan, &slots);
+    code = rps_write_run_begin(writer->db, run, plan, &writer->run_id);
     if (code == SQLITE_OK)
-        code = prepare_statements(writer, slots);
-    if (code == SQLITE_OK)
-        code = rps_write_run_begin(writer->db, run, plan, &run_id);
-    if (code != SQLITE_OK) {
+        code = rps_writer_open_run(writer);
+    if (code != SQLITE_OK)
         rps_database_error(writer->db, code, writer->path, err);
-        goto fail;
+    else
+        result = start_thread(writer, err);
+    if (result < 0) {
+        rps_writer_close_run(writer);
+        return result;
     }
-    writer->run_id = run_id;
-    writer->log_inode = rps_beside_log_inode(writer->path);
-    code = rps_writer_begin_thinning(writer, run);
-    if (code != SQLITE_OK) {
-        rps_database_error(writer->db, code, writer->path, err);
-        goto fail;
-    }
-    sqlite3_busy_timeout(writer->db, RECORDING_BUSY_MS);
-    share_queue(writer, run->uuid);
-    result = start_thread(writer, err);
-    if (result < 0)
-        goto fail;
-    run->run_id = run_id;
+    run->run_id = writer->run.run_id = writer->run_id;
     return 0;
-
-fail:
-    rps_writer_free_run(writer, false);
-    return result;
 }
 
 /* --- while the run goes on ------------------------------------------------------------------- */
+
+/* Length of text up to limit bytes, cut at a whole character. */
+static size_t cut_length(const char *text, size_t limit)
+{
+    size_t length = strnlen(text, limit + 1);
+
+    if (length <= limit)
+        return length;
+    length = limit;
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--;
+    return length;
+}
+
+/* Append a mark or a gap, with the lock held; without room it is counted as lost. */
+static bool add_note(struct rps_writer *writer, enum rps_write_record_kind kind, int32_t cpu,
+                     int64_t start_ns, int64_t length_ns, const char *text)
+{
+    size_t length = cut_length(text, MARK_MAX_BYTES);
+    struct rps_write_note *note = NULL;
+
+    if (!writer->broken)
+        note = rps_ring_push(&writer->ring, kind, sizeof(*note) + length + 1);
+    if (!note) {
+        writer->lost_notes++;
+        return false;
+    }
+    *note = (struct rps_write_note){start_ns, length_ns, writer->next_note++, cpu};
+    memcpy(note->text, text, length);
+    note->text[length] = '\0';
+    return true;
+}
 
 void rps_writer_note_lost(struct rps_writer *writer)
 {
@@ -336,9 +304,11 @@ void rps_writer_note_lost(struct rps_writer *writer)
     snprintf(reason, sizeof(reason),
              "the store could not be written and the queue was full: %" PRIu64 " periods lost",
              lost->periods);
-    rps_writer_add_note(writer, false, lost->cpu, lost->start_ns, lost->end_ns - lost->start_ns,
-                        reason);
-    lost->periods = 0;
+    if (add_note(writer, RPS_WRITE_RECORD_GAP, lost->cpu, lost->start_ns,
+                 lost->end_ns - lost->start_ns, reason))
+        lost->periods = 0;
+    else
+        writer->lost_notes--; /* it is tried again */
 }
 
 static void lose(struct rps_writer *writer, const struct rps_period *period)
@@ -361,35 +331,79 @@ static void lose(struct rps_writer *writer, const struct rps_period *period)
 
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)
 {
+    struct rps_period *place = NULL;
     bool wake;
 
     pthread_mutex_lock(&writer->lock);
-    if (!writer->broken && rps_queue_push(&writer->queue, period))
+    if (!writer->broken)
+        place = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_PERIOD, sizeof(*place));
+    if (place) {
+        *place = *period;
+        writer->periods++;
         rps_writer_note_lost(writer);
-    else
+    } else {
         lose(writer, period);
-    /* with so many it may be waiting for its next commit */
-    wake = writer->sleeping || writer->queue.count == rps_writer_due(writer);
+    }
+    wake = writer->sleeping &&
+           (writer->options.commit_ns == 0 || writer->ring.used >= rps_writer_due(writer));
     pthread_mutex_unlock(&writer->lock);
     if (wake) /* now: a thread woken under the lock would wait for the lock at once */
+        pthread_cond_signal(&writer->wake);
+}
+
+void rps_writer_note_marks(struct rps_writer *writer)
+{
+    char text[120];
+
+    if (writer->marks_left_out == 0)
+        return;
+    snprintf(text, sizeof(text), "%" PRIu64 " marks left out: more than %d came within a second",
+             writer->marks_left_out, RPS_MARKS_PER_S);
+    add_note(writer, RPS_WRITE_RECORD_MARK, RPS_CPU_ALL, writer->mark_time_ns, 0, text);
+    writer->marks_left_out = 0;
+}
+
+/* May another mark be kept in this second? */
+static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
+{
+    int64_t now_ns = rps_clock_monotonic_ns();
+
+    if (writer->marks == 0 || now_ns - writer->mark_second_ns >= RPS_NS_PER_S) {
+        rps_writer_note_marks(writer);
+        writer->mark_second_ns = now_ns;
+        writer->marks = 0;
+    }
+    if (writer->marks++ < RPS_MARKS_PER_S)
+        return true;
+    writer->mark_time_ns = time_ns;
+    writer->marks_left_out++;
+    return false;
+}
+
+/* Tell the thread of a note when every record is committed at once. */
+static void unlock_and_wake(struct rps_writer *writer)
+{
+    bool wake = writer->sleeping && writer->options.commit_ns == 0;
+
+    pthread_mutex_unlock(&writer->lock);
+    if (wake)
         pthread_cond_signal(&writer->wake);
 }
 
 void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *text)
 {
     pthread_mutex_lock(&writer->lock);
-    rps_writer_add_note(writer, true, RPS_CPU_ALL, time_ns, 0, text);
-    pthread_cond_signal(&writer->wake);
-    pthread_mutex_unlock(&writer->lock);
+    if (has_mark_left(writer, time_ns))
+        add_note(writer, RPS_WRITE_RECORD_MARK, RPS_CPU_ALL, time_ns, 0, text);
+    unlock_and_wake(writer);
 }
 
 void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, int64_t length_ns,
                     const char *reason)
 {
     pthread_mutex_lock(&writer->lock);
-    rps_writer_add_note(writer, false, cpu, start_ns, length_ns, reason);
-    pthread_cond_signal(&writer->wake);
-    pthread_mutex_unlock(&writer->lock);
+    add_note(writer, RPS_WRITE_RECORD_GAP, cpu, start_ns, length_ns, reason);
+    unlock_and_wake(writer);
 }
 
 static uint64_t file_bytes(const char *path, const char *suffix)
@@ -405,13 +419,16 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 
 void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
 {
+    char file[4096];
+
     pthread_mutex_lock(&writer->lock);
+    snprintf(file, sizeof(file), "%s", rps_writer_file(writer));
     *ret = (struct rps_writer_status){
         .committed = writer->committed,
-        .queued = writer->queue.count,
+        .queued = writer->periods,
         .dropped = writer->dropped,
         .failing = writer->failing || writer->broken,
     };
     pthread_mutex_unlock(&writer->lock);
-    ret->size_bytes = file_bytes(writer->path, "") + file_bytes(writer->path, "-wal");
+    ret->size_bytes = file_bytes(file, "") + file_bytes(file, "-wal");
 }

@@ -80,7 +80,7 @@ static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_p
                                     "INSERT INTO run (" RPS_RUN_COLUMNS ", tags, command, state,"
                                     " plan, plan_title, plan_explain, set_count, clock_unit)"
                                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                     &stmt);
 
     if (code == SQLITE_OK)
@@ -290,6 +290,7 @@ void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, u
     uint32_t counted = period->counted & measured;
 
     sum->periods += rps_period_weight(period);
+    sum->cycles += period->cycles;
     sum->enabled_ns += period->enabled_ns;
     sum->running_ns += period->running_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
@@ -317,6 +318,25 @@ static int update_counts(sqlite3_stmt *stmt, int64_t run_id, int set_no,
     return code;
 }
 
+/* Sums over all sets: the clock event is counted beside each. */
+static int update_clock(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
+{
+    sqlite3_stmt *stmt = NULL;
+    uint64_t cycles = 0;
+    int code = rps_database_prepare(
+        db, "UPDATE event SET count = ?2 WHERE run_id = ?1 AND set_no = -1", &stmt);
+
+    for (int n = 0; n < set_count; n++)
+        cycles += sum[n].cycles;
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, run_id);
+        sqlite3_bind_int64(stmt, 2, (sqlite3_int64)cycles);
+        code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
 int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
 {
     sqlite3_stmt *set = NULL, *event = NULL;
@@ -341,18 +361,28 @@ int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct 
     }
     sqlite3_finalize(event);
     sqlite3_finalize(set);
+    return code == SQLITE_OK ? update_clock(db, run_id, set_count, sum) : code;
+}
+
+static int delete_heartbeat(sqlite3 *db, int64_t run_id)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_prepare(db, "DELETE FROM heartbeat WHERE run_id = ?1", &stmt);
+
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, run_id);
+        code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
     return code;
 }
 
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum)
 {
-    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+    int code = update_run(db, run_id, run);
 
-    if (code != SQLITE_OK)
-        return code;
-    code = update_run(db, run_id, run);
     if (code == SQLITE_OK)
         code = rps_write_run_sums(db, run_id, set_count, sum);
-    return commit_or_roll_back(db, code);
+    return code == SQLITE_OK ? delete_heartbeat(db, run_id) : code;
 }

@@ -11,7 +11,7 @@
 
 /* Sums over the periods of one event set. */
 struct rps_set_sum {
-    uint64_t periods, enabled_ns, running_ns;
+    uint64_t periods, cycles, enabled_ns, running_ns;
     uint64_t count[RPS_SLOT_MAX];
     uint64_t counted[RPS_SLOT_MAX]; /* periods in which the slot was counted */
 };
@@ -27,7 +27,7 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
                         int64_t *ret_run_id);
 
 /*
- * Complete run `run_id` from what `run` says about its end, and the sums of its sets, in one
+ * Complete run `run_id` from what `run` says about its end, and the sums of its sets, in the caller's
  * transaction. Returns an SQLite code.
  */
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,

@@ -2,9 +2,9 @@
  * The writer, the thread that owns the database.
  *
  * A write that fails may succeed later: the disk gets room again, the other program lets go of its
- * lock. So nothing is taken out of the queue before COMMIT said yes, and a failed write is tried
+ * lock. So nothing is taken out of the ring before COMMIT said yes, and a failed write is tried
  * again, at longer and longer distances, for as long as the run goes on. Only errors that no
- * waiting mends (a damaged file, one that was removed) end writing.
+ * waiting mends (a damaged file) end writing.
  */
 #include "writer.h"
 
@@ -13,23 +13,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "beside.h"
 #include "database.h"
-#include "fields.h"
-#include "period_table.h"
+#include "heartbeat.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
 
-/* Periods in one transaction, at most. */
-#define BATCH_MAX 1024
+/* Records in one transaction, at most. */
+#define BATCH_MAX 4096
 
-/* With so many waiting the next commit is due, whatever --commit says. */
-#define DUE_PERIODS (4 * BATCH_MAX)
+/* With so many periods waiting the next commit is due, whatever --commit says. */
+#define DUE_PERIODS 4096
 
-/* Periods whose pages are packed together; the transaction takes 10 ms. */
-#define SETTLE_PERIODS 2048
-
-/* Of thinning, between two writes; a look comes every 256 periods, so that these keep up. */
-#define THIN_TRANSACTIONS 4
+/* Transactions of downsampling between two writes; a look comes every 256 periods, so that these
+ * keep up. */
+#define DOWNSAMPLE_TRANSACTIONS 4
 
 #define BACKOFF_FIRST_NS (10 * RPS_NS_PER_MS)
 #define BACKOFF_MAX_NS   RPS_NS_PER_S
@@ -37,118 +34,101 @@
 /* A write that takes longer is reported; after that, one that takes twice as long as the last. */
 #define SLOW_WRITE_NS RPS_NS_PER_S
 
-/* Between two looks whether the store is still at its place. */
-#define LOOK_NS RPS_NS_PER_S
+/* What a batch answers, beside SQLite's codes, when another hand has deleted the run's rows. */
+#define RUN_IS_GONE SQLITE_DONE
 
 struct batch {
-    const struct rps_period *period; /* in the queue */
-    size_t count;
-    struct rps_note_list notes; /* taken over */
-    char trouble[200];          /* why it could not be written */
+    struct rps_ring ring; /* as it was when the batch was taken */
+    size_t count;         /* records of it, the oldest; 0: a heartbeat alone */
+    char trouble[200];    /* why it could not be written */
 };
-
-/* --- saying ---------------------------------------------------------------------------------- */
-
-static void notice(const struct rps_writer *writer, const char *sentence)
-{
-    if (writer->options.notice)
-        writer->options.notice(writer->options.notice_context, sentence);
-}
 
 /* --- one write ------------------------------------------------------------------------------- */
 
-static int write_note(struct rps_writer *writer, const struct rps_pending_note *note)
+static int64_t beat_interval_ns(const struct rps_writer *writer)
 {
-    sqlite3_stmt *stmt = note->is_mark ? writer->insert_mark : writer->insert_gap;
-    int code = rps_fields_bind_text(stmt, 4, note->text);
+    return writer->options.commit_ns > RPS_HEARTBEAT_INTERVAL_NS ? writer->options.commit_ns
+                                                                 : RPS_HEARTBEAT_INTERVAL_NS;
+}
 
-    if (code != SQLITE_OK)
-        return code;
+/* A heartbeat is written with every commit, and not more often than every second. */
+static bool is_beat_due(const struct rps_writer *writer)
+{
+    return writer->last_beat_ns == 0 ||
+           rps_clock_monotonic_ns() - writer->last_beat_ns >= RPS_NS_PER_S;
+}
+
+static int beat(struct rps_writer *writer)
+{
+    sqlite3_stmt *stmt = writer->statements.heartbeat;
+
     sqlite3_bind_int64(stmt, 1, writer->run_id);
-    sqlite3_bind_int64(stmt, 2, note->start_ns);
-    sqlite3_bind_int64(stmt, 3, note->number);
-    if (!note->is_mark) {
-        sqlite3_bind_int64(stmt, 5, note->cpu);
-        sqlite3_bind_int64(stmt, 6, note->length_ns);
-    }
+    sqlite3_bind_int64(stmt, 2, rps_clock_realtime_ns());
+    sqlite3_bind_text(stmt, 3, writer->boot_id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 4, beat_interval_ns(writer));
     return rps_database_run(stmt);
 }
 
-static uint32_t measured(const struct rps_writer *writer, uint32_t set_no)
+/* Is the run there, and being recorded? Another opening may have taken it for interrupted. */
+static int check_run(struct rps_writer *writer)
 {
-    return set_no < (uint32_t)writer->set_count ? writer->measured[set_no] : 0;
-}
+    sqlite3_stmt *stmt = writer->statements.run_state;
+    const char *state;
+    int code;
 
-/* Keep what SQLite says of a failure; the next call on the database would forget it. */
-static void keep_trouble(struct rps_writer *writer, struct batch *batch, int code)
-{
-    snprintf(batch->trouble, sizeof(batch->trouble), "%s", rps_database_reason(writer->db, code));
-}
-
-static int write_many(struct rps_writer *writer, struct batch *batch)
-{
-    int code = rps_database_run(writer->begin);
-
-    for (size_t i = 0; i < batch->count && code == SQLITE_OK; i++)
-        code = rps_period_table_insert(writer->table, writer->run_id, &batch->period[i],
-                                       measured(writer, batch->period[i].set_no));
-    for (const struct rps_pending_note *note = batch->notes.first; note && code == SQLITE_OK;
-         note = note->next)
-        code = write_note(writer, note);
-    if (code == SQLITE_OK)
-        code = rps_database_run(writer->commit);
-    if (code != SQLITE_OK)
-        keep_trouble(writer, batch, code);
-    if (code != SQLITE_OK && !sqlite3_get_autocommit(writer->db))
-        rps_database_run(writer->rollback);
+    sqlite3_bind_int64(stmt, 1, writer->run_id);
+    sqlite3_bind_text(stmt, 2, writer->run.uuid, -1, SQLITE_STATIC);
+    code = sqlite3_step(stmt);
+    state = code == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    if (code == SQLITE_ROW) {
+        code = SQLITE_OK;
+        if (!state || strcmp(state, "recording") != 0) {
+            sqlite3_bind_int64(writer->statements.set_recording, 1, writer->run_id);
+            code = rps_database_run(writer->statements.set_recording);
+        }
+    } else if (code == SQLITE_DONE) {
+        code = RUN_IS_GONE;
+    }
+    sqlite3_reset(stmt);
     return code;
 }
 
-/* In one transaction; a single period, the usual batch, is one by itself. */
+/* All but the begin and the end of the transaction. */
+static int insert_batch(struct rps_writer *writer, const struct batch *batch)
+{
+    struct rps_ring_place place = {0};
+    int code = check_run(writer);
+
+    if (code == SQLITE_OK && is_beat_due(writer))
+        code = beat(writer);
+    while (code == SQLITE_OK && place.count < batch->count)
+        code = rps_write_record_insert(writer, rps_ring_next(&batch->ring, &place));
+    return code;
+}
+
+/* Write the batch in one transaction. */
 static int write_batch(struct rps_writer *writer, struct batch *batch)
 {
-    int code;
+    int code = rps_database_run(writer->statements.begin);
 
-    if (batch->count != 1 || batch->notes.first)
-        return write_many(writer, batch);
-    code = rps_period_table_insert(writer->table, writer->run_id, &batch->period[0],
-                                   measured(writer, batch->period[0].set_no));
-    if (code != SQLITE_OK)
-        keep_trouble(writer, batch, code);
+    if (code == SQLITE_OK)
+        code = insert_batch(writer, batch);
+    if (code == SQLITE_OK)
+        code = rps_database_run(writer->statements.commit);
+    if (code == SQLITE_OK) {
+        rps_rollup_commit(writer->rollup);
+        return code;
+    }
+    /* the next call on the database would forget what SQLite says of it */
+    snprintf(batch->trouble, sizeof(batch->trouble), "%s",
+             code == RUN_IS_GONE ? "the run was deleted" : rps_database_reason(writer->db, code));
+    if (!sqlite3_get_autocommit(writer->db))
+        rps_database_run(writer->statements.rollback);
+    rps_rollup_roll_back(writer->rollup);
     return code;
 }
 
 /* --- after a write --------------------------------------------------------------------------- */
-
-static void sum_period(struct rps_writer *writer, const struct rps_period *period)
-{
-    if (period->start_ns + period->length_ns > writer->end_ns)
-        writer->end_ns = period->start_ns + period->length_ns;
-    if (period->set_no < (uint32_t)writer->set_count)
-        rps_set_sum_add(&writer->sum[period->set_no], period, measured(writer, period->set_no));
-}
-
-static void count_unsettled(struct rps_unsettled *unsettled, const struct rps_period *period)
-{
-    if (unsettled->periods++ == 0) {
-        unsettled->cpu = period->cpu;
-        unsettled->cycle = period->cycle;
-        unsettled->period = period->period;
-        unsettled->start_ns = period->start_ns;
-    } else if (period->cpu != unsettled->cpu) {
-        unsettled->mixed = true;
-    }
-}
-
-void rps_writer_settle(struct rps_writer *writer)
-{
-    struct rps_unsettled *unsettled = &writer->unsettled;
-
-    if (unsettled->periods >= RPS_SETTLE_PERIODS_MIN && !unsettled->mixed && !writer->broken)
-        rps_period_table_settle(writer->table, writer->run_id, unsettled->cpu, unsettled->cycle,
-                                unsettled->period);
-    *unsettled = (struct rps_unsettled){0};
-}
 
 static void report_slow(struct rps_writer *writer, int64_t taken_ns)
 {
@@ -159,8 +139,8 @@ static void report_slow(struct rps_writer *writer, int64_t taken_ns)
     writer->slow_ns = taken_ns;
     snprintf(sentence, sizeof(sentence),
              "a write to %s took %.1f s; the periods of that time were kept in memory",
-             writer->path, (double)taken_ns / RPS_NS_PER_S);
-    notice(writer, sentence);
+             rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
+    rps_writer_notice(writer, sentence);
 }
 
 bool rps_writer_has_moved(const struct rps_writer *writer)
@@ -171,24 +151,37 @@ bool rps_writer_has_moved(const struct rps_writer *writer)
            moved;
 }
 
-/* Nothing is lost while the file is open: said once, and mended at the end of the run. */
-static void look_for_store(struct rps_writer *writer, int64_t now_ns)
+static void downsample(struct rps_writer *writer, int transactions)
 {
-    char sentence[768];
+    struct rps_downsample *downsample = writer->downsample;
+    char sentence[512], size[RPS_TEXT_NUMBER_SIZE];
 
-    if (writer->moved || now_ns - writer->looked_ns < LOOK_NS)
+    if (!downsample || !rps_downsample_is_due(downsample, writer->committed, writer->end_ns))
         return;
-    writer->looked_ns = now_ns;
-    writer->moved = rps_writer_has_moved(writer);
-    if (!writer->moved)
+    /* what fails is tried again at the next look; a store that cannot be written says so itself */
+    rps_downsample_work(downsample, writer->committed, writer->end_ns, transactions, NULL);
+    if (writer->full || !rps_downsample_is_in_vain(downsample))
         return;
-    /* a store that comes to that place is not to be read with this log */
-    rps_beside_remove_log(writer->path, writer->log_inode);
+    writer->full = true;
     snprintf(sentence, sizeof(sentence),
-             "the store %s was deleted, moved or replaced while it is recorded into; the recording "
-             "goes on, and is saved beside it at its end",
-             writer->path);
-    notice(writer, sentence);
+             "%s cannot be kept below %s: nothing more can be thinned; the recording goes on",
+             writer->path, rps_text_size(size, sizeof(size), writer->options.max_bytes));
+    rps_writer_notice(writer, sentence);
+}
+
+/* The records of a batch that was committed: into the sums. Returns how many are periods. */
+static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
+                          struct rps_ring_place *ret_place)
+{
+    uint64_t periods = 0;
+
+    while (ret_place->count < batch->count) {
+        const struct rps_ring_record *record = rps_ring_next(&batch->ring, ret_place);
+
+        rps_write_record_sum(writer, record);
+        periods += record->kind == RPS_WRITE_RECORD_PERIOD;
+    }
+    return periods;
 }
 
 /* With the lock held, which is let go for the notice. */
@@ -204,47 +197,37 @@ static void report_recovery(struct rps_writer *writer)
     if (lost > 0)
         snprintf(number, sizeof(number), "%" PRIu64, lost);
     snprintf(sentence, sizeof(sentence), "writing to %s is possible again; %s period%s lost",
-             writer->path, number, lost > 1 ? "s were" : " was");
-    notice(writer, sentence);
+             rps_writer_file(writer), number, lost > 1 ? "s were" : " was");
+    rps_writer_notice(writer, sentence);
     pthread_mutex_lock(&writer->lock);
 }
 
 /* With the lock held, which is let go meanwhile. */
-static void finish_batch(struct rps_writer *writer, struct batch *batch, int64_t taken_ns)
+static void finish_batch(struct rps_writer *writer, const struct batch *batch, int64_t taken_ns)
 {
+    struct rps_ring_place place = {0};
+    uint64_t periods;
+
     pthread_mutex_unlock(&writer->lock);
-    for (size_t i = 0; i < batch->count; i++) {
-        sum_period(writer, &batch->period[i]);
-        count_unsettled(&writer->unsettled, &batch->period[i]);
-    }
-    rps_note_list_clear(&batch->notes);
+    periods = sum_batch(writer, batch, &place);
     report_slow(writer, taken_ns);
     writer->last_commit_ns = rps_clock_monotonic_ns();
-    look_for_store(writer, writer->last_commit_ns);
+    if (is_beat_due(writer)) {
+        writer->last_beat_ns = writer->last_commit_ns;
+        if (rps_writer_has_moved(writer))
+            rps_writer_save_copy(writer);
+    }
     pthread_mutex_lock(&writer->lock);
-    rps_queue_drop(&writer->queue, batch->count);
-    writer->committed += batch->count;
+    rps_ring_drop(&writer->ring, &place);
+    writer->periods -= periods;
+    writer->committed += periods;
     if (writer->failing)
         report_recovery(writer);
-    if (writer->unsettled.periods >= SETTLE_PERIODS || writer->thin) {
+    if (writer->downsample) {
         pthread_mutex_unlock(&writer->lock);
-        if (writer->unsettled.periods >= SETTLE_PERIODS)
-            rps_writer_settle(writer);
-        rps_writer_thin(writer, THIN_TRANSACTIONS);
+        downsample(writer, DOWNSAMPLE_TRANSACTIONS);
         pthread_mutex_lock(&writer->lock);
     }
-}
-
-/* Put notes that were not written in front of those that came since. */
-static void put_back(struct rps_writer *writer, struct batch *batch)
-{
-    if (!batch->notes.first)
-        return;
-    *batch->notes.end = writer->notes.first;
-    if (!writer->notes.first)
-        writer->notes.end = batch->notes.end;
-    writer->notes.first = batch->notes.first;
-    writer->notes.count += batch->notes.count;
 }
 
 /* Sleep until told to stop, or for ns. With the lock held, which is let go meanwhile. */
@@ -261,7 +244,8 @@ static void pause_for(struct rps_writer *writer, int64_t ns)
 static void fail_batch(struct rps_writer *writer, const struct batch *batch)
 {
     char sentence[768];
-    size_t room = writer->queue.capacity - writer->queue.count;
+    size_t room =
+        (writer->ring.size - writer->ring.used) / rps_ring_bytes(sizeof(struct rps_period));
 
     snprintf(writer->trouble, sizeof(writer->trouble), "%s", batch->trouble);
     writer->backoff_ns = writer->failing ? 2 * writer->backoff_ns : BACKOFF_FIRST_NS;
@@ -273,9 +257,9 @@ static void fail_batch(struct rps_writer *writer, const struct batch *batch)
         snprintf(sentence, sizeof(sentence),
                  "cannot write to %s now: %s; the recording goes on in memory, with room for %zu "
                  "more period%s",
-                 writer->path, writer->trouble, room, room == 1 ? "" : "s");
+                 rps_writer_file(writer), writer->trouble, room, room == 1 ? "" : "s");
         pthread_mutex_unlock(&writer->lock);
-        notice(writer, sentence);
+        rps_writer_notice(writer, sentence);
         pthread_mutex_lock(&writer->lock);
     }
     if (!writer->stop || writer->give_up_ns > rps_clock_monotonic_ns())
@@ -292,96 +276,92 @@ static void break_off(struct rps_writer *writer, const struct batch *batch)
     snprintf(sentence, sizeof(sentence),
              "recording into %s has ended: %s; the workload goes on, what was written before is "
              "kept",
-             writer->path, writer->trouble);
+             rps_writer_file(writer), writer->trouble);
     pthread_mutex_unlock(&writer->lock);
-    notice(writer, sentence);
+    rps_writer_notice(writer, sentence);
     pthread_mutex_lock(&writer->lock);
+}
+
+/* Was the store, or the run in it, taken away? Then go on elsewhere: true when that is done. With
+ * the lock held, which is let go meanwhile. */
+static bool is_saved(struct rps_writer *writer, int code)
+{
+    bool saved = false;
+
+    pthread_mutex_unlock(&writer->lock);
+    if (code == RUN_IS_GONE)
+        saved = rps_writer_save_run(writer) == SQLITE_OK;
+    else if (code == SQLITE_READONLY_DBMOVED || rps_writer_has_moved(writer))
+        saved = rps_writer_save_copy(writer) == SQLITE_OK;
+    pthread_mutex_lock(&writer->lock);
+    return saved;
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-static bool has_work(const struct rps_writer *writer)
-{
-    return writer->queue.count > 0 || writer->notes.first;
-}
-
 size_t rps_writer_due(const struct rps_writer *writer)
 {
-    size_t half = writer->queue.capacity / 2;
+    size_t half = writer->ring.size / 2;
+    size_t due = DUE_PERIODS * rps_ring_bytes(sizeof(struct rps_period));
 
-    return half < DUE_PERIODS ? half : DUE_PERIODS;
+    return half < due ? half : due;
 }
 
-/* How long the next commit has to wait; not above 0: it is due. */
-static int64_t until_due_ns(const struct rps_writer *writer)
+/* When the thread has something to do next, on the clock; not above 0: now. */
+static int64_t next_ns(const struct rps_writer *writer)
 {
-    if (writer->commit_ns == 0 || writer->last_commit_ns == 0)
+    int64_t beat_ns = writer->last_beat_ns + beat_interval_ns(writer);
+    int64_t commit_ns = writer->last_commit_ns + writer->options.commit_ns;
+
+    if (writer->ring.count == 0)
+        return beat_ns;
+    if (writer->options.commit_ns == 0 || writer->last_commit_ns == 0 ||
+        writer->ring.used >= rps_writer_due(writer))
         return 0;
-    return writer->last_commit_ns + writer->commit_ns - rps_clock_monotonic_ns();
+    return commit_ns < beat_ns ? commit_ns : beat_ns;
 }
 
-/* Wait for work, and until it is due: notes always are. With the lock held. False: told to stop,
- * and all is done. */
+/* Wait until a write is due. With the lock held. False: told to stop, and all is done. */
 static bool wait_for_work(struct rps_writer *writer)
 {
-    int64_t wait_ns;
+    while (!writer->stop) {
+        int64_t wait_ns = next_ns(writer) - rps_clock_monotonic_ns();
 
-    while (!has_work(writer)) {
-        if (writer->stop)
-            return false;
-        wait_ns = until_due_ns(writer);
-        if (wait_ns > 0) {
-            pause_for(writer, wait_ns); /* what comes meanwhile is not due before */
-            continue;
-        }
+        if (wait_ns <= 0)
+            return true;
         writer->sleeping = true;
-        pthread_cond_wait(&writer->wake, &writer->lock);
+        pause_for(writer, wait_ns);
         writer->sleeping = false;
     }
-    while (!writer->stop && writer->queue.count < rps_writer_due(writer)) {
-        wait_ns = until_due_ns(writer);
-        if (wait_ns <= 0 || writer->notes.first)
-            break;
-        /* not `sleeping`: a period every 100 ms is no reason to wake up, the time is */
-        pause_for(writer, wait_ns);
-    }
-    return true;
-}
-
-static void take_batch(struct rps_writer *writer, struct batch *ret)
-{
-    ret->count = rps_queue_peek(&writer->queue, BATCH_MAX, &ret->period);
-    rps_note_list_init(&ret->notes);
-    if (writer->notes.first) {
-        ret->notes = writer->notes;
-        rps_note_list_init(&writer->notes);
-    }
+    return writer->ring.count > 0;
 }
 
 void *rps_writer_thread(void *context)
 {
     struct rps_writer *writer = context;
-    struct batch batch;
     int64_t start_ns;
     int code;
 
     pthread_mutex_lock(&writer->lock);
     while (!writer->broken && wait_for_work(writer)) {
-        take_batch(writer, &batch);
+        struct batch batch = {
+            .ring = writer->ring,
+            .count = writer->ring.count < BATCH_MAX ? writer->ring.count : BATCH_MAX,
+        };
+
         pthread_mutex_unlock(&writer->lock);
         start_ns = rps_clock_monotonic_ns();
         code = write_batch(writer, &batch);
         pthread_mutex_lock(&writer->lock);
-        if (code == SQLITE_OK) {
+        if (code == SQLITE_OK)
             finish_batch(writer, &batch, rps_clock_monotonic_ns() - start_ns);
+        else if (is_saved(writer, code))
             continue;
-        }
-        put_back(writer, &batch);
-        if (rps_database_is_transient(code))
+        else if (rps_database_is_transient(code))
             fail_batch(writer, &batch);
         else
             break_off(writer, &batch);
-        if (writer->stop && rps_clock_monotonic_ns() >= writer->give_up_ns)
+        if (code != SQLITE_OK && writer->stop && rps_clock_monotonic_ns() >= writer->give_up_ns)
             break;
     }
     pthread_mutex_unlock(&writer->lock);

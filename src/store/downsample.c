@@ -1,0 +1,433 @@
+/*
+ * Downsampling. The older, the coarser: rows of period that are older than an age T go where a block
+ * of level 1 stands, rows of level 1 older than 16 T where one of level 2 does, and so on, so that
+ * what is kept grows with the logarithm of time. T is what --keep says. For --max-size it is as long
+ * as the store is small enough, and a fifth shorter each time it is not.
+ *
+ * Pages that become free are used again by the rows that come, so that the file does not grow. It
+ * never shrinks: that would mean moving pages about, VACUUM's work.
+ */
+#include "downsample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "database.h"
+#include "rpistat/clock.h"
+#include "rpistat/period.h"
+
+/* Work is looked for after so many periods, or after this share of the age T. */
+#define LOOK_PERIODS   256
+#define LOOK_SHARE(ns) ((ns) / 16)
+
+/* Rows that a transaction deletes, about. */
+#define TRANSACTION_ROWS 2000
+
+/* For --max-size: T begins and goes on at four fifths, down to so many blocks of level 1. */
+#define SHORTER(ns)  ((ns) / 5 * 4)
+#define LEAST_BLOCKS 2
+
+/* Pages of the log before it is copied into the file: a share of --max-size, within bounds. Beside
+ * them lie those of the largest transaction. */
+#define LOG_PAGES_SHARE   32
+#define LOG_PAGES_MIN     32
+#define LOG_PAGES_MAX     1000
+#define TRANSACTION_PAGES 192
+
+/* Up to where the rows of a CPU were deleted, level by level. */
+struct track {
+    int64_t cpu;
+    int64_t before[RPS_LEVELS]; /* number of a period */
+    int64_t cycle;              /* no row of period behind before[0] has a lower cycle timestamp */
+};
+
+struct block {
+    int64_t first, last; /* numbers of its periods */
+    int64_t cycle, end_ns;
+};
+
+struct rps_downsample {
+    sqlite3 *db;
+    struct rps_downsample_options options;
+    sqlite3_stmt *begin, *commit, *rollback, *next_cpu, *blocks, *cut_periods, *cut_rollups,
+        *thinned, *pages, *free_pages;
+    struct track *track; /* owned */
+    size_t track_count;
+    int64_t whole_ns; /* T */
+    int64_t least_ns; /* T is not below it for --max-size; 0: not known yet */
+    int64_t pages_soft, pages_hard;
+    uint64_t looked_periods;
+    int64_t looked_ns;
+    int in_vain;
+};
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static int prepare(struct rps_downsample *d)
+{
+    struct {
+        sqlite3_stmt **stmt;
+        const char *sql;
+    } const statements[] = {
+        {&d->begin, "BEGIN IMMEDIATE"},
+        {&d->commit, "COMMIT"},
+        {&d->rollback, "ROLLBACK"},
+        {&d->next_cpu, "SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = 1 AND cpu > ?2"},
+        {&d->blocks, "SELECT rotation, period, last_period, cycle, end_ns, start_ns FROM rollup"
+                     " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period >= ?4"
+                     " ORDER BY period"},
+        {&d->cut_periods, "DELETE FROM period WHERE run_id = ?1 AND cpu = ?2 AND cycle BETWEEN ?3"
+                          " AND ?4 AND period BETWEEN ?5 AND ?6"},
+        {&d->cut_rollups, "DELETE FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
+                          " AND period BETWEEN ?4 AND ?5"},
+        {&d->thinned, "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
+                      " VALUES (?1, ?2, ?3, ?4)"},
+        {&d->pages, "PRAGMA page_count"},
+        {&d->free_pages, "PRAGMA freelist_count"},
+    };
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && code == SQLITE_OK; i++) {
+        code = rps_database_prepare(d->db, statements[i].sql, statements[i].stmt);
+        if (code == SQLITE_OK && sqlite3_bind_parameter_count(*statements[i].stmt) > 0)
+            sqlite3_bind_int64(*statements[i].stmt, 1, d->options.run_id);
+    }
+    return code;
+}
+
+/* What --max-size leaves for the file when the log has its share. */
+static int set_bounds(struct rps_downsample *d)
+{
+    sqlite3_int64 page_bytes = 4096, pages, log;
+    char sql[128];
+    int code = rps_database_number(d->db, "PRAGMA page_size", &page_bytes);
+
+    if (code != SQLITE_OK || d->options.max_bytes / (uint64_t)page_bytes > INT32_MAX)
+        return code;
+    pages = (sqlite3_int64)(d->options.max_bytes / (uint64_t)page_bytes);
+    log = pages / LOG_PAGES_SHARE;
+    log = log < LOG_PAGES_MIN ? LOG_PAGES_MIN : log > LOG_PAGES_MAX ? LOG_PAGES_MAX : log;
+    d->pages_hard = pages - log - TRANSACTION_PAGES;
+    d->pages_soft = d->pages_hard - d->pages_hard / 16;
+    /* pragmas take no parameters */
+    snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %lld",
+             (int)log, (long long)(log * page_bytes));
+    return rps_database_exec(d->db, sql);
+}
+
+/* Insert the track of a CPU before place t of the list, which is in order. */
+static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
+{
+    struct track *more = realloc(d->track, (d->track_count + 1) * sizeof(*more));
+
+    if (!more)
+        return SQLITE_NOMEM;
+    d->track = more;
+    for (size_t i = d->track_count++; i > t; i--)
+        more[i] = more[i - 1];
+    more[t] = (struct track){.cpu = cpu};
+    return SQLITE_OK;
+}
+
+/* What was thinned already, when a recording goes on in a copy of its store. */
+static int load_thinned(struct rps_downsample *d)
+{
+    sqlite3_stmt *stmt = NULL;
+    int at = SQLITE_DONE, code = sqlite3_prepare_v2(d->db,
+                                                    "SELECT cpu, level, before_period FROM thinned"
+                                                    " WHERE run_id = ?1 ORDER BY cpu, level",
+                                                    -1, &stmt, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(stmt, 1, d->options.run_id);
+    while (code == SQLITE_OK && (at = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int64_t cpu = sqlite3_column_int64(stmt, 0);
+        int level = rps_database_index(stmt, 1, RPS_LEVELS);
+
+        if (d->track_count == 0 || d->track[d->track_count - 1].cpu != cpu)
+            code = add_track(d, d->track_count, cpu);
+        if (code == SQLITE_OK && level >= 0)
+            d->track[d->track_count - 1].before[level] = sqlite3_column_int64(stmt, 2);
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_OK && at != SQLITE_DONE ? at : code;
+}
+
+int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *options,
+                        struct rps_downsample **ret)
+{
+    struct rps_downsample *d = calloc(1, sizeof(*d));
+    int code;
+
+    if (!d)
+        return SQLITE_NOMEM;
+    d->db = db;
+    d->options = *options;
+    d->whole_ns = options->keep_ns > 0 ? options->keep_ns : INT64_MAX;
+    d->pages_soft = d->pages_hard = INT64_MAX;
+    code = prepare(d);
+    if (code == SQLITE_OK)
+        code = load_thinned(d);
+    if (code == SQLITE_OK && options->max_bytes > 0)
+        code = set_bounds(d);
+    if (code != SQLITE_OK) {
+        rps_downsample_close(d);
+        return code;
+    }
+    *ret = d;
+    return SQLITE_OK;
+}
+
+void rps_downsample_close(struct rps_downsample *d)
+{
+    if (!d)
+        return;
+    sqlite3_stmt *const statements[] = {d->begin,  d->commit,      d->rollback,    d->next_cpu,
+                                        d->blocks, d->cut_periods, d->cut_rollups, d->thinned,
+                                        d->pages,  d->free_pages};
+
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        sqlite3_finalize(statements[i]);
+    free(d->track);
+    free(d);
+}
+
+/* --- one transaction ------------------------------------------------------------------------- */
+
+/* The next block of a level, of the statement whose row is *at (SQLITE_ROW), or SQLITE_DONE. */
+static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
+{
+    int64_t rotation = sqlite3_column_int64(stmt, 0);
+
+    *ret = (struct block){.first = sqlite3_column_int64(stmt, 1)};
+    while (*at == SQLITE_ROW && sqlite3_column_int64(stmt, 0) == rotation) {
+        int64_t last = sqlite3_column_int64(stmt, 2), cycle = sqlite3_column_int64(stmt, 3);
+        int64_t end_ns = sqlite3_column_int64(stmt, 4);
+
+        ret->last = last > ret->last ? last : ret->last;
+        ret->cycle = cycle > ret->cycle ? cycle : ret->cycle;
+        ret->end_ns = end_ns > ret->end_ns ? end_ns : ret->end_ns;
+        *at = sqlite3_step(stmt);
+    }
+    return *at == SQLITE_ROW || *at == SQLITE_DONE ? SQLITE_OK : *at;
+}
+
+/* Delete the rows of a level that the block sums. */
+static int cut(struct rps_downsample *d, const struct track *track, int level,
+               const struct block *block)
+{
+    sqlite3_stmt *stmt = level > 0 ? d->cut_rollups : d->cut_periods;
+    int at = 2;
+
+    if (level > 0)
+        sqlite3_bind_int(stmt, at++, level);
+    sqlite3_bind_int64(stmt, at++, track->cpu);
+    if (level == 0) {
+        sqlite3_bind_int64(stmt, at++, track->cycle);
+        sqlite3_bind_int64(stmt, at++, block->cycle);
+    }
+    sqlite3_bind_int64(stmt, at++, block->first);
+    sqlite3_bind_int64(stmt, at, block->last);
+    return rps_database_run(stmt);
+}
+
+static int note_thinned(struct rps_downsample *d, const struct track *track, int level)
+{
+    sqlite3_bind_int64(d->thinned, 2, track->cpu);
+    sqlite3_bind_int(d->thinned, 3, level);
+    sqlite3_bind_int64(d->thinned, 4, track->before[level]);
+    return rps_database_run(d->thinned);
+}
+
+/* Delete rows of a CPU's level that end before limit_ns, some thousand at most; 1 in *ret_done when
+ * there were any. *track is what it is then. */
+static int cut_level(struct rps_downsample *d, struct track *track, int level, int64_t limit_ns,
+                     int *ret_done)
+{
+    int64_t rows = sqlite3_total_changes64(d->db);
+    struct block block;
+    int code = SQLITE_OK, at;
+
+    sqlite3_bind_int(d->blocks, 2, level + 1);
+    sqlite3_bind_int64(d->blocks, 3, track->cpu);
+    sqlite3_bind_int64(d->blocks, 4, track->before[level]);
+    at = sqlite3_step(d->blocks);
+    while (at == SQLITE_ROW && code == SQLITE_OK &&
+           sqlite3_total_changes64(d->db) - rows < TRANSACTION_ROWS) {
+        code = next_block(d->blocks, &at, &block);
+        if (code != SQLITE_OK || block.end_ns > limit_ns)
+            break;
+        code = cut(d, track, level, &block);
+        track->before[level] = block.last + 1;
+        track->cycle = level == 0 ? block.cycle : track->cycle;
+        *ret_done = 1;
+    }
+    if (at != SQLITE_ROW && at != SQLITE_DONE && code == SQLITE_OK)
+        code = at;
+    sqlite3_reset(d->blocks);
+    return code == SQLITE_OK && *ret_done ? note_thinned(d, track, level) : code;
+}
+
+/* T of a level: rows of it that are older go. */
+static int64_t age_of(const struct rps_downsample *d, int level)
+{
+    int bits = RPS_LEVEL_BITS * level;
+
+    return d->whole_ns > INT64_MAX >> bits ? INT64_MAX : d->whole_ns << bits;
+}
+
+/* One transaction, of the finest level that has something to do; *ret_done is 0 when none has. */
+static int step(struct rps_downsample *d, int64_t end_ns, int *ret_done)
+{
+    int code = rps_database_run(d->begin);
+
+    *ret_done = 0;
+    for (size_t t = 0; t < d->track_count && code == SQLITE_OK && !*ret_done; t++) {
+        struct track track = d->track[t];
+
+        for (int level = 0; level < RPS_LEVELS && code == SQLITE_OK && !*ret_done; level++) {
+            int64_t age_ns = age_of(d, level);
+
+            if (age_ns < end_ns)
+                code = cut_level(d, &track, level, end_ns - age_ns, ret_done);
+        }
+        if (code == SQLITE_OK && *ret_done && (code = rps_database_run(d->commit)) == SQLITE_OK)
+            d->track[t] = track;
+    }
+    if (!sqlite3_get_autocommit(d->db))
+        rps_database_run(d->rollback);
+    return code;
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+/* The CPUs that the run has blocks of by now: a seek each. What does not rise ends the search. */
+static int find_tracks(struct rps_downsample *d)
+{
+    int64_t cpu = INT64_MIN;
+    int code = SQLITE_ROW;
+
+    for (size_t t = 0; code == SQLITE_ROW; t++) {
+        sqlite3_bind_int64(d->next_cpu, 2, cpu);
+        code = sqlite3_step(d->next_cpu);
+        if (code == SQLITE_ROW && (sqlite3_column_type(d->next_cpu, 0) != SQLITE_INTEGER ||
+                                   sqlite3_column_int64(d->next_cpu, 0) <= cpu))
+            code = SQLITE_DONE;
+        if (code == SQLITE_ROW) {
+            cpu = sqlite3_column_int64(d->next_cpu, 0);
+            while (t < d->track_count && d->track[t].cpu < cpu)
+                t++;
+            if ((t == d->track_count || d->track[t].cpu != cpu) &&
+                add_track(d, t, cpu) != SQLITE_OK)
+                code = SQLITE_NOMEM;
+        }
+        sqlite3_reset(d->next_cpu);
+    }
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static int pragma_number(sqlite3_stmt *stmt, int64_t *ret)
+{
+    int code = sqlite3_step(stmt);
+
+    if (code == SQLITE_ROW)
+        *ret = sqlite3_column_int64(stmt, 0);
+    sqlite3_reset(stmt);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
+/* How long a block of level 1 is: T for --max-size is not below two of them. */
+static int find_least(struct rps_downsample *d)
+{
+    struct block block = {0};
+    int code, at;
+
+    if (d->least_ns > 0 || d->track_count == 0)
+        return SQLITE_OK;
+    sqlite3_bind_int(d->blocks, 2, 1);
+    sqlite3_bind_int64(d->blocks, 3, d->track[0].cpu);
+    sqlite3_bind_int64(d->blocks, 4, 0);
+    at = sqlite3_step(d->blocks);
+    if (at == SQLITE_ROW) {
+        int64_t start_ns = sqlite3_column_int64(d->blocks, 5);
+
+        code = next_block(d->blocks, &at, &block);
+        d->least_ns = code == SQLITE_OK ? LEAST_BLOCKS * (block.end_ns - start_ns) : 0;
+    }
+    sqlite3_reset(d->blocks);
+    return SQLITE_OK;
+}
+
+/* Is the store so large that T must get shorter? */
+static int is_large(struct rps_downsample *d, int *ret)
+{
+    int64_t pages = 0, unused = 0;
+    int code = SQLITE_OK;
+
+    *ret = 0;
+    if (d->pages_soft == INT64_MAX)
+        return SQLITE_OK;
+    code = pragma_number(d->pages, &pages);
+    if (code == SQLITE_OK)
+        code = pragma_number(d->free_pages, &unused);
+    *ret = pages - unused > d->pages_soft;
+    d->in_vain = pages - unused > d->pages_hard && d->whole_ns <= d->least_ns;
+    return code;
+}
+
+/* Make T shorter; 0 when it is as short as it may be. */
+static int shorten(struct rps_downsample *d, int64_t end_ns)
+{
+    int64_t before_ns = d->whole_ns;
+
+    if (before_ns > end_ns)
+        d->whole_ns = end_ns;
+    d->whole_ns = SHORTER(d->whole_ns);
+    if (d->whole_ns < d->least_ns)
+        d->whole_ns = before_ns < d->least_ns ? before_ns : d->least_ns;
+    return d->whole_ns < before_ns;
+}
+
+int rps_downsample_is_due(const struct rps_downsample *d, uint64_t periods, int64_t end_ns)
+{
+    return periods - d->looked_periods >= LOOK_PERIODS ||
+           end_ns - d->looked_ns >= LOOK_SHARE(d->whole_ns);
+}
+
+int rps_downsample_work(struct rps_downsample *d, uint64_t periods, int64_t end_ns,
+                        int transactions, int *ret_left)
+{
+    int code = find_tracks(d), done = 1, large = 0;
+
+    if (code == SQLITE_OK)
+        code = find_least(d);
+    d->looked_periods = periods;
+    d->looked_ns = end_ns;
+    for (int i = 0; i < transactions && done && code == SQLITE_OK; i++) {
+        code = step(d, end_ns, &done);
+        if (!done && code == SQLITE_OK && (code = is_large(d, &large)) == SQLITE_OK && large)
+            done = d->least_ns > 0 && shorten(d, end_ns);
+    }
+    if (ret_left)
+        *ret_left = done && code == SQLITE_OK;
+    return code;
+}
+
+int rps_downsample_is_in_vain(const struct rps_downsample *d)
+{
+    return d->in_vain;
+}
+
+int rps_downsample_used_bytes(sqlite3 *db, uint64_t *ret)
+{
+    sqlite3_int64 bytes = 0, pages = 0, unused = 0;
+    int code = rps_database_number(db, "PRAGMA page_size", &bytes);
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA page_count", &pages);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA freelist_count", &unused);
+    if (code == SQLITE_OK)
+        *ret = (uint64_t)(bytes * (pages - unused));
+    return code;
+}

@@ -1,0 +1,138 @@
+/* Rows of `period` and of `rollup`: one table of columns for writing and reading both. */
+#include "period.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "database.h"
+
+/* Beyond it nothing was measured, and sums of two times would overflow. */
+#define TIME_MAX_NS (INT64_MAX / 4)
+
+struct column {
+    const char *name; /* for sentences */
+    size_t offset, size;
+    int64_t min, max;
+};
+
+#define COLUMN(name, member, min, max)                                                             \
+    {                                                                                              \
+        name, offsetof(struct rps_period, member), sizeof(((struct rps_period *)0)->member), min,  \
+            max                                                                                    \
+    }
+
+/* In the order of RPS_PERIOD_ROLLUP_COLUMNS; the last four are of `rollup` alone. */
+static const struct column columns[] = {
+    COLUMN("cpu", cpu, RPS_CPU_ALL, INT32_MAX),
+    COLUMN("cycle", cycle, 0, INT64_MAX),
+    COLUMN("number", period, 0, INT64_MAX / 2),
+    COLUMN("rotation", rotation, 0, INT64_MAX / 2),
+    COLUMN("set_no", set_no, 0, INT32_MAX),
+    COLUMN("start_ns", start_ns, 0, TIME_MAX_NS),
+    COLUMN("length_ns", length_ns, 0, TIME_MAX_NS),
+    COLUMN("cycles", cycles, 0, INT64_MAX),
+    COLUMN("clock_running_ns", clock_running_ns, 0, INT64_MAX),
+    COLUMN("enabled_ns", enabled_ns, 0, INT64_MAX),
+    COLUMN("running_ns", running_ns, 0, INT64_MAX),
+    COLUMN("switch_ns", switch_ns, 0, TIME_MAX_NS),
+    COLUMN("missed", missed, 0, UINT32_MAX),
+    COLUMN("level", level, 1, RPS_LEVELS),
+    COLUMN("merged", merged, 1, 1 << (RPS_LEVEL_BITS * RPS_LEVELS)),
+    COLUMN("last_period", last_period, 0, INT64_MAX / 2),
+    COLUMN("end_ns", end_ns, 0, TIME_MAX_NS),
+};
+
+#define ROLLUP_COLUMNS ((int)(sizeof(columns) / sizeof(columns[0])))
+#define COLUMNS        (ROLLUP_COLUMNS - 4)
+
+static int64_t get(const struct rps_period *period, const struct column *column)
+{
+    const char *member = (const char *)period + column->offset;
+    int64_t wide;
+    int32_t narrow;
+
+    if (column->size == sizeof(wide)) {
+        memcpy(&wide, member, sizeof(wide));
+        return wide;
+    }
+    memcpy(&narrow, member, sizeof(narrow));
+    return column->max == UINT32_MAX ? (int64_t)(uint32_t)narrow : narrow;
+}
+
+static void put(struct rps_period *period, const struct column *column, int64_t value)
+{
+    char *member = (char *)period + column->offset;
+    int32_t narrow = (int32_t)value;
+
+    if (column->size == sizeof(value))
+        memcpy(member, &value, sizeof(value));
+    else
+        memcpy(member, &narrow, sizeof(narrow));
+}
+
+static int fault(struct rps_period_fault *ret, const char *name, int64_t value)
+{
+    *ret = (struct rps_period_fault){name, value};
+    return -1;
+}
+
+int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
+                    struct rps_period_fault *ret_fault)
+{
+    int fixed = level > 0 ? ROLLUP_COLUMNS : COLUMNS;
+    int slots = sqlite3_column_count(stmt) - fixed;
+    struct rps_period period = {0};
+
+    for (int i = 0; i < fixed; i++) {
+        int64_t value = sqlite3_column_int64(stmt, i);
+
+        if (value < columns[i].min || value > columns[i].max)
+            return fault(ret_fault, columns[i].name, value);
+        put(&period, &columns[i], value);
+    }
+    if ((int64_t)period.set_no >= set_count)
+        return fault(ret_fault, columns[RPS_PERIOD_SET_NO].name, (int64_t)period.set_no);
+    if (level > 0 && period.last_period < period.period)
+        return fault(ret_fault, "last_period", (int64_t)period.last_period);
+    for (int slot = 0; slot < slots && slot < RPS_SLOT_MAX; slot++) {
+        int64_t value;
+
+        if (sqlite3_column_type(stmt, fixed + slot) == SQLITE_NULL)
+            continue;
+        value = sqlite3_column_int64(stmt, fixed + slot);
+        if (value < 0)
+            return fault(ret_fault, "the count", value);
+        period.count[slot] = (uint64_t)value;
+        period.counted |= UINT32_C(1) << slot;
+    }
+    *ret = period;
+    return 0;
+}
+
+int rps_period_prepare(sqlite3 *db, int level, sqlite3_stmt **ret)
+{
+    static const char period[] =
+        "INSERT INTO period (" RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    static const char rollup[] =
+        "INSERT INTO rollup (" RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+    return rps_database_prepare(db, level > 0 ? rollup : period, ret);
+}
+
+int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_period *period)
+{
+    int fixed = period->level > 0 ? ROLLUP_COLUMNS : COLUMNS;
+
+    for (int i = 0; i < fixed; i++)
+        sqlite3_bind_int64(stmt, i + 1, get(period, &columns[i]));
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        if (period->counted & (UINT32_C(1) << slot))
+            sqlite3_bind_int64(stmt, fixed + slot + 1, (sqlite3_int64)period->count[slot]);
+        else
+            sqlite3_bind_null(stmt, fixed + slot + 1);
+    }
+    sqlite3_bind_int64(stmt, fixed + RPS_SLOT_MAX + 1, run_id);
+    return rps_database_run(stmt);
+}

@@ -1,0 +1,282 @@
+/*
+ * Rollups. Each CPU has the rotation that is being added up and a block a level, a row an event set
+ * in each; beside them stands how they were at the last commit, copied when the CPU is first touched
+ * after it.
+ */
+#include "rollup.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "rpistat/clock.h"
+
+/* Two periods follow one another when no more lies between them. */
+#define TIME_TOLERANCE_NS RPS_NS_PER_US
+
+/* What is kept of a CPU between two periods; its rows are elsewhere. */
+struct state {
+    bool begun;
+    uint64_t next;     /* number of the period after the last one */
+    uint64_t rotation; /* of the last one */
+    int64_t end_ns;    /* its end */
+    int filled;        /* rows of the rotation that are there; -1: it is cut */
+};
+
+struct track {
+    int32_t cpu;
+    bool touched; /* since the last commit */
+    struct state now, before;
+    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then a block a level; merged is 0 where
+       there is nothing. The second half is how they were at the last commit. */
+    struct rps_period *row;
+};
+
+struct rps_rollup {
+    struct rps_rollup_sink sink;
+    size_t set_count, rows; /* rows of a track, in use */
+    struct track *track;    /* owned */
+    size_t track_count, at; /* at: the track of the last period */
+};
+
+struct rps_rollup *rps_rollup_new(int set_count, const struct rps_rollup_sink *sink)
+{
+    struct rps_rollup *rollup = calloc(1, sizeof(*rollup));
+
+    if (!rollup)
+        return NULL;
+    rollup->sink = *sink;
+    rollup->set_count = set_count > 0 ? (size_t)set_count : 1;
+    rollup->rows = (1 + RPS_LEVELS) * rollup->set_count;
+    return rollup;
+}
+
+void rps_rollup_free(struct rps_rollup *rollup)
+{
+    if (!rollup)
+        return;
+    for (size_t t = 0; t < rollup->track_count; t++)
+        free(rollup->track[t].row);
+    free(rollup->track);
+    free(rollup);
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+static struct rps_period *block_of(const struct rps_rollup *rollup, const struct track *track,
+                                   int level)
+{
+    return track->row + (size_t)level * rollup->set_count;
+}
+
+/* Could the same events be counted in both? Where the set was on no counter nothing can be told. */
+static bool counts_match(const struct rps_period *a, const struct rps_period *b)
+{
+    return a->running_ns == 0 || b->running_ns == 0 || a->counted == b->counted;
+}
+
+/* Add a row, of a finer level, to the sum of its set. */
+static void add_row(struct rps_period *sum, const struct rps_period *row, int level)
+{
+    if (sum->merged == 0) {
+        *sum = *row;
+        sum->merged = rps_period_weight(row);
+        sum->last_period = rps_period_last(row);
+        sum->end_ns = rps_period_end_ns(row);
+        sum->level = level;
+        return;
+    }
+    if (sum->running_ns == 0 && row->running_ns > 0)
+        sum->counted = row->counted;
+    else if (row->running_ns == 0 && sum->running_ns == 0)
+        sum->counted |= row->counted;
+    sum->merged += rps_period_weight(row);
+    sum->last_period = rps_period_last(row);
+    sum->end_ns = rps_period_end_ns(row);
+    sum->cycle = row->cycle;
+    sum->cycles += row->cycles;
+    sum->length_ns += row->length_ns;
+    sum->enabled_ns += row->enabled_ns;
+    sum->running_ns += row->running_ns;
+    sum->clock_running_ns += row->clock_running_ns;
+    sum->switch_ns += row->switch_ns;
+    sum->missed += row->missed;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
+        sum->count[slot] += row->count[slot];
+}
+
+static int close_block(struct rps_rollup *rollup, struct track *track, int level);
+
+/* Add the rows of a rotation, or of a block of the level below, which ends with rotation `last`. */
+static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
+                    const struct rps_period *row, uint64_t last)
+{
+    struct rps_period *block = block_of(rollup, track, level);
+    uint64_t cell = (UINT64_C(1) << (RPS_LEVEL_BITS * level)) - 1;
+    bool match = true;
+    int code = SQLITE_OK;
+
+    for (size_t n = 0; n < rollup->set_count; n++)
+        match = match && (block[n].merged == 0 || counts_match(&block[n], &row[n]));
+    if (!match)
+        code = close_block(rollup, track, level);
+    for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
+        add_row(&block[n], &row[n], level);
+    if (code == SQLITE_OK && (last & cell) == cell)
+        code = close_block(rollup, track, level);
+    return code;
+}
+
+/* Give out the rows of a level's block, and add them to the next level's. */
+static int close_block(struct rps_rollup *rollup, struct track *track, int level)
+{
+    struct rps_period *block = block_of(rollup, track, level);
+    int code = SQLITE_OK;
+
+    if (block->merged == 0)
+        return SQLITE_OK;
+    for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
+        code = rollup->sink.row(rollup->sink.context, &block[n]);
+    if (code == SQLITE_OK && level < RPS_LEVELS)
+        code = add_rows(rollup, track, level + 1, block, block->rotation + block->merged - 1);
+    memset(block, 0, rollup->set_count * sizeof(*block));
+    return code;
+}
+
+static int close_all(struct rps_rollup *rollup, struct track *track)
+{
+    int code = SQLITE_OK;
+
+    for (int level = 1; level <= RPS_LEVELS && code == SQLITE_OK; level++)
+        code = close_block(rollup, track, level);
+    return code;
+}
+
+/* --- periods --------------------------------------------------------------------------------- */
+
+static struct track *add_track(struct rps_rollup *rollup, int32_t cpu)
+{
+    struct track *more = realloc(rollup->track, (rollup->track_count + 1) * sizeof(*more));
+
+    if (!more)
+        return NULL;
+    rollup->track = more;
+    more += rollup->track_count;
+    *more = (struct track){.cpu = cpu};
+    more->row = calloc(2 * rollup->rows, sizeof(*more->row));
+    if (!more->row)
+        return NULL;
+    rollup->track_count++;
+    return more;
+}
+
+/* The track of a CPU, as it may be changed. Searched from the last one on: CPUs come in turns. */
+static struct track *touch(struct rps_rollup *rollup, int32_t cpu)
+{
+    struct track *track = NULL;
+
+    for (size_t i = 0; i < rollup->track_count && !track; i++) {
+        size_t t = (rollup->at + i) % rollup->track_count;
+
+        if (rollup->track[t].cpu == cpu)
+            track = &rollup->track[t];
+    }
+    if (!track)
+        track = add_track(rollup, cpu);
+    if (!track)
+        return NULL;
+    rollup->at = (size_t)(track - rollup->track);
+    if (!track->touched) {
+        track->before = track->now;
+        memcpy(track->row + rollup->rows, track->row, rollup->rows * sizeof(*track->row));
+        track->touched = true;
+    }
+    return track;
+}
+
+/* Does the period follow the last one, so that both may be in one block? */
+static bool follows(const struct track *track, const struct rps_period *period)
+{
+    const struct state *state = &track->now;
+    bool new_rotation = period->rotation != state->rotation;
+
+    return state->begun && period->period == state->next &&
+           period->start_ns - state->end_ns <= TIME_TOLERANCE_NS &&
+           (!new_rotation || period->rotation == state->rotation + 1);
+}
+
+/* A new rotation begins; behind a gap the blocks are closed, and a rotation that a gap cuts is in
+ * none. */
+static int begin_rotation(struct rps_rollup *rollup, struct track *track, bool is_next)
+{
+    int filled = track->now.filled;
+
+    memset(track->row, 0, rollup->set_count * sizeof(*track->row));
+    track->now.filled = 0;
+    return is_next && filled == (int)rollup->set_count ? SQLITE_OK : close_all(rollup, track);
+}
+
+int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period)
+{
+    struct track *track = touch(rollup, period->cpu);
+    struct state *state;
+    bool is_next;
+    int code = SQLITE_OK;
+
+    if (!track)
+        return SQLITE_NOMEM;
+    state = &track->now;
+    is_next = follows(track, period);
+    if (!state->begun || period->rotation != state->rotation)
+        code = begin_rotation(rollup, track, is_next);
+    else if (!is_next)
+        state->filled = -1;
+    state->begun = true;
+    state->next = period->period + 1;
+    state->rotation = period->rotation;
+    state->end_ns = period->start_ns + period->length_ns;
+    if (code != SQLITE_OK || state->filled < 0)
+        return code;
+    if (period->set_no >= rollup->set_count || track->row[period->set_no].merged > 0) {
+        state->filled = -1;
+        return SQLITE_OK;
+    }
+    add_row(&track->row[period->set_no], period, 0);
+    if (++state->filled == (int)rollup->set_count)
+        code = add_rows(rollup, track, 1, track->row, period->rotation);
+    return code;
+}
+
+int rps_rollup_end(struct rps_rollup *rollup)
+{
+    int code = SQLITE_OK;
+
+    for (size_t t = 0; t < rollup->track_count && code == SQLITE_OK; t++) {
+        touch(rollup, rollup->track[t].cpu);
+        code = close_all(rollup, &rollup->track[t]);
+    }
+    return code;
+}
+
+/* --- transactions ---------------------------------------------------------------------------- */
+
+void rps_rollup_commit(struct rps_rollup *rollup)
+{
+    for (size_t t = 0; t < rollup->track_count; t++)
+        rollup->track[t].touched = false;
+}
+
+void rps_rollup_roll_back(struct rps_rollup *rollup)
+{
+    for (size_t t = 0; t < rollup->track_count; t++) {
+        struct track *track = &rollup->track[t];
+
+        if (!track->touched)
+            continue;
+        track->now = track->before;
+        memcpy(track->row, track->row + rollup->rows, rollup->rows * sizeof(*track->row));
+        track->touched = false;
+    }
+}

@@ -1,0 +1,116 @@
+/*
+ * What the writer inserts: a row a kind of record in the table below, and the rollups, whose rows are
+ * added in the transaction of the period that completes them.
+ */
+#include "writer.h"
+
+#include <inttypes.h>
+
+#include "database.h"
+#include "fields.h"
+#include "period.h"
+
+static uint32_t measured(const struct rps_writer *writer, uint32_t set_no)
+{
+    return set_no < (uint32_t)writer->set_count ? writer->measured[set_no] : 0;
+}
+
+static int insert_period(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    struct rps_period period = *(const struct rps_period *)payload;
+    int code;
+
+    period.counted &= measured(writer, period.set_no);
+    code = rps_period_insert(stmt, writer->run_id, &period);
+    return code == SQLITE_OK ? rps_rollup_add(writer->rollup, &period) : code;
+}
+
+static int insert_note(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    const struct rps_write_note *note = payload;
+    int code = rps_fields_bind_text(stmt, 4, note->text);
+
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(stmt, 1, writer->run_id);
+    sqlite3_bind_int64(stmt, 2, note->start_ns);
+    sqlite3_bind_int64(stmt, 3, note->number);
+    if (sqlite3_bind_parameter_count(stmt) > 4) { /* a gap */
+        sqlite3_bind_int64(stmt, 5, note->cpu);
+        sqlite3_bind_int64(stmt, 6, note->length_ns);
+    }
+    return rps_database_run(stmt);
+}
+
+/* How records of each kind are inserted. A period's statement is made by period.c. */
+static const struct {
+    const char *sql;
+    int (*insert)(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload);
+} kinds[RPS_WRITE_RECORD_KINDS] = {
+    [RPS_WRITE_RECORD_PERIOD] = {NULL, insert_period},
+    [RPS_WRITE_RECORD_MARK] = {"INSERT INTO mark (run_id, time_ns, mark_no, text)"
+                               " VALUES (?1, ?2, ?3, ?4)",
+                               insert_note},
+    [RPS_WRITE_RECORD_GAP] = {"INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason)"
+                              " VALUES (?1, ?2, ?3, ?5, ?6, ?4)",
+                              insert_note},
+};
+
+int rps_write_record_prepare(struct rps_writer *writer)
+{
+    struct rps_write_statements *s = &writer->statements;
+    struct {
+        sqlite3_stmt **stmt;
+        const char *sql;
+    } const statements[] = {
+        {&s->begin, "BEGIN IMMEDIATE"},
+        {&s->commit, "COMMIT"},
+        {&s->rollback, "ROLLBACK"},
+        {&s->run_state, "SELECT state FROM run WHERE run_id = ?1 AND uuid = ?2"},
+        {&s->set_recording, "UPDATE run SET state = 'recording', end_reason = '',"
+                            " elapsed_ns = NULL WHERE run_id = ?1"},
+        {&s->heartbeat, "INSERT OR REPLACE INTO heartbeat (run_id, realtime_ns, boot_id,"
+                        " interval_ns) VALUES (?1, ?2, ?3, ?4)"},
+    };
+    int code = rps_period_prepare(writer->db, 0, &s->kind[RPS_WRITE_RECORD_PERIOD]);
+
+    if (code == SQLITE_OK)
+        code = rps_period_prepare(writer->db, 1, &s->rollup);
+    for (int k = 1; k < RPS_WRITE_RECORD_KINDS && code == SQLITE_OK; k++) {
+        if (kinds[k].sql)
+            code = rps_database_prepare(writer->db, kinds[k].sql, &s->kind[k]);
+    }
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && code == SQLITE_OK; i++)
+        code = rps_database_prepare(writer->db, statements[i].sql, statements[i].stmt);
+    return code;
+}
+
+void rps_write_record_finalize(struct rps_writer *writer)
+{
+    struct rps_write_statements *s = &writer->statements;
+    sqlite3_stmt *const statements[] = {s->begin,         s->commit,    s->rollback, s->run_state,
+                                        s->set_recording, s->heartbeat, s->rollup};
+
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+        sqlite3_finalize(statements[i]);
+    for (int k = 0; k < RPS_WRITE_RECORD_KINDS; k++)
+        sqlite3_finalize(s->kind[k]);
+    *s = (struct rps_write_statements){0};
+}
+
+int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_record *record)
+{
+    return kinds[record->kind].insert(writer, writer->statements.kind[record->kind], record + 1);
+}
+
+void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record)
+{
+    const struct rps_period *period = (const void *)(record + 1);
+
+    if (record->kind != RPS_WRITE_RECORD_PERIOD)
+        return;
+    if (period->start_ns + period->length_ns > writer->end_ns)
+        writer->end_ns = period->start_ns + period->length_ns;
+    if (period->set_no < (uint32_t)writer->set_count)
+        rps_set_sum_add(&writer->sum[period->set_no], period, measured(writer, period->set_no));
+}

@@ -1,0 +1,143 @@
+/*
+ * The writer, when the store or its run is taken away from it while it records.
+ *
+ * A file that has no name, or another one, is lost or written by somebody else's leave. So the
+ * recording goes on in a new file beside the store's old place. What SQLite has in the log is first
+ * taken up into the file that was moved: it is whole then, wherever it is now.
+ */
+#include "writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "database.h"
+#include "place.h"
+
+/* Make the file, which is nobody's yet; NULL when that cannot be. Owned by the caller. */
+static char *make_file(const struct rps_writer *writer)
+{
+    char *path = NULL;
+    int fd;
+
+    if (asprintf(&path, "%s.saved-%.8s", writer->path, writer->run.uuid) < 0)
+        return NULL;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0) {
+        free(path);
+        return NULL;
+    }
+    close(fd);
+    return path;
+}
+
+static int copy_store(struct rps_writer *writer, const char *path)
+{
+    char *name = rps_place_sqlite_path(path);
+    sqlite3_stmt *stmt = NULL;
+    int code =
+        name ? sqlite3_prepare_v2(writer->db, "VACUUM INTO ?1", -1, &stmt, NULL) : SQLITE_NOMEM;
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = rps_database_run(stmt);
+    sqlite3_finalize(stmt);
+    free(name);
+    return code;
+}
+
+/* Open the new file and write the run into it from now on; with its rows when it is `blank`. */
+static int go_on_in(struct rps_writer *writer, char *path, bool blank)
+{
+    const struct rps_database_options options = {
+        .durability_full = writer->options.durability_full,
+    };
+    int64_t run_id = writer->run_id;
+    struct rps_error unheard;
+    sqlite3 *db = NULL, *before = writer->db;
+    int code;
+
+    if (rps_database_open_write(path, &options, &db, &unheard) < 0)
+        return SQLITE_CANTOPEN;
+    code = blank ? rps_write_run_begin(db, &writer->run, writer->plan, &run_id) : SQLITE_OK;
+    if (code != SQLITE_OK) {
+        sqlite3_close(db);
+        return code;
+    }
+    rps_write_record_finalize(writer);
+    rps_downsample_close(writer->downsample);
+    writer->downsample = NULL;
+    if (blank) /* sums begin anew as well */
+        rps_writer_close_run(writer);
+    writer->db = db;
+    writer->run_id = run_id;
+    pthread_mutex_lock(&writer->lock);
+    writer->saved_path = path;
+    pthread_mutex_unlock(&writer->lock);
+    code = rps_writer_open_run(writer);
+    sqlite3_close(before);
+    return code;
+}
+
+static void tell_failure(struct rps_writer *writer, const char *why, const char *reason)
+{
+    char sentence[2048];
+
+    if (writer->save_failed)
+        return;
+    writer->save_failed = true;
+    snprintf(sentence, sizeof(sentence),
+             "%s %s while it is recorded into, and the recording cannot go on in another file "
+             "beside it (%s): it will be lost",
+             writer->path, why, reason);
+    rps_writer_notice(writer, sentence);
+}
+
+static int save(struct rps_writer *writer, bool copy, const char *why)
+{
+    char *path = make_file(writer), sentence[2048];
+    int code;
+
+    if (!path) {
+        tell_failure(writer, why, strerror(errno));
+        return SQLITE_CANTOPEN;
+    }
+    code = copy ? copy_store(writer, path) : SQLITE_OK;
+    if (code == SQLITE_OK)
+        code = go_on_in(writer, path, !copy);
+    if (code != SQLITE_OK) {
+        tell_failure(writer, why, rps_database_reason(NULL, code));
+        if (path != writer->saved_path) {
+            unlink(path); /* made above */
+            free(path);
+        }
+        return code;
+    }
+    writer->why_saved = why;
+    snprintf(sentence, sizeof(sentence),
+             "%s %s while it is recorded into: the recording goes on in %s%s", writer->path, why,
+             path, copy ? ", with all that the store held" : "");
+    rps_writer_notice(writer, sentence);
+    return code;
+}
+
+int rps_writer_save_copy(struct rps_writer *writer)
+{
+    if (writer->saved_path)
+        return SQLITE_CANTOPEN; /* twice: there is an end to it */
+    /* takes the log up; BUSY, when somebody has it open, is as good: nothing is touched then */
+    rps_database_exec(writer->db, "PRAGMA journal_mode = DELETE");
+    return save(writer, true, "was deleted, moved or replaced");
+}
+
+int rps_writer_save_run(struct rps_writer *writer)
+{
+    if (writer->saved_path)
+        return SQLITE_CANTOPEN;
+    return save(writer, false, "was changed: the run was deleted");
+}
