@@ -237,8 +237,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     return rc;
 }
 
-/* --- a workload that goes on -------------------------------------------------------------------
- */
+/* --- a workload that goes on ----------------------------------------------------------------- */
 
 void rps_record_wait(struct rps_recording *r)
 {

@@ -265,8 +265,7 @@ static int finish(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* --- pauses -------------------------------------------------------------------------------------
- */
+/* --- pauses ---------------------------------------------------------------------------------- */
 
 static int pause_counting(struct loop *loop, struct rps_error *err)
 {
@@ -335,8 +334,7 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
     }
 }
 
-/* --- sleep, and clocks that are set ------------------------------------------------------------
- */
+/* --- sleep, and clocks that are set ---------------------------------------------------------- */
 
 /* A look at the clocks at each wake-up: what happened to them since the last. */
 static void watch_clocks(struct loop *loop)
@@ -365,8 +363,7 @@ static void watch_clocks(struct loop *loop)
     }
 }
 
-/* --- the run -------------------------------------------------------------------------------------
- */
+/* --- the run --------------------------------------------------------------------------------- */
 
 static int init_tracks(struct loop *loop, struct rps_error *err)
 {

@@ -19,8 +19,7 @@
 
 #define WINDOW_SLOTS (UINT64_C(1) << 18)
 
-/* --- finding -------------------------------------------------------------------------------------
- */
+/* --- finding --------------------------------------------------------------------------------- */
 
 static int is_asked(const struct rps_cpus *cpus, int32_t cpu)
 {
@@ -121,8 +120,7 @@ void rps_cpu_series_free(struct rps_cpu_series *series)
     memset(series, 0, sizeof(*series));
 }
 
-/* --- walking -------------------------------------------------------------------------------------
- */
+/* --- walking --------------------------------------------------------------------------------- */
 
 /* Is the CPU one of the series? */
 static int is_chosen(const struct rps_cpu_series *series, int32_t cpu)
