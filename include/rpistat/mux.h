@@ -27,7 +27,7 @@ struct rps_mux {
     int current; /* set that is on */
     unsigned clock_width;
     uint64_t last_clock;
-    uint64_t last_enabled_ns;
+    uint64_t last_enabled_ns, last_clock_running_ns;
     uint64_t cycle;          /* virtual clock counter: the cycle timestamp */
     int64_t boundary_ns;     /* end of the last period, since the start of the run */
     struct rps_period open;  /* the period being measured: what was folded into it so far */

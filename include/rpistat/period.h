@@ -16,8 +16,8 @@
 struct rps_period {
     int32_t cpu;         /* CPU the counts belong to, or RPS_CPU_ALL */
     uint32_t set_no;     /* event set that was counted, 0-based */
-    uint64_t period;     /* number of the period in the run (and CPU), from 0; set_no is
-                            period % (number of sets) unless periods were merged */
+    uint64_t period;     /* number of the period in the run (and CPU), from 0 */
+    uint64_t rotation;   /* number of the rotation it belongs to, from 0 */
     uint64_t cycle;      /* cycle timestamp: the clock event's total at the end of the period */
     uint64_t cycles;     /* the clock event's count in this period */
     int64_t start_ns;    /* since the start of the run */
@@ -26,13 +26,47 @@ struct rps_period {
                             over its threads: 0 when it slept for the whole period */
     uint64_t running_ns; /* part of enabled_ns during which the set was on counters: less by the
                             switch cost, and by more when somebody else used the PMU */
-    int64_t switch_ns;   /* time taken to disable, read and enable at the end of the period */
-    uint32_t missed;     /* timer expiries that passed before the loop woke up */
-    uint32_t counted;    /* bit s: count[s] was counted; clear: the store holds NULL */
-    uint32_t merged;     /* periods of the set that were merged into this one when the store was
-                            thinned; 0: it is as it was recorded */
+    uint64_t clock_running_ns; /* part of enabled_ns during which the clock event was on one */
+    int64_t switch_ns;         /* time taken to disable, read and enable at the end of the period */
+    uint32_t missed;           /* timer expiries that passed before the loop woke up */
+    uint32_t counted;          /* bit s: count[s] was counted; clear: the store holds NULL */
     uint64_t count[RPS_SLOT_MAX]; /* raw count of each slot of the set in this period */
+
+    /* Of a row of a coarser level alone; read them through the functions below. */
+    int level;            /* 0: as measured; 1 ... RPS_LEVELS: the sum of a block's periods */
+    uint64_t merged;      /* rotations in the block, and so periods of the set */
+    uint64_t last_period; /* number of the last of them */
+    int64_t end_ns;       /* and its end, since the start of the run */
 };
+
+/*
+ * Levels. A block of level k is a stretch of up to RPS_LEVEL_ROTATIONS^k whole rotations in one cell
+ * of the grid rotation / RPS_LEVEL_ROTATIONS^k, without a gap in it. It is as many rows as there are
+ * event sets, each the sum of the set's periods: counts, cycles, times and `missed`. `period`,
+ * `rotation` and start_ns are those of the first period summed, `cycle`, last_period and end_ns those
+ * of the last. The rows of a block overlap in time.
+ */
+#define RPS_LEVELS          4
+#define RPS_LEVEL_BITS      4
+#define RPS_LEVEL_ROTATIONS (1 << RPS_LEVEL_BITS)
+
+/* How many periods the row stands for. */
+static inline uint64_t rps_period_weight(const struct rps_period *period)
+{
+    return period->level > 0 ? period->merged : 1;
+}
+
+/* When the last of them ended. */
+static inline int64_t rps_period_end_ns(const struct rps_period *period)
+{
+    return period->level > 0 ? period->end_ns : period->start_ns + period->length_ns;
+}
+
+/* The number of the last of them. */
+static inline uint64_t rps_period_last(const struct rps_period *period)
+{
+    return period->level > 0 ? period->last_period : period->period;
+}
 
 /*
  * A merged period has the number of the first of its periods, and in a run of n event sets it stands
@@ -40,12 +74,6 @@ struct rps_period {
  * The sets of a merged rotation follow one another in time, each for as long as its periods took
  * together, and the whole is as long as it was.
  */
-
-/* How many periods it stands for: 1 unless it was merged. */
-static inline uint64_t rps_period_weight(const struct rps_period *period)
-{
-    return period->merged > 0 ? period->merged : 1;
-}
 
 /* The number of the period that follows in a run of set_count event sets: behind the last set of a
  * merged rotation come the numbers that the rotation does not stand for. */

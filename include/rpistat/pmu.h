@@ -27,6 +27,7 @@ struct rps_reading {
     uint64_t clock;               /* clock event, modulo 2^(its width) */
     uint64_t enabled_ns;          /* time the clock event was enabled, summed over threads */
     uint64_t running_ns;          /* time the set was counting, summed over threads */
+    uint64_t clock_running_ns;    /* time the clock event was counting, summed over threads */
     uint64_t value[RPS_SLOT_MAX]; /* modulo 2^(the slot's width) */
     uint32_t valid;               /* bit s: value[s] could be read */
 };

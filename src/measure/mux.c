@@ -21,6 +21,7 @@ static void open_period(struct rps_mux *mux, uint64_t number)
     mux->open.cpu = mux->cpu;
     mux->open.set_no = (uint32_t)mux->current;
     mux->open.period = number;
+    mux->open.rotation = number / (uint64_t)mux->set_count;
     mux->open.start_ns = mux->boundary_ns;
     mux->open.counted = mux->set[mux->current].measured;
 }
@@ -100,6 +101,8 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
     mux->last_clock = reading->clock;
     open->enabled_ns += reading->enabled_ns - mux->last_enabled_ns;
     mux->last_enabled_ns = reading->enabled_ns;
+    open->clock_running_ns += reading->clock_running_ns - mux->last_clock_running_ns;
+    mux->last_clock_running_ns = reading->clock_running_ns;
     open->running_ns += reading->running_ns - set->last_running_ns;
     set->last_running_ns = reading->running_ns;
 }

@@ -43,8 +43,8 @@ struct rps_perf_place {
     int track;
     int gone; /* its CPU went offline */
     int clock_fd;
-    uint64_t clock, enabled_ns;   /* as last read */
-    struct rps_perf_group *group; /* owned; a set each */
+    uint64_t clock, enabled_ns, clock_running_ns; /* as last read */
+    struct rps_perf_group *group;                 /* owned; a set each */
 };
 
 /* A kind of core on a hybrid processor. */

@@ -151,6 +151,7 @@ static void read_group(const struct rps_perf *perf, struct rps_perf_place *place
         group->running_ns = buffer[2];
         if (perf->clock_leads) {
             place->enabled_ns = buffer[1];
+            place->clock_running_ns = buffer[2];
             place->clock = buffer[3];
         }
     }
@@ -181,6 +182,7 @@ static int read_clock(struct rps_perf_place *place, struct rps_error *err)
                              got < 0 ? strerror(errno) : "the kernel gives only a part of it");
     place->clock = clock[0];
     place->enabled_ns = clock[1];
+    place->clock_running_ns = clock[2];
     return 0;
 }
 
@@ -207,6 +209,7 @@ static void add_reading(const struct rps_perf_place *place, int set, struct rps_
 
     sum->clock += place->clock;
     sum->running_ns += group->running_ns;
+    sum->clock_running_ns += place->clock_running_ns;
     if (place->kind == 0 || place->cpu >= 0) /* a thread is enabled once, on all kinds of core */
         sum->enabled_ns += place->enabled_ns;
     for (int s = 0; s < RPS_SLOT_MAX; s++) {

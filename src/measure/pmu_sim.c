@@ -412,7 +412,7 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     (void)err;
     memset(ret, 0, sizeof(*ret));
     ret->clock = wrapped(sim, sim->clock);
-    ret->enabled_ns = sim->enabled_ns;
+    ret->enabled_ns = ret->clock_running_ns = sim->enabled_ns;
     ret->running_ns = sim->set[set].running_ns;
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);

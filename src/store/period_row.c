@@ -73,7 +73,11 @@ int rps_row_period(const struct rps_row *row, int64_t set_count, struct rps_peri
         .running_ns = (uint64_t)value[RPS_ROW_RUNNING_NS],
         .switch_ns = value[RPS_ROW_SWITCH_NS],
         .missed = (uint32_t)value[RPS_ROW_MISSED],
-        .merged = (uint32_t)value[RPS_ROW_MERGED],
+        .rotation = (uint64_t)(value[RPS_ROW_PERIOD] / set_count),
+        .level = value[RPS_ROW_MERGED] > 0,
+        .merged = (uint64_t)value[RPS_ROW_MERGED],
+        .last_period = (uint64_t)(value[RPS_ROW_PERIOD] + (value[RPS_ROW_MERGED] - 1) * set_count),
+        .end_ns = value[RPS_ROW_START_NS] + value[RPS_ROW_LENGTH_NS],
         .counted = row->present >> RPS_ROW_COUNT_FIRST,
     };
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
