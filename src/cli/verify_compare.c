@@ -246,8 +246,8 @@ static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps
     return rc;
 }
 
-/* Count the same turns all the time and in turns, and compare the events that happen often enough.
- */
+/* Count the same turns all the time and in turns, and compare the events that happen often
+ * enough. */
 static int compare_rotation(struct rps_verify *verify, const struct rps_plan *one,
                             const struct rps_plan *in_turns, uint64_t turns, struct comparison *ret,
                             struct rps_error *err)

@@ -71,8 +71,8 @@ int rps_plan_operand_count(const struct rps_plan *plan)
     return RPS_OPERAND_EVENTS + plan->set_count * RPS_SLOT_MAX;
 }
 
-/* Operand of the first event whose text at `offset` in struct rps_event is the given name; or -1.
- */
+/* Operand of the first event whose text at `offset` in struct rps_event is the given name; or
+ * -1. */
 static int find_event(const struct rps_plan *plan, const char *name, size_t offset)
 {
     for (int n = 0; n < plan->set_count; n++) {

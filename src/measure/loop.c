@@ -94,8 +94,8 @@ static void lose_track(struct loop *loop, int t)
     note(loop, loop->boundary_ns, text);
 }
 
-/* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was read.
- */
+/* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was
+ * read. */
 static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct rps_error *err)
 {
     int rc;

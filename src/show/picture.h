@@ -89,8 +89,8 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 /* An all-zero picture is harmless. */
 void rps_picture_free(struct rps_picture *picture);
 
-/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by side.
- */
+/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by
+ * side. */
 int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
                      struct rps_error *err);
 

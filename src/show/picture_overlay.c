@@ -2,9 +2,12 @@
  * The files of what lies on a picture's axis: phases, boundaries, gaps and marks.
  *
  *     phases.dat      from, to, area's colour, the strip's colour, 1 when hatched (a label beyond
- * the colours) labels.dat      middle of a phase, its label bounds.dat      where one phase ends
- * and the next begins edges.dat       from, to: where a boundary may lie, where that is wide enough
- * to be seen gaps.dat        from, to: not recorded marks.dat       where a mark is; one a pixel
+ *                     the colours)
+ *     labels.dat      middle of a phase, its label
+ *     bounds.dat      where one phase ends and the next begins
+ *     edges.dat       from, to: where a boundary may lie, where that is wide enough to be seen
+ *     gaps.dat        from, to: not recorded
+ *     marks.dat       where a mark is; one a pixel
  *
  * A file without a line is not written, and its count in figure.gp is 0.
  */

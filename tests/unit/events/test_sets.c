@@ -77,8 +77,8 @@ static void check_event(const struct rps_event *found, const char *sys)
     assert_string_not_equal(event.where, "");
     /* a role that stands for a role would not be found */
     assert_false(rps_name_role(event.spec) && !rps_name_generic(event.spec, &event));
-    /* tracepoints need a tracefs, so their state is the machine's; the name must be good anywhere
-     */
+    /* tracepoints need a tracefs, so their state is the machine's; the name must be good
+     * anywhere */
     event = *found;
     if (rps_event_resolve(&event, sys, &err) != 0)
         fail_msg("%s", err.message);

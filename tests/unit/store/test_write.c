@@ -358,8 +358,8 @@ static void the_end_does_not_wait_for_ever(void **state)
     stop_notices(&notices);
 }
 
-/* 0 when a write that the file-size limit stops is made up for; in a child, for the limit's sake.
- */
+/* 0 when a write that the file-size limit stops is made up for; in a child, for the limit's
+ * sake. */
 static int limited_child(const char *path)
 {
     struct notices notices;
