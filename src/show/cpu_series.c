@@ -57,10 +57,16 @@ static int find_tracks(struct rps_cpu_series *series, struct rps_cursor *cursor,
             continue;
         if (!known && add_cpu(series, period.cpu, err) < 0)
             return RPS_FAILED;
-        if (series->count == 1 && !known)
+        if (series->count == 1 && !known) {
             series->first = series->last = period.period;
+            series->first_rotation = series->last_rotation = period.rotation;
+        }
         series->first = period.period < series->first ? period.period : series->first;
         series->last = period.period > series->last ? period.period : series->last;
+        if (period.rotation < series->first_rotation)
+            series->first_rotation = period.rotation;
+        if (period.rotation > series->last_rotation)
+            series->last_rotation = period.rotation;
     }
     return got;
 }

@@ -16,6 +16,7 @@ struct rps_cpu_series {
     int count;            /* CPUs that were asked for and have periods in that part */
     int32_t *cpu;         /* owned; ascending */
     uint64_t first, last; /* numbers of their periods */
+    uint64_t first_rotation, last_rotation;
 };
 
 /*

@@ -11,20 +11,18 @@
 #include <stdlib.h>
 
 #include "export_rows.h"
-#include "rpistat/tally.h"
+#include "rpistat/rotation.h"
 
 struct rates {
-    struct rps_tally tally; /* of the rotation that is being added up */
-    double *operand;        /* owned */
-    int32_t cpu;
-    uint64_t rotation, cycle;
+    struct rps_rotation rotation; /* that is being added up */
+    double *operand;              /* owned */
 };
 
 static void rates_release(struct rps_export_job *job)
 {
     struct rates *rates = job->state;
 
-    rps_tally_free(&rates->tally);
+    rps_rotation_free(&rates->rotation);
     free(rates->operand);
     free(rates);
     job->state = NULL;
@@ -41,7 +39,7 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
     if (!rates)
         return rps_error_memory(err);
     rates->operand = calloc((size_t)rps_plan_operand_count(job->plan), sizeof(*rates->operand));
-    if (!rates->operand || rps_tally_init(&rates->tally, job->plan, err) < 0) {
+    if (!rates->operand || rps_rotation_init(&rates->rotation, job->plan, err) < 0) {
         rates_release(job);
         return rps_error_memory(err);
     }
@@ -55,34 +53,30 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
 static void rates_row(struct rps_export_job *job)
 {
     struct rates *rates = job->state;
+    const struct rps_tally *tally = &rates->rotation.tally;
 
-    if (rates->tally.periods == 0)
+    if (tally->periods == 0)
         return;
-    rps_export_place(job, rates->cpu);
-    rps_csv_uint64(job->csv, rates->rotation);
-    rps_csv_seconds(job->csv, rates->tally.start_ns);
-    rps_csv_seconds(job->csv, rates->tally.length_ns);
-    rps_csv_uint64(job->csv, rates->cycle);
-    rps_csv_uint64(job->csv, rates->tally.clock);
-    rps_tally_operands(&rates->tally, job->plan, rates->operand);
+    rps_export_place(job, rates->rotation.cpu);
+    rps_csv_uint64(job->csv, rates->rotation.number);
+    rps_csv_seconds(job->csv, tally->start_ns);
+    rps_csv_seconds(job->csv, tally->length_ns);
+    rps_csv_uint64(job->csv, rates->rotation.to_cycle);
+    rps_csv_uint64(job->csv, tally->clock);
+    rps_tally_operands(tally, job->plan, rates->operand);
     for (int m = 0; m < job->plan->metric_count; m++)
         rps_csv_double(job->csv, rps_formula_value(&job->plan->metric[m].formula, rates->operand));
     rps_csv_end_row(job->csv);
-    rps_tally_reset(&rates->tally);
+    rps_rotation_reset(&rates->rotation);
 }
 
 static void rates_period(struct rps_export_job *job, const struct rps_period *period)
 {
     struct rates *rates = job->state;
-    uint64_t sets = job->plan->set_count > 0 ? (uint64_t)job->plan->set_count : 1;
-    uint64_t rotation = period->period / sets;
 
-    if (rotation != rates->rotation || period->cpu != rates->cpu)
+    if (rps_rotation_ends(&rates->rotation, period))
         rates_row(job);
-    rates->rotation = rotation;
-    rates->cpu = period->cpu;
-    rates->cycle = period->cycle;
-    rps_tally_add(&rates->tally, period);
+    rps_rotation_add(&rates->rotation, period);
 }
 
 static const struct rps_export_rows rates_rows = {
