@@ -14,9 +14,6 @@ extern const char *const rps_embedded_sets_names[];
 extern const char *const rps_embedded_scenarios_names[];
 
 /* The document NAME.ini of the table, or NULL. */
-const struct rps_embedded *rps_embedded_find(const struct rps_embedded *table, const char *name);
-
-/* Names of a NULL-terminated list, separated by commas, as many as fit. Returns ret. */
-char *rps_names_join(const char *const *names, char *ret, size_t size);
+const struct rps_embedded *rps_document_find(const struct rps_embedded *table, const char *name);
 
 #endif

@@ -3,6 +3,7 @@
  * document.c, finding the encoding of an event in resolve.c.
  */
 #include "document.h"
+#include "names.h"
 
 #include "rpistat/text.h"
 
@@ -183,27 +184,6 @@ const char *const *rps_plan_names(void)
     return rps_embedded_sets_names;
 }
 
-const struct rps_embedded *rps_embedded_find(const struct rps_embedded *table, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const struct rps_embedded *set = table; set->name; set++) {
-        if (strncmp(set->name, name, length) == 0 && strcmp(set->name + length, ".ini") == 0)
-            return set;
-    }
-    return NULL;
-}
-
-char *rps_names_join(const char *const *names, char *ret, size_t size)
-{
-    size_t length = 0;
-
-    ret[0] = '\0';
-    for (const char *const *at = names; *at && length < size; at++)
-        length += (size_t)snprintf(ret + length, size - length, "%s%s", length ? ", " : "", *at);
-    return ret;
-}
-
 static int unknown_name(const char *name, struct rps_error *err)
 {
     char printable[RPS_NAME_SIZE], known[256];
@@ -266,7 +246,7 @@ int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err
         free(text);
         return result;
     }
-    embedded = rps_embedded_find(rps_embedded_sets, name);
+    embedded = rps_document_find(rps_embedded_sets, name);
     if (!embedded)
         return unknown_name(name, err);
     return rps_plan_parse(embedded->name, embedded->text, embedded->size, ret, err);

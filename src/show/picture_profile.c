@@ -251,9 +251,9 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
                            &options->cpus, picture->has_phases ? &picture->phases : &one, ret, err);
 }
 
-int rps_picture_write_phases(struct rps_picture *picture, struct rps_reader *reader,
-                             const struct rps_plot_options *options, int folder_fd,
-                             struct rps_error *err)
+int rps_picture_write_profile(struct rps_picture *picture, struct rps_reader *reader,
+                              const struct rps_plot_options *options, int folder_fd,
+                              struct rps_error *err)
 {
     struct rps_profile profile = {0};
     struct grid grid = {.profile = &profile};

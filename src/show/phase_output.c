@@ -13,9 +13,9 @@ static int check_written(FILE *out, struct rps_error *err)
     return rps_error_set(err, RPS_FAILED, "cannot write the phases: see to the disk's free space");
 }
 
-char *rps_phase_parameters(const struct rps_detect_options *options,
-                           const struct rps_detect_details *details, const char *cpus,
-                           const char *const *signal, size_t signal_count)
+char *rps_phase_output_parameters(const struct rps_detect_options *options,
+                                  const struct rps_detect_details *details, const char *cpus,
+                                  const char *const *signal, size_t signal_count)
 {
     struct rps_json json;
 

@@ -7,7 +7,7 @@
  * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation
  * makes it too small, which the choice of the penalty finds out.
  */
-#include "detect_data.h"
+#include "detect_observed.h"
 
 #include <float.h>
 #include <math.h>
