@@ -381,6 +381,31 @@ static void test_tracks_side_by_side(void **state)
 }
 
 /* What a damaged store may claim. */
+/* Then the rows are rotations, and so are their bounds. */
+static void test_rotations_side_by_side(void **state)
+{
+    static const int32_t cpus[] = {1, 5};
+    struct rps_plan *plan = make_plan(2);
+    struct rps_collect *collect = begin(&(struct rps_collect_options){
+        .plan = plan, .by_rotation = 1, .cpu = cpus, .cpu_count = 2, .first = 3, .last = 12});
+    struct rps_collected collected;
+
+    (void)state;
+    for (int track = 0; track < 2; track++) {
+        for (uint64_t n = track ? 9 : 6; n <= 25; n++) /* the second begins amid rotation 4 */
+            add(collect, track, period_of(n, 2, 1, 500000 + 1000 * n, 1000));
+    }
+    collected = end(collect);
+    assert_int_equal(collected.signals.count, 10);
+    assert_int_equal(collected.first[1], 8);
+    assert_int_equal(collected.last[1], 9);
+    assert_true(isnan(value_of(&collected, "across of CPU 5", 1)));
+    near(value_of(&collected, "across of CPU 5", 2), log1p(1000 * 511000.0 / 510000));
+    near(value_of(&collected, "across of CPU 1", 2), log1p(1000 * 511000.0 / 510000));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
 static void test_numbers_far_apart(void **state)
 {
     static const int32_t cpus[] = {0, 1};
@@ -466,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_a_gap),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_tracks_side_by_side),
+        cmocka_unit_test(test_rotations_side_by_side),
         cmocka_unit_test(test_numbers_far_apart),
         cmocka_unit_test(test_blocks),
     };
