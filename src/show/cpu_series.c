@@ -49,6 +49,7 @@ static int find_tracks(struct rps_cpu_series *series, struct rps_cursor *cursor,
 
     while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
         int known = series->count > 0 && series->cpu[series->count - 1] == period.cpu;
+        uint64_t last_rotation = period.rotation + rps_period_weight(&period) - 1;
 
         if (period.cpu == RPS_CPU_ALL)
             return add_cpu(series, period.cpu, err); /* the first: there are no others */
@@ -65,8 +66,8 @@ static int find_tracks(struct rps_cpu_series *series, struct rps_cursor *cursor,
         series->last = period.period > series->last ? period.period : series->last;
         if (period.rotation < series->first_rotation)
             series->first_rotation = period.rotation;
-        if (period.rotation > series->last_rotation)
-            series->last_rotation = period.rotation;
+        if (last_rotation > series->last_rotation)
+            series->last_rotation = last_rotation;
     }
     return got;
 }
