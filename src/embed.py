@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Embed text files into a C file as a table of {name, text, size}, ended by a NULL name.
+"""Embed text files into a C file as a table of {name, text, size}, ended by a NULL name, and as a list
+SYMBOL_names of the same names without their endings, ended by NULL.
 
 usage: embed.py OUTPUT.c SYMBOL FILE...      (the table's struct is declared in src/embed.h)
 """
@@ -24,6 +25,8 @@ def main():
         parts.append("static const char text_%d[] = {\n%s\n    0};\n" % (number, literal(data)))
         rows.append('    {"%s", text_%d, %d},\n' % (os.path.basename(name), number, len(data)))
     parts.append("const struct rps_embedded %s[] = {\n%s    {0, 0, 0},\n};\n" % (symbol, "".join(rows)))
+    names = "".join('"%s", ' % os.path.splitext(os.path.basename(name))[0] for name in files)
+    parts.append("const char *const %s_names[] = {%s0};\n" % (symbol, names))
     with open(output, "w", encoding="ascii") as file:
         file.write("\n".join(parts))
 

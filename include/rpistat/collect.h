@@ -32,11 +32,13 @@ struct rps_collect_options {
     const char *const *name;     /* signals: metrics, events (per clock tick) or cpu_use */
     size_t name_count;           /* 0: all that vary */
     int by_rotation;             /* 1: an observation a rotation of the event sets, and all metrics;
-                                      0: an observation a period */
+                                      0: an observation a period, or a block of a
+                                      coarser level */
     int64_t period_ns;           /* nominal length of a period; 0: 100 ms */
     const int32_t *cpu;          /* tracks that are put side by side, a signal a metric and CPU */
     int cpu_count;               /* 0 or 1: one track */
-    uint64_t first, last;        /* for several tracks: the lowest and highest number of a period */
+    uint64_t first, last;        /* for several tracks: the lowest and highest number of a period,
+                                      or by rotation of a rotation */
 };
 
 /* What a signal is. */

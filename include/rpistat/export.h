@@ -1,6 +1,6 @@
 /*
- * Exports: a run written for other programs. Formats are rows of a const table, a file each; numbers
- * are in the C locale whatever the environment says.
+ * Exports: a run written for other programs. A format is a const object in a file of its own and a
+ * row of the table; numbers are in the C locale whatever the environment says.
  */
 #ifndef RPISTAT_EXPORT_H
 #define RPISTAT_EXPORT_H
@@ -10,28 +10,55 @@
 
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/store.h"
 
 struct rps_export_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU; the sum has -1 in its column cpu */
-    char separator;         /* ',' */
-    char decimal;           /* '.' */
-    int crlf;               /* 1: lines end in CR LF */
-    int bom;                /* 1: a UTF-8 byte order mark first */
+
+    /* of the formats that are CSV */
+    char separator; /* ',' */
+    char decimal;   /* '.' */
+    int crlf;       /* 1: lines end in CR LF */
+    int bom;        /* 1: a UTF-8 byte order mark first */
 };
 
+/* What a format is given: where to write, and what of. */
+struct rps_export_job {
+    FILE *out;
+    const struct rps_run *run;
+    const struct rps_plan *plan;
+    const struct rps_export_options *options;
+    void *state; /* the format's own; NULL at first */
+};
+
+/* Functions that a format has no use for are NULL. None looks at what became of its writing: the walk
+ * ends when job->out has failed. */
 struct rps_export_format {
     const char *name;    /* "wide", "rates", "long" */
     const char *summary; /* one line for --help */
-    int (*write)(FILE *out, struct rps_reader *reader, int64_t run_id,
-                 const struct rps_export_options *options, struct rps_error *err);
+
+    /* Make job->state, and write what stands before the periods. 0 or negative. */
+    int (*begin)(struct rps_export_job *job, struct rps_error *err);
+    /* The next period of job->plan, in the order of the CPUs and of time. */
+    void (*period)(struct rps_export_job *job, const struct rps_period *period);
+    /* All periods were there: write what is left. */
+    void (*end)(struct rps_export_job *job);
+    /* Release job->state, after a failure of begin too. */
+    void (*release)(struct rps_export_job *job);
 };
 
-/* All formats; the last row has a NULL name. */
-extern const struct rps_export_format rps_export_formats[];
+/* All formats; the last is NULL. */
+extern const struct rps_export_format *const rps_export_formats[];
 
 /* The format of that name, or NULL. */
 const struct rps_export_format *rps_export_find(const char *name);
+
+/* Write a run to a stream, and flush that. Errors: the store's, the format's, those of writing. */
+int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
+                   int64_t run_id, const struct rps_export_options *options, struct rps_error *err);
 
 #endif

@@ -38,9 +38,9 @@ struct rps_phase_output {
  * The settings of a detection and what it found out, as a JSON object: `parameters` above and in the
  * store. To be freed; NULL without memory. min_length 0 is written as null: chosen.
  */
-char *rps_phase_parameters(const struct rps_detect_options *options,
-                           const struct rps_detect_details *details, const char *cpus,
-                           const char *const *signal, size_t signal_count);
+char *rps_phase_output_parameters(const struct rps_detect_options *options,
+                                  const struct rps_detect_details *details, const char *cpus,
+                                  const char *const *signal, size_t signal_count);
 
 /* Tables: the phases in order of time, the distinct ones, outliers, and with components their
  * loadings. RPS_FAILED without memory or when a write failed, as below. */

@@ -19,18 +19,36 @@
  */
 char *rps_text_printable(char *ret, size_t size, const char *text);
 
+/* The same, written to a stream without a limit of length. */
+void rps_text_print(FILE *out, const char *text);
+
+/* What stands where text has bytes that are not UTF-8: U+FFFD. */
+#define RPS_TEXT_REPLACEMENT "\xef\xbf\xbd"
+
 /*
  * Decode the UTF-8 character at text into *ret_code; its length in bytes, or 0 when there is none
  * (stray or missing continuation bytes, overlong forms, surrogates, above U+10FFFF).
  */
 int rps_text_decode(const char *text, uint32_t *ret_code);
 
-/* 0 for a character that a terminal obeys, or that reorders or breaks lines; all are below U+10000.
- */
+/* 0 for a character that a terminal obeys, or that reorders or breaks lines; all are below
+ * U+10000. */
 int rps_text_is_harmless(uint32_t code);
 
-/* The same, written to a stream without a limit of length. */
-void rps_text_print(FILE *out, const char *text);
+/* 1 for a byte inside a UTF-8 character, 0 for the first byte of one. */
+static inline int rps_text_is_inside(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* How many bytes of text fit into `limit` without cutting a character. */
+size_t rps_text_cut(const char *text, size_t limit);
+
+/* How many characters text has: its places on a screen, wide characters aside. */
+int rps_text_width(const char *text);
+
+/* A copy for free(), U+FFFD for each byte that is not UTF-8; NULL without memory. */
+char *rps_text_repaired(const char *text);
 
 /*
  * A command line as a shell user would type it: arguments quoted with '...' where needed, joined by

@@ -18,6 +18,7 @@
  * take everything.
  */
 #include "rpistat/bins.h"
+#include "rpistat/rotation.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,15 +42,14 @@ struct rps_bins {
     double from, to;
     size_t room, count;
     int gridded, ended;
-    struct bin *bin;          /* owned, `room` of them; `count` in use */
-    double *extremes;         /* owned; what min and max of the bins point into */
-    double *operand;          /* owned; scratch */
-    struct rps_tally current; /* the rotation that periods are being added to */
-    double current_from, current_to;
-    uint64_t current_number;
+    struct bin *bin;             /* owned, `room` of them; `count` in use */
+    double *extremes;            /* owned; what min and max of the bins point into */
+    double *operand;             /* owned; scratch */
+    struct rps_rotation current; /* that periods are being added to */
     int current_after_gap;
-    int64_t last_end_ns, last_length_ns; /* of the period before */
-    int64_t whole_ns;                    /* length of the rotation before */
+    int64_t last_end_ns;    /* of what was added so far */
+    int64_t last_length_ns; /* of the period before, or of one of those that it stands for */
+    double whole_ns;        /* length of the rotation before, or of one in the block before */
 };
 
 static int bins_allocate(struct rps_bins *bins, struct rps_error *err)
@@ -67,7 +67,7 @@ static int bins_allocate(struct rps_bins *bins, struct rps_error *err)
         if (rps_tally_init(&bins->bin[i].tally, bins->plan, err) < 0)
             return RPS_FAILED;
     }
-    return rps_tally_init(&bins->current, bins->plan, err);
+    return rps_rotation_init(&bins->current, bins->plan, err);
 }
 
 int rps_bins_new(struct rps_bins **ret, const struct rps_plan *plan, enum rps_axis axis,
@@ -94,7 +94,7 @@ void rps_bins_free(struct rps_bins *bins)
 {
     if (!bins)
         return;
-    rps_tally_free(&bins->current);
+    rps_rotation_free(&bins->current);
     for (size_t i = 0; bins->bin && i < bins->room; i++)
         rps_tally_free(&bins->bin[i].tally);
     free(bins->operand);
@@ -153,27 +153,40 @@ static void make_grid(struct rps_bins *bins)
     bins->gridded = 1;
 }
 
+/* Where the current rotation lies on the axis. */
+static double current_from(const struct rps_bins *bins)
+{
+    return bins->axis == RPS_AXIS_CYCLE ? (double)bins->current.from_cycle
+                                        : (double)bins->current.tally.start_ns / 1e9;
+}
+
+static double current_to(const struct rps_bins *bins)
+{
+    return bins->axis == RPS_AXIS_CYCLE ? (double)bins->current.to_cycle
+                                        : (double)bins->current.tally.end_ns / 1e9;
+}
+
 /* The bin that the current rotation belongs to; a new one is empty. */
 static struct bin *bin_for_current(struct rps_bins *bins)
 {
+    double from = current_from(bins), to = current_to(bins);
     struct bin *bin;
     size_t cell;
 
     /* A workload that slept on the cycle axis: no width, so the same position. */
-    if (bins->count > 0 && bins->axis == RPS_AXIS_CYCLE &&
-        bins->current_to <= bins->bin[bins->count - 1].to)
+    if (bins->count > 0 && bins->axis == RPS_AXIS_CYCLE && to <= bins->bin[bins->count - 1].to)
         return &bins->bin[bins->count - 1];
     if (!bins->gridded && bins->count == bins->room)
         make_grid(bins);
-    cell = bins->gridded ? cell_of(bins, bins->current_from, bins->current_to) : 0;
+    cell = bins->gridded ? cell_of(bins, from, to) : 0;
     if (bins->gridded && bins->count > 0 &&
         (cell <= bins->bin[bins->count - 1].cell || bins->count == bins->room))
         return &bins->bin[bins->count - 1];
     bin = &bins->bin[bins->count++];
     rps_tally_reset(&bin->tally);
     bin->cell = cell;
-    bin->from = bins->current_from;
-    bin->to = bins->current_to;
+    bin->from = from;
+    bin->to = to;
     bin->after_gap = bins->current_after_gap;
     for (int m = 0; m < bins->plan->metric_count; m++)
         bin->min[m] = bin->max[m] = NAN;
@@ -188,54 +201,50 @@ static double metric_value(const struct rps_bins *bins, int metric, const struct
     return rps_tally_carries(tally, formula) ? rps_formula_value(formula, bins->operand) : NAN;
 }
 
+/* Length of one rotation of the current block. */
+static double whole_ns(const struct rps_bins *bins)
+{
+    return (double)bins->current.tally.length_ns / (double)bins->current.merged;
+}
+
 /* The current rotation is over: into its bin. */
 static void end_rotation(struct rps_bins *bins)
 {
+    const struct rps_tally *tally = &bins->current.tally;
     struct bin *bin;
 
-    if (bins->current.periods == 0)
+    if (tally->periods == 0)
         return;
     bin = bin_for_current(bins);
-    rps_tally_merge(&bin->tally, &bins->current);
-    bin->to = fmax(bin->to, bins->current_to);
-    rps_tally_operands(&bins->current, bins->plan, bins->operand);
+    rps_tally_merge(&bin->tally, tally);
+    bin->to = fmax(bin->to, current_to(bins));
+    rps_tally_operands(tally, bins->plan, bins->operand);
     for (int m = 0; m < bins->plan->metric_count; m++) {
-        double value = metric_value(bins, m, &bins->current);
+        double value = metric_value(bins, m, tally);
 
         bin->min[m] = fmin(bin->min[m], value);
         bin->max[m] = fmax(bin->max[m], value);
     }
-    bins->whole_ns = bins->current.length_ns;
-    rps_tally_reset(&bins->current);
-}
-
-static void begin_rotation(struct rps_bins *bins, const struct rps_period *period, uint64_t number,
-                           int after_gap)
-{
-    bins->current_number = number;
-    bins->current_after_gap = after_gap;
-    bins->current_from = bins->axis == RPS_AXIS_CYCLE ? (double)(period->cycle - period->cycles)
-                                                      : (double)period->start_ns / 1e9;
+    bins->whole_ns = whole_ns(bins);
+    rps_rotation_reset(&bins->current);
 }
 
 void rps_bins_add(struct rps_bins *bins, const struct rps_period *period)
 {
-    uint64_t sets = bins->plan->set_count > 0 ? (uint64_t)bins->plan->set_count : 1;
-    uint64_t number = period->period / sets;
-    int64_t end_ns = period->start_ns + period->length_ns;
-    int64_t longer_ns =
-        period->length_ns > bins->last_length_ns ? period->length_ns : bins->last_length_ns;
-    int first = bins->count == 0 && bins->current.periods == 0;
+    int64_t end_ns = rps_period_end_ns(period);
+    int64_t length_ns = period->length_ns / (int64_t)rps_period_weight(period);
+    int64_t longer_ns = length_ns > bins->last_length_ns ? length_ns : bins->last_length_ns;
+    int first = bins->count == 0 && bins->current.tally.periods == 0;
     int gap = !first && period->start_ns - bins->last_end_ns > longer_ns;
 
-    if (gap || number != bins->current_number)
+    if (gap || rps_rotation_ends(&bins->current, period))
         end_rotation(bins);
-    if (bins->current.periods == 0)
-        begin_rotation(bins, period, number, gap);
-    rps_tally_add(&bins->current, period);
-    bins->current_to = bins->axis == RPS_AXIS_CYCLE ? (double)period->cycle : (double)end_ns / 1e9;
-    bins->last_end_ns = end_ns;
-    bins->last_length_ns = period->length_ns;
+    if (bins->current.tally.periods == 0)
+        bins->current_after_gap = gap;
+    rps_rotation_add(&bins->current, period);
+    if (first || end_ns > bins->last_end_ns) /* the rows of a block overlap */
+        bins->last_end_ns = end_ns;
+    bins->last_length_ns = length_ns;
 }
 
 static void end_adding(struct rps_bins *bins)
@@ -243,13 +252,13 @@ static void end_adding(struct rps_bins *bins)
     if (bins->ended)
         return;
     bins->ended = 1;
-    if (bins->count > 0 && !bins->current_after_gap &&
-        (double)bins->current.length_ns < BINS_SLIVER * (double)bins->whole_ns) {
+    if (bins->count > 0 && bins->current.tally.periods > 0 && !bins->current_after_gap &&
+        whole_ns(bins) < BINS_SLIVER * bins->whole_ns) {
         struct bin *last = &bins->bin[bins->count - 1];
 
-        rps_tally_merge(&last->tally, &bins->current);
-        last->to = fmax(last->to, bins->current_to);
-        rps_tally_reset(&bins->current);
+        rps_tally_merge(&last->tally, &bins->current.tally);
+        last->to = fmax(last->to, current_to(bins));
+        rps_rotation_reset(&bins->current);
     }
     end_rotation(bins);
 }

@@ -6,7 +6,7 @@
  * period with a transposition at the end, would take twice the memory of a day's run.
  *
  * With one track a period is the next row. With several, of which the store gives one after the
- * other, the row is the period's number, so that tracks meet.
+ * other, the row is the period's number, so that tracks meet. A block of a coarser level is one row.
  */
 #include "rpistat/collect.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/rotation.h"
 #include "sources.h"
 
 #define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)
@@ -33,7 +34,7 @@ struct row {
     uint64_t first, last; /* numbers of its periods */
     int64_t start_ns, end_ns;
     uint64_t cycle;
-    int seen; /* 0: nothing was added */
+    uint64_t merged; /* periods or rotations one after the other in it; 0: nothing was added */
 };
 
 struct rps_collect {
@@ -46,11 +47,8 @@ struct rps_collect {
     float *weight;                     /* owned; same places */
     double *operand;                   /* owned; scratch */
     struct rps_tally one;              /* of the period that is being added */
-    struct rps_tally rotation;         /* of the rotation that is being added up */
-    uint64_t rotation_number;          /* period / sets */
+    struct rps_rotation rotation;      /* that is being added up */
     size_t rotation_row, rotation_end; /* its first and last row */
-    uint64_t rotation_first;           /* number of its first period */
-    struct rps_period last;            /* that was added to the rotation */
     int track;                         /* of the rotation */
     double period_s;
 };
@@ -93,12 +91,9 @@ static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
 /* The row of the next observation, number `number`. */
 static int row_of(struct rps_collect *collect, uint64_t number, size_t *ret, struct rps_error *err)
 {
-    uint64_t sets = (uint64_t)collect->rotation.set_count;
     uint64_t base = collect->options.first;
 
     if (collect->track_count > 1) {
-        if (collect->options.by_rotation)
-            base /= sets > 0 ? sets : 1;
         *ret = (size_t)(number - base);
         if (number < base || *ret >= collect->room)
             return rps_error_set(err, RPS_FAILED,
@@ -113,18 +108,17 @@ static int row_of(struct rps_collect *collect, uint64_t number, size_t *ret, str
     return 0;
 }
 
-static void row_add(struct row *row, const struct rps_tally *tally, uint64_t first,
-                    const struct rps_period *last)
+static void row_add(struct row *row, const struct row *more)
 {
-    if (!row->seen) {
-        *row = (struct row){first, last->period, tally->start_ns, tally->end_ns, last->cycle, 1};
+    if (!row->merged) {
+        *row = *more;
         return;
     }
-    row->start_ns = tally->start_ns < row->start_ns ? tally->start_ns : row->start_ns;
-    row->end_ns = tally->end_ns > row->end_ns ? tally->end_ns : row->end_ns;
-    row->first = first < row->first ? first : row->first;
-    row->last = last->period > row->last ? last->period : row->last;
-    row->cycle = last->cycle > row->cycle ? last->cycle : row->cycle;
+    row->start_ns = more->start_ns < row->start_ns ? more->start_ns : row->start_ns;
+    row->end_ns = more->end_ns > row->end_ns ? more->end_ns : row->end_ns;
+    row->first = more->first < row->first ? more->first : row->first;
+    row->last = more->last > row->last ? more->last : row->last;
+    row->cycle = more->cycle > row->cycle ? more->cycle : row->cycle;
 }
 
 /* How well a source was seen in the stretch. */
@@ -157,27 +151,37 @@ static void put(struct rps_collect *collect, size_t s, size_t row, const struct 
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
+/* Is a rotation one observation, and not each of its periods? */
+static int is_whole(const struct rps_collect *collect, int level)
+{
+    return collect->options.by_rotation || level > 0;
+}
+
 /* The rotation is over: what can be seen in a rotation only. */
 static int end_rotation(struct rps_collect *collect, struct rps_error *err)
 {
-    struct rps_tally *tally = &collect->rotation;
-    double sets = tally->set_count > 0 ? tally->set_count : 1;
+    const struct rps_rotation *rotation = &collect->rotation;
+    const struct rps_tally *tally = &rotation->tally;
+    double periods = (double)rotation->merged * (tally->set_count > 0 ? tally->set_count : 1);
     size_t row = (collect->rotation_row + collect->rotation_end) / 2;
-    int whole = collect->options.by_rotation;
+    int whole = is_whole(collect, rotation->level);
 
     if (tally->periods == 0)
         return 0;
     rps_tally_operands(tally, collect->options.plan, collect->operand);
     if (whole) {
-        if (row_of(collect, collect->rotation_number, &row, err) < 0)
+        if (row_of(collect, collect->options.by_rotation ? rotation->number : rotation->first, &row,
+                   err) < 0)
             return RPS_FAILED;
-        row_add(&collect->row[row], tally, collect->rotation_first, &collect->last);
+        row_add(&collect->row[row],
+                &(struct row){rotation->first, rotation->last, tally->start_ns, tally->end_ns,
+                              rotation->to_cycle, rotation->merged});
     }
     for (size_t s = 0; s < collect->sources.count; s++) {
         if (whole || collect->sources.source[s].home == RPS_SOURCE_ACROSS)
-            put(collect, s, row, tally, sets);
+            put(collect, s, row, tally, periods);
     }
-    rps_tally_reset(tally);
+    rps_rotation_reset(&collect->rotation);
     return 0;
 }
 
@@ -190,7 +194,8 @@ static int add_observation(struct rps_collect *collect, const struct rps_period 
         return RPS_FAILED;
     rps_tally_reset(&collect->one);
     rps_tally_add(&collect->one, period);
-    row_add(&collect->row[row], &collect->one, period->period, period);
+    row_add(&collect->row[row], &(struct row){period->period, period->period, period->start_ns,
+                                              rps_period_end_ns(period), period->cycle, 1});
     rps_tally_operands(&collect->one, collect->options.plan, collect->operand);
     for (size_t s = 0; s < collect->sources.count; s++) {
         int home = collect->sources.source[s].home;
@@ -198,7 +203,7 @@ static int add_observation(struct rps_collect *collect, const struct rps_period 
         if (home == RPS_SOURCE_ANY || home == (int)period->set_no)
             put(collect, s, row, &collect->one, 1);
     }
-    if (collect->rotation.periods == 0)
+    if (collect->rotation.tally.periods == 0)
         collect->rotation_row = row;
     collect->rotation_end = row;
     return 0;
@@ -207,21 +212,14 @@ static int add_observation(struct rps_collect *collect, const struct rps_period 
 int rps_collect_add(struct rps_collect *collect, int track, const struct rps_period *period,
                     struct rps_error *err)
 {
-    uint64_t sets = collect->rotation.set_count > 0 ? (uint64_t)collect->rotation.set_count : 1;
-    uint64_t number = period->period / sets;
-
-    if (number != collect->rotation_number || track != collect->track) {
+    if (track != collect->track || rps_rotation_ends(&collect->rotation, period)) {
         if (end_rotation(collect, err) < 0)
             return RPS_FAILED;
-        collect->rotation_number = number;
         collect->track = track;
     }
-    if (!collect->options.by_rotation && add_observation(collect, period, err) < 0)
+    if (!is_whole(collect, period->level) && add_observation(collect, period, err) < 0)
         return RPS_FAILED;
-    if (collect->rotation.periods == 0)
-        collect->rotation_first = period->period;
-    rps_tally_add(&collect->rotation, period);
-    collect->last = *period;
+    rps_rotation_add(&collect->rotation, period);
     return 0;
 }
 
@@ -233,7 +231,7 @@ static void drop_rows(struct rps_collect *collect)
     size_t kept = 0;
 
     for (size_t i = 0; i < collect->count; i++) {
-        if (!collect->row[i].seen)
+        if (!collect->row[i].merged)
             continue;
         collect->row[kept] = collect->row[i];
         for (size_t s = 0; s < collect->signal_count && kept != i; s++) {
@@ -323,16 +321,23 @@ static int compact(struct rps_collect *collect, struct rps_collected *out)
     return uneven;
 }
 
+/* Length of one of the periods or rotations that the row stands for. */
+static int64_t lone_ns(const struct row *row)
+{
+    return (row->end_ns - row->start_ns) / (int64_t)row->merged;
+}
+
 /* A boundary where something was not recorded. */
 static void mark_gaps(const struct rps_collect *collect, uint8_t *broken)
 {
+    int64_t end_ns = INT64_MIN;
+
     for (size_t i = 1; i < collect->count; i++) {
         const struct row *row = &collect->row[i], *before = row - 1;
-        int64_t length_ns = row->end_ns - row->start_ns;
-        int64_t before_ns = before->end_ns - before->start_ns;
+        int64_t length_ns = lone_ns(row), before_ns = lone_ns(before);
 
-        broken[i] =
-            row->start_ns - before->end_ns > (length_ns > before_ns ? length_ns : before_ns);
+        end_ns = before->end_ns > end_ns ? before->end_ns : end_ns;
+        broken[i] = row->start_ns - end_ns > (length_ns > before_ns ? length_ns : before_ns);
     }
 }
 
@@ -389,9 +394,6 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
                     struct rps_error *err)
 {
     struct rps_collect *collect = calloc(1, sizeof(*collect));
-    uint64_t sets = options->plan->set_count > 0 ? (uint64_t)options->plan->set_count : 1;
-    uint64_t span = options->last / (options->by_rotation ? sets : 1) -
-                    options->first / (options->by_rotation ? sets : 1);
     int result;
 
     if (!collect)
@@ -409,9 +411,11 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
     if (result == 0)
         result = rps_tally_init(&collect->one, options->plan, err);
     if (result == 0)
-        result = rps_tally_init(&collect->rotation, options->plan, err);
+        result = rps_rotation_init(&collect->rotation, options->plan, err);
     if (result == 0)
-        result = grow(collect, collect->track_count > 1 ? (size_t)span + 1 : 64, err);
+        result =
+            grow(collect,
+                 collect->track_count > 1 ? (size_t)(options->last - options->first) + 1 : 64, err);
     if (result < 0) {
         rps_collect_free(collect);
         return result;
@@ -424,7 +428,7 @@ void rps_collect_free(struct rps_collect *collect)
 {
     if (!collect)
         return;
-    rps_tally_free(&collect->rotation);
+    rps_rotation_free(&collect->rotation);
     rps_tally_free(&collect->one);
     free(collect->operand);
     free(collect->weight);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_data.h"
+#include "detect_observed.h"
 #include "detect_model.h"
 
 #define LINES_MARGIN 0.25

@@ -168,8 +168,8 @@ static int thin(struct choosing *choosing, struct rps_points *ret, struct rps_er
     return result;
 }
 
-/* Bring each signal's residuals to variance 1: noise that looked smaller in differences than it is.
- */
+/* Bring each signal's residuals to variance 1: noise that looked smaller in differences than it
+ * is. */
 static void set_gains(const struct choosing *choosing)
 {
     struct rps_observed *observed = choosing->points->observed;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_data.h"
+#include "detect_observed.h"
 #include "detect_math.h"
 
 /* Observations that are looked at: so many, or fewer, so that the work stays below the second. */

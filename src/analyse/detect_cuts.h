@@ -60,8 +60,8 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
 int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *echo,
                            size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
 
-/* Split segments at changes of variance that gain more than the price of a change. echo as above.
- */
+/* Split segments at changes of variance that gain more than the price of a change. echo as
+ * above. */
 int rps_cuts_split(const struct rps_observed *observed, const double *echo, double price,
                    size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
 

@@ -4,7 +4,7 @@
 #ifndef RPISTAT_ANALYSE_DETECT_EDGES_H
 #define RPISTAT_ANALYSE_DETECT_EDGES_H
 
-#include "detect_data.h"
+#include "detect_observed.h"
 
 /* An observation at which a signal steps from one level to another: the last of the one, the first
  * of the other, or between them. In noise units. */

@@ -101,8 +101,8 @@ static void describe_mean(const struct rps_observed *observed, const struct rps_
     *mass = mass_of(observed, signal, alike, n);
 }
 
-/* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a segment.
- */
+/* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a
+ * segment. */
 static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
                      size_t signal, int variance, double alike, double *feature, double *mass)
 {

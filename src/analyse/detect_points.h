@@ -5,7 +5,7 @@
 #ifndef RPISTAT_ANALYSE_DETECT_POINTS_H
 #define RPISTAT_ANALYSE_DETECT_POINTS_H
 
-#include "detect_data.h"
+#include "detect_observed.h"
 
 /* Segments longer than this are not described by lines: their sums would overflow. */
 #define RPS_POINTS_LINE_MAX 1000000

@@ -175,8 +175,8 @@ static int compare_intervals(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Take the changes in the order of their gain, none from an interval that another was taken from.
- */
+/* Take the changes in the order of their gain, none from an interval that another was taken
+ * from. */
 static void take(struct splitting *s)
 {
     if (s->interval_count > 0)

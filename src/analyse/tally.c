@@ -79,7 +79,7 @@ static void add_set(struct rps_set_tally *set, const struct rps_period *period)
 
 void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
 {
-    add_span(tally, period->start_ns, period->start_ns + period->length_ns);
+    add_span(tally, period->start_ns, rps_period_end_ns(period));
     tally->periods += rps_period_weight(period);
     tally->clock += period->cycles;
     tally->enabled_ns += period->enabled_ns;

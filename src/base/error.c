@@ -3,6 +3,7 @@
  * message may be an argument of the new one.
  */
 #include "rpistat/error.h"
+#include "rpistat/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,26 +13,19 @@
 #define TAIL_BYTES 384
 #define ELLIPSIS   "\xe2\x80\xa6"
 
-static int is_inside(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 /* Put text into err. What does not fit is left out in the middle, where a sentence has somebody's
  * text: its end says what to do. A UTF-8 character is never cut. */
 static void store(struct rps_error *err, const char *text)
 {
     size_t length = strlen(text);
-    size_t head = sizeof(err->message) - 1 - TAIL_BYTES - strlen(ELLIPSIS);
+    size_t head = rps_text_cut(text, sizeof(err->message) - 1 - TAIL_BYTES - strlen(ELLIPSIS));
     const char *tail = text + length - TAIL_BYTES;
 
     if (length < sizeof(err->message)) {
         memcpy(err->message, text, length + 1);
         return;
     }
-    while (head > 0 && is_inside(text[head]))
-        head--;
-    while (is_inside(*tail))
+    while (rps_text_is_inside(*tail))
         tail++;
     snprintf(err->message, sizeof(err->message), "%.*s" ELLIPSIS "%s", (int)head, text, tail);
 }

@@ -25,8 +25,8 @@ struct unit {
     uint64_t factor;
 };
 
-/* from long to short: format_duration takes the first that fits, and text must use them downwards
- */
+/* from long to short: format_duration takes the first that fits, and text must use them
+ * downwards */
 static const struct unit duration_units[] = {
     {"d", NS_PER_DAY},
     {"h", 3600 * RPS_NS_PER_S},

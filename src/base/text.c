@@ -14,12 +14,11 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* --- escaping -------------------------------------------------------------------------------- */
-
-#define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its end */
+/* --- UTF-8 ----------------------------------------------------------------------------------- */
 
 int rps_text_decode(const char *text, uint32_t *ret_code)
 {
@@ -34,7 +33,7 @@ int rps_text_decode(const char *text, uint32_t *ret_code)
             return 0;
         code = byte[0] & (0x7fu >> length);
         for (int i = 1; i < length; i++) {
-            if ((byte[i] & 0xc0) != 0x80)
+            if (!rps_text_is_inside(text[i]))
                 return 0;
             code = code << 6 | (byte[i] & 0x3fu);
         }
@@ -43,6 +42,45 @@ int rps_text_decode(const char *text, uint32_t *ret_code)
     }
     *ret_code = code;
     return length;
+}
+
+size_t rps_text_cut(const char *text, size_t limit)
+{
+    size_t length = strnlen(text, limit + 1);
+
+    if (length <= limit)
+        return length;
+    length = limit;
+    while (length > 0 && rps_text_is_inside(text[length]))
+        length--;
+    return length;
+}
+
+int rps_text_width(const char *text)
+{
+    int width = 0;
+
+    for (; *text; text++)
+        width += !rps_text_is_inside(*text);
+    return width;
+}
+
+char *rps_text_repaired(const char *text)
+{
+    const size_t most = strlen(RPS_TEXT_REPLACEMENT);
+    char *ret = malloc(strlen(text) * most + 1), *at = ret;
+
+    while (ret && *text) {
+        uint32_t code;
+        int length = rps_text_decode(text, &code);
+
+        memcpy(at, length > 0 ? text : RPS_TEXT_REPLACEMENT, length > 0 ? (size_t)length : most);
+        at += length > 0 ? (size_t)length : most;
+        text += length > 0 ? length : 1;
+    }
+    if (ret)
+        *at = '\0';
+    return ret;
 }
 
 int rps_text_is_harmless(uint32_t code)
@@ -57,6 +95,10 @@ int rps_text_is_harmless(uint32_t code)
         return 0;
     return code < 0x2066 || code > 0x2069;
 }
+
+/* --- escaping -------------------------------------------------------------------------------- */
+
+#define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its end */
 
 /* Write the piece for the character at text; how many bytes of text it stands for. */
 static int next_piece(const char *text, char piece[PIECE_SIZE])

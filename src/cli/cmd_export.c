@@ -45,10 +45,11 @@ static int set_format(struct rps_cli *cli, const char *name)
     settings->format = rps_export_find(name);
     if (settings->format != NULL)
         return 0;
-    for (const struct rps_export_format *row = rps_export_formats; row->name != NULL; row++) {
+    for (const struct rps_export_format *const *row = rps_export_formats; *row != NULL; row++) {
         size_t length = strlen(names);
 
-        snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "", row->name);
+        snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
+                 (*row)->name);
     }
     return rps_error_set(&cli->err, RPS_USAGE, "--format: there is no format '%s'; there are %s",
                          name, names);
@@ -130,8 +131,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;
     if (result == 0)
-        result = settings->format->write(cli->out, cli->reader, cli->run_id, &settings->export,
-                                         &cli->err);
+        result = rps_export_run(settings->format, cli->out, cli->reader, cli->run_id,
+                                &settings->export, &cli->err);
     free(list);
     return result;
 }

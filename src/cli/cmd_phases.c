@@ -36,9 +36,9 @@ static int write_output(struct rps_cli *cli, struct rps_phase_output *output,
                         const struct rps_detect_options *detect)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    char *parameters =
-        rps_phase_parameters(detect, output->details, output->has_times ? settings->cpus : NULL,
-                             output->signal, output->signal_count);
+    char *parameters = rps_phase_output_parameters(detect, output->details,
+                                                   output->has_times ? settings->cpus : NULL,
+                                                   output->signal, output->signal_count);
     int columns = 0, result;
 
     if (!parameters)
@@ -87,8 +87,8 @@ static int store_detection(struct rps_cli *cli, struct run_job *job,
 
     snprintf(detection.method, sizeof(detection.method), "%s",
              detect->exact ? "exact" : "screened");
-    detection.parameters = rps_phase_parameters(detect, &job->found.details, settings->cpus,
-                                                job->signal, job->found.signal_count);
+    detection.parameters = rps_phase_output_parameters(detect, &job->found.details, settings->cpus,
+                                                       job->signal, job->found.signal_count);
     if (!detection.parameters)
         return rps_error_memory(&cli->err);
     if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {

@@ -22,8 +22,7 @@
 /* The queue holds an hour of periods. */
 #define QUEUE_NS (3600 * RPS_NS_PER_S)
 
-/* --- before the run ------------------------------------------------------------------------------
- */
+/* --- before the run -------------------------------------------------------------------------- */
 
 static void notice(void *context, const char *sentence)
 {

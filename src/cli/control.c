@@ -175,8 +175,8 @@ static int on_ready(void *context, enum rps_wake *ret)
     return 0;
 }
 
-/* The request was carried out; commands that came with it are looked at when the loop waits again.
- */
+/* The request was carried out; commands that came with it are looked at when the loop waits
+ * again. */
 static void on_done(void *context)
 {
     answer(context, "ack");

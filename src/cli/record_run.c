@@ -133,8 +133,8 @@ static void region_mark(void *context, int64_t time_ns, const char *text)
     rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
 }
 
-/* What the loop waits for: the end of our workload, or of the processes of -p; signals; commands.
- */
+/* What the loop waits for: the end of our workload, or of the processes of -p; signals;
+ * commands. */
 static int open_event_loop(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_watch watch[] = {
@@ -237,8 +237,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     return rc;
 }
 
-/* --- a workload that goes on -------------------------------------------------------------------
- */
+/* --- a workload that goes on ----------------------------------------------------------------- */
 
 void rps_record_wait(struct rps_recording *r)
 {

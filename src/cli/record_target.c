@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "rpistat/parse.h"
 
-#define CPU_MAX       65535
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 #define ONLINE_CPUS   "/sys/devices/system/cpu/online"
 
@@ -29,50 +29,6 @@ static int add_int(int **list, int *count, int value, struct rps_error *err)
     return 0;
 }
 
-/* The numbers of one item, "8" or "0-3". */
-static int parse_item(const char *what, char *item, uint64_t *ret_first, uint64_t *ret_last,
-                      struct rps_error *err)
-{
-    char *dash = strchr(item, '-');
-    int rc;
-
-    if (dash)
-        *dash = '\0';
-    if ((rc = rps_parse_uint64(what, item, 0, CPU_MAX, ret_first, err)) < 0)
-        return rc;
-    *ret_last = *ret_first;
-    if (dash && (rc = rps_parse_uint64(what, dash + 1, *ret_first, CPU_MAX, ret_last, err)) < 0)
-        return rc;
-    return 0;
-}
-
-int rps_cpu_list_parse(const char *what, const char *text, int **ret, int *ret_count,
-                       struct rps_error *err)
-{
-    char *copy = strdup(text), *rest = copy, *item;
-    int *list = NULL, count = 0, rc = copy ? 0 : rps_error_memory(err);
-    uint8_t known[CPU_MAX + 1] = {0};
-
-    while (rc == 0 && (item = strsep(&rest, ","))) {
-        uint64_t first = 0, last = 0;
-
-        rc = parse_item(what, item, &first, &last, err);
-        for (uint64_t cpu = first; rc == 0 && cpu <= last; cpu++) {
-            if (!known[cpu])
-                rc = add_int(&list, &count, (int)cpu, err);
-            known[cpu] = 1;
-        }
-    }
-    free(copy);
-    if (rc < 0) {
-        free(list);
-        return rc;
-    }
-    *ret = list;
-    *ret_count = count;
-    return 0;
-}
-
 static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
 {
     char text[4096] = "";
@@ -83,7 +39,7 @@ static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
     if (file)
         fclose(file);
     text[strcspn(text, "\n")] = '\0';
-    return rps_cpu_list_parse(ONLINE_CPUS, text, ret, ret_count, err);
+    return rps_cpus_parse_list(ONLINE_CPUS, text, ret, ret_count, err);
 }
 
 /* Every CPU of the user's list must be online. */
@@ -111,7 +67,7 @@ static int open_cpus(const struct rps_record_settings *settings, struct rps_reco
 
     if (!settings->cpus)
         return online_cpus(&t->cpu, &t->target.cpu_count, err);
-    rc = rps_cpu_list_parse("-C", settings->cpus, &t->cpu, &t->target.cpu_count, err);
+    rc = rps_cpus_parse_list("-C", settings->cpus, &t->cpu, &t->target.cpu_count, err);
     if (rc == 0)
         rc = check_online(settings->cpus, t->cpu, t->target.cpu_count, err);
     return rc;

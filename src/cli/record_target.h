@@ -16,12 +16,6 @@ struct rps_record_target {
 };
 
 /*
- * Parse a list of CPUs ("0-3,8"); *ret is a new array for free(). RPS_USAGE quotes the list.
- */
-int rps_cpu_list_parse(const char *what, const char *text, int **ret, int *ret_count,
-                       struct rps_error *err);
-
-/*
  * Find what the settings ask for. Everything is opened and checked: processes are there, CPUs are
  * online, the control group exists. For a command (no -p, -a, -C, -G) the kind is
  * RPS_TARGET_LAUNCH, and the caller fills in the process. Free with rps_record_target_close.

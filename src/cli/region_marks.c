@@ -63,8 +63,8 @@ int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
     return 0;
 }
 
-/* Receive one datagram of this user. Returns its size, 0 for one that does not count, -1 for none.
- */
+/* Receive one datagram of this user. Returns its size, 0 for one that does not count, -1 for
+ * none. */
 static ssize_t receive(int fd, struct rps_region_wire *ret)
 {
     union {

@@ -1,5 +1,5 @@
-/* The regions that the workload measures of itself (rpistat/region.h), as marks in its recording.
- */
+/* The regions that the workload measures of itself (rpistat/region.h), as marks in its
+ * recording. */
 #ifndef RPISTAT_CLI_REGION_MARKS_H
 #define RPISTAT_CLI_REGION_MARKS_H
 
@@ -23,8 +23,8 @@ int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
 /* How the loop waits for them; NULL gives one that watches nothing. */
 struct rps_watch rps_region_marks_watch(struct rps_region_marks *marks);
 
-/* Take what has come since, after the workload's end, and say what was too much. NULL is harmless.
- */
+/* Take what has come since, after the workload's end, and say what was too much. NULL is
+ * harmless. */
 void rps_region_marks_finish(struct rps_region_marks *marks);
 
 /* NULL is harmless. */

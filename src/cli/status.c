@@ -14,7 +14,7 @@
 
 #include "status_text.h"
 #include "rpistat/clock.h"
-#include "rpistat/tally.h"
+#include "rpistat/rotation.h"
 #include "rpistat/text.h"
 
 #define REDRAW_NS   (500 * RPS_NS_PER_MS)
@@ -40,10 +40,10 @@ struct rps_status {
     pthread_cond_t wake;
     int stop; /* under the lock, as are view, run and latest */
     struct view view;
-    struct rps_tally run;    /* since the start */
-    struct rps_tally latest; /* the rotation that is being collected */
-    struct view drawn;       /* of the thread */
-    int shown;               /* of the thread: a line stands on the terminal */
+    struct rps_tally run;       /* since the start */
+    struct rps_rotation latest; /* that is being added up, over all CPUs */
+    struct view drawn;          /* of the thread */
+    int shown;                  /* of the thread: a line stands on the terminal */
 };
 
 /* May a line be drawn now? Not over an editor, not from the background. */
@@ -162,7 +162,7 @@ static int start_thread(struct rps_status *status)
 
 static void status_free(struct rps_status *status)
 {
-    rps_tally_free(&status->latest);
+    rps_rotation_free(&status->latest);
     rps_tally_free(&status->run);
     free(status->drawn.operand);
     free(status->view.operand);
@@ -192,7 +192,7 @@ int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
     if (rc == 0)
         rc = rps_tally_init(&status->run, plan, err);
     if (rc == 0)
-        rc = rps_tally_init(&status->latest, plan, err);
+        rc = rps_rotation_init(&status->latest, plan, err);
     if (rc == 0 && start_thread(status) != 0)
         rc = rps_error_set(err, RPS_FAILED, "cannot start the thread of the status line");
     if (rc < 0) {
@@ -203,26 +203,32 @@ int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
     return 0;
 }
 
+static void end_rotation(struct rps_status *status)
+{
+    struct view *view = &status->view;
+
+    rps_tally_operands(&status->latest.tally, status->plan, view->operand);
+    view->have_operand = 1;
+    rps_rotation_reset(&status->latest);
+    view->duty = 1;
+    for (int n = 0; n < status->plan->set_count; n++)
+        view->duty = fmin(view->duty, rps_tally_duty(&status->run, n));
+}
+
 void rps_status_period(struct rps_status *status, const struct rps_period *period)
 {
-    struct view *view;
+    struct rps_period of_all = *period; /* CPUs take turns here, period by period */
 
     if (!status)
         return;
-    view = &status->view;
+    of_all.cpu = RPS_CPU_ALL;
     pthread_mutex_lock(&status->lock);
-    view->periods++;
-    view->elapsed_ns = period->start_ns + period->length_ns;
+    if (rps_rotation_ends(&status->latest, &of_all))
+        end_rotation(status);
+    status->view.periods++;
+    status->view.elapsed_ns = rps_period_end_ns(period);
     rps_tally_add(&status->run, period);
-    rps_tally_add(&status->latest, period);
-    if ((int)period->set_no == status->plan->set_count - 1) {
-        rps_tally_operands(&status->latest, status->plan, view->operand);
-        view->have_operand = 1;
-        rps_tally_reset(&status->latest);
-        view->duty = 1;
-        for (int n = 0; n < status->plan->set_count; n++)
-            view->duty = fmin(view->duty, rps_tally_duty(&status->run, n));
-    }
+    rps_rotation_add(&status->latest, &of_all);
     pthread_mutex_unlock(&status->lock);
 }
 

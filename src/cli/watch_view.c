@@ -59,8 +59,8 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
         cpus += cpus == 0 || period.cpu != cpu;
         cpu = period.cpu;
         rps_tally_add(&view->recent, &period);
-        if (period.period >= view->periods)
-            view->periods = period.period + 1;
+        if (rps_period_last(&period) >= view->periods)
+            view->periods = rps_period_last(&period) + 1;
     }
     if (cpus > 1)
         view->recent.length_ns /= cpus;

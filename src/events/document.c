@@ -11,8 +11,9 @@
  * Every key is text. A section is collected as text in one draft, whatever its kind, and turned
  * into an event, a set or a metric when the next section begins (document_section.c).
  */
-#include "document_section.h"
+#include "document.h"
 
+#include "document_section.h"
 #include "names.h"
 
 #include "rpistat/text.h"
@@ -345,4 +346,17 @@ out:
     rps_plan_free(plan);
     free(reader);
     return result;
+}
+
+/* --- documents that are part of the program --------------------------------------------------- */
+
+const struct rps_embedded *rps_document_find(const struct rps_embedded *table, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const struct rps_embedded *set = table; set->name; set++) {
+        if (strncmp(set->name, name, length) == 0 && strcmp(set->name + length, ".ini") == 0)
+            return set;
+    }
+    return NULL;
 }

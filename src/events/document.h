@@ -9,10 +9,11 @@
 extern const struct rps_embedded rps_embedded_sets[];
 extern const struct rps_embedded rps_embedded_scenarios[];
 
-/* The document NAME.ini of the table, or NULL. */
-const struct rps_embedded *rps_embedded_find(const struct rps_embedded *table, const char *name);
+/* Their names, without ".ini", ended by NULL. */
+extern const char *const rps_embedded_sets_names[];
+extern const char *const rps_embedded_scenarios_names[];
 
-/* Names of a NULL-terminated list, separated by commas, as many as fit. Returns ret. */
-char *rps_names_join(const char *const *names, char *ret, size_t size);
+/* The document NAME.ini of the table, or NULL. */
+const struct rps_embedded *rps_document_find(const struct rps_embedded *table, const char *name);
 
 #endif

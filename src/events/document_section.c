@@ -99,8 +99,8 @@ static void copy(char *ret, size_t size, const char *text)
     ret[length] = '\0';
 }
 
-/* The label of the family that the section names, "" if none; an error if there is no such family.
- */
+/* The label of the family that the section names, "" if none; an error if there is no such
+ * family. */
 static const char *family_label(struct rps_document_reader *reader)
 {
     const char *id = value(reader, RPS_KEY_FAMILY);

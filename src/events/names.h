@@ -1,6 +1,8 @@
-/* Names of events that mean the same on every machine, and names much like one that was typed. */
+/* Names of events that mean the same on every machine. */
 #ifndef RPISTAT_EVENTS_NAMES_H
 #define RPISTAT_EVENTS_NAMES_H
+
+#include "suggestion.h"
 
 #include "rpistat/plan.h"
 
@@ -34,26 +36,12 @@ bool rps_name_is_id(const char *text, size_t length);
  */
 void rps_name_take_modifiers(char *text, char ret[8]);
 
-/* --- suggestions ----------------------------------------------------------------------------- */
-
-#define RPS_SUGGESTIONS_MAX 3
-
-/* Names that are nearest to one that was typed. Zero it, and set `typed`. */
-struct rps_suggestion {
-    const char *typed;
-    int distance; /* of the names below */
-    int count;
-    char name[RPS_SUGGESTIONS_MAX][RPS_NAME_SIZE];
-};
-
-/* Consider a name: it is kept when few letters are missing, too many, wrong or swapped, and none
- * seen before is nearer. */
-void rps_suggestion_consider(struct rps_suggestion *suggestion, const char *name);
+/* --- suggestions and lists -------------------------------------------------------------------- */
 
 /* Consider all generic names and all roles. */
-void rps_suggestion_consider_generic(struct rps_suggestion *suggestion);
+void rps_name_suggest(struct rps_suggestion *suggestion);
 
-/* "did you mean a, b or c? ", or "" when there is nothing suggestion. Returns ret. */
-char *rps_suggestion_question(const struct rps_suggestion *suggestion, char *ret, size_t size);
+/* Names of a NULL-terminated list, separated by commas, as many as fit. Returns ret. */
+char *rps_names_join(const char *const *names, char *ret, size_t size);
 
 #endif

@@ -111,8 +111,8 @@ static void list_masks(const struct pfm *pfm, const pfm_event_info_t *info, char
     }
 }
 
-/* The sentence for a name that libpfm4 knows and cannot encode; 0 when it does not know the name.
- */
+/* The sentence for a name that libpfm4 knows and cannot encode; 0 when it does not know the
+ * name. */
 static int explain_failure(const struct pfm *pfm, const char *name, int error,
                            struct rps_error *err)
 {

@@ -3,6 +3,7 @@
  * document.c, finding the encoding of an event in resolve.c.
  */
 #include "document.h"
+#include "names.h"
 
 #include "rpistat/text.h"
 
@@ -71,8 +72,8 @@ int rps_plan_operand_count(const struct rps_plan *plan)
     return RPS_OPERAND_EVENTS + plan->set_count * RPS_SLOT_MAX;
 }
 
-/* Operand of the first event whose text at `offset` in struct rps_event is the given name; or -1.
- */
+/* Operand of the first event whose text at `offset` in struct rps_event is the given name; or
+ * -1. */
 static int find_event(const struct rps_plan *plan, const char *name, size_t offset)
 {
     for (int n = 0; n < plan->set_count; n++) {
@@ -180,33 +181,7 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
 
 const char *const *rps_plan_names(void)
 {
-    /* the files of sets/ without their ending; the unit test compares the two lists */
-    static const char *const names[] = {"arm1176",    "cortex-a7",   "cortex-a53", "cortex-a72",
-                                        "cortex-a76", "neoverse-n1", "armv8",      "intel",
-                                        "amd-zen",    "generic",     "software",   NULL};
-
-    return names;
-}
-
-const struct rps_embedded *rps_embedded_find(const struct rps_embedded *table, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const struct rps_embedded *set = table; set->name; set++) {
-        if (strncmp(set->name, name, length) == 0 && strcmp(set->name + length, ".ini") == 0)
-            return set;
-    }
-    return NULL;
-}
-
-char *rps_names_join(const char *const *names, char *ret, size_t size)
-{
-    size_t length = 0;
-
-    ret[0] = '\0';
-    for (const char *const *at = names; *at && length < size; at++)
-        length += (size_t)snprintf(ret + length, size - length, "%s%s", length ? ", " : "", *at);
-    return ret;
+    return rps_embedded_sets_names;
 }
 
 static int unknown_name(const char *name, struct rps_error *err)
@@ -271,7 +246,7 @@ int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err
         free(text);
         return result;
     }
-    embedded = rps_embedded_find(rps_embedded_sets, name);
+    embedded = rps_document_find(rps_embedded_sets, name);
     if (!embedded)
         return unknown_name(name, err);
     return rps_plan_parse(embedded->name, embedded->text, embedded->size, ret, err);

@@ -179,7 +179,7 @@ static int unknown_event(const char *spec, const char *text, struct rps_error *e
     if (has_bad_modifiers(text))
         return rps_error_set(err, RPS_USAGE, "event %s: the modifiers behind : are u and k",
                              printable);
-    rps_suggestion_consider_generic(&suggestion);
+    rps_name_suggest(&suggestion);
     rps_pfm_each(consider, &suggestion);
     return rps_error_set(
         err, RPS_USAGE, "no event is called \"%s\": %s`rpistat events` lists what can be counted",

@@ -60,8 +60,8 @@ static bool scan_bits(const char **text, unsigned *ret_low, unsigned *ret_high)
     return *ret_low <= *ret_high && *ret_high < 64;
 }
 
-/* The word of the event that a format like "config1:0-7" names; *ret_bits is its part behind ':'.
- */
+/* The word of the event that a format like "config1:0-7" names; *ret_bits is its part behind
+ * ':'. */
 static uint64_t *format_word(struct rps_event *event, const char *format, const char **ret_bits)
 {
     size_t length = strcspn(format, ":");

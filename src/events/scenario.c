@@ -7,6 +7,7 @@
  * tried on paper: eleven documents times five of them, nearly all alike.
  */
 #include "document.h"
+#include "names.h"
 
 #include "rpistat/text.h"
 
@@ -17,15 +18,12 @@
 
 const char *const *rps_plan_scenarios(void)
 {
-    /* the files of scenarios/ without their ending; the unit test compares the two lists */
-    static const char *const names[] = {"l1", "l2", "tlb", "ipc", "branches", NULL};
-
-    return names;
+    return rps_embedded_scenarios_names;
 }
 
 static int load(const char *scenario, struct rps_plan **ret, struct rps_error *err)
 {
-    const struct rps_embedded *document = rps_embedded_find(rps_embedded_scenarios, scenario);
+    const struct rps_embedded *document = rps_document_find(rps_embedded_scenarios, scenario);
     char printable[RPS_NAME_SIZE], known[128];
 
     if (document)

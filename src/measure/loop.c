@@ -94,8 +94,8 @@ static void lose_track(struct loop *loop, int t)
     note(loop, loop->boundary_ns, text);
 }
 
-/* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was read.
- */
+/* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was
+ * read. */
 static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct rps_error *err)
 {
     int rc;
@@ -265,8 +265,7 @@ static int finish(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* --- pauses -------------------------------------------------------------------------------------
- */
+/* --- pauses ---------------------------------------------------------------------------------- */
 
 static int pause_counting(struct loop *loop, struct rps_error *err)
 {
@@ -335,8 +334,7 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
     }
 }
 
-/* --- sleep, and clocks that are set ------------------------------------------------------------
- */
+/* --- sleep, and clocks that are set ---------------------------------------------------------- */
 
 /* A look at the clocks at each wake-up: what happened to them since the last. */
 static void watch_clocks(struct loop *loop)
@@ -365,8 +363,7 @@ static void watch_clocks(struct loop *loop)
     }
 }
 
-/* --- the run -------------------------------------------------------------------------------------
- */
+/* --- the run --------------------------------------------------------------------------------- */
 
 static int init_tracks(struct loop *loop, struct rps_error *err)
 {

@@ -121,8 +121,7 @@ static int predict_random(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
 static int prepare_walk(void *memory, size_t bytes)
 {
@@ -232,8 +231,7 @@ static int predict_chase(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* --- the kernel's events ------------------------------------------------------------------------
- */
+/* --- the kernel's events --------------------------------------------------------------------- */
 
 static void run_touch(void *memory, size_t bytes, uint64_t turns)
 {

@@ -228,8 +228,8 @@ static void append_explain(struct rps_event_set *set, const char *explain)
              explain);
 }
 
-/* Events that are not measured take no counter: with merge they may fill any set that has a slot.
- */
+/* Events that are not measured take no counter: with merge they may fill any set that has a
+ * slot. */
 static int joins(struct fit *fit, const struct rps_event_set *into, const struct rps_event_set *set)
 {
     struct rps_event_set joined = *into;

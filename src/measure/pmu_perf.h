@@ -91,8 +91,8 @@ int rps_perf_open_event(const struct rps_event *event, const struct rps_perf_pla
 /* Close what is open, and forget it: *fd is -1 after it. */
 void rps_perf_close_fd(int *fd);
 
-/* Sort the errno of a failed open into a state, and say in words (size bytes) what it means here.
- */
+/* Sort the errno of a failed open into a state, and say in words (size bytes) what it means
+ * here. */
 enum rps_event_state rps_perf_explain(int number, char *reason, size_t size);
 
 /* The value of kernel.perf_event_paranoid; -100 where there is none. */

@@ -123,8 +123,7 @@ void rps_region_state_sum(const struct rps_region *region, struct rps_sums *ret)
     }
 }
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* --- threads --------------------------------------------------------------------------------- */
 
 static void free_thread(struct thread *thread, int forked)
 {
@@ -187,8 +186,7 @@ static struct thread *join_thread(void)
     return thread;
 }
 
-/* --- the process --------------------------------------------------------------------------------
- */
+/* --- the process ----------------------------------------------------------------------------- */
 
 static void free_regions(void)
 {

@@ -51,17 +51,24 @@ static int find_cpus(struct rps_cpu_series *series, struct rps_cursor *cursor,
     while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
         int known = series->count > 0 && series->cpu[series->count - 1] == period.cpu;
         uint64_t last = rps_period_last(&period);
+        uint64_t last_rotation = period.rotation + rps_period_weight(&period) - 1;
 
         series->by_cpu |= period.cpu != RPS_CPU_ALL;
         if (series->by_cpu && !is_asked(cpus, period.cpu))
             continue;
         if (!known && add_cpu(series, period.cpu, err) < 0)
             return RPS_FAILED;
-        if (series->periods == 0)
+        if (series->periods == 0) {
             series->first = series->last = period.period;
+            series->first_rotation = series->last_rotation = period.rotation;
+        }
         series->periods += rps_period_weight(&period);
         series->first = period.period < series->first ? period.period : series->first;
         series->last = last > series->last ? last : series->last;
+        if (period.rotation < series->first_rotation)
+            series->first_rotation = period.rotation;
+        if (last_rotation > series->last_rotation)
+            series->last_rotation = last_rotation;
         if ((int)period.set_no >= series->set_count)
             series->set_count = (int)period.set_no + 1;
     }

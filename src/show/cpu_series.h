@@ -19,7 +19,8 @@ struct rps_cpu_series {
     int by_cpu;           /* 0: one series, that of the whole workload */
     int count;            /* CPUs that were asked for and have periods in that part */
     int32_t *cpu;         /* owned; ascending */
-    uint64_t first, last; /* numbers of their periods */
+    uint64_t first, last; /* numbers of their periods, and of the rotations of these */
+    uint64_t first_rotation, last_rotation;
     uint64_t periods;     /* of all of them */
     int set_count;        /* event sets of the run */
     int widened;          /* 1: by blocks that were thinned, the part reaches from ... to ... */

@@ -7,7 +7,6 @@
 #include "csv_writer.h"
 
 #include <csv.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,11 +16,9 @@
 #define SHEET_NUMBER_SIZE 40 /* room for any number */
 #define SHEET_TEXT_SIZE   4096
 
-static void sheet_flush(struct rps_csv_writer *csv)
+void rps_csv_flush(struct rps_csv_writer *csv)
 {
-    if (csv->used > 0 && !csv->write_errno &&
-        fwrite(csv->buffer, 1, csv->used, csv->out) != csv->used)
-        csv->write_errno = errno ? errno : EIO;
+    fwrite(csv->buffer, 1, csv->used, csv->out);
     csv->used = 0;
 }
 
@@ -29,7 +26,7 @@ static void sheet_flush(struct rps_csv_writer *csv)
 static char *sheet_room(struct rps_csv_writer *csv, size_t size)
 {
     if (sizeof(csv->buffer) - csv->used < size)
-        sheet_flush(csv);
+        rps_csv_flush(csv);
     return csv->buffer + csv->used;
 }
 
@@ -62,7 +59,6 @@ int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export
     csv->decimal = options->decimal;
     csv->crlf = options->crlf;
     csv->row_begun = 0;
-    csv->write_errno = 0;
     csv->used = 0;
     if (options->bom) {
         memcpy(csv->buffer, "\xef\xbb\xbf", 3);
@@ -178,15 +174,4 @@ void rps_csv_end_row(struct rps_csv_writer *csv)
     *to = '\n';
     csv->used += csv->crlf ? 2 : 1;
     csv->row_begun = 0;
-}
-
-int rps_csv_end(struct rps_csv_writer *csv, struct rps_error *err)
-{
-    sheet_flush(csv);
-    if (!csv->write_errno && fflush(csv->out) != 0)
-        csv->write_errno = errno;
-    if (csv->write_errno)
-        return rps_error_set(err, RPS_FAILED, "the export could not be written: %s",
-                             strerror(csv->write_errno));
-    return 0;
 }

@@ -2,8 +2,8 @@
  * Sheets: rows of separated cells written to a stream, for the exports (RFC 4180 and its
  * relatives).
  *
- * A cell is one call; the sheet puts the separators and line ends. Nothing is checked a cell: a
- * failed write is remembered and reported by rps_csv_end.
+ * A cell is one call; the sheet puts the separators and line ends. Nothing is checked: a failed
+ * write is the stream's to tell.
  */
 #ifndef RPISTAT_SHOW_CSV_WRITER_H
 #define RPISTAT_SHOW_CSV_WRITER_H
@@ -21,8 +21,7 @@ struct rps_csv_writer {
     FILE *out; /* the caller's */
     char separator, decimal;
     int crlf;
-    int row_begun;   /* a cell was written in this row */
-    int write_errno; /* of the first write that failed, or 0 */
+    int row_begun; /* a cell was written in this row */
     size_t used;
     char buffer[RPS_CSV_WRITER_BUFFER_SIZE];
 };
@@ -53,7 +52,7 @@ void rps_csv_text(struct rps_csv_writer *csv, const char *text);
 
 void rps_csv_end_row(struct rps_csv_writer *csv);
 
-/* Write what is left and flush. RPS_FAILED when any write failed. */
-int rps_csv_end(struct rps_csv_writer *csv, struct rps_error *err);
+/* Hand what is left to the stream. */
+void rps_csv_flush(struct rps_csv_writer *csv);
 
 #endif

@@ -10,24 +10,24 @@
  */
 #include <stdlib.h>
 
-#include "export_rows.h"
-#include "rpistat/tally.h"
+#include "export_csv.h"
+#include "rpistat/rotation.h"
 
 struct rates {
-    struct rps_tally tally; /* of the rotation that is being added up */
-    double *operand;        /* owned */
-    int32_t cpu;
-    uint64_t rotation, cycle;
+    struct rps_csv_writer csv;    /* first */
+    struct rps_rotation rotation; /* that is being added up */
+    double *operand;              /* owned */
 };
 
 static void rates_release(struct rps_export_job *job)
 {
     struct rates *rates = job->state;
 
-    rps_tally_free(&rates->tally);
-    free(rates->operand);
+    if (rates) {
+        rps_rotation_free(&rates->rotation);
+        free(rates->operand);
+    }
     free(rates);
-    job->state = NULL;
 }
 
 static int rates_begin(struct rps_export_job *job, struct rps_error *err)
@@ -35,65 +35,64 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
     static const char *const fixed[] = {"run",      "cpu",   "rotation", "time_s",
                                         "length_s", "cycle", "cycles"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
-    struct rates *rates = calloc(1, sizeof(*rates));
+    int result = rps_export_csv_begin(job, sizeof(struct rates), err);
+    struct rates *rates = job->state;
 
-    job->state = rates;
-    if (!rates)
-        return rps_error_memory(err);
+    if (result == 0)
+        result = rps_rotation_init(&rates->rotation, job->plan, err);
+    if (result < 0)
+        return result;
     rates->operand = calloc((size_t)rps_plan_operand_count(job->plan), sizeof(*rates->operand));
-    if (!rates->operand || rps_tally_init(&rates->tally, job->plan, err) < 0) {
-        rates_release(job);
+    if (!rates->operand)
         return rps_error_memory(err);
-    }
-    rps_export_fixed(job, fixed, fixed_count);
+    rps_export_csv_fixed(job, fixed, fixed_count);
     for (int m = 0; m < job->plan->metric_count; m++)
-        rps_export_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
-    rps_csv_end_row(job->csv);
+        rps_export_csv_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
+    rps_csv_end_row(job->state);
     return 0;
 }
 
 static void rates_row(struct rps_export_job *job)
 {
     struct rates *rates = job->state;
+    const struct rps_tally *tally = &rates->rotation.tally;
 
-    if (rates->tally.periods == 0)
+    if (tally->periods == 0)
         return;
-    rps_export_place(job, rates->cpu);
-    rps_csv_uint64(job->csv, rates->rotation);
-    rps_csv_seconds(job->csv, rates->tally.start_ns);
-    rps_csv_seconds(job->csv, rates->tally.length_ns);
-    rps_csv_uint64(job->csv, rates->cycle);
-    rps_csv_uint64(job->csv, rates->tally.clock);
-    rps_tally_operands(&rates->tally, job->plan, rates->operand);
+    rps_export_csv_place(job, rates->rotation.cpu);
+    rps_csv_uint64(job->state, rates->rotation.number);
+    rps_csv_seconds(job->state, tally->start_ns);
+    rps_csv_seconds(job->state, tally->length_ns);
+    rps_csv_uint64(job->state, rates->rotation.to_cycle);
+    rps_csv_uint64(job->state, tally->clock);
+    rps_tally_operands(tally, job->plan, rates->operand);
     for (int m = 0; m < job->plan->metric_count; m++)
-        rps_csv_double(job->csv, rps_formula_value(&job->plan->metric[m].formula, rates->operand));
-    rps_csv_end_row(job->csv);
-    rps_tally_reset(&rates->tally);
+        rps_csv_double(job->state,
+                       rps_formula_value(&job->plan->metric[m].formula, rates->operand));
+    rps_csv_end_row(job->state);
+    rps_rotation_reset(&rates->rotation);
 }
 
 static void rates_period(struct rps_export_job *job, const struct rps_period *period)
 {
     struct rates *rates = job->state;
-    uint64_t sets = job->plan->set_count > 0 ? (uint64_t)job->plan->set_count : 1;
-    uint64_t rotation = period->period / sets;
 
-    if (rotation != rates->rotation || period->cpu != rates->cpu)
+    if (rps_rotation_ends(&rates->rotation, period))
         rates_row(job);
-    rates->rotation = rotation;
-    rates->cpu = period->cpu;
-    rates->cycle = period->cycle;
-    rps_tally_add(&rates->tally, period);
+    rps_rotation_add(&rates->rotation, period);
 }
 
-static const struct rps_export_rows rates_rows = {
+static void rates_end(struct rps_export_job *job)
+{
+    rates_row(job);
+    rps_export_csv_end(job);
+}
+
+const struct rps_export_format rps_export_rates = {
+    .name = "rates",
+    .summary = "one row a rotation of the event sets, a column a metric",
     .begin = rates_begin,
     .period = rates_period,
-    .end = rates_row,
+    .end = rates_end,
     .release = rates_release,
 };
-
-int rps_export_rates(FILE *out, struct rps_reader *reader, int64_t run_id,
-                     const struct rps_export_options *options, struct rps_error *err)
-{
-    return rps_export_walk(out, reader, run_id, options, &rates_rows, err);
-}

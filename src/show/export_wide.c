@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_rows.h"
+#include "export_csv.h"
 
 struct wide {
+    struct rps_csv_writer csv; /* first */
     int column_count;
     const char **name; /* owned array; of each column */
     signed char *slot; /* owned; slot of column c in set n at n * column_count + c; -1: none */
@@ -32,10 +33,11 @@ static void wide_release(struct rps_export_job *job)
 {
     struct wide *wide = job->state;
 
-    free(wide->name);
-    free(wide->slot);
+    if (wide) {
+        free(wide->name);
+        free(wide->slot);
+    }
     free(wide);
-    job->state = NULL;
 }
 
 static void wide_map(struct wide *wide, const struct rps_plan *plan)
@@ -60,23 +62,21 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     static const char *const fixed[] = {"run",      "cpu",   "period", "time_s",
                                         "length_s", "cycle", "cycles", "set"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
-    struct wide *wide = calloc(1, sizeof(*wide));
     size_t most = (size_t)job->plan->set_count * RPS_SLOT_MAX + 1;
+    int result = rps_export_csv_begin(job, sizeof(struct wide), err);
+    struct wide *wide = job->state;
 
-    job->state = wide;
-    if (!wide)
-        return rps_error_memory(err);
+    if (result < 0)
+        return result;
     wide->name = calloc(most, sizeof(*wide->name));
     wide->slot = malloc(most * ((size_t)job->plan->set_count + 1));
-    if (!wide->name || !wide->slot) {
-        wide_release(job);
+    if (!wide->name || !wide->slot)
         return rps_error_memory(err);
-    }
     wide_map(wide, job->plan);
-    rps_export_fixed(job, fixed, fixed_count);
+    rps_export_csv_fixed(job, fixed, fixed_count);
     for (int c = 0; c < wide->column_count; c++)
-        rps_export_named(job, fixed, fixed_count, wide->name[c], "event");
-    rps_csv_end_row(job->csv);
+        rps_export_csv_named(job, fixed, fixed_count, wide->name[c], "event");
+    rps_csv_end_row(job->state);
     return 0;
 }
 
@@ -89,36 +89,33 @@ static void wide_events(struct rps_export_job *job, const struct rps_period *per
         slot = wide->slot + (size_t)period->set_no * (size_t)wide->column_count;
     for (int c = 0; c < wide->column_count; c++) {
         if (slot && slot[c] >= 0 && (period->counted & (1u << slot[c])))
-            rps_csv_uint64(job->csv, period->count[slot[c]]);
+            rps_csv_uint64(job->state, period->count[slot[c]]);
         else
-            rps_csv_empty(job->csv);
+            rps_csv_empty(job->state);
     }
 }
 
 static void wide_period(struct rps_export_job *job, const struct rps_period *period)
 {
-    rps_export_place(job, period->cpu);
-    rps_csv_uint64(job->csv, period->period);
-    rps_csv_seconds(job->csv, period->start_ns);
-    rps_csv_seconds(job->csv, period->length_ns);
-    rps_csv_uint64(job->csv, period->cycle);
-    rps_csv_uint64(job->csv, period->cycles);
+    rps_export_csv_place(job, period->cpu);
+    rps_csv_uint64(job->state, period->period);
+    rps_csv_seconds(job->state, period->start_ns);
+    rps_csv_seconds(job->state, period->length_ns);
+    rps_csv_uint64(job->state, period->cycle);
+    rps_csv_uint64(job->state, period->cycles);
     if (period->set_no < (uint32_t)job->plan->set_count)
-        rps_csv_text(job->csv, job->plan->set[period->set_no].name);
+        rps_csv_text(job->state, job->plan->set[period->set_no].name);
     else
-        rps_csv_empty(job->csv);
+        rps_csv_empty(job->state);
     wide_events(job, period);
-    rps_csv_end_row(job->csv);
+    rps_csv_end_row(job->state);
 }
 
-static const struct rps_export_rows wide_rows = {
+const struct rps_export_format rps_export_wide = {
+    .name = "wide",
+    .summary = "one row a measurement period, a column an event (the default)",
     .begin = wide_begin,
     .period = wide_period,
+    .end = rps_export_csv_end,
     .release = wide_release,
 };
-
-int rps_export_wide(FILE *out, struct rps_reader *reader, int64_t run_id,
-                    const struct rps_export_options *options, struct rps_error *err)
-{
-    return rps_export_walk(out, reader, run_id, options, &wide_rows, err);
-}

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
 #include "picture_kinds.h"
 #include "rpistat/clock.h"
+#include "rpistat/json.h"
 #include "rpistat/text.h"
 
 #define PAGE_BINS     2000
@@ -28,8 +28,7 @@
 #define PAGE_MARK     "@@" /* around the name of a part, in the template */
 #define PAGE_LINE_MAX 4096
 
-/* --- the data ----------------------------------------------------------------------------------
- */
+/* --- the data -------------------------------------------------------------------------------- */
 
 /* Enough digits for a screen, and half as many bytes as all of them. */
 static void put_number(struct rps_json *json, double value, int digits)
@@ -290,36 +289,34 @@ static void put_resolution(struct rps_json *json, const struct rps_picture *pict
                     (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
 }
 
-static void put_data(FILE *out, const struct rps_picture *picture,
+static void put_data(struct rps_json *json, const struct rps_picture *picture,
                      const struct rps_profile *profile)
 {
-    struct rps_json json = {.out = out};
     char text[RPS_PICTURE_TEXT_SIZE];
 
-    rps_json_object(&json, NULL);
-    rps_json_text(&json, "title", rps_run_title(text, sizeof(text), &picture->run));
-    rps_json_text(&json, "subtitle", rps_picture_subtitle(picture, "", text));
-    rps_json_text(&json, "axisLabel", rps_picture_x_label(picture, text));
-    rps_json_bool(&json, "axisIsTime", picture->axis == RPS_AXIS_TIME);
-    rps_json_double(&json, "axisScale", pow(10, rps_picture_x_power(picture)));
-    rps_json_double(&json, "from", picture->from);
-    rps_json_double(&json, "to", picture->to);
-    put_resolution(&json, picture);
-    put_palette(&json, "light", RPS_THEME_LIGHT);
-    put_palette(&json, "dark", RPS_THEME_DARK);
-    put_panels(&json, picture);
-    put_duty(&json, picture);
-    put_phases(&json, picture);
-    put_labels(&json, picture, profile);
-    put_figures(&json, profile);
-    put_notes(&json, picture, "marks", &picture->marks);
-    put_notes(&json, picture, "gaps", &picture->gaps);
-    put_run(&json, picture);
-    rps_json_end(&json);
+    rps_json_object(json, NULL);
+    rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));
+    rps_json_text(json, "subtitle", rps_picture_subtitle(picture, "", text));
+    rps_json_text(json, "axisLabel", rps_picture_x_label(picture, text));
+    rps_json_bool(json, "axisIsTime", picture->axis == RPS_AXIS_TIME);
+    rps_json_double(json, "axisScale", pow(10, rps_picture_x_power(picture)));
+    rps_json_double(json, "from", picture->from);
+    rps_json_double(json, "to", picture->to);
+    put_resolution(json, picture);
+    put_palette(json, "light", RPS_THEME_LIGHT);
+    put_palette(json, "dark", RPS_THEME_DARK);
+    put_panels(json, picture);
+    put_duty(json, picture);
+    put_phases(json, picture);
+    put_labels(json, picture, profile);
+    put_figures(json, profile);
+    put_notes(json, picture, "marks", &picture->marks);
+    put_notes(json, picture, "gaps", &picture->gaps);
+    put_run(json, picture);
+    rps_json_end(json);
 }
 
-/* --- the template ------------------------------------------------------------------------------
- */
+/* --- the template ---------------------------------------------------------------------------- */
 
 struct page {
     FILE *out;
@@ -358,24 +355,23 @@ static int insert_file(const struct page *page, const char *name, struct rps_err
 
 static int insert_data(const struct page *page, struct rps_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    int failed;
+    struct rps_json json;
+    char *text;
 
-    if (!file)
+    if (rps_json_open(&json, 0) < 0)
         return rps_error_memory(err);
-    put_data(file, page->picture, page->profile);
-    failed = ferror(file);
-    failed |= fclose(file) != 0;
-    for (size_t i = 0; !failed && i < size; i++) {
-        if (text[i] == '<')
+    put_data(&json, page->picture, page->profile);
+    text = rps_json_close(&json);
+    if (!text)
+        return rps_error_memory(err);
+    for (const char *at = text; *at; at++) {
+        if (*at == '<')
             fputs("\\u003c", page->out);
         else
-            fputc(text[i], page->out);
+            fputc(*at, page->out);
     }
     free(text);
-    return failed ? rps_error_memory(err) : 0;
+    return 0;
 }
 
 /* Text between tags. */

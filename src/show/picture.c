@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "rpistat/rotation.h"
+
 #define PICTURE_WIDTH        1200
 #define PICTURE_PANEL_HEIGHT 160
 #define PICTURE_PANEL_LEAST  72 /* room a panel's text needs */
@@ -30,18 +32,6 @@ static double between(double value, double least, double most)
 
 /* --- walking ---------------------------------------------------------------------------------- */
 
-static double axis_from(enum rps_axis axis, const struct rps_period *period)
-{
-    return axis == RPS_AXIS_CYCLE ? (double)(period->cycle - period->cycles)
-                                  : (double)period->start_ns / 1e9;
-}
-
-static double axis_to(enum rps_axis axis, const struct rps_period *period)
-{
-    return axis == RPS_AXIS_CYCLE ? (double)period->cycle
-                                  : (double)(period->start_ns + period->length_ns) / 1e9;
-}
-
 static int side_by_side(const struct rps_picture *picture)
 {
     return picture->apart || picture->quantile;
@@ -55,21 +45,66 @@ int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *eac
                : rps_cpu_series_walk_sum(&picture->cpu_series, each, context, err);
 }
 
-static int widen_range(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct rps_picture *picture = context;
-    double end_s = (double)(period->start_ns + period->length_ns) / 1e9;
+struct widening {
+    struct rps_picture *picture;
+    struct rps_rotation block; /* of a coarser level, whose rows overlap */
+};
 
-    picture->from = fmin(picture->from, axis_from(picture->axis, period));
-    picture->to = fmax(picture->to, axis_to(picture->axis, period));
-    if (picture->axis == RPS_AXIS_TIME ||
-        (side_by_side(picture) && period->cpu != picture->cpu_series.cpu[0]))
+/* Widen the picture by what was recorded on a CPU in a stretch. */
+static int widen(struct rps_picture *picture, int32_t cpu, double start_s, double end_s,
+                 uint64_t from_cycle, uint64_t to_cycle, struct rps_error *err)
+{
+    int by_time = picture->axis == RPS_AXIS_TIME;
+
+    picture->from = fmin(picture->from, by_time ? start_s : (double)from_cycle);
+    picture->to = fmax(picture->to, by_time ? end_s : (double)to_cycle);
+    if (by_time || (side_by_side(picture) && cpu != picture->cpu_series.cpu[0]))
         return 0;
     if (picture->cycle_map.count == 0 &&
-        rps_cycle_map_add(&picture->cycle_map, (double)period->start_ns / 1e9,
-                          axis_from(picture->axis, period), err) < 0)
+        rps_cycle_map_add(&picture->cycle_map, start_s, (double)from_cycle, err) < 0)
         return RPS_FAILED;
-    return rps_cycle_map_add(&picture->cycle_map, end_s, (double)period->cycle, err);
+    return rps_cycle_map_add(&picture->cycle_map, end_s, (double)to_cycle, err);
+}
+
+static int widen_by_block(struct widening *widening, struct rps_error *err)
+{
+    const struct rps_rotation *block = &widening->block;
+    int result;
+
+    if (block->tally.periods == 0)
+        return 0;
+    result = widen(widening->picture, block->cpu, (double)block->tally.start_ns / 1e9,
+                   (double)block->tally.end_ns / 1e9, block->from_cycle, block->to_cycle, err);
+    rps_rotation_reset(&widening->block);
+    return result;
+}
+
+static int widen_by_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct widening *widening = context;
+
+    if (rps_rotation_ends(&widening->block, period) && widen_by_block(widening, err) < 0)
+        return RPS_FAILED;
+    if (period->level > 0) {
+        rps_rotation_add(&widening->block, period);
+        return 0;
+    }
+    return widen(widening->picture, period->cpu, (double)period->start_ns / 1e9,
+                 (double)rps_period_end_ns(period) / 1e9, period->cycle - period->cycles,
+                 period->cycle, err);
+}
+
+static int walk_range(struct rps_picture *picture, struct rps_error *err)
+{
+    struct widening widening = {.picture = picture};
+    int result = rps_rotation_init(&widening.block, picture->plan, err);
+
+    if (result == 0)
+        result = rps_picture_walk(picture, widen_by_period, &widening, err);
+    if (result == 0)
+        result = widen_by_block(&widening, err);
+    rps_rotation_free(&widening.block);
+    return result;
 }
 
 /* The run knows how long it was, so that only the cycle axis costs a walk of its own. */
@@ -82,7 +117,7 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
     } else {
         picture->from = INFINITY;
         picture->to = 0;
-        if (rps_picture_walk(picture, widen_range, picture, err) < 0)
+        if (walk_range(picture, err) < 0)
             return RPS_FAILED;
     }
     if (!isfinite(picture->from))
@@ -92,8 +127,7 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
     return 0;
 }
 
-/* --- what was asked for ------------------------------------------------------------------------
- */
+/* --- what was asked for ---------------------------------------------------------------------- */
 
 static const char *title_of(const struct rps_metric *metric)
 {
@@ -213,8 +247,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     return result;
 }
 
-/* --- series ------------------------------------------------------------------------------------
- */
+/* --- series ---------------------------------------------------------------------------------- */
 
 static size_t bins_across(const struct rps_picture *picture)
 {
@@ -310,8 +343,7 @@ struct rps_series *rps_picture_series(const struct rps_picture *picture, int met
     return &picture->series[metric * picture->line_count + line];
 }
 
-/* --- panels ------------------------------------------------------------------------------------
- */
+/* --- panels ---------------------------------------------------------------------------------- */
 
 static int metric_has_data(const struct rps_picture *picture, int metric)
 {
@@ -358,8 +390,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     return 0;
 }
 
-/* --- height ------------------------------------------------------------------------------------
- */
+/* --- height ---------------------------------------------------------------------------------- */
 
 /* What is not panels, in pixels at scale 1. */
 static double frame_height(const struct rps_picture *picture)
@@ -420,8 +451,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
                                PICTURE_PANEL_LEAST));
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 void rps_picture_free(struct rps_picture *picture)
 {

@@ -70,8 +70,7 @@ struct rps_picture {
     struct rps_notes marks, gaps;
 };
 
-/* --- reading: picture.c ------------------------------------------------------------------------
- */
+/* --- reading: picture.c ---------------------------------------------------------------------- */
 
 /*
  * Read what all pictures of a run need: run, plan, cpu_series, phases, marks and gaps, the metrics that
@@ -90,16 +89,15 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 /* An all-zero picture is harmless. */
 void rps_picture_free(struct rps_picture *picture);
 
-/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by side.
- */
+/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by
+ * side. */
 int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
                      struct rps_error *err);
 
 /* Line `line` of a metric. */
 struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
 
-/* --- several CPUs: picture_cpus.c --------------------------------------------------------------
- */
+/* --- several CPUs: picture_cpus.c ------------------------------------------------------------ */
 
 /* Added up, side by side, or as quantiles. RPS_USAGE where only a sum can be drawn. */
 int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
@@ -116,8 +114,7 @@ void rps_picture_drop_bands(struct rps_picture *picture);
 /* Rows of the CPUs' legend above the panels; 0 when there is none. */
 int rps_picture_legend_rows(const struct rps_picture *picture);
 
-/* --- phases, marks and gaps: picture_phases.c ---------------------------------------------------
- */
+/* --- phases, marks and gaps: picture_phases.c ------------------------------------------------ */
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err);

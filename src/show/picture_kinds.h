@@ -14,7 +14,7 @@ typedef int rps_picture_write_kind(struct rps_picture *picture, struct rps_reade
                                    struct rps_error *err);
 
 rps_picture_write_kind rps_picture_write_time;
-rps_picture_write_kind rps_picture_write_phases;
+rps_picture_write_kind rps_picture_write_profile;
 rps_picture_write_kind rps_picture_write_scatter;
 rps_picture_write_kind rps_picture_write_heat;
 rps_picture_write_kind rps_picture_write_pca;

@@ -2,9 +2,12 @@
  * The files of what lies on a picture's axis: phases, boundaries, gaps and marks.
  *
  *     phases.dat      from, to, area's colour, the strip's colour, 1 when hatched (a label beyond
- * the colours) labels.dat      middle of a phase, its label bounds.dat      where one phase ends
- * and the next begins edges.dat       from, to: where a boundary may lie, where that is wide enough
- * to be seen gaps.dat        from, to: not recorded marks.dat       where a mark is; one a pixel
+ *                     the colours)
+ *     labels.dat      middle of a phase, its label
+ *     bounds.dat      where one phase ends and the next begins
+ *     edges.dat       from, to: where a boundary may lie, where that is wide enough to be seen
+ *     gaps.dat        from, to: not recorded
+ *     marks.dat       where a mark is; one a pixel
  *
  * A file without a line is not written, and its count in figure.gp is 0.
  */
@@ -53,8 +56,7 @@ static double px_of(const struct rps_picture *picture, double length)
     return length / (picture->to - picture->from) * pixels_across(picture) / picture->scale;
 }
 
-/* --- phases ------------------------------------------------------------------------------------
- */
+/* --- phases ---------------------------------------------------------------------------------- */
 
 static int write_boxes(const struct rps_picture *picture, int folder_fd,
                        const struct rps_picture_box *box, size_t count, struct rps_error *err)
@@ -184,8 +186,7 @@ static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *
     return result;
 }
 
-/* --- marks and gaps ----------------------------------------------------------------------------
- */
+/* --- marks and gaps -------------------------------------------------------------------------- */
 
 static int write_gaps(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
                       struct rps_error *err)

@@ -45,8 +45,7 @@ static double spread_of(const struct grid *grid, size_t row, int label)
     return isfinite(spread) ? spread : 0;
 }
 
-/* --- what fits ---------------------------------------------------------------------------------
- */
+/* --- what fits ------------------------------------------------------------------------------- */
 
 static int is_wanted(const struct rps_picture *picture, const char *name)
 {
@@ -116,8 +115,7 @@ static void choose_columns(const struct rps_picture *picture, struct grid *grid)
     }
 }
 
-/* --- files -------------------------------------------------------------------------------------
- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 /* How many times the run's figure, as a power of two; NaN where that says nothing. */
 static double times(double value, double whole)
@@ -253,9 +251,9 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
                            &options->cpus, picture->has_phases ? &picture->phases : &one, ret, err);
 }
 
-int rps_picture_write_phases(struct rps_picture *picture, struct rps_reader *reader,
-                             const struct rps_plot_options *options, int folder_fd,
-                             struct rps_error *err)
+int rps_picture_write_profile(struct rps_picture *picture, struct rps_reader *reader,
+                              const struct rps_plot_options *options, int folder_fd,
+                              struct rps_error *err)
 {
     struct rps_profile profile = {0};
     struct grid grid = {.profile = &profile};

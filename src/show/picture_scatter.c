@@ -14,7 +14,7 @@
 #include "cloud.h"
 #include "picture_kinds.h"
 #include "rpistat/run_phases.h"
-#include "rpistat/tally.h"
+#include "rpistat/rotation.h"
 
 #define SCATTER_SHAPE    0.68 /* height of a picture of which only the width is known */
 #define SCATTER_LEFT     76
@@ -32,8 +32,7 @@ static void choose_height(struct rps_picture *picture, const struct rps_plot_opt
     picture->height = options->height > 0 ? options->height : (int)(SCATTER_SHAPE * picture->width);
 }
 
-/* --- choosing two metrics ----------------------------------------------------------------------
- */
+/* --- choosing two metrics -------------------------------------------------------------------- */
 
 /* How far figure f tells two labels apart: squared distance of means in units of the spread. */
 static double distance(const struct rps_profile *profile, size_t f, int a, int b)
@@ -145,15 +144,13 @@ static int choose(struct rps_picture *picture, struct rps_reader *reader,
     return 0;
 }
 
-/* --- points ------------------------------------------------------------------------------------
- */
+/* --- points ---------------------------------------------------------------------------------- */
 
 struct gathering {
     const struct rps_picture *picture;
     int metric[2];
     struct rps_cloud cloud;
-    struct rps_tally rotation;
-    uint64_t number, first;
+    struct rps_rotation rotation;
     size_t hint;
     double *operand; /* owned */
 };
@@ -161,40 +158,36 @@ struct gathering {
 static int end_rotation(struct gathering *gathering, struct rps_error *err)
 {
     const struct rps_picture *picture = gathering->picture;
+    const struct rps_tally *tally = &gathering->rotation.tally;
     double value[2];
     int label = 0;
 
-    if (gathering->rotation.periods == 0)
+    if (tally->periods == 0)
         return 0;
-    rps_tally_operands(&gathering->rotation, picture->plan, gathering->operand);
+    rps_tally_operands(tally, picture->plan, gathering->operand);
     for (int i = 0; i < 2; i++) {
         const struct rps_formula *formula = &picture->plan->metric[gathering->metric[i]].formula;
 
-        value[i] = rps_tally_carries(&gathering->rotation, formula)
+        value[i] = rps_tally_carries(tally, formula)
                        ? rps_formula_value(formula, gathering->operand)
                        : NAN;
     }
     if (picture->has_phases)
         label =
-            picture->phases.phase[rps_picture_phase_of(picture, gathering->first, &gathering->hint)]
+            picture->phases
+                .phase[rps_picture_phase_of(picture, gathering->rotation.first, &gathering->hint)]
                 .label;
-    rps_tally_reset(&gathering->rotation);
+    rps_rotation_reset(&gathering->rotation);
     return rps_cloud_add(&gathering->cloud, value[0], value[1], label, err);
 }
 
 static int gather(void *context, const struct rps_period *period, struct rps_error *err)
 {
     struct gathering *gathering = context;
-    uint64_t sets =
-        (uint64_t)(gathering->picture->plan->set_count > 0 ? gathering->picture->plan->set_count
-                                                           : 1);
 
-    if (period->period / sets != gathering->number && end_rotation(gathering, err) < 0)
+    if (rps_rotation_ends(&gathering->rotation, period) && end_rotation(gathering, err) < 0)
         return RPS_FAILED;
-    if (gathering->rotation.periods == 0)
-        gathering->first = period->period;
-    gathering->number = period->period / sets;
-    rps_tally_add(&gathering->rotation, period);
+    rps_rotation_add(&gathering->rotation, period);
     return 0;
 }
 
@@ -202,7 +195,7 @@ static int gather_points(const struct rps_picture *picture, const int metric[2],
                          struct rps_cloud *ret, struct rps_error *err)
 {
     struct gathering gathering = {.picture = picture, .metric = {metric[0], metric[1]}};
-    int result = rps_tally_init(&gathering.rotation, picture->plan, err);
+    int result = rps_rotation_init(&gathering.rotation, picture->plan, err);
 
     gathering.operand =
         calloc((size_t)rps_plan_operand_count(picture->plan), sizeof(*gathering.operand));
@@ -213,13 +206,12 @@ static int gather_points(const struct rps_picture *picture, const int metric[2],
     if (result == 0)
         result = end_rotation(&gathering, err);
     *ret = gathering.cloud;
-    rps_tally_free(&gathering.rotation);
+    rps_rotation_free(&gathering.rotation);
     free(gathering.operand);
     return result;
 }
 
-/* --- files -------------------------------------------------------------------------------------
- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 static void write_axis(const char *name, const struct rps_picture_axis *axis, FILE *file)
 {

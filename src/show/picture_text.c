@@ -14,7 +14,7 @@ void rps_picture_cut_text(char *text, int most)
     char *cut = text;
 
     for (char *c = text; *c; c++) {
-        if (((unsigned char)*c & 0xc0) == 0x80)
+        if (rps_text_is_inside(*c))
             continue;
         if (++count == most)
             cut = c;
@@ -170,8 +170,7 @@ char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value)
     return ret;
 }
 
-/* --- panels ------------------------------------------------------------------------------------
- */
+/* --- panels ---------------------------------------------------------------------------------- */
 
 const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
 {

@@ -57,7 +57,7 @@ struct plot_kind {
 static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
     [RPS_PLOT_TIME] = {rps_picture_write_time,
                        {"run.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},
-    [RPS_PLOT_PHASES] = {rps_picture_write_phases, {"phases.gp", "common.gp", "title.gp"}},
+    [RPS_PLOT_PHASES] = {rps_picture_write_profile, {"phases.gp", "common.gp", "title.gp"}},
     [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},
     [RPS_PLOT_HEAT] = {rps_picture_write_heat,
                        {"heat.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},

@@ -12,7 +12,7 @@
 
 #include "profile_parts.h"
 #include "rpistat/collect.h"
-#include "rpistat/tally.h"
+#include "rpistat/rotation.h"
 #include "cpu_series.h"
 
 #define NOWHERE SIZE_MAX
@@ -23,8 +23,7 @@ struct work {
     struct rps_profile profile;
     struct rps_spreads spreads;
     struct rps_tally whole, *phase, *label; /* the arrays are owned */
-    struct rps_tally rotation;
-    uint64_t rotation_number;
+    struct rps_rotation rotation;
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
     double *operand;       /* owned */
@@ -61,38 +60,35 @@ static void end_rotation(struct work *work)
 {
     size_t figures = work->profile.figure_count;
 
-    if (work->rotation.periods > 0 && work->rotation_phase != NOWHERE) {
+    if (work->rotation.tally.periods > 0 && work->rotation_phase != NOWHERE) {
         size_t label = (size_t)work->phases->phase[work->rotation_phase].label;
 
-        rps_tally_operands(&work->rotation, work->plan, work->operand);
+        rps_tally_operands(&work->rotation.tally, work->plan, work->operand);
         for (size_t f = 0; f < figures; f++) {
-            double value = value_of(work, f, &work->rotation);
+            double value = value_of(work, f, &work->rotation.tally);
 
             rps_spread_add(&work->spreads.label[label * figures + f], value);
             rps_spread_add(&work->spreads.whole[f], value);
         }
     }
-    rps_tally_reset(&work->rotation);
+    rps_rotation_reset(&work->rotation);
 }
 
 static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
 {
     struct work *work = context;
-    uint64_t sets = work->plan->set_count > 0 ? (uint64_t)work->plan->set_count : 1;
-    size_t at = phase_of(work, period->period);
+    size_t end = phase_of(work, rps_period_last(period)), at = phase_of(work, period->period);
 
     (void)err;
     if (at == NOWHERE)
         return 0;
-    if (period->period / sets != work->rotation_number) {
+    if (rps_rotation_ends(&work->rotation, period))
         end_rotation(work);
-        work->rotation_number = period->period / sets;
-    }
-    if (work->rotation.periods == 0)
+    if (work->rotation.tally.periods == 0)
         work->rotation_phase = at;
-    else if (work->rotation_phase != at)
+    if (work->rotation_phase != at || end != at)
         work->rotation_phase = NOWHERE;
-    rps_tally_add(&work->rotation, period);
+    rps_rotation_add(&work->rotation, period);
     rps_tally_add(&work->phase[at], period);
     rps_tally_add(&work->whole, period);
     return 0;
@@ -167,7 +163,7 @@ static int work_begin(struct work *work, struct rps_error *err)
         result = rps_tally_init(&work->label[l], plan, err);
     if (result == 0)
         result = rps_tally_init(&work->whole, plan, err);
-    return result == 0 ? rps_tally_init(&work->rotation, plan, err) : result;
+    return result == 0 ? rps_rotation_init(&work->rotation, plan, err) : result;
 }
 
 static void work_free(struct work *work)
@@ -177,7 +173,7 @@ static void work_free(struct work *work)
     for (int l = 0; work->label && l < work->phases->label_count; l++)
         rps_tally_free(&work->label[l]);
     rps_tally_free(&work->whole);
-    rps_tally_free(&work->rotation);
+    rps_rotation_free(&work->rotation);
     free(work->phase);
     free(work->label);
     free(work->operand);

@@ -139,20 +139,10 @@ struct table {
     char (*cell)[TABLE_COLUMNS][TABLE_CELL]; /* owned; `room` rows */
 };
 
-/* Places on the screen that UTF-8 text takes, wide characters aside. */
-static int text_width(const char *text)
-{
-    int width = 0;
-
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 static void table_measure(struct table *table, int row)
 {
     for (int c = 0; c < TABLE_COLUMNS; c++) {
-        int width = text_width(table->cell[row][c]);
+        int width = rps_text_width(table->cell[row][c]);
 
         if (width > table->width[c])
             table->width[c] = width;
@@ -210,11 +200,11 @@ static void table_print(struct rps_report *report, const struct table *table)
         int pending = 0;
 
         fprintf(report->out, "  %s", cell[0]);
-        pending = table->width[0] - text_width(cell[0]);
+        pending = table->width[0] - rps_text_width(cell[0]);
         for (int c = 1; c < TABLE_COLUMNS; c++) {
             if (table->width[c] == 0)
                 continue;
-            pending += 2 + table->width[c] - text_width(cell[c]);
+            pending += 2 + table->width[c] - rps_text_width(cell[c]);
             if (!cell[c][0])
                 continue;
             fprintf(report->out, "%*s%s", pending, "", cell[c]);

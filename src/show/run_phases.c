@@ -60,8 +60,8 @@ static int walk_tracks(struct rps_reader *reader, const struct rps_cpu_series *c
     if (walk.side_by_side) {
         options->cpu = cpu_series->cpu;
         options->cpu_count = cpu_series->count;
-        options->first = cpu_series->first;
-        options->last = cpu_series->last;
+        options->first = options->by_rotation ? cpu_series->first_rotation : cpu_series->first;
+        options->last = options->by_rotation ? cpu_series->last_rotation : cpu_series->last;
         result = check_numbers(reader, cpu_series, err);
     }
     if (result == 0)

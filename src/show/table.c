@@ -8,18 +8,9 @@
 
 #define CELL_SIZE 320
 
-static int text_width(const char *text)
-{
-    int width = 0;
-
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 static void widen(struct rps_table_column *column, const char *text)
 {
-    int width = text_width(text);
+    int width = rps_text_width(text);
 
     column->width = width > column->width ? width : column->width;
 }
@@ -37,7 +28,7 @@ static void set_heading(struct rps_table_column *column, const char *label, cons
         char *to = column->heading[line];
 
         if (to[0] && line + 1 < RPS_TABLE_LINES &&
-            text_width(to) + text_width(word) >= RPS_TABLE_HEADING_WIDTH)
+            rps_text_width(to) + rps_text_width(word) >= RPS_TABLE_HEADING_WIDTH)
             to = column->heading[++line];
         if (to[0])
             strcat(to, " ");
@@ -142,14 +133,14 @@ static void print_line(FILE *out, const struct block *block,
     for (int c = block->fixed > 0 ? 0 : block->first; c < block->end; c = next_column(block, c)) {
         const struct rps_table_column *column = &block->table->column[c];
         const char *text = cell(block, c, line);
-        int padding = column->width - text_width(text);
+        int padding = column->width - rps_text_width(text);
 
         pending += 2 + (column->left ? 0 : padding);
         if (text[0]) {
             fprintf(out, "%*s%s", pending, "", text);
             pending = 0;
         } else {
-            pending += text_width(text);
+            pending += rps_text_width(text);
         }
         pending += column->left ? padding : 0;
     }

@@ -1,116 +1,24 @@
-/*
- * Members of structs as columns of rows.
- *
- * JSON is put together here and not by SQLite's json_insert: that copies the whole array for each
- * argument, and lets bytes through that no JSON reader accepts.
- */
+/* Members of structs as columns of rows. */
 #include "fields.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* Length of the UTF-8 character at text, 0 when there is none. */
-static size_t character_length(const char *text)
-{
-    const unsigned char *byte = (const unsigned char *)text;
-    unsigned char low = 0x80, high = 0xbf;
-    size_t length;
-
-    if (byte[0] < 0x80)
-        return 1;
-    if (byte[0] < 0xc2 || byte[0] > 0xf4)
-        return 0;
-    length = byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : 2;
-    /* overlong forms, surrogates, and what is above U+10FFFF show in the second byte */
-    if (byte[0] == 0xe0)
-        low = 0xa0;
-    else if (byte[0] == 0xed)
-        high = 0x9f;
-    else if (byte[0] == 0xf0)
-        low = 0x90;
-    else if (byte[0] == 0xf4)
-        high = 0x8f;
-    if (byte[1] < low || byte[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++) {
-        if ((byte[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return length;
-}
-
-static bool is_utf8(const char *text)
-{
-    for (size_t length; *text; text += length) {
-        length = character_length(text);
-        if (length == 0)
-            return false;
-    }
-    return true;
-}
-
-/* Append the character at text; its length. */
-static size_t append_character(sqlite3_str *str, const char *text)
-{
-    size_t length = character_length(text);
-
-    if (length == 0) {
-        sqlite3_str_appendall(str, replacement);
-        return 1;
-    }
-    sqlite3_str_append(str, text, (int)length);
-    return length;
-}
+#include "rpistat/text.h"
 
 int rps_fields_bind_text(sqlite3_stmt *stmt, int index, const char *text)
 {
-    sqlite3_str *str;
-    char *repaired;
-    int code;
+    char *repaired = rps_text_repaired(text ? text : "");
 
-    if (!text || is_utf8(text))
-        return sqlite3_bind_text(stmt, index, text ? text : "", -1, SQLITE_TRANSIENT);
-    str = sqlite3_str_new(NULL);
-    while (*text)
-        text += append_character(str, text);
-    code = sqlite3_str_errcode(str);
-    repaired = sqlite3_str_finish(str);
-    if (code != SQLITE_OK) {
-        sqlite3_free(repaired);
-        return code;
-    }
-    return sqlite3_bind_text(stmt, index, repaired, -1, sqlite3_free);
-}
-
-void rps_fields_append_json(sqlite3_str *json, const char *text)
-{
-    sqlite3_str_appendchar(json, 1, '"');
-    while (*text) {
-        if (*text == '"' || *text == '\\') {
-            sqlite3_str_appendf(json, "\\%c", *text++);
-        } else if ((unsigned char)*text < 0x20) {
-            sqlite3_str_appendf(json, "\\u%04x", *text++);
-        } else {
-            text += append_character(json, text);
-        }
-    }
-    sqlite3_str_appendchar(json, 1, '"');
+    return repaired ? sqlite3_bind_text(stmt, index, repaired, -1, free) : SQLITE_NOMEM;
 }
 
 void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
-    size_t length = text ? strlen(text) : 0;
+    size_t length = text ? rps_text_cut(text, size - 1) : 0;
 
-    if (text && length >= size) {
-        length = size - 1;
-        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--;
-    }
     if (length > 0)
         memcpy(ret, text, length);
     ret[length] = '\0';

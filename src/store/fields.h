@@ -49,7 +49,4 @@ int rps_fields_bind_text(sqlite3_stmt *stmt, int index, const char *text);
 /* Copy a column's text into ret, cut at a whole character; NULL is ''. */
 void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size);
 
-/* Append text as a JSON string, bytes that are not UTF-8 replaced by U+FFFD. */
-void rps_fields_append_json(sqlite3_str *json, const char *text);
-
 #endif

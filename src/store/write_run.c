@@ -1,8 +1,11 @@
 /* The rows that a run has beside its periods. */
 #include "write_run.h"
 
+#include <stdlib.h>
+
 #include "columns.h"
 #include "database.h"
+#include "rpistat/json.h"
 
 /* Parameters behind those of the columns.h table in the same statement. */
 enum run_parameter {
@@ -16,46 +19,33 @@ enum run_parameter {
     RUN_CLOCK_UNIT,
 };
 
-static int bind_json(sqlite3_stmt *stmt, int index, sqlite3_str *json)
+static void put_tags(struct rps_json *json, const struct rps_run *run)
 {
-    int code = sqlite3_str_errcode(json);
-    char *text = sqlite3_str_finish(json);
-
-    if (code != SQLITE_OK || !text) {
-        sqlite3_free(text);
-        return code != SQLITE_OK ? code : SQLITE_NOMEM;
-    }
-    return sqlite3_bind_text(stmt, index, text, -1, sqlite3_free);
+    rps_json_object(json, NULL);
+    for (int i = 0; i < run->tag_count; i++)
+        rps_json_text(json, run->tag[i].key, run->tag[i].value);
+    rps_json_end(json);
 }
 
-static int bind_tags(sqlite3_stmt *stmt, int index, const struct rps_run *run)
+static void put_command(struct rps_json *json, const struct rps_run *run)
 {
-    sqlite3_str *json = sqlite3_str_new(NULL);
-
-    sqlite3_str_appendchar(json, 1, '{');
-    for (int i = 0; i < run->tag_count; i++) {
-        if (i > 0)
-            sqlite3_str_appendchar(json, 1, ',');
-        rps_fields_append_json(json, run->tag[i].key);
-        sqlite3_str_appendchar(json, 1, ':');
-        rps_fields_append_json(json, run->tag[i].value);
-    }
-    sqlite3_str_appendchar(json, 1, '}');
-    return bind_json(stmt, index, json);
+    rps_json_array(json, NULL);
+    for (int i = 0; i < run->argc; i++)
+        rps_json_text(json, NULL, run->argv[i]);
+    rps_json_end(json);
 }
 
-static int bind_command(sqlite3_stmt *stmt, int index, const struct rps_run *run)
+static int bind_json(sqlite3_stmt *stmt, int index, const struct rps_run *run,
+                     void (*put)(struct rps_json *json, const struct rps_run *run))
 {
-    sqlite3_str *json = sqlite3_str_new(NULL);
+    struct rps_json json;
+    char *text;
 
-    sqlite3_str_appendchar(json, 1, '[');
-    for (int i = 0; i < run->argc; i++) {
-        if (i > 0)
-            sqlite3_str_appendchar(json, 1, ',');
-        rps_fields_append_json(json, run->argv[i]);
-    }
-    sqlite3_str_appendchar(json, 1, ']');
-    return bind_json(stmt, index, json);
+    if (rps_json_open(&json, 1) < 0)
+        return SQLITE_NOMEM;
+    put(&json, run);
+    text = rps_json_close(&json);
+    return text ? sqlite3_bind_text(stmt, index, text, -1, free) : SQLITE_NOMEM;
 }
 
 static int bind_plan(sqlite3_stmt *stmt, const struct rps_plan *plan)
@@ -86,9 +76,9 @@ static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_p
     if (code == SQLITE_OK)
         code = rps_fields_bind(stmt, 1, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
     if (code == SQLITE_OK)
-        code = bind_tags(stmt, RUN_TAGS, run);
+        code = bind_json(stmt, RUN_TAGS, run, put_tags);
     if (code == SQLITE_OK)
-        code = bind_command(stmt, RUN_COMMAND, run);
+        code = bind_json(stmt, RUN_COMMAND, run, put_command);
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(stmt, RUN_STATE, rps_run_states[run->state], -1, SQLITE_STATIC);
     if (code == SQLITE_OK)

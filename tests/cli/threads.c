@@ -3,9 +3,10 @@
  *
  * usage: threads stay COUNT           COUNT threads beside the first, all computing
  *        threads churn COUNT MICROS   COUNT at a time: each computes so long and ends, others
- * follow threads chain MICROS         one after the other: each starts the next, computes, and ends
+ *                                     follow
+ *        threads chain MICROS         one after the other: each starts the next, computes, and ends
  *        threads work COUNT SECONDS   COUNT threads compute in turns, as many at a time as there
- * are CPUs; prints how many turns a second they had, and how
+ *                                     are CPUs; prints how many turns a second they had, and how
  *                                     many a second of CPU time
  *
  * It writes `ready` when all are there, and runs until it is killed, `work` until its time is over.

@@ -50,8 +50,8 @@ static int odd_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct 
     int64_t now_ns = event_loop->real->now_ns(event_loop->real->self);
     int64_t real_ns = deadline_ns - (now_ns >= FAULT_AT ? event_loop->jump_ns : 0);
 
-    /* a timer goes by the same clock: it stands still, and expires at once when its time has passed
-     */
+    /* a timer goes by the same clock: it stands still, and expires at once when its time has
+     * passed */
     if (real_ns > FAULT_AT && real_ns < FAULT_AT + event_loop->still_ns)
         real_ns = FAULT_AT + event_loop->still_ns;
     return event_loop->real->wait(event_loop->real->self,

@@ -4,8 +4,9 @@
  *
  *     RPISTAT_FAULT_ALLOC=N     the N-th allocation fails (from 1); "N+": that and all that follow
  *     RPISTAT_FAULT_READ=N:KIND every N-th read of a counter is a KIND: "eintr", "short", "eio",
- * "zero" RPISTAT_FAULT_COUNT=FILE  where to write how many allocations and reads of counters there
- * were
+ *                               "zero"
+ *     RPISTAT_FAULT_COUNT=FILE  where to write how many allocations and reads of counters there
+ *                               were
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
 
 #include "store/queue_head.h"
 
-/* What the bytes are: so many of the head's beginning, of its end with the notes, then of the room.
- */
+/* What the bytes are: so many of the head's beginning, of its end with the notes, then of the
+ * room. */
 #define HEAD_BYTES 40
 #define END_BYTES  512
 #define END_AT     offsetof(struct rps_queue_head, ended)

@@ -85,8 +85,8 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     fclose(out);
     fuzz_expect_printable(text);
     free(text);
-    for (const struct rps_export_format *format = rps_export_formats; format->name; format++)
-        format->write(fuzz_sink(), reader, run_id, &export, &err);
+    for (const struct rps_export_format *const *format = rps_export_formats; *format; format++)
+        rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     if (rps_run_phases_get(reader, run_id, &stored, &err) > 0)
         rps_phases_free(&stored);
     if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)

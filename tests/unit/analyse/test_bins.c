@@ -51,6 +51,7 @@ static void feed(struct source *source, int64_t length_ns, uint64_t cycles, uint
         .cpu = RPS_CPU_ALL,
         .set_no = (uint32_t)(source->number % (uint64_t)source->plan->set_count),
         .period = source->number,
+        .rotation = source->number / (uint64_t)source->plan->set_count,
         .cycle = source->cycle + cycles,
         .cycles = cycles,
         .start_ns = source->time_ns,
@@ -382,6 +383,72 @@ static void test_hardly_ran(void **state)
     end(&source);
 }
 
+/* Feed a block of `merged` rotations, as a row a set, with as many counts a period. */
+static void feed_block(struct source *source, uint64_t merged, uint64_t cycles, uint64_t count)
+{
+    uint64_t sets = (uint64_t)source->plan->set_count, all = merged * sets;
+
+    for (uint64_t set = 0; set < sets; set++) {
+        uint64_t last = (merged - 1) * sets + set; /* counted from the block's first period */
+        struct rps_period row = {
+            .cpu = RPS_CPU_ALL,
+            .set_no = (uint32_t)set,
+            .period = source->number + set,
+            .rotation = source->number / sets,
+            .cycle = source->cycle + (last + 1) * cycles,
+            .cycles = merged * cycles,
+            .start_ns = source->time_ns + (int64_t)set * PERIOD_NS,
+            .length_ns = (int64_t)merged * PERIOD_NS,
+            .enabled_ns = merged * (uint64_t)PERIOD_NS,
+            .running_ns = merged * (uint64_t)PERIOD_NS,
+            .counted = 1,
+            .count = {merged * count},
+            .level = 1,
+            .merged = merged,
+            .last_period = source->number + last,
+            .end_ns = source->time_ns + (int64_t)(last + 1) * PERIOD_NS,
+        };
+
+        rps_bins_add(source->bins, &row);
+    }
+    source->number += all;
+    source->cycle += all * cycles;
+    source->time_ns += (int64_t)all * PERIOD_NS;
+}
+
+/* A block is a point, its rows overlap without a gap, and a gap behind it is seen though it is shorter
+ * than the block. */
+static void test_blocks(void **state)
+{
+    for (int axis = RPS_AXIS_TIME; axis <= RPS_AXIS_CYCLE; axis++) {
+        struct source source =
+            begin(2, (enum rps_axis)axis, axis == RPS_AXIS_TIME ? 10 : 100000, 100);
+        double unit = axis == RPS_AXIS_TIME ? 0.1 : 1000;
+        struct rps_series series;
+
+        (void)state;
+        feed_block(&source, 16, 1000, 100);
+        feed_block(&source, 10, 1000, 200);
+        source.time_ns += 3 * PERIOD_NS;
+        feed_block(&source, 5, 1000, 400);
+        feed(&source, PERIOD_NS, 1000, 500);
+        feed(&source, PERIOD_NS, 1000, 500);
+        series = series_of(&source, 0);
+        assert_int_equal(series.count, 5);
+        assert_near(series.position[0], 16 * unit);
+        assert_near(series.position[1], 42 * unit);
+        assert_near(series.value[0], 10);
+        assert_near(series.value[1], 5);
+        assert_true(isnan(series.value[2]));
+        assert_near(series.value[3], 2.5);
+        assert_near(series.value[4], 2); /* a rotation is no sliver behind a block */
+        if (axis == RPS_AXIS_TIME)
+            assert_near(series.position[2], 5.35);
+        rps_series_free(&series);
+        end(&source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_last_sliver),
         cmocka_unit_test(test_unsound_rotations),
         cmocka_unit_test(test_hardly_ran),
+        cmocka_unit_test(test_blocks),
     };
 
     return cmocka_run_group_tests_name("analyse/bins", tests, NULL, NULL);

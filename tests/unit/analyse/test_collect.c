@@ -57,6 +57,7 @@ static struct rps_period period_of(uint64_t n, unsigned int sets, double ran, ui
         .cpu = RPS_CPU_ALL,
         .set_no = (uint32_t)(n % sets),
         .period = n,
+        .rotation = n / sets,
         .cycle = (n + 1) * 1000000,
         .cycles = (uint64_t)(1000000 * ran),
         .start_ns = (int64_t)n * PERIOD_NS,
@@ -380,6 +381,31 @@ static void test_tracks_side_by_side(void **state)
 }
 
 /* What a damaged store may claim. */
+/* Then the rows are rotations, and so are their bounds. */
+static void test_rotations_side_by_side(void **state)
+{
+    static const int32_t cpus[] = {1, 5};
+    struct rps_plan *plan = make_plan(2);
+    struct rps_collect *collect = begin(&(struct rps_collect_options){
+        .plan = plan, .by_rotation = 1, .cpu = cpus, .cpu_count = 2, .first = 3, .last = 12});
+    struct rps_collected collected;
+
+    (void)state;
+    for (int track = 0; track < 2; track++) {
+        for (uint64_t n = track ? 9 : 6; n <= 25; n++) /* the second begins amid rotation 4 */
+            add(collect, track, period_of(n, 2, 1, 500000 + 1000 * n, 1000));
+    }
+    collected = end(collect);
+    assert_int_equal(collected.signals.count, 10);
+    assert_int_equal(collected.first[1], 8);
+    assert_int_equal(collected.last[1], 9);
+    assert_true(isnan(value_of(&collected, "across of CPU 5", 1)));
+    near(value_of(&collected, "across of CPU 5", 2), log1p(1000 * 511000.0 / 510000));
+    near(value_of(&collected, "across of CPU 1", 2), log1p(1000 * 511000.0 / 510000));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
 static void test_numbers_far_apart(void **state)
 {
     static const int32_t cpus[] = {0, 1};
@@ -398,6 +424,60 @@ static void test_numbers_far_apart(void **state)
     rps_plan_free(plan);
 }
 
+/* The row of a set for the `merged` rotations of two sets from rotation `first` on. */
+static struct rps_period row_of_block(uint64_t first, uint32_t set, uint64_t merged, uint64_t a)
+{
+    struct rps_period row = period_of(2 * first + set, 2, 1, a, 1000), last = row;
+
+    last = period_of(2 * (first + merged - 1) + set, 2, 1, a, 1000);
+    row.cycle = last.cycle;
+    row.cycles *= merged;
+    row.length_ns *= (int64_t)merged;
+    row.enabled_ns *= merged;
+    row.running_ns *= merged;
+    row.count[0] *= merged;
+    row.count[1] *= merged;
+    row.level = 1;
+    row.merged = merged;
+    row.last_period = last.period;
+    row.end_ns = last.start_ns + last.length_ns;
+    return row;
+}
+
+/* A block is one observation with all metrics, and weighs as much as periods do. */
+static void test_blocks(void **state)
+{
+    struct rps_plan *plan = make_plan(2);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t block = 0; block < 5; block++) {
+        uint64_t first = 16 * block + (block >= 3 ? 2 : 0); /* a gap of two rotations */
+
+        for (uint32_t set = 0; set < 2; set++)
+            add(collect, 0, row_of_block(first, set, 16, 500000 + 1000 * block + set));
+    }
+    for (uint64_t n = 2 * 82; n < 2 * 82 + 10; n++)
+        add(collect, 0, period_of(n, 2, 1, 600000 + n, 1000));
+    collected = end(collect);
+    assert_int_equal(collected.signals.count, 15);
+    assert_int_equal(collected.first[1], 32);
+    assert_int_equal(collected.last[1], 63);
+    assert_int_equal(collected.start_ns[1], 32 * PERIOD_NS);
+    assert_int_equal(collected.end_ns[1], 64 * PERIOD_NS);
+    assert_int_equal(collected.cycle[1], 64000000);
+    for (size_t i = 0; i < 15; i++)
+        assert_int_equal(collected.signals.broken[i], i == 3);
+    near(value_of(&collected, "cpt", 1), log1p(1000000.0 / 501000));
+    near(value_of(&collected, "cpt", 5), log1p(1000000.0 / 600164));
+    assert_true(isnan(value_of(&collected, "cpt", 6)));
+    assert_null(collected.signals.weight);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,7 +491,9 @@ int main(void)
         cmocka_unit_test(test_a_gap),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_tracks_side_by_side),
+        cmocka_unit_test(test_rotations_side_by_side),
         cmocka_unit_test(test_numbers_far_apart),
+        cmocka_unit_test(test_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

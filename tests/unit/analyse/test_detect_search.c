@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "analyse/detect_cuts.h"
-#include "analyse/detect_data.h"
+#include "analyse/detect_observed.h"
 #include "analyse/detect_math.h"
 #include "analyse/detect_points.h"
 #include "detect_series.h"

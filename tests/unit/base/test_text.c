@@ -14,6 +14,36 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
+    const char *text, *repaired;
+    int width; /* of text: characters, and bytes that begin none */
+} utf8[] = {
+    {"", "", 0},
+    {"caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", 7},
+    {"\xff.", "\xef\xbf\xbd.", 2},
+    {"\xe2\x82x", "\xef\xbf\xbd\xef\xbf\xbdx", 2},
+    {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd", 1},
+    {"\xc3", "\xef\xbf\xbd", 1},
+};
+
+static void test_utf8(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(utf8); i++) {
+        char *copy = rps_text_repaired(utf8[i].text);
+
+        assert_string_equal(copy, utf8[i].repaired);
+        assert_int_equal(rps_text_width(utf8[i].text), utf8[i].width);
+        free(copy);
+    }
+    assert_int_equal(rps_text_cut("abc", 4), 3);
+    assert_int_equal(rps_text_cut("abc", 3), 3);
+    assert_int_equal(rps_text_cut("abc", 2), 2);
+    assert_int_equal(rps_text_cut("a\xe2\x82\xac", 3), 1);
+    assert_int_equal(rps_text_cut("\xe2\x82\xac", 2), 0);
+    assert_int_equal(rps_text_cut("abc", 0), 0);
+}
+
+static const struct {
     const char *text, *printable;
 } escapes[] = {
     {"", ""},
@@ -217,13 +247,10 @@ static void test_utc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printable),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_cut_at_whole_characters),
-        cmocka_unit_test(test_command),
-        cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_utf8),    cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_print),   cmocka_unit_test(test_cut_at_whole_characters),
+        cmocka_unit_test(test_command), cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_clock),   cmocka_unit_test(test_size),
         cmocka_unit_test(test_utc),
     };
 

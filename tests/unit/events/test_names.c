@@ -96,7 +96,7 @@ static void test_generic_names(void **state)
     struct rps_suggestion suggestion = {.typed = "llc-load-misses"};
 
     (void)state;
-    rps_suggestion_consider_generic(&suggestion);
+    rps_name_suggest(&suggestion);
     assert_int_equal(suggestion.count, 1);
     assert_string_equal(suggestion.name[0], "LLC-load-misses");
 }

@@ -1,8 +1,6 @@
 /* Plans: operands, roles, formulas compiled again, and documents by name. */
 #include "rpistat/plan.h"
 
-#include "embed.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-extern const struct rps_embedded rps_embedded_sets[];
 
 static void add_event(struct rps_event_set *set, const char *name, const char *spec,
                       const char *role)
@@ -139,23 +135,6 @@ static void test_compile_error(void **state)
     rps_plan_free(NULL);
 }
 
-static void test_names_are_those_embedded(void **state)
-{
-    const char *const *names = rps_plan_names();
-    int count = 0;
-
-    (void)state;
-    for (; rps_embedded_sets[count].name; count++) {
-        char file[64];
-
-        assert_non_null(names[count]);
-        snprintf(file, sizeof(file), "%s.ini", names[count]);
-        assert_string_equal(file, rps_embedded_sets[count].name);
-    }
-    assert_null(names[count]);
-    assert_true(count >= 3);
-}
-
 static void test_unknown_names(void **state)
 {
     static const char *const unknown[] = {"arm", "arm1176.in", "", "arm1176x"};
@@ -211,8 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operands),      cmocka_unit_test(test_operand_names),
         cmocka_unit_test(test_roles),         cmocka_unit_test(test_compile_again),
-        cmocka_unit_test(test_compile_error), cmocka_unit_test(test_names_are_those_embedded),
-        cmocka_unit_test(test_unknown_names), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_compile_error), cmocka_unit_test(test_unknown_names),
+        cmocka_unit_test(test_file),
     };
 
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -81,6 +81,7 @@ void fixture_period(struct fixture *fixture, uint64_t cycles, const uint64_t *co
     int events;
 
     next->set_no = (uint32_t)(next->period % (uint64_t)fixture->plan->set_count);
+    next->rotation = next->period / (uint64_t)fixture->plan->set_count;
     events = fixture->plan->set[next->set_no].event_count;
     next->cycles = cycles;
     next->cycle += cycles;

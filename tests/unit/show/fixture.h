@@ -1,5 +1,5 @@
-/* A store in a folder of its own, written and read through the real store, for the tests of show.
- */
+/* A store in a folder of its own, written and read through the real store, for the tests of
+ * show. */
 #ifndef RPISTAT_TEST_SHOW_FIXTURE_H
 #define RPISTAT_TEST_SHOW_FIXTURE_H
 

@@ -50,7 +50,8 @@ static char *export_text(struct fixture *fixture, const char *format, struct rps
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    if (rps_export_find(format)->write(out, fixture->reader, fixture->run_id, &options, &err) < 0)
+    if (rps_export_run(rps_export_find(format), out, fixture->reader, fixture->run_id, &options,
+                       &err) < 0)
         fail_msg("%s", err.message);
     fclose(out);
     return text;
@@ -189,16 +190,18 @@ static void test_refusals(void **state)
     (void)state;
     write_three(&fixture, 2);
     fixture_read(&fixture);
-    assert_int_equal(rps_export_find("wide")->write(stderr, fixture.reader, 1, &options, &err),
-                     RPS_FAILED);
+    assert_int_equal(
+        rps_export_run(rps_export_find("wide"), stderr, fixture.reader, 1, &options, &err),
+        RPS_FAILED);
     assert_string_equal(err.message, "run 1 has nothing of CPU 2 there; it holds CPUs 0-1,3");
     fixture_end(&fixture);
     fixture_begin(&fixture, "arm1176");
     fixture_write(&fixture);
     fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);
-    assert_int_equal(rps_export_find("wide")->write(stderr, fixture.reader, 1, &options, &err),
-                     RPS_FAILED);
+    assert_int_equal(
+        rps_export_run(rps_export_find("wide"), stderr, fixture.reader, 1, &options, &err),
+        RPS_FAILED);
     assert_string_equal(err.message, "run 1 counted its workload as a whole, not by CPU: leave out "
                                      "--cpu, or record with -a");
     fixture_end(&fixture);

@@ -23,7 +23,8 @@ static char *export_text(struct fixture *fixture, const char *format,
 
     assert_non_null(out);
     assert_non_null(rps_export_find(format));
-    if (rps_export_find(format)->write(out, fixture->reader, fixture->run_id, options, &err) < 0)
+    if (rps_export_run(rps_export_find(format), out, fixture->reader, fixture->run_id, options,
+                       &err) < 0)
         fail_msg("%s", err.message);
     fclose(out);
     return text;
@@ -226,7 +227,7 @@ static void test_many_rows(void **state)
     free(text);
     full = fopen("/dev/full", "w");
     assert_non_null(full);
-    assert_int_equal(rps_export_find("wide")->write(full, fixture.reader, 1, &plain, &err),
+    assert_int_equal(rps_export_run(rps_export_find("wide"), full, fixture.reader, 1, &plain, &err),
                      RPS_FAILED);
     assert_non_null(strstr(err.message, "No space left on device"));
     fclose(full);
@@ -249,8 +250,9 @@ static void test_refused_options(void **state)
 
         options.separator = bad[i].separator;
         options.decimal = bad[i].decimal;
-        assert_int_equal(rps_export_find("wide")->write(stderr, fixture.reader, 1, &options, &err),
-                         RPS_USAGE);
+        assert_int_equal(
+            rps_export_run(rps_export_find("wide"), stderr, fixture.reader, 1, &options, &err),
+            RPS_USAGE);
     }
     fixture_end(&fixture);
 }
@@ -263,15 +265,89 @@ static void test_failures(void **state)
     (void)state;
     begin_rotation(&fixture);
     assert_null(rps_export_find("tall"));
-    for (const struct rps_export_format *f = rps_export_formats; f->name; f++) {
+    for (const struct rps_export_format *const *f = rps_export_formats; *f; f++) {
         FILE *full = fopen("/dev/full", "w");
 
         assert_non_null(full);
-        assert_int_equal(f->write(full, fixture.reader, 1, &plain, &err), RPS_FAILED);
+        assert_int_equal(rps_export_run(*f, full, fixture.reader, 1, &plain, &err), RPS_FAILED);
         assert_non_null(strstr(err.message, "could not be written: No space left on device"));
-        assert_int_equal(f->write(full, fixture.reader, 2, &plain, &err), RPS_FAILED);
+        assert_int_equal(rps_export_run(*f, full, fixture.reader, 2, &plain, &err), RPS_FAILED);
         fclose(full);
     }
+    fixture_end(&fixture);
+}
+
+/* A format that is not CSV: a line a period, with the run's host and label in each. */
+static int lines_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    (void)err;
+    job->state = calloc(1, sizeof(int));
+    assert_non_null(job->state);
+    fprintf(job->out, "# run %d, %d event sets\n", (int)job->run->run_id, job->plan->set_count);
+    return 0;
+}
+
+static void lines_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    const struct rps_event_set *set = &job->plan->set[period->set_no];
+    int *count = job->state;
+
+    fprintf(job->out, "%s;%s %s=%llu %.1f\n", job->run->host, job->run->label, set->event[0].name,
+            (unsigned long long)period->count[0], (double)period->start_ns / 1e9);
+    ++*count;
+}
+
+static void lines_end(struct rps_export_job *job)
+{
+    const int *count = job->state;
+
+    fprintf(job->out, "# %d periods\n", *count);
+}
+
+static void lines_release(struct rps_export_job *job)
+{
+    free(job->state);
+}
+
+static const struct rps_export_format lines = {
+    .name = "lines",
+    .begin = lines_begin,
+    .period = lines_period,
+    .end = lines_end,
+    .release = lines_release,
+};
+
+static void test_a_format_of_lines(void **state)
+{
+    const struct rps_export_options options = {.to_ns = INT64_MAX}; /* nothing for a CSV */
+    struct fixture fixture;
+    struct rps_error err;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size), *full = fopen("/dev/full", "w");
+
+    (void)state;
+    assert_non_null(out);
+    assert_non_null(full);
+    fixture_begin(&fixture, "arm1176");
+    strcpy(fixture.run.label, "nightly");
+    fixture_write(&fixture);
+    write_rotation(&fixture);
+    fixture_read(&fixture);
+    assert_int_equal(rps_export_run(&lines, out, fixture.reader, fixture.run_id, &options, &err),
+                     0);
+    fclose(out);
+    assert_string_equal(text, "# run 1, 4 event sets\n"
+                              "pi;nightly instructions=1000 0.0\n"
+                              "pi;nightly dc_access=300 0.1\n"
+                              "pi;nightly micro_tlb_miss=7 0.2\n"
+                              "pi;nightly branches=9223372036854775807 0.3\n"
+                              "# 4 periods\n");
+    free(text);
+    assert_int_equal(rps_export_run(&lines, full, fixture.reader, fixture.run_id, &options, &err),
+                     RPS_FAILED);
+    assert_non_null(strstr(err.message, "could not be written: No space left on device"));
+    fclose(full);
     fixture_end(&fixture);
 }
 
@@ -288,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_refused_options),
         cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_a_format_of_lines),
     };
 
     return cmocka_run_group_tests_name("show/export", tests, NULL, NULL);

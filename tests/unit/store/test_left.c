@@ -65,8 +65,7 @@ static void is_sound(const char *path, uint64_t runs, uint64_t periods)
     assert_int_equal(found.check.periods, periods);
 }
 
-/* --- queues that nobody asks for ----------------------------------------------------------------
- */
+/* --- queues that nobody asks for ------------------------------------------------------------- */
 
 static const struct rps_writer_options seldom = {.commit_ns = INT64_C(3600000000000)};
 
@@ -216,8 +215,7 @@ static void the_queue_of_a_living_recorder_stays(void **state)
     rps_run_free(&run);
 }
 
-/* --- a store that is not at its place -----------------------------------------------------------
- */
+/* --- a store that is not at its place -------------------------------------------------------- */
 
 enum how { DELETED, DELETED_ALL, MOVED, REPLACED };
 

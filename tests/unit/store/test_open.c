@@ -408,8 +408,7 @@ static void a_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* --- where no write-ahead log works ------------------------------------------------------------
- */
+/* --- where no write-ahead log works ---------------------------------------------------------- */
 
 static void count_notice(void *context, const char *sentence)
 {

@@ -123,8 +123,7 @@ static void holds(const char *path, int64_t run_id, uint64_t first, uint64_t end
     rps_reader_close(reader);
 }
 
-/* --- the usual case ----------------------------------------------------------------------------
- */
+/* --- the usual case -------------------------------------------------------------------------- */
 
 static void many_periods_are_kept_small(void **state)
 {
@@ -235,8 +234,7 @@ static void durability_full_syncs(void **state)
     holds(path, 1, 0, 3);
 }
 
-/* --- trouble that passes ------------------------------------------------------------------------
- */
+/* --- trouble that passes --------------------------------------------------------------------- */
 
 static void a_lock_is_waited_for(void **state)
 {
@@ -360,8 +358,8 @@ static void the_end_does_not_wait_for_ever(void **state)
     stop_notices(&notices);
 }
 
-/* 0 when a write that the file-size limit stops is made up for; in a child, for the limit's sake.
- */
+/* 0 when a write that the file-size limit stops is made up for; in a child, for the limit's
+ * sake. */
 static int limited_child(const char *path)
 {
     struct notices notices;
@@ -402,8 +400,7 @@ static void a_write_that_fails_is_tried_again(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* --- trouble that does not -----------------------------------------------------------------------
- */
+/* --- trouble that does not ------------------------------------------------------------------- */
 
 static void damage_ends_writing(void **state)
 {
@@ -435,8 +432,7 @@ static void damage_ends_writing(void **state)
     stop_notices(&notices);
 }
 
-/* --- other processes -----------------------------------------------------------------------------
- */
+/* --- other processes ------------------------------------------------------------------------- */
 
 /* A child that writes periods, tells when they are committed, and waits to be killed. */
 static pid_t start_recorder(const char *path, const struct rps_writer_options *options,

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "json.h"
 #include "rpistat/clock.h"
+#include "rpistat/json.h"
 
 static int check_written(FILE *out, struct rps_error *err)
 {
@@ -13,16 +13,13 @@ static int check_written(FILE *out, struct rps_error *err)
     return rps_error_set(err, RPS_FAILED, "cannot write the phases: see to the disk's free space");
 }
 
-char *rps_phase_parameters(const struct rps_detect_options *options,
-                           const struct rps_detect_details *details, const char *cpus,
-                           const char *const *signal, size_t signal_count)
+char *rps_phase_output_parameters(const struct rps_detect_options *options,
+                                  const struct rps_detect_details *details, const char *cpus,
+                                  const char *const *signal, size_t signal_count)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    struct rps_json json = {.out = out, .depth = 3}; /* on one line */
+    struct rps_json json;
 
-    if (!out)
+    if (rps_json_open(&json, 1) < 0)
         return NULL;
     rps_json_object(&json, NULL);
     if (options->min_length > 0)
@@ -45,11 +42,7 @@ char *rps_phase_parameters(const struct rps_detect_options *options,
     rps_json_double(&json, "objective", details->objective);
     rps_json_text(&json, "segments", details->linear ? "linear" : "constant");
     rps_json_end(&json);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return rps_json_close(&json);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */

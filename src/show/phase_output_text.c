@@ -294,8 +294,8 @@ static void fill_label(const struct page *page, struct rps_table *table, int l,
     }
 }
 
-/* Of a run in percent of the mean; of a table, whose columns may have means of about 0, as it is.
- */
+/* Of a run in percent of the mean; of a table, whose columns may have means of about 0, as it
+ * is. */
 static void fill_variation(const struct page *page, struct rps_table *table, const char *name,
                            const size_t *figure, size_t count, int inside)
 {

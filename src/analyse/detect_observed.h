@@ -2,8 +2,8 @@
  * What the detector works on: the signals that vary, without outliers, in units of their noise, an
  * observation a row. Private to the detector (detect*.c).
  */
-#ifndef RPISTAT_ANALYSE_DETECT_DATA_H
-#define RPISTAT_ANALYSE_DETECT_DATA_H
+#ifndef RPISTAT_ANALYSE_DETECT_OBSERVED_H
+#define RPISTAT_ANALYSE_DETECT_OBSERVED_H
 
 #include <stddef.h>
 #include <stdint.h>

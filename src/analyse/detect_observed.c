@@ -7,7 +7,7 @@
  * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation
  * makes it too small, which the choice of the penalty finds out.
  */
-#include "detect_data.h"
+#include "detect_observed.h"
 
 #include <float.h>
 #include <math.h>
@@ -246,8 +246,8 @@ static double find_centre(struct preparation *job, size_t count)
     return rps_select_rank(job->sample, taken, taken / 2);
 }
 
-/* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they are.
- */
+/* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they
+ * are. */
 static size_t gather(struct preparation *job, size_t signal, int exponent)
 {
     size_t base = signal * job->signals->count, count = 0;

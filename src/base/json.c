@@ -1,14 +1,34 @@
 /* JSON written to a stream, a line for each object of an array. */
-#include "json.h"
+#include "rpistat/json.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/text.h"
 
-/* From here on nested values stay on the line of what they are in. */
+/* Values deeper than that stay on the line of what they are in. */
 #define LINE_DEPTH 2
+
+int rps_json_open(struct rps_json *json, int one_line)
+{
+    *json = (struct rps_json){.one_line = one_line};
+    json->out = open_memstream(&json->text, &json->size);
+    return json->out ? 0 : -1;
+}
+
+char *rps_json_close(struct rps_json *json)
+{
+    int failed = ferror(json->out);
+
+    failed |= fclose(json->out) != 0;
+    if (failed) {
+        free(json->text);
+        return NULL;
+    }
+    return json->text;
+}
 
 static void print_quoted(FILE *out, const char *text)
 {
@@ -18,7 +38,7 @@ static void print_quoted(FILE *out, const char *text)
         int length = rps_text_decode(text, &code);
 
         if (length == 0)
-            fputs("\xef\xbf\xbd", out);
+            fputs(RPS_TEXT_REPLACEMENT, out);
         else if (code == '"' || code == '\\')
             fprintf(out, "\\%c", *text);
         else if (!rps_text_is_harmless(code))
@@ -35,7 +55,7 @@ static void separate(struct rps_json *json, int breaks)
 {
     if (json->filled[json->depth])
         fputc(',', json->out);
-    if (json->depth > 0 && json->depth <= LINE_DEPTH && breaks) {
+    if (json->depth > 0 && json->depth <= LINE_DEPTH && breaks && !json->one_line) {
         fprintf(json->out, "\n%*s", 2 * json->depth, "");
         json->broken[json->depth] = 1;
     } else if (json->filled[json->depth]) {
@@ -80,7 +100,7 @@ void rps_json_end(struct rps_json *json)
     if (json->broken[json->depth--])
         fprintf(json->out, "\n%*s", 2 * json->depth, "");
     fputc(closing, json->out);
-    if (json->depth == 0)
+    if (json->depth == 0 && !json->one_line)
         fputc('\n', json->out);
 }
 

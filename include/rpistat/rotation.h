@@ -1,0 +1,46 @@
+/*
+ * Rotations: the periods of one turn of the event sets added up, the smallest stretch in which every
+ * metric has a value. Periods stream by; whoever adds them asks first whether the next one begins
+ * another rotation, and takes what was added up:
+ *
+ *     if (rps_rotation_ends(&rotation, period)) {
+ *         ... use rotation.tally ...
+ *         rps_rotation_reset(&rotation);
+ *     }
+ *     rps_rotation_add(&rotation, period);
+ *
+ * A block of a coarser level (rpistat/period.h) is added up the same way, and is one rotation here.
+ */
+#ifndef RPISTAT_ROTATION_H
+#define RPISTAT_ROTATION_H
+
+#include <stdint.h>
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/tally.h"
+
+struct rps_rotation {
+    struct rps_tally tally; /* its start_ns and end_ns are the rotation's; no periods: none added,
+                               and what follows means nothing */
+    uint64_t number;
+    int32_t cpu;
+    int level;
+    uint64_t merged;               /* rotations in it: 1, or those of a block */
+    uint64_t first, last;          /* numbers of its periods */
+    uint64_t from_cycle, to_cycle; /* cycle timestamps */
+};
+
+/* A rotation of the plan's sets, nothing added. Returns RPS_FAILED without memory. */
+int rps_rotation_init(struct rps_rotation *rotation, const struct rps_plan *plan,
+                      struct rps_error *err);
+void rps_rotation_free(struct rps_rotation *rotation);
+void rps_rotation_reset(struct rps_rotation *rotation);
+
+/* 1: something was added, and the period belongs to another rotation, CPU or level. */
+int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_period *period);
+
+void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *period);
+
+#endif

@@ -1,0 +1,43 @@
+/* What the export formats that are CSV share. */
+#include "export_csv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_error *err)
+{
+    job->state = calloc(1, size);
+    if (!job->state)
+        return rps_error_memory(err);
+    return rps_csv_begin(job->state, job->out, job->options, err);
+}
+
+void rps_export_csv_place(struct rps_export_job *job, int32_t cpu)
+{
+    rps_csv_int64(job->state, job->run->run_id);
+    rps_csv_int64(job->state, cpu);
+}
+
+void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count)
+{
+    for (int i = 0; i < fixed_count; i++)
+        rps_csv_text(job->state, fixed[i]);
+}
+
+void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                          const char *name, const char *kind)
+{
+    char other[RPS_NAME_SIZE + 16];
+    int taken = 0;
+
+    for (int i = 0; i < fixed_count; i++)
+        taken |= strcmp(fixed[i], name) == 0;
+    snprintf(other, sizeof(other), "%s_%s", name, kind);
+    rps_csv_text(job->state, taken ? other : name);
+}
+
+void rps_export_csv_end(struct rps_export_job *job)
+{
+    rps_csv_flush(job->state);
+}

@@ -1,0 +1,28 @@
+/* What the export formats that are CSV share. Their state begins with the writer. */
+#ifndef RPISTAT_SHOW_EXPORT_CSV_H
+#define RPISTAT_SHOW_EXPORT_CSV_H
+
+#include <stddef.h>
+
+#include "csv_writer.h"
+#include "rpistat/export.h"
+
+extern const struct rps_export_format rps_export_wide, rps_export_rates, rps_export_long;
+
+/* Make job->state, of `size` bytes and all zero but for the struct rps_csv_writer at its beginning.
+ * Errors: rps_csv_begin's. */
+int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_error *err);
+
+/* The cells that name a place in the run: "run,cpu". */
+void rps_export_csv_place(struct rps_export_job *job, int32_t cpu);
+
+/* Cells of the header: the format's own columns, and then one of the plan's, which becomes NAME_KIND
+ * where one of the format's has that name: `-e cycles` makes cycles_event. */
+void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count);
+void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                          const char *name, const char *kind);
+
+/* Write what is left. */
+void rps_export_csv_end(struct rps_export_job *job);
+
+#endif
