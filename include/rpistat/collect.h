@@ -34,6 +34,8 @@ struct rps_collect_options {
     int by_rotation;             /* 1: an observation a rotation of the event sets, and all metrics;
                                       0: an observation a period, or a block of a
                                       coarser level */
+    int level;                   /* that the run is read at, rpistat/period.h; above 0 with
+                                      by_rotation alone */
     int64_t period_ns;           /* nominal length of a period; 0: 100 ms */
     const int32_t *cpu;          /* tracks that are put side by side, a signal a metric and CPU */
     int cpu_count;               /* 0 or 1: one track */
@@ -55,6 +57,7 @@ struct rps_collected {
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
     uint64_t *cycle;                     /* owned; cycle timestamp at its end */
     int set_count;                       /* event sets that take turns */
+    int level;                           /* of the options */
 };
 
 struct rps_collect;

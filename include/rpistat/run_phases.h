@@ -42,8 +42,11 @@ struct rps_run_phases_options {
 struct rps_run_phases {
     struct rps_phases phases; /* first, last and the outliers are period numbers; with times */
     struct rps_detect_details details;
-    size_t observation_count; /* periods looked at; CPUs added up or side by side count once */
-    size_t min_length;        /* shortest phase that was looked for, in periods; 0: chosen by the
+    int level; /* that the run was read at, rpistat/period.h; 0: as measured */
+    size_t
+        observation_count; /* periods looked at, or blocks of that level; CPUs added up or side by
+                                 side count once */
+    size_t min_length;     /* shortest phase that was looked for, in periods; 0: chosen by the
                                  detector. Where event sets take turns, it is chosen so that each
                                  was on twice */
     size_t signal_count;

@@ -151,6 +151,10 @@ int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *re
 int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                        struct rps_error *err);
 
+/* *ret_ns: before this time of the run rows were thinned; -1: none were. */
+int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
+                       struct rps_error *err);
+
 /* What the run counted; free with rps_plan_free. */
 int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
                     struct rps_error *err);

@@ -157,6 +157,14 @@ static int is_whole(const struct rps_collect *collect, int level)
     return collect->options.by_rotation || level > 0;
 }
 
+/* What the observation's row is found by where CPUs are side by side. */
+static uint64_t number_of(const struct rps_collect *collect, const struct rps_rotation *rotation)
+{
+    return collect->options.by_rotation
+               ? rotation->number >> (RPS_LEVEL_BITS * collect->options.level)
+               : rotation->first;
+}
+
 /* The rotation is over: what can be seen in a rotation only. */
 static int end_rotation(struct rps_collect *collect, struct rps_error *err)
 {
@@ -170,8 +178,7 @@ static int end_rotation(struct rps_collect *collect, struct rps_error *err)
         return 0;
     rps_tally_operands(tally, collect->options.plan, collect->operand);
     if (whole) {
-        if (row_of(collect, collect->options.by_rotation ? rotation->number : rotation->first, &row,
-                   err) < 0)
+        if (row_of(collect, number_of(collect, rotation), &row, err) < 0)
             return RPS_FAILED;
         row_add(&collect->row[row],
                 &(struct row){rotation->first, rotation->last, tally->start_ns, tally->end_ns,
@@ -367,7 +374,8 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
 
 int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err)
 {
-    struct rps_collected out = {.set_count = collect->options.plan->set_count};
+    struct rps_collected out = {.set_count = collect->options.plan->set_count,
+                                .level = collect->options.level};
 
     if (end_rotation(collect, err) < 0)
         return RPS_FAILED;

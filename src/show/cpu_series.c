@@ -459,8 +459,8 @@ char *rps_cpu_series_level_text(char *ret, const struct rps_cpu_series *series)
 {
     ret[0] = '\0';
     if (series->resolution > 0)
-        snprintf(ret, RPS_CPU_SERIES_TEXT_SIZE, "read at level %d: %d rotations a block",
-                 series->resolution, 1 << (RPS_LEVEL_BITS * series->resolution));
+        snprintf(ret, RPS_CPU_SERIES_TEXT_SIZE, "in blocks of %d rotations",
+                 1 << (RPS_LEVEL_BITS * series->resolution));
     return ret;
 }
 

@@ -21,9 +21,9 @@ struct rps_cpu_series {
     int32_t *cpu;         /* owned; ascending */
     uint64_t first, last; /* numbers of their periods, and of the rotations of these */
     uint64_t first_rotation, last_rotation;
-    uint64_t periods;     /* of all of them */
-    int set_count;        /* event sets of the run */
-    int widened;          /* 1: by blocks that were thinned, the part reaches from ... to ... */
+    uint64_t periods; /* of all of them */
+    int set_count;    /* event sets of the run */
+    int widened;      /* 1: by blocks that were thinned, the part reaches from ... to ... */
     int64_t widened_from_ns, widened_to_ns;
 };
 
@@ -64,8 +64,8 @@ int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each
 int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_each *each,
                             void *context, struct rps_error *err);
 
-/* "100 rotations" ..., what a row stands for where the resolution is not 0, for a line under a
- * picture; "" where it is 0. Needs RPS_CPU_SERIES_TEXT_SIZE bytes; returns ret. */
+/* "in blocks of 16 rotations": what was read where the resolution is not 0; "" where it is. Needs
+ * RPS_CPU_SERIES_TEXT_SIZE bytes; returns ret. */
 char *rps_cpu_series_level_text(char *ret, const struct rps_cpu_series *series);
 
 /* "CPU 2", "CPUs 0-3,8"; "" for the series of a workload. Needs RPS_CPU_SERIES_TEXT_SIZE bytes;

@@ -238,8 +238,10 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
         result = rps_error_set(err, RPS_FAILED,
                                "run %lld holds no measurement periods there: nothing can be drawn",
                                (long long)run_id);
-    if (result == 0)
+    if (result == 0) {
+        rps_cpu_series_choose_rows(&picture->cpu_series); /* until it is known how many bins */
         result = rps_picture_choose_look(picture, options->cpus.way, err);
+    }
     if (result == 0)
         result = read_range(picture, options, err);
     if (result == 0)
@@ -374,6 +376,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     size_t metrics = (size_t)picture->plan->metric_count;
 
     picture->bin_count = bin_count > 0 ? bin_count : bins_across(picture);
+    rps_cpu_series_choose_bins(&picture->cpu_series, picture->bin_count);
     picture->panel = calloc(metrics + 1, sizeof(*picture->panel));
     if (!picture->panel)
         return rps_error_memory(err);

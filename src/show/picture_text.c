@@ -108,6 +108,7 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
     const struct rps_run *run = &picture->run;
     time_t start = (time_t)(run->start_realtime_ns / RPS_NS_PER_S);
     char raw[RPS_PICTURE_TEXT_SIZE] = "", part[RPS_TEXT_NUMBER_SIZE];
+    char level[RPS_CPU_SERIES_TEXT_SIZE];
     struct tm local;
 
     append_left_out(picture, raw); /* first, so that it is never cut off */
@@ -121,6 +122,7 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
         append(raw, "interrupted");
     append_cpus(picture, raw);
     append(raw, run->label);
+    append(raw, rps_cpu_series_level_text(level, &picture->cpu_series));
     return rps_text_printable(text, RPS_PICTURE_TEXT_SIZE - 8, raw);
 }
 

@@ -193,8 +193,10 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
     work.plan = plan;
     if (result == 0)
         result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
-    if (result == 0)
+    if (result == 0) {
+        rps_cpu_series_choose_rows(&cpu_series);
         result = work_begin(&work, err);
+    }
     if (result == 0)
         result = rps_cpu_series_walk_sum(&cpu_series, add_period, &work, err);
     if (result == 0) {

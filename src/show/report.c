@@ -99,7 +99,8 @@ static void print_part(struct rps_report *report)
         return;
     rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
     rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
-    fprintf(report->out, "  %-*s%s to %s\n", RPS_REPORT_SYSTEM_WIDTH, "Part reported:", from, to);
+    fprintf(report->out, "  %-*s%s to %s%s\n", RPS_REPORT_SYSTEM_WIDTH, "Part reported:", from, to,
+            report->cpu_series.widened ? ", widened to what was not thinned away" : "");
 }
 
 static void print_cpus(struct rps_report *report)
@@ -160,7 +161,6 @@ static int add_to_sum(void *context, const struct rps_period *period, struct rps
 
     (void)err;
     rps_tally_add(&report->tally, period);
-    report->merged += period->merged;
     return 0;
 }
 
@@ -200,7 +200,10 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
         rps_tally_init(&report->tally, report->plan, err) < 0 ||
         rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
                             report->options->to_ns, &report->options->cpus, err) < 0 ||
-        rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0 ||
+        rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
+        return RPS_FAILED;
+    report->cpu_series.resolution = RPS_LEVELS; /* sums are the same at every level */
+    if (rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0 ||
         read_cpus(report, err) < 0)
         return RPS_FAILED;
     report->operand =

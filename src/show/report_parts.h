@@ -22,7 +22,7 @@ struct rps_report {
     struct rps_cpu_series cpu_series;
     struct rps_tally tally;      /* of all tracks added up */
     struct rps_tally *cpu_tally; /* owned; of each track, or NULL: not asked for */
-    uint64_t merged;             /* periods that are in the store as parts of longer ones */
+    int64_t thinned_ns;          /* before it periods were thinned to their sums; -1: nowhere */
     struct rps_notes gaps;
     double *operand; /* of the plan's formulas */
     int titled;      /* the title of the remarks is printed */

@@ -163,15 +163,15 @@ static void remark_stretched(struct rps_report *report)
                   : "lose more than 1 % of the time to it");
 }
 
-static void remark_merged(struct rps_report *report)
+static void remark_thinned(struct rps_report *report)
 {
-    char merged[RPS_REPORT_NUMBER_SIZE];
+    char until[RPS_TEXT_NUMBER_SIZE];
 
-    if (report->merged > 0)
+    if (report->thinned_ns >= 0)
         print_remark(report,
-                     "%s old periods were merged into longer ones to keep the store small. The "
-                     "totals are exact.",
-                     rps_report_count(merged, report->merged));
+                     "Of the periods before %s only sums over many were kept, so that the store "
+                     "stays small. The totals are exact.",
+                     rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
 }
 
 static void remark_fitting(struct rps_report *report)
@@ -203,6 +203,6 @@ void rps_report_print_remarks(struct rps_report *report)
                      rps_report_count(number, tally->missed),
                      tally->missed == 1 ? "expiry" : "expiries");
     remark_stretched(report);
-    remark_merged(report);
+    remark_thinned(report);
     remark_fitting(report);
 }

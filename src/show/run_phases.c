@@ -62,6 +62,8 @@ static int walk_tracks(struct rps_reader *reader, const struct rps_cpu_series *c
         options->cpu_count = cpu_series->count;
         options->first = options->by_rotation ? cpu_series->first_rotation : cpu_series->first;
         options->last = options->by_rotation ? cpu_series->last_rotation : cpu_series->last;
+        options->first >>= RPS_LEVEL_BITS * options->level;
+        options->last >>= RPS_LEVEL_BITS * options->level;
         result = check_numbers(reader, cpu_series, err);
     }
     if (result == 0)
@@ -92,8 +94,12 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     if (result == 0)
         result = rps_cpu_series_open(&cpu_series, reader, run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
-    if (result == 0)
+    if (result == 0) {
+        rps_cpu_series_choose_rows(&cpu_series);
+        collect.level = cpu_series.resolution;
+        collect.by_rotation = by_rotation || collect.level > 0;
         result = walk_tracks(reader, &cpu_series, &options->cpus, &collect, ret, err);
+    }
     if (result == 0 && ret->signals.count == 0) {
         rps_collected_free(ret);
         result = rps_error_set(
@@ -142,13 +148,23 @@ static int name_signals(const struct rps_collected *collected, struct rps_run_ph
  * noise.
  */
 static size_t shortest(const struct rps_run_phases_options *options, int64_t period_ns,
-                       int set_count)
+                       const struct rps_collected *collected)
 {
     if (options->detect.min_length > 0)
         return options->detect.min_length;
     if (options->min_length_ns > 0 && period_ns > 0)
         return (size_t)((options->min_length_ns - 1) / period_ns + 1);
-    return set_count > 1 ? 2 * (size_t)set_count + 1 : 0;
+    return collected->set_count > 1 && collected->level == 0 ? 2 * (size_t)collected->set_count + 1
+                                                             : 0;
+}
+
+/* Periods as observations, which are blocks where the run was read at a level. */
+static size_t in_observations(size_t periods, const struct rps_collected *collected)
+{
+    size_t block = (size_t)(collected->set_count > 0 ? collected->set_count : 1)
+                   << (RPS_LEVEL_BITS * collected->level);
+
+    return collected->level > 0 ? (periods + block - 1) / block : periods;
 }
 
 void rps_run_phases_free(struct rps_run_phases *found)
@@ -167,8 +183,9 @@ static int detect_run(struct rps_reader *reader, const struct rps_run *run,
     struct rps_run_phases found = {0};
     int result = collect_run(reader, run, options, 0, &collected, err);
 
-    detect.min_length = shortest(options, run->period_ns, collected.set_count);
-    found.min_length = detect.min_length;
+    found.min_length = shortest(options, run->period_ns, &collected);
+    detect.min_length = in_observations(found.min_length, &collected);
+    found.level = collected.level;
     if (result == 0)
         result = rps_detect(&collected.signals, &detect, &found.phases, &found.details, err);
     if (result == 0) {

@@ -444,6 +444,24 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
     return result;
 }
 
+int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
+                       struct rps_error *err)
+{
+    /* the last block before the place, of whatever level is left of it */
+    static const char sql[] =
+        "SELECT coalesce(max((SELECT r.end_ns FROM rollup AS r WHERE r.run_id = ?1"
+        " AND r.cpu = t.cpu AND r.level = l.level AND r.period < t.before_period"
+        " ORDER BY r.period DESC LIMIT 1)), -1) FROM thinned AS t,"
+        " (SELECT 1 AS level UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS l"
+        " WHERE t.run_id = ?1 AND t.level = 0";
+    int result;
+
+    *ret_ns = -1;
+    result = ask(reader, sql, run_id, NULL, ret_ns, err);
+    *ret_ns = sane_time(*ret_ns);
+    return result < 0 ? result : 0;
+}
+
 /* --- marks and gaps -------------------------------------------------------------------------- */
 
 static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
