@@ -386,7 +386,7 @@ int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, stru
         rps_collected_free(&out);
         return rps_error_memory(err);
     }
-    if (compact(collect, &out)) {
+    if (compact(collect, &out) && out.level == 0) { /* a block is seen well enough */
         out.signals.weight = collect->weight;
         collect->weight = NULL;
     }

@@ -197,7 +197,7 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
         rps_cpu_series_choose_rows(&cpu_series);
         result = work_begin(&work, err);
     }
-    if (result == 0)
+    if (result == 0 && phases->count > 0)
         result = rps_cpu_series_walk_sum(&cpu_series, add_period, &work, err);
     if (result == 0) {
         end_rotation(&work);
