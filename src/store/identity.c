@@ -5,7 +5,7 @@
 #include "identity.h"
 
 #include "database.h"
-#include "plain.h"
+#include "schema_check.h"
 
 static int read_identity(sqlite3 *db, struct rps_identity *ret)
 {
@@ -43,7 +43,7 @@ static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct
                              path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
                              (int)(ret->version % RPS_STORE_VERSION_MAJOR),
                              RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
-    return rps_plain_check(db, path, err);
+    return rps_schema_check(db, path, err);
 }
 
 int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,

@@ -12,10 +12,10 @@
 #include "database.h"
 
 #include "alive.h"
-#include "beside.h"
+#include "companion.h"
 #include "embed.h"
 #include "identity.h"
-#include "place.h"
+#include "path_check.h"
 #include "recover.h"
 
 #include <stdbool.h>
@@ -135,13 +135,13 @@ static int connect_read(const char *name, sqlite3 **ret)
     int code = open_and_read(name, 0, ret);
     char *uri;
 
-    if (code == SQLITE_READONLY_ROLLBACK && rps_beside_is_unfinished(name)) {
+    if (code == SQLITE_READONLY_ROLLBACK && rps_companion_is_unfinished(name)) {
         undo_unfinished(name);
         sqlite3_close(*ret);
         *ret = NULL;
         code = open_and_read(name, 0, ret);
     }
-    if (code == SQLITE_OK || rps_beside_has_log(name) || !lacks_shared_memory(*ret, code))
+    if (code == SQLITE_OK || rps_companion_has_log(name) || !lacks_shared_memory(*ret, code))
         return code;
     uri = immutable_uri(name);
     if (!uri)
@@ -157,7 +157,7 @@ static int connect_read(const char *name, sqlite3 **ret)
 static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id,
                         struct rps_error *err)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     sqlite3 *db = NULL;
     int code, result;
 
@@ -178,10 +178,10 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
 
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
-    struct rps_place place;
+    struct rps_path_check look;
     struct rps_identity id = {0};
     sqlite3 *db = NULL;
-    int result = rps_place_check_read(path, &place, err);
+    int result = rps_path_check_read(path, &look, err);
 
     if (result == 0)
         result = open_checked(path, &db, &id, err);
@@ -199,11 +199,11 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
 
 void rps_database_tidy(const char *path)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     sqlite3 *db = NULL;
     sqlite3_int64 version;
 
-    if (name && !rps_beside_has_log(name) &&
+    if (name && !rps_companion_has_log(name) &&
         sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
         rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
@@ -436,25 +436,25 @@ static void remove_empty(const char *path)
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err)
 {
-    struct rps_place place;
+    struct rps_path_check look;
     struct rps_identity id = {0};
     sqlite3 *probe = NULL;
     char *name = NULL;
-    int result = rps_place_check_write(path, &place, err);
+    int result = rps_path_check_write(path, &look, err);
 
-    if (result == 0 && !place.empty) {
+    if (result == 0 && !look.empty) {
         result = open_checked(path, &probe, &id, err);
         sqlite3_close(probe);
     }
     if (result < 0)
         return result;
-    name = rps_place_sqlite_path(path);
+    name = rps_path_check_sqlite_path(path);
     if (!name)
         return rps_error_memory(err);
-    if (place.empty)
-        rps_beside_begin(name);
+    if (look.empty)
+        rps_companion_begin(name);
     result = open_for_writing(path, name, options, ret, err);
-    if (result < 0 && !place.exists)
+    if (result < 0 && !look.exists)
         remove_empty(path);
     free(name);
     return result;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "beside.h"
+#include "companion.h"
 #include "database.h"
 #include "period_table.h"
 #include "recover.h"
@@ -305,7 +305,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
         goto fail;
     }
     writer->run_id = run_id;
-    writer->log_inode = rps_beside_log_inode(writer->path);
+    writer->log_inode = rps_companion_log_inode(writer->path);
     code = rps_writer_begin_thinning(writer, run);
     if (code != SQLITE_OK) {
         rps_database_error(writer->db, code, writer->path, err);

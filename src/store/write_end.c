@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "beside.h"
+#include "companion.h"
 #include "database.h"
-#include "place.h"
+#include "path_check.h"
 #include "rpistat/clock.h"
 
 static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
@@ -172,7 +172,7 @@ static int make_file(struct rps_writer *writer, const char *path, struct rps_err
 /* Copy the store into a new file. Always negative: the user is to know where it is. */
 static int save_into(struct rps_writer *writer, const char *path, struct rps_error *err)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     sqlite3_stmt *stmt = NULL;
     int code =
         name ? sqlite3_prepare_v2(writer->db, "VACUUM INTO ?1", -1, &stmt, NULL) : SQLITE_NOMEM;
@@ -206,7 +206,7 @@ static int save(struct rps_writer *writer, struct rps_error *err)
     char *path = NULL;
     int result = RPS_FAILED;
 
-    rps_beside_remove_log(writer->path, writer->log_inode);
+    rps_companion_remove_log(writer->path, writer->log_inode);
     if (asprintf(&path, "%s.saved-%.8s", writer->path, writer->uuid) < 0)
         return rps_error_memory(err);
     if (make_file(writer, path, err) == 0)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "beside.h"
+#include "companion.h"
 #include "database.h"
 #include "fields.h"
 #include "period_table.h"
@@ -183,7 +183,7 @@ static void look_for_store(struct rps_writer *writer, int64_t now_ns)
     if (!writer->moved)
         return;
     /* a store that comes to that place is not to be read with this log */
-    rps_beside_remove_log(writer->path, writer->log_inode);
+    rps_companion_remove_log(writer->path, writer->log_inode);
     snprintf(sentence, sizeof(sentence),
              "the store %s was deleted, moved or replaced while it is recorded into; the recording "
              "goes on, and is saved beside it at its end",

@@ -1,6 +1,6 @@
 /* Whether the tables of a store are tables. */
-#ifndef RPISTAT_STORE_PLAIN_H
-#define RPISTAT_STORE_PLAIN_H
+#ifndef RPISTAT_STORE_SCHEMA_CHECK_H
+#define RPISTAT_STORE_SCHEMA_CHECK_H
 
 #include <sqlite3.h>
 
@@ -11,6 +11,6 @@
  * name of a table of ours, and with that make reading take for ever. RPS_FAILED and a sentence that
  * names it; 0 when there is none, or when a table is missing, which shows when it is read.
  */
-int rps_plain_check(sqlite3 *db, const char *path, struct rps_error *err);
+int rps_schema_check(sqlite3 *db, const char *path, struct rps_error *err);
 
 #endif

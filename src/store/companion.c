@@ -4,7 +4,7 @@
  * A recorder that is killed leaves a log, which the next reader reads, or a rollback journal, which
  * somebody must undo before the file can be read at all; in another program's file that is not us.
  */
-#include "beside.h"
+#include "companion.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,12 +46,12 @@ static int has_beside(const char *path, const char *end)
     return found;
 }
 
-int rps_beside_has_log(const char *path)
+int rps_companion_has_log(const char *path)
 {
     return has_beside(path, "-wal") || has_beside(path, "-journal");
 }
 
-ino_t rps_beside_log_inode(const char *path)
+ino_t rps_companion_log_inode(const char *path)
 {
     char *name = NULL;
     struct stat status;
@@ -121,7 +121,7 @@ static int is_unused(int fd)
     return fcntl(fd, F_SETLK, &lock) == 0 && fstat(fd, &status) == 0 && status.st_size == 0;
 }
 
-void rps_beside_begin(const char *path)
+void rps_companion_begin(const char *path)
 {
     int folder = lock_folder(path);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -134,14 +134,14 @@ void rps_beside_begin(const char *path)
     unlock_folder(folder);
 }
 
-void rps_beside_remove_log(const char *path, ino_t inode)
+void rps_companion_remove_log(const char *path, ino_t inode)
 {
     int folder;
 
     if (inode == 0)
         return;
     folder = lock_folder(path);
-    if (rps_beside_log_inode(path) == inode)
+    if (rps_companion_log_inode(path) == inode)
         remove_log(path);
     unlock_folder(folder);
 }
@@ -158,7 +158,7 @@ static int64_t number_at(const char *path, int offset)
     return got == (ssize_t)sizeof(b) ? (int64_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3] : -1;
 }
 
-int rps_beside_is_unfinished(const char *path)
+int rps_companion_is_unfinished(const char *path)
 {
     char *journal = NULL;
     int64_t pages;

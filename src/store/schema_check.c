@@ -4,7 +4,7 @@
  * SQLite can be told to prohibit views (SQLITE_DBCONFIG_ENABLE_VIEW), not virtual tables and
  * computed columns. A limit of time on queries was thought of: it would end those of long runs.
  */
-#include "plain.h"
+#include "schema_check.h"
 
 #include "database.h"
 
@@ -19,7 +19,7 @@
     " AND (type <> 'table'"                                                                        \
     "      OR EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0))"
 
-int rps_plain_check(sqlite3 *db, const char *path, struct rps_error *err)
+int rps_schema_check(sqlite3 *db, const char *path, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
     int result = 0, code = sqlite3_prepare_v2(db, SQL_NOT_PLAIN, -1, &stmt, NULL);

@@ -5,7 +5,7 @@
  * file". The file system knows better, so it is asked first; what changes between this look and
  * SQLite's open still ends in an error, only in a less helpful one.
  */
-#include "place.h"
+#include "path_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,11 +58,11 @@ static int check_magic(const char *path, struct rps_error *err)
 }
 
 /* The parts of the check that reading and writing share. */
-static int check_file(const char *path, struct rps_place *ret, struct rps_error *err)
+static int check_file(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
     struct stat status;
 
-    *ret = (struct rps_place){.empty = true};
+    *ret = (struct rps_path_check){.empty = true};
     if (path[0] == '\0')
         return rps_error_set(err, RPS_FAILED, "the name of the store is empty: give a file name");
     if (stat(path, &status) != 0) {
@@ -88,7 +88,7 @@ static int check_file(const char *path, struct rps_place *ret, struct rps_error 
     return ret->empty ? 0 : check_magic(path, err);
 }
 
-int rps_place_check_read(const char *path, struct rps_place *ret, struct rps_error *err)
+int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
     int result = check_file(path, ret, err);
 
@@ -107,7 +107,7 @@ int rps_place_check_read(const char *path, struct rps_place *ret, struct rps_err
 }
 
 /* Can a file be made in the folder of path? SQLite keeps its journal beside the store. */
-static int check_folder(const char *path, const struct rps_place *place, struct rps_error *err)
+static int check_folder(const char *path, const struct rps_path_check *place, struct rps_error *err)
 {
     char *folder = folder_of(path);
     struct stat status;
@@ -156,7 +156,7 @@ static int check_trust(const char *path, struct rps_error *err)
     return result;
 }
 
-int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_error *err)
+int rps_path_check_write(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
     int result = check_file(path, ret, err);
 
@@ -172,7 +172,7 @@ int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_er
     return check_folder(path, ret, err);
 }
 
-char *rps_place_sqlite_path(const char *path)
+char *rps_path_check_sqlite_path(const char *path)
 {
     char *ret = NULL;
 

@@ -1,24 +1,24 @@
 /* Looking at the file and the folder of a store before SQLite touches them. */
-#ifndef RPISTAT_STORE_PLACE_H
-#define RPISTAT_STORE_PLACE_H
+#ifndef RPISTAT_STORE_PATH_CHECK_H
+#define RPISTAT_STORE_PATH_CHECK_H
 
 #include <stdbool.h>
 
 #include "rpistat/error.h"
 
-struct rps_place {
+struct rps_path_check {
     bool exists;
     bool empty; /* no file, or one of 0 bytes */
 };
 
 /* Can a store at path be read? The sentence says what is in the way. */
-int rps_place_check_read(const char *path, struct rps_place *ret, struct rps_error *err);
+int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps_error *err);
 
 /* Can a store at path be written or created? Changes nothing. */
-int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_error *err);
+int rps_path_check_write(const char *path, struct rps_path_check *ret, struct rps_error *err);
 
 /* The path as SQLite must be given it, so that no name is special to it (":memory:", "file:...");
  * to be freed; NULL without memory. */
-char *rps_place_sqlite_path(const char *path);
+char *rps_path_check_sqlite_path(const char *path);
 
 #endif
