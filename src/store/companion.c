@@ -1,39 +1,134 @@
 /*
- * What lies beside a store's file.
- *
- * A recorder that is killed leaves a log, which the next reader reads, or a rollback journal, which
- * somebody must undo before the file can be read at all; in another program's file that is not us.
+ * SQLite opens what bears the right name: it reads another user's log as the store's own, writes
+ * through a link, and waits for whoever may write into a pipe.
  */
 #include "companion.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "database.h"
+#include "path_check.h"
 
-/* Where SQLite locks a database file: PENDING_BYTE up to the end of the shared range. */
-#define AT_LOCKS    0x40000000
-#define LOCKS_BYTES 512
+/* Where a journal's header has the pages there were before, big-endian. */
+#define AT_PAGES_BEFORE 16
 
-/* How often a folder's lock is tried, and the pause between. */
-#define LOCK_TRIES    200
-#define LOCK_PAUSE_NS 1000000
+int rps_file_id_equal(const struct rps_file_id *a, const struct rps_file_id *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
 
-/* Where the numbers stand, big-endian: application_id in a database's header, the pages there were
- * before in a journal's. */
-#define AT_APPLICATION_ID 68
-#define AT_PAGES_BEFORE   16
+struct rps_file_id rps_companion_id(const char *name)
+{
+    struct stat status;
+
+    if (lstat(name, &status) != 0)
+        return (struct rps_file_id){0};
+    return (struct rps_file_id){.device = status.st_dev, .inode = status.st_ino};
+}
+
+/* --- before SQLite opens them ------------------------------------------------------------------ */
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFLNK:
+        return "a symbolic link";
+    case S_IFDIR:
+        return "a folder";
+    case S_IFIFO:
+        return "a named pipe";
+    case S_IFSOCK:
+        return "a socket";
+    default:
+        return "a device";
+    }
+}
+
+/* The status of the folder that holds name; -1 when it cannot be looked at. */
+static int stat_folder(const char *name, struct stat *ret)
+{
+    char *folder = rps_path_check_folder(name);
+    int result = folder ? stat(folder, ret) : -1;
+
+    free(folder);
+    return result;
+}
+
+/* 1 when a group shares the folder and the file: its members let each other replace files. */
+static int is_shared(const char *name, const struct stat *status)
+{
+    struct stat folder;
+
+    return stat_folder(name, &folder) == 0 && (folder.st_mode & S_IWGRP) &&
+           !(folder.st_mode & S_ISVTX) && status->st_gid == folder.st_gid;
+}
+
+int rps_companion_check(const char *name, const struct stat *store, struct rps_error *err)
+{
+    struct stat status;
+
+    if (lstat(name, &status) != 0)
+        return 0; /* none, or SQLite says why it cannot be opened */
+    if (status.st_uid != store->st_uid && status.st_uid != geteuid() && status.st_uid != 0 &&
+        !is_shared(name, &status))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s belongs to another user (%ld), and is not taken for a part of the "
+                             "store: have it removed, or choose another store",
+                             name, (long)status.st_uid);
+    if (!S_ISREG(status.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is %s, where the store has a file of its own: remove it, or "
+                             "choose another store",
+                             name, kind_of(status.st_mode));
+    if (status.st_nlink != 1)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s has %ld names, and is not written, since another file may be "
+                             "meant: remove that name, or choose another store",
+                             name, (long)status.st_nlink);
+    return 0;
+}
+
+int rps_companion_check_all(const char *path, struct rps_error *err)
+{
+    static const char *const ends[] = {"-wal", "-journal", "-shm"};
+    struct stat store = {.st_uid = geteuid()};
+    int result = 0;
+
+    stat(path, &store); /* a new one will be this user's */
+    for (size_t i = 0; result == 0 && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char *name = NULL;
+
+        if (asprintf(&name, "%s%s", path, ends[i]) < 0)
+            return rps_error_memory(err);
+        result = rps_companion_check(name, &store, err);
+        free(name);
+    }
+    return result;
+}
+
+int rps_companion_make(const char *name, const struct stat *store)
+{
+    struct stat folder;
+    int fd;
+
+    if (access(name, F_OK) == 0)
+        return 0;
+    if (geteuid() != 0 && geteuid() != store->st_uid && stat_folder(name, &folder) == 0 &&
+        (folder.st_mode & S_ISVTX))
+        return RPS_FAILED;
+    fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, store->st_mode & 0777);
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
+/* --- logs -------------------------------------------------------------------------------------- */
 
 /* 1 when a file of that name with that ending is there and holds something, or cannot be named. */
-static int has_beside(const char *path, const char *end)
+static int has_companion(const char *path, const char *end)
 {
     char *name = NULL;
     struct stat status;
@@ -46,128 +141,45 @@ static int has_beside(const char *path, const char *end)
     return found;
 }
 
-int rps_companion_has_log(const char *path)
+const char *rps_companion_log(const char *path)
 {
-    return has_beside(path, "-wal") || has_beside(path, "-journal");
+    return has_companion(path, "-wal")       ? "-wal"
+           : has_companion(path, "-journal") ? "-journal"
+                                             : NULL;
+}
+
+int64_t rps_companion_pages_before(const char *name)
+{
+    unsigned char b[4];
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    ssize_t got = fd >= 0 ? pread(fd, b, sizeof(b), AT_PAGES_BEFORE) : -1;
+
+    if (fd >= 0)
+        close(fd); /* SQLite has no locks on a journal */
+    return got == (ssize_t)sizeof(b) ? (int64_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3] : -1;
 }
 
 ino_t rps_companion_log_inode(const char *path)
 {
     char *name = NULL;
-    struct stat status;
-    ino_t inode = 0;
+    ino_t inode;
 
     if (asprintf(&name, "%s-wal", path) < 0)
         return 0;
-    if (stat(name, &status) == 0)
-        inode = status.st_ino;
+    inode = rps_companion_id(name).inode;
     free(name);
     return inode;
 }
 
-static void remove_log(const char *path)
+void rps_companion_remove_log(const char *path, ino_t inode)
 {
     static const char *const end[] = {"-wal", "-shm"};
     char *name = NULL;
 
+    if (inode == 0 || rps_companion_log_inode(path) != inode)
+        return;
     for (int i = 0; i < 2 && asprintf(&name, "%s%s", path, end[i]) >= 0; i++) {
         unlink(name);
         free(name);
     }
-}
-
-/*
- * Names beside a store are looked at and then removed with its folder locked, so that they are not
- * another recorder's by then. Not waited for long: the lock may be held by whoever started us, as
- * flock(1) does. A descriptor, -1 without the lock.
- */
-static int lock_folder(const char *path)
-{
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    int locked = 0;
-
-    for (int i = 0; i < LOCK_TRIES && fd >= 0 && !locked; i++) {
-        if (i > 0)
-            nanosleep(&pause, NULL);
-        locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
-        if (!locked && errno != EWOULDBLOCK && errno != EINTR)
-            break;
-    }
-    free(folder);
-    if (!locked && fd >= 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static void unlock_folder(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
-/* An empty file under SQLite's exclusive lock: nobody who has it open has made a log for it, since
- * its first page is written before that. */
-static int is_unused(int fd)
-{
-    struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = AT_LOCKS, .l_len = LOCKS_BYTES};
-    struct stat status;
-
-    return fcntl(fd, F_SETLK, &lock) == 0 && fstat(fd, &status) == 0 && status.st_size == 0;
-}
-
-void rps_companion_begin(const char *path)
-{
-    int folder = lock_folder(path);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-    if (fd >= 0) {
-        if (is_unused(fd))
-            remove_log(path);
-        close(fd);
-    }
-    unlock_folder(folder);
-}
-
-void rps_companion_remove_log(const char *path, ino_t inode)
-{
-    int folder;
-
-    if (inode == 0)
-        return;
-    folder = lock_folder(path);
-    if (rps_companion_log_inode(path) == inode)
-        remove_log(path);
-    unlock_folder(folder);
-}
-
-/* A number of four bytes in a file; -1 when it is not there. */
-static int64_t number_at(const char *path, int offset)
-{
-    unsigned char b[4];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? pread(fd, b, sizeof(b), offset) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    return got == (ssize_t)sizeof(b) ? (int64_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3] : -1;
-}
-
-int rps_companion_is_unfinished(const char *path)
-{
-    char *journal = NULL;
-    int64_t pages;
-
-    if (number_at(path, AT_APPLICATION_ID) == RPS_STORE_APPLICATION_ID)
-        return 1;
-    if (asprintf(&journal, "%s-journal", path) < 0)
-        return 0;
-    pages = number_at(journal, AT_PAGES_BEFORE);
-    free(journal);
-    return pages == 0 || pages == 1;
 }

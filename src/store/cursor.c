@@ -36,7 +36,7 @@ static int read_shape(struct rps_reader *reader, int64_t run_id, int64_t *ret_se
 
     if (result < 0)
         return result;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         *ret_sets = sqlite3_column_int64(stmt, 0);
         *ret_slots = sqlite3_column_int64(stmt, 1);
@@ -103,6 +103,7 @@ static int next_row(struct rps_cursor *cursor, struct rps_row *ret, struct rps_e
         return code >= 0 ? code : rps_reader_error(cursor->reader, SQLITE_CORRUPT, err);
     }
     code = rps_select_next(cursor->select, ret);
+    cursor->reader->limit.calls = 0;
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return rps_reader_error(cursor->reader, code, err);
     return code == SQLITE_ROW;

@@ -241,7 +241,7 @@ static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
     if (rps_reader_prepare(reader, "SELECT max(detection) FROM phase WHERE run_id = ?1", run_id,
                            &stmt, err) < 0)
         return RPS_FAILED;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code != SQLITE_ROW) {
         result = rps_reader_error(reader, code, err);
     } else if (sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
@@ -343,7 +343,7 @@ static int read_phases(struct rps_reader *reader, int64_t run_id, struct rps_det
     if (result < 0)
         return result;
     sqlite3_bind_int64(stmt, 2, detection->detection);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         if (read_phase(stmt, &detection->phases, &phase) < 0)
             result = damaged(reader, run_id, err);
         else if (add_phase(&detection->phases, &room, &phase) < 0 ||
@@ -384,7 +384,7 @@ static int read_outliers(struct rps_reader *reader, int64_t run_id, struct rps_d
     if (result < 0)
         return result;
     sqlite3_bind_int64(stmt, 2, detection->detection);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         if (add_outlier(&detection->phases, &room, (uint64_t)sqlite3_column_int64(stmt, 0)) < 0)
             result = rps_error_memory(err);
     }

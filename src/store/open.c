@@ -17,6 +17,7 @@
 #include "identity.h"
 #include "path_check.h"
 #include "recover.h"
+#include "vfs.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,12 +45,16 @@ static const int step_version[] = {1000, 1001, 1002};
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
+static const unsigned char sqlite_magic[16] = "SQLite format 3";
+
 /* --- reading ------------------------------------------------------------------------------- */
 
 static int open_connection(const char *name, int flags, sqlite3 **ret)
 {
+    const char *vfs = rps_vfs_name();
     int code =
-        sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+        vfs ? sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
+            : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*ret, BUSY_TIMEOUT_MS);
@@ -102,6 +107,53 @@ static int open_and_read(const char *name, int flags, sqlite3 **ret)
     return code;
 }
 
+/* What a file begins with. */
+struct header {
+    unsigned char magic[16];
+    unsigned char other[52];
+    unsigned char application_id[4];
+};
+
+/*
+ * Read through SQLite's descriptor: closing one of our own would drop the locks that other
+ * connections of this process have on the file. 0 when it cannot be read.
+ */
+static int read_header(sqlite3 *db, struct header *ret)
+{
+    sqlite3_file *file = NULL;
+    int code = db ? sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) : SQLITE_OK;
+
+    if (code != SQLITE_OK || !file || !file->pMethods)
+        return 0;
+    code = file->pMethods->xRead(file, ret, sizeof(*ret), 0);
+    return code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ; /* the rest is zeroes then */
+}
+
+/* Do the bytes say whose database it is? */
+static int is_marked(const struct header *header)
+{
+    const unsigned char *b = header->application_id;
+
+    return ((uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]) == RPS_STORE_APPLICATION_ID;
+}
+
+/*
+ * Whether a transaction that was not finished may be undone by us: the file says in its header that
+ * it is a store, or its journal in its own that there was no table before. SQLite is not asked what
+ * the file is: it would have to undo it first.
+ */
+static int is_ours(sqlite3 *db)
+{
+    const char *journal = sqlite3_filename_journal(sqlite3_db_filename(db, "main"));
+    struct header header;
+    int64_t pages;
+
+    if (!read_header(db, &header))
+        return 0;
+    pages = rps_companion_pages_before(journal);
+    return is_marked(&header) || pages == 0 || pages == 1;
+}
+
 /*
  * A recorder that was killed, or the power, left a transaction half written, and a rollback
  * journal: what a write-ahead log never needs. A connection that may write undoes it by reading.
@@ -135,13 +187,13 @@ static int connect_read(const char *name, sqlite3 **ret)
     int code = open_and_read(name, 0, ret);
     char *uri;
 
-    if (code == SQLITE_READONLY_ROLLBACK && rps_companion_is_unfinished(name)) {
+    if (code == SQLITE_READONLY_ROLLBACK && is_ours(*ret)) {
         undo_unfinished(name);
         sqlite3_close(*ret);
         *ret = NULL;
         code = open_and_read(name, 0, ret);
     }
-    if (code == SQLITE_OK || rps_companion_has_log(name) || !lacks_shared_memory(*ret, code))
+    if (code == SQLITE_OK || rps_companion_log(name) || !lacks_shared_memory(*ret, code))
         return code;
     uri = immutable_uri(name);
     if (!uri)
@@ -151,6 +203,29 @@ static int connect_read(const char *name, sqlite3 **ret)
     code = open_and_read(uri, SQLITE_OPEN_URI, ret);
     free(uri);
     return code;
+}
+
+/* The sentence for a file that cannot be read. */
+static int cannot_read(sqlite3 *db, int code, const char *path, const char *name,
+                       struct rps_error *err)
+{
+    const char *log = rps_companion_log(name);
+    struct header header;
+
+    if (read_header(db, &header) && memcmp(header.magic, sqlite_magic, sizeof(sqlite_magic)) != 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is not an rpistat store, but some other kind of file; it was left "
+                             "as it is: give the name of a store",
+                             path);
+    if (code == SQLITE_READONLY_ROLLBACK && !is_ours(db))
+        return rps_identity_foreign(path, err);
+    if (log && lacks_shared_memory(db, code))
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s cannot be read here: the end of a recording waits in "
+                             "%s%s, and SQLite cannot take it up where it can write no file (%s); "
+                             "copy %s and %s%s into a folder of your own, and read it there",
+                             path, name, log, rps_database_reason(db, code), name, name, log);
+    return rps_database_error(db, code, path, err);
 }
 
 /* Connect read-only and look what it is. */
@@ -165,7 +240,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
         return rps_error_memory(err);
     code = connect_read(name, &db);
     if (code != SQLITE_OK)
-        result = rps_database_error(db, code, path, err);
+        result = cannot_read(db, code, path, name, err);
     else
         result = rps_identity_check(db, path, id, err);
     if (result < 0)
@@ -203,8 +278,8 @@ void rps_database_tidy(const char *path)
     sqlite3 *db = NULL;
     sqlite3_int64 version;
 
-    if (name && !rps_companion_has_log(name) &&
-        sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+    if (name && !rps_companion_log(name) &&
+        open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
         rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
     free(name);
@@ -451,8 +526,6 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
     name = rps_path_check_sqlite_path(path);
     if (!name)
         return rps_error_memory(err);
-    if (look.empty)
-        rps_companion_begin(name);
     result = open_for_writing(path, name, options, ret, err);
     if (result < 0 && !look.exists)
         remove_empty(path);

@@ -17,8 +17,12 @@ int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps
 /* Can a store at path be written or created? Changes nothing. */
 int rps_path_check_write(const char *path, struct rps_path_check *ret, struct rps_error *err);
 
-/* The path as SQLite must be given it, so that no name is special to it (":memory:", "file:...");
- * to be freed; NULL without memory. */
+/* The folder of path, to be freed; NULL without memory. */
+char *rps_path_check_folder(const char *path);
+
+/* The path as SQLite must be given it, so that no name is special to it (":memory:", "file:..."),
+ * without the links that lead to a file: SQLite names companions after that. To be freed; NULL
+ * without memory. */
 char *rps_path_check_sqlite_path(const char *path);
 
 #endif

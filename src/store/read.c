@@ -42,6 +42,14 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
     return 0;
 }
 
+int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
+{
+    int code = sqlite3_step(stmt);
+
+    reader->limit.calls = 0;
+    return code;
+}
+
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
 {
     struct rps_reader *reader = calloc(1, sizeof(*reader));
@@ -57,6 +65,7 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
         rps_reader_close(reader);
         return RPS_FAILED;
     }
+    rps_database_limit_steps(reader->db, &reader->limit);
     *ret = reader;
     return 0;
 }
@@ -86,7 +95,7 @@ static int ask(struct rps_reader *reader, const char *sql, int64_t number, const
         return result;
     if (text)
         sqlite3_bind_text(stmt, 2, text, -1, SQLITE_STATIC);
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         *ret = sqlite3_column_int64(stmt, 0);
         result = 1;
@@ -174,7 +183,7 @@ int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
         if (count == room) {
             int64_t *more = realloc(number, (2 * room + 16) * sizeof(*more));
 
@@ -244,7 +253,7 @@ static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         const char *key = (const char *)sqlite3_column_text(stmt, 0);
         const char *value = (const char *)sqlite3_column_text(stmt, 1);
 
@@ -283,7 +292,7 @@ static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_ru
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         const char *text = (const char *)sqlite3_column_text(stmt, 0);
 
         if (add_argument(run, text ? text : "") < 0)
@@ -307,7 +316,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
 
     if (result < 0)
         return result;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         code = rps_fields_read(stmt, 0, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
         rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
@@ -400,7 +409,7 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
 
     if (result < 0)
         return result;
-    code = sqlite3_step(stmt);
+    code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
         int64_t gaps = sqlite3_column_int64(stmt, 1), periods = sqlite3_column_int64(stmt, 2);
 
@@ -451,7 +460,7 @@ static int read_notes(struct rps_reader *reader, const char *sql, int64_t run_id
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0) {
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
         if (add_note(&notes, stmt) < 0)
             result = rps_error_memory(err);
     }

@@ -32,7 +32,7 @@ static int each_row(struct rps_reader *reader, const char *sql, int64_t run_id,
 
     if (result < 0)
         return result;
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW && result == 0)
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0)
         result = row(reader, run_id, stmt, plan, err);
     if (result == 0 && code != SQLITE_DONE)
         result = rps_reader_error(reader, code, err);
