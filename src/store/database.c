@@ -8,10 +8,10 @@
 
 #include "vfs.h"
 
-/* What a query may do for a row: counting the periods of ten weeks takes as many steps of SQLite's
- * virtual machine, and some seconds. */
-#define STEPS_MAX    500000000
+/* What a query may do for a row, in steps of SQLite's virtual machine: they are enough to count the
+ * periods of a month, and take some seconds. */
 #define STEPS_A_CALL 1000000
+#define CALLS_MAX    200
 
 int rps_database_is_transient(int code)
 {
@@ -68,11 +68,12 @@ static int count_steps(void *context)
 {
     struct rps_step_limit *limit = context;
 
-    return ++limit->calls > STEPS_MAX / STEPS_A_CALL;
+    return ++limit->calls > limit->calls_max;
 }
 
 void rps_database_limit_steps(sqlite3 *db, struct rps_step_limit *limit)
 {
+    *limit = (struct rps_step_limit){.calls_max = CALLS_MAX};
     sqlite3_progress_handler(db, STEPS_A_CALL, count_steps, limit);
 }
 

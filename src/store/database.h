@@ -77,7 +77,7 @@ int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
 
 /* How much has been done for the next row of a query. */
 struct rps_step_limit {
-    int calls;
+    int calls, calls_max; /* a call for so many steps, and when it is enough */
 };
 
 /*

@@ -157,15 +157,18 @@ static int is_ours(sqlite3 *db)
 /*
  * A recorder that was killed, or the power, left a transaction half written, and a rollback
  * journal: what a write-ahead log never needs. A connection that may write undoes it by reading.
+ * An SQLite code.
  */
-static void undo_unfinished(const char *name)
+static int undo_unfinished(const char *name)
 {
     sqlite3 *db = NULL;
     sqlite3_int64 version;
+    int code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
 
-    if (open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
-        rps_database_number(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
+    return code;
 }
 
 /* No shared memory can be made beside the store: a read-only medium or folder, a full disk, or a
@@ -188,7 +191,8 @@ static int connect_read(const char *name, sqlite3 **ret)
     char *uri;
 
     if (code == SQLITE_READONLY_ROLLBACK && is_ours(*ret)) {
-        undo_unfinished(name);
+        if (undo_unfinished(name) == SQLITE_PERM)
+            return SQLITE_PERM;
         sqlite3_close(*ret);
         *ret = NULL;
         code = open_and_read(name, 0, ret);

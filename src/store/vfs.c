@@ -77,6 +77,15 @@ static int confirm(const char *name, const struct rps_file_id *before)
     return SQLITE_PERM;
 }
 
+static int refuse_left(const char *name)
+{
+    rps_error_set(&refusal, RPS_FAILED,
+                  "%s is left of a store that was moved or deleted, and may hold the end of a "
+                  "recording: put it beside that store, remove it, or choose another name",
+                  name);
+    return SQLITE_PERM;
+}
+
 static int open_companion(sqlite3_vfs *real, const char *name, sqlite3_file *ret, int flags,
                           int *ret_flags)
 {
@@ -84,6 +93,10 @@ static int open_companion(sqlite3_vfs *real, const char *name, sqlite3_file *ret
     struct rps_file_id id;
     int code = prepare(file, name, flags & SQLITE_OPEN_CREATE, &id);
 
+    /* SQLite begins a new one: it was to be deleted (vfs_delete), an error there is not heeded */
+    if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_JOURNAL) && (flags & SQLITE_OPEN_CREATE) &&
+        rps_companion_pages_before(name) > 0)
+        code = refuse_left(name);
     if (code == SQLITE_OK)
         code = real->xOpen(real, name, ret, flags, ret_flags);
     if (code == SQLITE_OK && (code = confirm(name, &id)) != SQLITE_OK) {
@@ -316,13 +329,8 @@ static int vfs_delete(sqlite3_vfs *base, const char *name, int sync_folder)
     if (found == NO_COMPANION)
         return refuse_super_journal(name);
     if (found != OPENED && rps_companion_id(name).inode != 0 &&
-        !(found == JOURNAL && rps_companion_pages_before(name) == 0)) {
-        rps_error_set(&refusal, RPS_FAILED,
-                      "%s is left of a store that was moved or deleted, and may hold the end of a "
-                      "recording: put it beside that store, remove it, or choose another name",
-                      name);
-        return SQLITE_PERM;
-    }
+        !(found == JOURNAL && rps_companion_pages_before(name) == 0))
+        return refuse_left(name);
     return vfs->real->xDelete(vfs->real, name, sync_folder);
 }
 
