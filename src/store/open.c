@@ -224,11 +224,12 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
     if (code == SQLITE_READONLY_ROLLBACK && !is_ours(db))
         return rps_identity_foreign(path, err);
     if (log && lacks_shared_memory(db, code))
-        return rps_error_set(err, RPS_FAILED,
-                             "the store %s cannot be read here: the end of a recording waits in "
-                             "%s%s, and SQLite cannot take it up where it can write no file (%s); "
-                             "copy %s and %s%s into a folder of your own, and read it there",
-                             path, name, log, rps_database_reason(db, code), name, name, log);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the store %s cannot be read here: what its last recorder left in %s%s "
+            "is still to be taken up, and no file can be written beside it; copy "
+            "both into a folder of your own, and read the store there",
+            path, name, log);
     return rps_database_error(db, code, path, err);
 }
 
