@@ -114,7 +114,7 @@ int rps_companion_make(const char *name, const struct stat *store)
     struct stat folder;
     int fd;
 
-    if (access(name, F_OK) == 0)
+    if (rps_companion_id(name).inode != 0)
         return 0;
     if (geteuid() != 0 && geteuid() != store->st_uid && stat_folder(name, &folder) == 0 &&
         (folder.st_mode & S_ISVTX))

@@ -16,6 +16,9 @@
 
 #include "companion.h"
 
+/* How often a companion is opened that is another one by then. */
+#define OPEN_TRIES 100
+
 struct database_file;
 
 struct store_vfs {
@@ -64,15 +67,19 @@ static int prepare(const struct database_file *file, const char *name, int creat
     return SQLITE_OK;
 }
 
-/* Whether name is still what was looked at; it may have been made by SQLite. */
-static int confirm(const char *name, const struct rps_file_id *before)
+/* Whether name is what was looked at still. */
+static int is_still(const char *name, const struct rps_file_id *before)
 {
     struct rps_file_id now = rps_companion_id(name);
 
-    if (rps_file_id_equal(before, &now))
-        return SQLITE_OK;
+    return rps_file_id_equal(before, &now);
+}
+
+static int refuse_replaced(const char *name)
+{
     rps_error_set(&refusal, RPS_FAILED,
-                  "%s was replaced while it was opened: see who does that, or choose another store",
+                  "%s is replaced again and again while it is opened: see who does that, or choose "
+                  "another store",
                   name);
     return SQLITE_PERM;
 }
@@ -86,29 +93,54 @@ static int refuse_left(const char *name)
     return SQLITE_PERM;
 }
 
-static int open_companion(sqlite3_vfs *real, const char *name, sqlite3_file *ret, int flags,
-                          int *ret_flags)
+/* Would SQLite begin its journal over that of a store that was moved? It deletes such a one before,
+ * but does not heed that this failed (vfs_delete). */
+static int is_left(const struct database_file *file, const char *name, int flags)
 {
-    struct database_file *file = (struct database_file *)sqlite3_database_file_object(name);
+    sqlite3_int64 size = 1;
+
+    return (flags & SQLITE_OPEN_MAIN_JOURNAL) && (flags & SQLITE_OPEN_CREATE) &&
+           file->real->pMethods->xFileSize(file->real, &size) == SQLITE_OK && size == 0 &&
+           rps_companion_pages_before(name) > 0;
+}
+
+/* One try; 1 in *ret_replaced when another file came to the name meanwhile. */
+static int try_open(struct database_file *file, const char *name, sqlite3_file *ret, int flags,
+                    int *ret_flags, int *ret_replaced)
+{
+    sqlite3_vfs *real = file->vfs->real;
     struct rps_file_id id;
     int code = prepare(file, name, flags & SQLITE_OPEN_CREATE, &id);
 
-    /* SQLite begins a new one: it was to be deleted (vfs_delete), an error there is not heeded */
-    if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_JOURNAL) && (flags & SQLITE_OPEN_CREATE) &&
-        rps_companion_pages_before(name) > 0)
+    *ret_replaced = 0;
+    if (code == SQLITE_OK && is_left(file, name, flags))
         code = refuse_left(name);
     if (code == SQLITE_OK)
         code = real->xOpen(real, name, ret, flags, ret_flags);
-    if (code == SQLITE_OK && (code = confirm(name, &id)) != SQLITE_OK) {
+    if (code == SQLITE_OK && !is_still(name, &id)) {
         ret->pMethods->xClose(ret);
         ret->pMethods = NULL;
-    }
-    if (code == SQLITE_OK) {
+        *ret_replaced = 1;
+    } else if (code == SQLITE_OK) {
         pthread_mutex_lock(&lock);
         *(flags & SQLITE_OPEN_WAL ? &file->wal : &file->journal) = id;
         pthread_mutex_unlock(&lock);
     }
     return code;
+}
+
+/* A journal comes and goes with the transactions of others: it is tried again then. */
+static int open_companion(const char *name, sqlite3_file *ret, int flags, int *ret_flags)
+{
+    struct database_file *file = (struct database_file *)sqlite3_database_file_object(name);
+    int code, replaced;
+
+    for (int i = 0; i < OPEN_TRIES; i++) {
+        code = try_open(file, name, ret, flags, ret_flags, &replaced);
+        if (!replaced)
+            return code;
+    }
+    return refuse_replaced(name);
 }
 
 /* SQLite opens shared memory when its first region is asked for. */
@@ -124,10 +156,12 @@ static int file_shm_map(sqlite3_file *base, int page, int size, int extend, void
     if (code != SQLITE_OK)
         return code;
     code = file->real->pMethods->xShmMap(file->real, page, size, extend, ret);
-    if (code == SQLITE_OK && file->shm.inode == 0 &&
-        (code = confirm(file->shm_name, &id)) == SQLITE_OK)
-        file->shm = id;
-    return code;
+    if (code != SQLITE_OK || file->shm.inode != 0)
+        return code;
+    if (!is_still(file->shm_name, &id))
+        return refuse_replaced(file->shm_name);
+    file->shm = id;
+    return SQLITE_OK;
 }
 
 /* The VFS below removes the file of that name. */
@@ -286,7 +320,7 @@ static int vfs_open(sqlite3_vfs *base, const char *name, sqlite3_file *file, int
     if (flags & SQLITE_OPEN_MAIN_DB)
         return open_database(vfs, name, (struct database_file *)file, flags, ret_flags);
     if (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL))
-        return open_companion(vfs->real, name, file, flags, ret_flags);
+        return open_companion(name, file, flags, ret_flags);
     if (flags & SQLITE_OPEN_SUPER_JOURNAL)
         return refuse_super_journal(name);
     return vfs->real->xOpen(vfs->real, name, file, flags, ret_flags);

@@ -376,6 +376,30 @@ static void a_reader_locks_no_owner_out(void **state)
     }
 }
 
+/* What root makes by reading is the owner's. */
+static void root_locks_no_owner_out(void **state)
+{
+    char path[512], name[600];
+    struct rps_reader *reader = NULL;
+    struct rps_error err;
+    struct stat status;
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    make_store(path);
+    assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+    chmod(*state, 01777);
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i += 2) {
+        snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+        assert_int_equal(stat(name, &status), 0);
+        assert_int_equal(status.st_uid, NOBODY);
+        assert_int_equal(status.st_mode & 0777, 0644);
+    }
+    as_nobody(reads, path);
+    rps_reader_close(reader);
+}
+
 /* --- stores that were moved -------------------------------------------------------------------- */
 
 static void a_log_of_a_moved_store_is_kept(void **state)
@@ -645,6 +669,7 @@ int main(void)
         TEST(another_users_file),
         TEST(a_shared_folder),
         TEST(a_reader_locks_no_owner_out),
+        TEST(root_locks_no_owner_out),
         TEST(a_log_of_a_moved_store_is_kept),
         TEST(anothers_log_outlives_us),
         TEST(many_make_one_store),
