@@ -83,7 +83,7 @@ int rps_companion_check(const char *name, const struct stat *store, struct rps_e
                              "%s is %s, where the store has a file of its own: remove it, or "
                              "choose another store",
                              name, kind_of(status.st_mode));
-    if (status.st_nlink != 1)
+    if (status.st_nlink > 1) /* 0: it is being deleted */
         return rps_error_set(err, RPS_FAILED,
                              "%s has %ld names, and is not written, since another file may be "
                              "meant: remove that name, or choose another store",
