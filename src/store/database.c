@@ -141,7 +141,7 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
     const char *why = rps_database_reason(db, code);
 
     if (why == rps_vfs_refusal())
-        return rps_error_set(err, RPS_FAILED, "%s", why);
+        return rps_error_set(err, RPS_FAILED, "cannot use the store %s: %s", path, why);
     switch (rps_database_code(db, code) & 0xff) {
     case SQLITE_NOMEM:
         return rps_error_memory(err);

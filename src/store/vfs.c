@@ -283,14 +283,15 @@ static int open_database(struct store_vfs *vfs, const char *name, struct databas
 
     *file = (struct database_file){.vfs = vfs, .name = name};
     file->real = (sqlite3_file *)(void *)(file + 1);
+    file->real->pMethods = NULL;
     if (asprintf(&file->shm_name, "%s-shm", name) < 0)
         return SQLITE_NOMEM;
     code = vfs->real->xOpen(vfs->real, name, file->real, flags, ret_flags);
-    if (code == SQLITE_OK && stat(name, &file->status) != 0) {
-        file->real->pMethods->xClose(file->real); /* gone already */
-        code = SQLITE_CANTOPEN;
-    }
+    if (code == SQLITE_OK && stat(name, &file->status) != 0)
+        code = SQLITE_CANTOPEN; /* gone already */
     if (code != SQLITE_OK) {
+        if (file->real->pMethods)
+            file->real->pMethods->xClose(file->real);
         free(file->shm_name);
         return code;
     }
@@ -304,10 +305,11 @@ static int open_database(struct store_vfs *vfs, const char *name, struct databas
 
 static int refuse_super_journal(const char *name)
 {
-    rps_error_set(&refusal, RPS_FAILED,
-                  "the store's journal is none of rpistat's: it wants %s to be deleted, which is "
-                  "left as it is; remove the journal, or choose another store",
-                  name);
+    rps_error_set(
+        &refusal, RPS_FAILED,
+        "its journal is none of rpistat's: it wants %s to be deleted, which is left as it "
+        "is; remove the journal, or choose another store",
+        name);
     return SQLITE_PERM;
 }
 

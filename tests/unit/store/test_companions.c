@@ -648,7 +648,9 @@ static void a_query_ends(void **state)
                                         " FROM n) SELECT count(*) FROM n",
                                         0, &stmt, &err),
                      0);
+    alarm(PATIENCE_S);
     code = rps_reader_step(reader, stmt);
+    alarm(0);
     assert_int_equal(code, SQLITE_INTERRUPT);
     rps_reader_error(reader, code, &err);
     fixture_says(&err, path, "takes too long", "rpistat check", NULL);
