@@ -6,6 +6,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "vfs.h"
+
+/* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
+#define STEPS_A_CALL 1000000
+#define CALLS_MAX    50
+
 int rps_database_is_transient(int code)
 {
     switch (code & 0xff) {
@@ -57,6 +63,19 @@ int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+static int count_steps(void *context)
+{
+    struct rps_step_limit *limit = context;
+
+    return ++limit->calls > limit->calls_max;
+}
+
+void rps_database_limit_steps(sqlite3 *db, struct rps_step_limit *limit)
+{
+    *limit = (struct rps_step_limit){.calls_max = CALLS_MAX};
+    sqlite3_progress_handler(db, STEPS_A_CALL, count_steps, limit);
+}
+
 int rps_database_index(sqlite3_stmt *stmt, int column, int64_t count)
 {
     int64_t value = sqlite3_column_int64(stmt, column);
@@ -95,6 +114,10 @@ const char *rps_database_reason(sqlite3 *db, int code)
     if (code == SQLITE_READONLY_DBMOVED)
         return "it was deleted, moved or replaced";
     switch (rps_database_code(db, code) & 0xff) {
+    case SQLITE_PERM:
+        if (rps_vfs_refusal()[0])
+            return rps_vfs_refusal();
+        break;
     case SQLITE_FULL:
         return "its disk is full";
     case SQLITE_BUSY:
@@ -116,6 +139,8 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
 {
     const char *why = rps_database_reason(db, code);
 
+    if (why == rps_vfs_refusal())
+        return rps_error_set(err, RPS_FAILED, "cannot use the store %s: %s", path, why);
     switch (rps_database_code(db, code) & 0xff) {
     case SQLITE_NOMEM:
         return rps_error_memory(err);
@@ -141,6 +166,11 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
                              "the store %s cannot be written (%s): see to its permissions and "
                              "those of its folder, or choose another place",
                              path, why);
+    case SQLITE_INTERRUPT:
+        return rps_error_set(err, RPS_FAILED,
+                             "a query of the store %s takes too long: another program may have "
+                             "changed its tables; `rpistat check -i %s` says more",
+                             path, path);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
         return rps_error_set(err, RPS_FAILED,

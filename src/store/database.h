@@ -75,6 +75,18 @@ int rps_database_exec(sqlite3 *db, const char *sql);
 /* The number in the first column of the first row that sql gives; an SQLite code. */
 int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
 
+/* How much has been done for the next row of a query. */
+struct rps_step_limit {
+    int calls, calls_max; /* a call for so many steps, and when it is enough */
+};
+
+/*
+ * From now on the queries of db end with SQLITE_INTERRUPT when they do more than a store's tables
+ * give reason for. Whoever steps through rows sets *limit to zero at each (rps_reader_step). It
+ * lives as long as db.
+ */
+void rps_database_limit_steps(sqlite3 *db, struct rps_step_limit *limit);
+
 /*
  * The number in a column of the row; -1 when it is none from 0 to below `count`. What indexes an
  * array is looked at so: on damaged pages the conditions of a query do not hold.

@@ -13,7 +13,7 @@
 
 #include "database.h"
 #include "fields.h"
-#include "place.h"
+#include "path_check.h"
 #include "reader.h"
 
 /* Beyond it nothing was measured. */
@@ -187,9 +187,9 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
 {
     const struct rps_database_options options = {0};
     struct addition add = {.run_id = run_id, .detection = detection};
-    struct rps_place place;
+    struct rps_path_check look;
     char what[40];
-    int code, result = rps_place_check_read(path, &place, err); /* opening would make a new one */
+    int code, result = rps_path_check_read(path, &look, err); /* opening would make a new one */
 
     if (result == 0)
         result = rps_database_open_write(path, &options, &add.db, err);

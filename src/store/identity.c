@@ -5,7 +5,7 @@
 #include "identity.h"
 
 #include "database.h"
-#include "plain.h"
+#include "schema_check.h"
 
 static int read_identity(sqlite3 *db, struct rps_identity *ret)
 {
@@ -23,6 +23,14 @@ int rps_identity_is_blank(const struct rps_identity *id)
     return id->application_id == 0 && id->version == 0 && id->tables == 0;
 }
 
+int rps_identity_foreign(const char *path, struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED,
+                         "%s is another program's SQLite file, not an rpistat store; it was left "
+                         "as it is: choose another name",
+                         path);
+}
+
 static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct rps_error *err)
 {
     int code = read_identity(db, ret);
@@ -32,10 +40,7 @@ static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct
     if (rps_identity_is_blank(ret))
         return 0;
     if (ret->application_id != RPS_STORE_APPLICATION_ID)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is another program's SQLite file, not an rpistat store; it was "
-                             "left as it is: choose another name",
-                             path);
+        return rps_identity_foreign(path, err);
     if (ret->version / RPS_STORE_VERSION_MAJOR > RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR)
         return rps_error_set(err, RPS_FAILED,
                              "the store %s has format %d.%d, written by a newer rpistat than this "
@@ -43,7 +48,7 @@ static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct
                              path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
                              (int)(ret->version % RPS_STORE_VERSION_MAJOR),
                              RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
-    return rps_plain_check(db, path, err);
+    return rps_schema_check(db, path, err);
 }
 
 int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,

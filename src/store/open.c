@@ -11,11 +11,12 @@
  */
 #include "database.h"
 
-#include "beside.h"
+#include "companion.h"
 #include "embed.h"
-#include "identity.h"
-#include "place.h"
 #include "heartbeat.h"
+#include "identity.h"
+#include "path_check.h"
+#include "vfs.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,12 +44,16 @@ static const int step_version[] = {1000};
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
+static const unsigned char sqlite_magic[16] = "SQLite format 3";
+
 /* --- reading ------------------------------------------------------------------------------- */
 
 static int open_connection(const char *name, int flags, sqlite3 **ret)
 {
+    const char *vfs = rps_vfs_name();
     int code =
-        sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+        vfs ? sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
+            : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*ret, BUSY_TIMEOUT_MS);
@@ -101,18 +106,68 @@ static int open_and_read(const char *name, int flags, sqlite3 **ret)
     return code;
 }
 
+/* What a file begins with. */
+struct header {
+    unsigned char magic[16];
+    unsigned char other[52];
+    unsigned char application_id[4];
+};
+
+/*
+ * Read through SQLite's descriptor: closing one of our own would drop the locks that other
+ * connections of this process have on the file. 0 when it cannot be read.
+ */
+static int read_header(sqlite3 *db, struct header *ret)
+{
+    sqlite3_file *file = NULL;
+    int code = db ? sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) : SQLITE_OK;
+
+    if (code != SQLITE_OK || !file || !file->pMethods)
+        return 0;
+    code = file->pMethods->xRead(file, ret, sizeof(*ret), 0);
+    return code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ; /* the rest is zeroes then */
+}
+
+/* Do the bytes say whose database it is? */
+static int is_marked(const struct header *header)
+{
+    const unsigned char *b = header->application_id;
+
+    return ((uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]) == RPS_STORE_APPLICATION_ID;
+}
+
+/*
+ * Whether a transaction that was not finished may be undone by us: the file says in its header that
+ * it is a store, or its journal in its own that there was no table before. SQLite is not asked what
+ * the file is: it would have to undo it first.
+ */
+static int is_ours(sqlite3 *db)
+{
+    const char *journal = sqlite3_filename_journal(sqlite3_db_filename(db, "main"));
+    struct header header;
+    int64_t pages;
+
+    if (!read_header(db, &header))
+        return 0;
+    pages = rps_companion_pages_before(journal);
+    return is_marked(&header) || pages == 0 || pages == 1;
+}
+
 /*
  * A recorder that was killed, or the power, left a transaction half written, and a rollback
  * journal: what a write-ahead log never needs. A connection that may write undoes it by reading.
+ * An SQLite code.
  */
-static void undo_unfinished(const char *name)
+static int undo_unfinished(const char *name)
 {
     sqlite3 *db = NULL;
     sqlite3_int64 version;
+    int code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
 
-    if (open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
-        rps_database_number(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
+    return code;
 }
 
 /* No shared memory can be made beside the store: a read-only medium or folder, a full disk, or a
@@ -134,13 +189,14 @@ static int connect_read(const char *name, sqlite3 **ret)
     int code = open_and_read(name, 0, ret);
     char *uri;
 
-    if (code == SQLITE_READONLY_ROLLBACK && rps_beside_is_unfinished(name)) {
-        undo_unfinished(name);
+    if (code == SQLITE_READONLY_ROLLBACK && is_ours(*ret)) {
+        if (undo_unfinished(name) == SQLITE_PERM)
+            return SQLITE_PERM;
         sqlite3_close(*ret);
         *ret = NULL;
         code = open_and_read(name, 0, ret);
     }
-    if (code == SQLITE_OK || rps_beside_has_log(name) || !lacks_shared_memory(*ret, code))
+    if (code == SQLITE_OK || rps_companion_log(name) || !lacks_shared_memory(*ret, code))
         return code;
     uri = immutable_uri(name);
     if (!uri)
@@ -152,11 +208,35 @@ static int connect_read(const char *name, sqlite3 **ret)
     return code;
 }
 
+/* The sentence for a file that cannot be read. */
+static int cannot_read(sqlite3 *db, int code, const char *path, const char *name,
+                       struct rps_error *err)
+{
+    const char *log = rps_companion_log(name);
+    struct header header;
+
+    if (read_header(db, &header) && memcmp(header.magic, sqlite_magic, sizeof(sqlite_magic)) != 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is not an rpistat store, but some other kind of file; it was left "
+                             "as it is: give the name of a store",
+                             path);
+    if (code == SQLITE_READONLY_ROLLBACK && !is_ours(db))
+        return rps_identity_foreign(path, err);
+    if (log && lacks_shared_memory(db, code))
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the store %s cannot be read here: what its last recorder left in %s%s "
+            "is still to be taken up, and no file can be written beside it; copy "
+            "both into a folder of your own, and read the store there",
+            path, name, log);
+    return rps_database_error(db, code, path, err);
+}
+
 /* Connect read-only and look what it is. */
 static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id,
                         struct rps_error *err)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     sqlite3 *db = NULL;
     int code, result;
 
@@ -164,7 +244,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
         return rps_error_memory(err);
     code = connect_read(name, &db);
     if (code != SQLITE_OK)
-        result = rps_database_error(db, code, path, err);
+        result = cannot_read(db, code, path, name, err);
     else
         result = rps_identity_check(db, path, id, err);
     if (result < 0)
@@ -177,10 +257,10 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
 
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
-    struct rps_place place;
+    struct rps_path_check look;
     struct rps_identity id = {0};
     sqlite3 *db = NULL;
-    int result = rps_place_check_read(path, &place, err);
+    int result = rps_path_check_read(path, &look, err);
 
     if (result == 0)
         result = open_checked(path, &db, &id, err);
@@ -198,12 +278,12 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
 
 void rps_database_tidy(const char *path)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     sqlite3 *db = NULL;
     sqlite3_int64 version;
 
-    if (name && !rps_beside_has_log(name) &&
-        sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+    if (name && !rps_companion_log(name) &&
+        open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
         rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
     free(name);
@@ -422,25 +502,23 @@ static void remove_empty(const char *path)
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err)
 {
-    struct rps_place place;
+    struct rps_path_check look;
     struct rps_identity id = {0};
     sqlite3 *probe = NULL;
     char *name = NULL;
-    int result = rps_place_check_write(path, &place, err);
+    int result = rps_path_check_write(path, &look, err);
 
-    if (result == 0 && !place.empty) {
+    if (result == 0 && !look.empty) {
         result = open_checked(path, &probe, &id, err);
         sqlite3_close(probe);
     }
     if (result < 0)
         return result;
-    name = rps_place_sqlite_path(path);
+    name = rps_path_check_sqlite_path(path);
     if (!name)
         return rps_error_memory(err);
-    if (place.empty)
-        rps_beside_begin(name);
     result = open_for_writing(path, name, options, ret, err);
-    if (result < 0 && !place.exists)
+    if (result < 0 && !look.exists)
         remove_empty(path);
     free(name);
     return result;

@@ -42,8 +42,10 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
 
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
 {
-    (void)reader;
-    return sqlite3_step(stmt);
+    int code = sqlite3_step(stmt);
+
+    reader->limit.calls = 0;
+    return code;
 }
 
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
@@ -61,6 +63,7 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
         rps_reader_close(reader);
         return RPS_FAILED;
     }
+    rps_database_limit_steps(reader->db, &reader->limit);
     *ret = reader;
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "database.h"
 #include "rpistat/store.h"
 
 /* More than any plan has, and few enough that an untrusted store cannot ask for much memory. */
@@ -12,6 +13,7 @@
 struct rps_reader {
     sqlite3 *db;
     char *path; /* for sentences */
+    struct rps_step_limit limit;
 };
 
 /* The sentence for the failure of the reader's last call; returns RPS_FAILED. */
@@ -21,7 +23,7 @@ int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
                        sqlite3_stmt **ret, struct rps_error *err);
 
-/* Step a statement of the reader's: SQLITE_ROW, SQLITE_DONE or an error's code. */
+/* sqlite3_step; a row that comes is granted the steps to the next. */
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
 
 /* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "database.h"
-#include "place.h"
+#include "path_check.h"
 
 /* Make the file, which is nobody's yet; NULL when that cannot be. Owned by the caller. */
 static char *make_file(const struct rps_writer *writer)
@@ -37,7 +37,7 @@ static char *make_file(const struct rps_writer *writer)
 
 static int copy_store(struct rps_writer *writer, const char *path)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     sqlite3_stmt *stmt = NULL;
     int code =
         name ? sqlite3_prepare_v2(writer->db, "VACUUM INTO ?1", -1, &stmt, NULL) : SQLITE_NOMEM;

@@ -3,6 +3,7 @@
 Nothing in it is executed (each payload would make the file `canary`), nothing of it reaches the
 terminal as control characters, and whatever is written is still what its name says.
 """
+import concurrent.futures
 import csv
 import html.parser
 import io
@@ -443,6 +444,60 @@ def test_pipes():
             refused(folder.call("record", "--pmu", "sim:script.sim", "-o", path, timeout=10), 1)
 
 
+def test_companions():
+    """pipes, links and folders under the names of a store's log, journal and shared memory"""
+    with Folder() as folder:
+        shutil.copy(GOOD / "rpistat.data", folder / "s.data")
+        folder.write("victim", "mine")
+        for end in ("-wal", "-journal", "-shm"):
+            name = folder / ("s.data" + end)
+            for make, word in [(os.mkfifo, "named pipe"), (os.mkdir, "folder"),
+                               (lambda name: os.symlink("victim", name), "symbolic link"),
+                               (lambda name: os.link(folder / "victim", name), "2 names")]:
+                make(name)
+                for command in (["report"], ["runs"], ["check"], ["plot", "-o", "a.png"],
+                                ["export"], ["phases"]):
+                    refused(folder.call(*command, "-i", "s.data", timeout=10), 1, word)
+                refused(folder.call("record", "--pmu", "sim:script.sim", "-o", "s.data",
+                                    timeout=10), 1, word)
+                assert os.path.lexists(name), name
+                (os.rmdir if word == "folder" else os.remove)(name)
+        assert folder.read("victim") == b"mine"
+        expect(folder.call("report", "-i", "s.data"), 0)
+
+
+def test_hidden_functions():
+    """tables under the names of SQLite's functions, which hide views that never end"""
+    with Folder() as folder:
+        for name in ("pragma_table_list", "pragma_table_xinfo", "json_each"):
+            shutil.copy(GOOD / "rpistat.data", folder / "s.data")
+            store = sqlite3.connect(folder / "s.data")
+            with store:
+                store.execute("DROP TABLE mark")
+                store.execute("CREATE VIEW mark AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL"
+                              " SELECT i + 1 FROM n) SELECT 1 AS run_id, max(i) AS mark_no,"
+                              " max(i) AS time_ns, 'x' AS text FROM n")
+                store.execute("CREATE TABLE %s (schema, name, type, hidden, key, value, id)" % name)
+            store.close()
+            for command in (["report"], ["runs"], ["check"], ["plot", "-o", "a.png"]):
+                refused(folder.call(*command, "-i", "s.data", timeout=10), 1, "not as rpistat made")
+
+
+def test_locked():
+    """a store that another program keeps locked: every command says so"""
+    with Folder() as folder:
+        shutil.copy(GOOD / "rpistat.data", folder / "s.data")
+        store = sqlite3.connect(folder / "s.data", isolation_level=None)
+        store.execute("PRAGMA locking_mode = EXCLUSIVE")
+        store.execute("BEGIN EXCLUSIVE")
+        commands = [["report"], ["runs"], ["check"], ["plot", "-o", "a.png"], ["export"],
+                    ["phases"]]
+        with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:  # each waits 5 s
+            for answer in pool.map(lambda command: folder.call(*command, "-i", "s.data"), commands):
+                refused(answer, 1, "locked by another program")
+        store.close()
+
+
 def test_queues():
     """what somebody put into shared memory under a run's name holds nobody up, and is not believed"""
     if not os.path.isdir("/dev/shm"):
@@ -496,6 +551,6 @@ CASES = [("a store of %s: every command, every output" % name, test_store, name)
          for name in PAYLOADS] + [
              test_names, test_arguments, test_tables, test_documents, test_long_arguments,
              test_links, test_store_links, test_control_links, test_kept_folder, test_pipes,
-             test_queues, test_read_only]
+             test_companions, test_hidden_functions, test_locked, test_queues, test_read_only]
 with GOOD:
     tap.main(CASES)

@@ -405,7 +405,7 @@ def test_own_output():
 
 
 def test_deleted_store():
-    """a store that is deleted while it is recorded, and begun anew: each recording has its own log"""
+    """a store that is deleted while it is recorded: its log is nobody else's, and none is unlinked"""
     for left in (None, b""):
         with Folder() as folder:
             first = subprocess.Popen([RPISTAT, *program.counting(), "sh", "-c", "echo; read line"],
@@ -417,13 +417,16 @@ def test_deleted_store():
             os.unlink(folder / "rpistat.data")
             if left is not None:
                 folder.write("rpistat.data", left)
-            # a log that is not deleted at the end holds what the file lacks
-            reader = "exec 3<rpistat.data-wal && kill -CONT %d" % first.pid
-            answer = expect(folder.call(*program.counting(), "sh", "-c", reader), 0)
-            assert "journal" not in answer.stderr, answer.stderr
+            before = folder.read("rpistat.data-wal")
+            refused(folder.call(*program.counting(), "touch", "started"), 1, "moved or deleted")
+            assert folder.read("rpistat.data-wal") == before
+            assert not os.path.exists(folder / "started")
+            assert os.path.exists(folder / "rpistat.data") == (left is not None)
+            first.send_signal(signal.SIGCONT)
             stdout, stderr = first.communicate("\n", timeout=program.TIMEOUT)
             assert first.returncode == 1 and "is saved as rpistat.data.saved-" in stderr, \
                 (first.returncode, stdout, stderr)
+            expect(folder.call(*program.counting(), "true"), 0)
             assert folder.read("rpistat.data")[18:20] == b"\x02\x02"  # in SQLite's WAL mode
             names = [name for name in os.listdir(folder.path) if name.startswith("rpistat.data")]
             assert len(names) == 2, names

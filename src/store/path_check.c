@@ -1,11 +1,11 @@
 /*
- * Looking at the file and the folder of a store before SQLite touches them.
+ * Looking at the file, its companions and the folder of a store before SQLite touches them.
  *
  * SQLite answers nearly everything that can be wrong with a path with "unable to open database
  * file". The file system knows better, so it is asked first; what changes between this look and
  * SQLite's open still ends in an error, only in a less helpful one.
  */
-#include "place.h"
+#include "path_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "companion.h"
 #include "rpistat/trust.h"
-
-static const char sqlite_magic[16] = "SQLite format 3";
 
 static bool may(const char *path, int mode)
 {
     return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
 }
 
-/* The folder of path, to be freed; NULL without memory. */
-static char *folder_of(const char *path)
+char *rps_path_check_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -34,35 +32,12 @@ static char *folder_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* What a file begins with, when it is not empty. */
-static int check_magic(const char *path, struct rps_error *err)
-{
-    char head[sizeof(sqlite_magic)] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    ssize_t got;
-
-    if (fd < 0)
-        return rps_error_set(err, RPS_FAILED, "cannot open the store %s: %s", path,
-                             strerror(errno));
-    got = read(fd, head, sizeof(head));
-    close(fd);
-    if (got < 0)
-        return rps_error_set(err, RPS_FAILED, "cannot read the store %s: %s", path,
-                             strerror(errno));
-    if (got < (ssize_t)sizeof(head) || memcmp(head, sqlite_magic, sizeof(head)) != 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is not an rpistat store, but some other kind of file; it was left "
-                             "as it is: give the name of a store",
-                             path);
-    return 0;
-}
-
 /* The parts of the check that reading and writing share. */
-static int check_file(const char *path, struct rps_place *ret, struct rps_error *err)
+static int check_file(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
     struct stat status;
 
-    *ret = (struct rps_place){.empty = true};
+    *ret = (struct rps_path_check){.empty = true};
     if (path[0] == '\0')
         return rps_error_set(err, RPS_FAILED, "the name of the store is empty: give a file name");
     if (stat(path, &status) != 0) {
@@ -85,11 +60,12 @@ static int check_file(const char *path, struct rps_place *ret, struct rps_error 
                              "cannot read the store %s: %s; its owner can allow it with chmod",
                              path, strerror(errno));
     ret->empty = status.st_size == 0;
-    return ret->empty ? 0 : check_magic(path, err);
+    return 0;
 }
 
-int rps_place_check_read(const char *path, struct rps_place *ret, struct rps_error *err)
+int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
+    char *name;
     int result = check_file(path, ret, err);
 
     if (result < 0)
@@ -103,13 +79,18 @@ int rps_place_check_read(const char *path, struct rps_place *ret, struct rps_err
         return rps_error_set(err, RPS_FAILED,
                              "the store %s is empty: record something with `rpistat COMMAND`",
                              path);
-    return 0;
+    name = rps_path_check_sqlite_path(path);
+    if (!name)
+        return rps_error_memory(err);
+    result = rps_companion_check_all(name, err);
+    free(name);
+    return result;
 }
 
 /* Can a file be made in the folder of path? SQLite keeps its journal beside the store. */
-static int check_folder(const char *path, const struct rps_place *place, struct rps_error *err)
+static int check_folder(const char *path, const struct rps_path_check *place, struct rps_error *err)
 {
-    char *folder = folder_of(path);
+    char *folder = rps_path_check_folder(path);
     struct stat status;
     int result = 0;
 
@@ -134,29 +115,19 @@ static int check_folder(const char *path, const struct rps_place *place, struct 
     return result;
 }
 
-/* The store, and what SQLite makes beside it, are not somebody else's. */
+/* The store, and what lies beside it, are not somebody else's. */
 static int check_trust(const char *path, struct rps_error *err)
 {
-    static const char *const beside[] = {"-wal", "-shm", "-journal"};
     char *store = NULL;
     int result = rps_trust_path(path, &store, err);
 
-    for (size_t i = 0; result == 0 && i < sizeof(beside) / sizeof(beside[0]); i++) {
-        char *name = NULL, *unused = NULL;
-
-        if (asprintf(&name, "%s%s", store, beside[i]) < 0) {
-            result = rps_error_memory(err);
-            break;
-        }
-        result = rps_trust_path(name, &unused, err);
-        free(unused);
-        free(name);
-    }
+    if (result == 0)
+        result = rps_companion_check_all(store, err);
     free(store);
     return result;
 }
 
-int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_error *err)
+int rps_path_check_write(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
     int result = check_file(path, ret, err);
 
@@ -172,10 +143,12 @@ int rps_place_check_write(const char *path, struct rps_place *ret, struct rps_er
     return check_folder(path, ret, err);
 }
 
-char *rps_place_sqlite_path(const char *path)
+char *rps_path_check_sqlite_path(const char *path)
 {
-    char *ret = NULL;
+    char *ret = realpath(path, NULL);
 
+    if (ret || errno == ENOMEM)
+        return ret;
     if (path[0] == '/')
         return strdup(path);
     return asprintf(&ret, "./%s", path) < 0 ? NULL : ret;

@@ -1,0 +1,106 @@
+/*
+ * Whether the tables of a store are tables.
+ *
+ * SQLite can be told to prohibit views (SQLITE_DBCONFIG_ENABLE_VIEW), not virtual tables and
+ * computed columns. Pragmas are asked as pragmas here: a table of the file hides the table-valued
+ * function of the same name.
+ */
+#include "schema_check.h"
+
+#include "database.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Columns of PRAGMA table_list and table_xinfo. */
+enum { LIST_NAME = 1, LIST_TYPE = 2 };
+enum { INFO_HIDDEN = 6 };
+
+struct own_table {
+    const char *name;
+    const char *columns_sql;
+};
+
+#define TABLE(name)                                                                                \
+    {                                                                                              \
+#name, "PRAGMA main.table_xinfo(" #name ")"                                                \
+    }
+
+static const struct own_table own_tables[] = {
+    TABLE(run),    TABLE(event_set), TABLE(event),     TABLE(metric), TABLE(metric_step),
+    TABLE(period), TABLE(rollup),    TABLE(thinned),   TABLE(phase),  TABLE(outlier),
+    TABLE(mark),   TABLE(gap),       TABLE(heartbeat),
+};
+
+static const struct own_table *find_own(const char *name)
+{
+    for (size_t i = 0; i < sizeof(own_tables) / sizeof(own_tables[0]); i++) {
+        if (sqlite3_stricmp(name, own_tables[i].name) == 0)
+            return &own_tables[i];
+    }
+    return NULL;
+}
+
+/* 1 for the names of the table-valued functions that rpistat's queries call. */
+static int hides_function(const char *name)
+{
+    return sqlite3_strnicmp(name, "pragma_", 7) == 0 || sqlite3_stricmp(name, "json_each") == 0 ||
+           sqlite3_stricmp(name, "json_tree") == 0;
+}
+
+/* Columns that are not in the rows are hidden: 2 and 3 are computed, 1 belongs to virtual tables. */
+static int has_hidden_columns(sqlite3 *db, const struct own_table *table, int *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, table->columns_sql, -1, &stmt, NULL);
+
+    *ret = 0;
+    while (code == SQLITE_OK && !*ret && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int(stmt, INFO_HIDDEN) != 0;
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Look at a row of PRAGMA table_list. An SQLite code; *ret is what is wrong with it, or NULL. */
+static int look_at(sqlite3 *db, const char *name, const char *type, const char **ret)
+{
+    const struct own_table *own = find_own(name);
+    int hidden = 0, code = SQLITE_OK;
+
+    *ret = NULL;
+    if (hides_function(name)) {
+        *ret = "name for something else";
+    } else if (own && sqlite3_stricmp(type, "table") != 0) {
+        *ret = type;
+    } else if (own) {
+        code = has_hidden_columns(db, own, &hidden);
+        *ret = hidden ? "table with computed columns" : NULL;
+    }
+    return code;
+}
+
+int rps_schema_check(sqlite3 *db, const char *path, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    const char *wrong = NULL;
+    int result = 0, code = sqlite3_prepare_v2(db, "PRAGMA main.table_list", -1, &stmt, NULL);
+
+    while (code == SQLITE_OK && !wrong && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, LIST_NAME);
+        const char *type = (const char *)sqlite3_column_text(stmt, LIST_TYPE);
+
+        code = name && type ? look_at(db, name, type, &wrong) : SQLITE_NOMEM;
+        if (code == SQLITE_OK && wrong)
+            result = rps_error_set(err, RPS_FAILED,
+                                   "the store %s is not as rpistat made it: its table %s is a %s, "
+                                   "which is not read; `rpistat check --repair -i %s -o NEW` saves "
+                                   "what can be read",
+                                   path, name, wrong, path);
+    }
+    if (code != SQLITE_OK && code != SQLITE_DONE)
+        result = rps_database_error(db, code, path, err);
+    sqlite3_finalize(stmt);
+    return result;
+}

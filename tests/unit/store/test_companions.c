@@ -1,0 +1,686 @@
+/*
+ * What lies beside a store under the names that SQLite gives its own files: what is not the store's
+ * is refused in a sentence, holds nobody up, and is still there afterwards.
+ */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/database.h"
+#include "store/path_check.h"
+#include "store/reader.h"
+
+#define NOBODY   65534
+#define STRANGER 12345
+
+/* A test that hangs ends with this. */
+#define PATIENCE_S 60
+
+/* Where SQLite has the locks of readers. */
+#define AT_SHARED    0x40000002
+#define SHARED_BYTES 510
+
+static const char *const ends[] = {"-wal", "-journal", "-shm"};
+
+static int try_write(const char *path, struct rps_error *err)
+{
+    struct rps_writer *writer = NULL;
+    int result = rps_writer_open(&writer, path, &(struct rps_writer_options){0}, err);
+
+    rps_writer_close(writer);
+    return result;
+}
+
+static int try_read(const char *path, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, path, err);
+
+    rps_reader_close(reader);
+    return result;
+}
+
+static void refused_reading(const char *path, const char *says, const char *names)
+{
+    struct rps_error err = {"it was not refused"};
+
+    alarm(PATIENCE_S);
+    if (try_read(path, &err) == 0)
+        fail_msg("%s: read, which should say: %s", path, says);
+    fixture_says(&err, says, names, NULL);
+    alarm(0);
+}
+
+static void refused_writing(const char *path, const char *says, const char *names)
+{
+    struct rps_error err = {"it was not refused"};
+
+    alarm(PATIENCE_S);
+    if (try_write(path, &err) == 0)
+        fail_msg("%s: written, which should say: %s", path, says);
+    fixture_says(&err, says, names, NULL);
+    alarm(0);
+}
+
+static void make_store(const char *path)
+{
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    for (unsigned int n = 0; n < 3; n++) {
+        struct rps_period period = fixture_period(n, 2);
+
+        rps_writer_period(writer, &period);
+    }
+    fixture_end(writer, &run);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void still_says(const char *path, const char *text)
+{
+    char got[100] = "";
+    FILE *file = fopen(path, "r");
+
+    if (!file)
+        fail_msg("%s is gone", path);
+    assert_non_null(fgets(got, sizeof(got), file));
+    fclose(file);
+    assert_string_equal(got, text);
+}
+
+static int64_t size_of(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 ? status.st_size : -1;
+}
+
+static void wait_for(pid_t child)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* SQL in a process that dies right after, with its transaction open or its log left. */
+static void killed_after(const char *path, const char *sql)
+{
+    pid_t child = fixture_fork();
+
+    if (child == 0) {
+        sqlite3 *db = NULL;
+
+        _exit(sqlite3_open(path, &db) == SQLITE_OK &&
+                      sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK
+                  ? 0
+                  : 1);
+    }
+    wait_for(child);
+}
+
+/* A rollback journal that is to be played back: without syncs its header is complete at once. */
+#define UNFINISHED                                                                                 \
+    "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; BEGIN IMMEDIATE;"                     \
+    " UPDATE run SET label = 'unfinished'"
+
+static void need_root(void)
+{
+    if (geteuid() != 0) {
+        print_message("# skipped: giving files to another user takes root\n");
+        skip();
+    }
+}
+
+/* In a child, as a user whom permissions bind. */
+static void as_nobody(int (*check)(const char *path), const char *path)
+{
+    pid_t child = fixture_fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+            _exit(2);
+        _exit(check(path) ? 0 : 1);
+    }
+    wait_for(child);
+}
+
+/* --- journals ---------------------------------------------------------------------------------- */
+
+static void put_number(unsigned char *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (unsigned char)(number >> (24 - 8 * i));
+}
+
+/* The record of a super-journal at a journal's end, as SQLite's file format has it. */
+static void name_super_journal(const char *journal, const char *name)
+{
+    static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    unsigned char number[4];
+    uint32_t sum = 0;
+    FILE *file = fopen(journal, "a");
+
+    assert_non_null(file);
+    for (const char *c = name; *c; c++)
+        sum += (uint32_t)*c;
+    put_number(number, 0x40000000 / 4096 + 1);
+    fwrite(number, 1, 4, file);
+    fputs(name, file);
+    put_number(number, (uint32_t)strlen(name));
+    fwrite(number, 1, 4, file);
+    put_number(number, sum);
+    fwrite(number, 1, 4, file);
+    fwrite(magic, 1, sizeof(magic), file);
+    fclose(file);
+}
+
+static void a_super_journal_deletes_nothing(void **state)
+{
+    char path[512], journal[600], victim[512];
+    int64_t size;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(journal, sizeof(journal), "%s-journal", path);
+    snprintf(victim, sizeof(victim), "%s", fixture_path(state, "victim"));
+    make_store(path);
+    killed_after(path, UNFINISHED);
+    write_text(victim, "mine");
+    name_super_journal(journal, victim);
+    size = size_of(journal);
+    refused_reading(path, "left as it is", victim);
+    refused_writing(path, "left as it is", victim);
+    still_says(victim, "mine");
+    assert_int_equal(size_of(journal), size);
+}
+
+static void an_unfinished_transaction_is_undone(void **state)
+{
+    char path[512], journal[600];
+    struct rps_error err;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(journal, sizeof(journal), "%s-journal", path);
+    make_store(path);
+    killed_after(path, UNFINISHED);
+    assert_true(size_of(journal) > 0);
+    if (try_read(path, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(size_of(journal), -1);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM run WHERE label = 'unfinished'"),
+                     0);
+}
+
+/* What is begun in another program's file is not ours to undo. */
+static void another_programs_transaction_is_left(void **state)
+{
+    char path[512], journal[600];
+    int64_t size;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(journal, sizeof(journal), "%s-journal", path);
+    write_text(path, "");
+    fixture_exec(path, "CREATE TABLE a (b); CREATE TABLE c (d)");
+    killed_after(path, "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; INSERT INTO a VALUES (1)");
+    size = size_of(journal);
+    assert_true(size > 0);
+    refused_reading(path, "another program's SQLite file", path);
+    refused_writing(path, "another program's SQLite file", path);
+    assert_int_equal(size_of(journal), size);
+}
+
+/* A recorder that was killed in its first transaction leaves nothing to lose. */
+static void a_journal_of_nothing_is_no_obstacle(void **state)
+{
+    char path[512], journal[600];
+    struct rps_error err;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(journal, sizeof(journal), "%s-journal", path);
+    killed_after(path, "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; CREATE TABLE a (b)");
+    assert_int_equal(size_of(path), 0);
+    assert_true(size_of(journal) > 0);
+    if (try_write(path, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* --- what is not the store's ------------------------------------------------------------------- */
+
+static void other_kinds_of_file(void **state)
+{
+    char path[512], fresh[512], name[600], victim[512];
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(fresh, sizeof(fresh), "%s", fixture_path(state, "fresh"));
+    snprintf(victim, sizeof(victim), "%s", fixture_path(state, "victim"));
+    write_text(victim, "mine");
+    make_store(path);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        for (int is_fresh = 0; is_fresh < 2; is_fresh++) {
+            const char *store = is_fresh ? fresh : path;
+
+            snprintf(name, sizeof(name), "%s%s", store, ends[i]);
+            assert_int_equal(mkfifo(name, 0600), 0);
+            if (!is_fresh)
+                refused_reading(store, "named pipe", name);
+            refused_writing(store, "named pipe", name);
+            unlink(name);
+            assert_int_equal(symlink(victim, name), 0);
+            if (!is_fresh)
+                refused_reading(store, "symbolic link", name);
+            refused_writing(store, "symbolic link", name);
+            unlink(name);
+            assert_int_equal(link(victim, name), 0);
+            if (!is_fresh)
+                refused_reading(store, "2 names", name);
+            refused_writing(store, "2 names", name);
+            unlink(name);
+            assert_int_equal(mkdir(name, 0700), 0);
+            if (!is_fresh)
+                refused_reading(store, "folder", name);
+            refused_writing(store, "folder", name);
+            rmdir(name);
+            assert_int_equal(size_of(fresh), -1);
+        }
+    }
+    still_says(victim, "mine");
+}
+
+static int refuses_stranger(const char *path)
+{
+    struct rps_error err;
+
+    return try_read(path, &err) < 0 && strstr(err.message, "another user (12345)") &&
+           try_write(path, &err) < 0 && strstr(err.message, "another user (12345)");
+}
+
+static void another_users_file(void **state)
+{
+    char path[512], name[600];
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    make_store(path);
+    chmod(*state, 01777);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+        write_text(name, "planted");
+        assert_int_equal(chown(name, STRANGER, STRANGER), 0);
+        assert_int_equal(chown(path, 0, 0), 0);
+        refused_reading(path, "another user (12345)", name);
+        refused_writing(path, "another user (12345)", name);
+        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+        as_nobody(refuses_stranger, path);
+        still_says(name, "planted");
+        unlink(name);
+    }
+}
+
+static int reads(const char *path)
+{
+    struct rps_error err = {"no error"};
+
+    if (try_read(path, &err) == 0)
+        return 1;
+    fprintf(stderr, "said: %s\n", err.message);
+    return 0;
+}
+
+/* The members of a group let each other remove files: then they may also have made them. */
+static void a_shared_folder(void **state)
+{
+    char path[512], log[600];
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(log, sizeof(log), "%s-wal", path);
+    make_store(path);
+    write_text(log, "");
+    assert_int_equal(chown(log, STRANGER, STRANGER), 0);
+    assert_int_equal(chown(*state, 0, STRANGER), 0);
+    chmod(*state, 0755);
+    refused_reading(path, "another user", log);
+    chmod(*state, 0775);
+    assert_true(reads(path));
+}
+
+/* A reader leaves nothing in a sticky folder that the store's owner could neither use nor remove. */
+static void a_reader_locks_no_owner_out(void **state)
+{
+    char path[512], name[600];
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    make_store(path);
+    chmod(*state, 01777);
+    as_nobody(reads, path);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+        assert_int_equal(size_of(name), -1);
+    }
+}
+
+/* What root makes by reading is the owner's. */
+static void root_locks_no_owner_out(void **state)
+{
+    char path[512], name[600];
+    struct rps_reader *reader = NULL;
+    struct rps_error err;
+    struct stat status;
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    make_store(path);
+    assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+    chmod(*state, 01777);
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i += 2) {
+        snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+        assert_int_equal(stat(name, &status), 0);
+        assert_int_equal(status.st_uid, NOBODY);
+        assert_int_equal(status.st_mode & 0777, 0644);
+    }
+    as_nobody(reads, path);
+    rps_reader_close(reader);
+}
+
+/* --- stores that were moved -------------------------------------------------------------------- */
+
+static void a_log_of_a_moved_store_is_kept(void **state)
+{
+    char path[512], log[600], journal[600], moved[512], text[100];
+    struct rps_error err;
+    int64_t size;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(log, sizeof(log), "%s-wal", path);
+    snprintf(journal, sizeof(journal), "%s-journal", path);
+    snprintf(moved, sizeof(moved), "%s", fixture_path(state, "moved"));
+    make_store(path);
+    killed_after(path, "UPDATE run SET label = 'in the log'");
+    size = size_of(log);
+    assert_true(size > 0);
+    assert_int_equal(rename(path, moved), 0);
+    refused_writing(path, "moved or deleted", log);
+    assert_int_equal(size_of(path), -1);
+    assert_int_equal(size_of(log), size);
+    assert_int_equal(rename(moved, path), 0);
+    snprintf(text, sizeof(text), "%s", fixture_text(path, "SELECT label FROM run"));
+    assert_string_equal(text, "in the log");
+
+    killed_after(path, UNFINISHED);
+    size = size_of(journal);
+    assert_true(size > 0);
+    assert_int_equal(rename(path, moved), 0);
+    refused_writing(path, "moved or deleted", journal);
+    assert_int_equal(size_of(path), -1);
+    assert_int_equal(size_of(journal), size);
+    assert_int_equal(rename(moved, path), 0);
+    if (try_read(path, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* Closing a store that was moved takes away what is its own, and not what came to its place. */
+static void anothers_log_outlives_us(void **state)
+{
+    const struct rps_database_options options = {0};
+    char path[512], log[600], memory[600];
+    struct rps_error err;
+    sqlite3 *db = NULL;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(log, sizeof(log), "%s-wal", path);
+    snprintf(memory, sizeof(memory), "%s-shm", path);
+    make_store(path);
+    assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
+    assert_int_equal(rename(path, fixture_path(state, "moved")), 0);
+    unlink(log);
+    unlink(memory);
+    write_text(log, "another's");
+    write_text(memory, "another's");
+    sqlite3_exec(db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL); /* takes the log up */
+    still_says(log, "another's");
+    still_says(memory, "another's");
+    sqlite3_close(db);
+    still_says(log, "another's");
+    still_says(memory, "another's");
+}
+
+/* Twenty at the same moment: each finds a store, or makes it. */
+static void many_make_one_store(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    pid_t child[20];
+    int start[2];
+
+    assert_int_equal(pipe(start), 0);
+    for (int i = 0; i < 20; i++) {
+        child[i] = fixture_fork();
+        if (child[i] == 0) {
+            struct rps_error err = {"no error"};
+            char byte;
+
+            close(start[1]);
+            if (read(start[0], &byte, 1) != 0) /* until the pipe is closed */
+                _exit(2);
+            if (try_write(path, &err) == 0)
+                _exit(0);
+            fprintf(stderr, "said: %s\n", err.message);
+            _exit(1);
+        }
+    }
+    close(start[0]);
+    close(start[1]);
+    for (int i = 0; i < 20; i++)
+        wait_for(child[i]);
+}
+
+/* --- locks ------------------------------------------------------------------------------------- */
+
+/* Does another process find the shared lock of this one? */
+static void is_locked_by_us(const char *path)
+{
+    pid_t child = fixture_fork();
+
+    if (child == 0) {
+        struct flock lock = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = AT_SHARED, .l_len = SHARED_BYTES};
+        int fd = open(path, O_RDWR);
+
+        _exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_RDLCK &&
+                      lock.l_pid == getppid()
+                  ? 0
+                  : 1);
+    }
+    wait_for(child);
+}
+
+/* Linux drops all of a process's locks on a file when it closes any descriptor of it. */
+static void a_readers_locks_stay(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_reader *reader = NULL;
+    struct rps_path_check look;
+    struct rps_error err;
+
+    make_store(path);
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    is_locked_by_us(path);
+    assert_int_equal(rps_path_check_read(path, &look, &err), 0);
+    is_locked_by_us(path);
+    assert_int_equal(try_read(path, &err), 0);
+    is_locked_by_us(path);
+    assert_int_equal(try_write(path, &err), 0);
+    is_locked_by_us(path);
+    rps_reader_close(reader);
+}
+
+static void a_locked_store_is_said(void **state)
+{
+    char path[512];
+    int ready[2], done[2];
+    char byte;
+    pid_t child;
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    make_store(path);
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(done), 0);
+    child = fixture_fork();
+    if (child == 0) {
+        sqlite3 *db = NULL;
+
+        close(done[1]);
+        if (sqlite3_open(path, &db) != SQLITE_OK ||
+            sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", NULL, NULL,
+                         NULL) != SQLITE_OK ||
+            write(ready[1], "x", 1) != 1)
+            _exit(1);
+        _exit(read(done[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    refused_reading(path, "is locked by another program", path);
+    close(done[1]);
+    wait_for(child);
+    close(done[0]);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* --- where nothing can be written -------------------------------------------------------------- */
+
+static int says_what_to_copy(const char *path)
+{
+    struct rps_error err = {"no error"};
+    char log[600];
+
+    snprintf(log, sizeof(log), "%s-wal", path);
+    if (try_read(path, &err) < 0 && strstr(err.message, "copy ") && strstr(err.message, log))
+        return 1;
+    fprintf(stderr, "said: %s\n", err.message);
+    return 0;
+}
+
+static void a_log_without_shared_memory(void **state)
+{
+    char path[512], memory[600];
+
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(memory, sizeof(memory), "%s-shm", path);
+    make_store(path);
+    killed_after(path, "UPDATE run SET label = 'in the log'");
+    assert_int_equal(unlink(memory), 0);
+    chmod(*state, 0555);
+    as_nobody(says_what_to_copy, path);
+    chmod(*state, 0755);
+}
+
+/* --- tables that are none ---------------------------------------------------------------------- */
+
+static void names_of_sqlites_functions(void **state)
+{
+    static const char *const hiding[] = {
+        "CREATE TABLE pragma_table_list (schema, name, type)",
+        "CREATE TABLE Pragma_Table_Info (name)",
+        "CREATE VIEW json_each AS SELECT 1 AS key, 2 AS value, 3 AS id",
+    };
+    const char *path;
+
+    for (size_t i = 0; i < sizeof(hiding) / sizeof(hiding[0]); i++) {
+        path = fixture_path(state, "s");
+        make_store(path);
+        fixture_exec(path, "DROP TABLE mark; CREATE VIEW mark AS WITH RECURSIVE n (i) AS (SELECT 1"
+                           " UNION ALL SELECT i + 1 FROM n) SELECT 1 AS run_id, i AS mark_no,"
+                           " i AS time_ns, max(i) AS text FROM n");
+        refused_reading(path, "is a view", "mark");
+        fixture_exec(path, hiding[i]);
+        refused_reading(path, "is not as rpistat made it", path);
+        fixture_exec(path, "DROP VIEW mark");
+        refused_reading(path, "is a name for something else", path);
+        unlink(path);
+    }
+}
+
+/* --- queries without an end -------------------------------------------------------------------- */
+
+static void a_query_ends(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_reader *reader = NULL;
+    sqlite3_stmt *stmt = NULL;
+    struct rps_error err;
+    int64_t rows = 0;
+    int code;
+
+    make_store(path);
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    reader->limit.calls_max = 4;
+    /* more steps in all than are granted for a row */
+    assert_int_equal(rps_reader_prepare(reader,
+                                        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1"
+                                        " FROM n WHERE i < 2000000) SELECT i FROM n"
+                                        " WHERE i % 200000 = 0",
+                                        0, &stmt, &err),
+                     0);
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW)
+        rows++;
+    assert_int_equal(code, SQLITE_DONE);
+    assert_int_equal(rows, 10);
+    sqlite3_finalize(stmt);
+    assert_int_equal(rps_reader_prepare(reader,
+                                        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1"
+                                        " FROM n) SELECT count(*) FROM n",
+                                        0, &stmt, &err),
+                     0);
+    alarm(PATIENCE_S);
+    code = rps_reader_step(reader, stmt);
+    alarm(0);
+    assert_int_equal(code, SQLITE_INTERRUPT);
+    rps_reader_error(reader, code, &err);
+    fixture_says(&err, path, "takes too long", "rpistat check", NULL);
+    sqlite3_finalize(stmt);
+    rps_reader_close(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_super_journal_deletes_nothing),
+        TEST(an_unfinished_transaction_is_undone),
+        TEST(another_programs_transaction_is_left),
+        TEST(a_journal_of_nothing_is_no_obstacle),
+        TEST(other_kinds_of_file),
+        TEST(another_users_file),
+        TEST(a_shared_folder),
+        TEST(a_reader_locks_no_owner_out),
+        TEST(root_locks_no_owner_out),
+        TEST(a_log_of_a_moved_store_is_kept),
+        TEST(anothers_log_outlives_us),
+        TEST(many_make_one_store),
+        TEST(a_readers_locks_stay),
+        TEST(a_locked_store_is_said),
+        TEST(a_log_without_shared_memory),
+        TEST(names_of_sqlites_functions),
+        TEST(a_query_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
