@@ -62,6 +62,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
     };
     size_t periods = options->ring_periods > 0 ? options->ring_periods : RING_PERIODS_DEFAULT;
     struct rps_writer *writer = calloc(1, sizeof(*writer));
+    struct stat status;
 
     if (!writer)
         return rps_error_memory(err);
@@ -83,6 +84,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
     }
     if (rps_database_open_write(path, &database, &writer->db, err) < 0)
         goto destroy_lock;
+    writer->mode = stat(path, &status) == 0 ? status.st_mode & 0666 : 0600;
     *ret = writer;
     return 0;
 
@@ -262,24 +264,11 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
 
 /* --- while the run goes on ------------------------------------------------------------------- */
 
-/* Length of text up to limit bytes, cut at a whole character. */
-static size_t cut_length(const char *text, size_t limit)
-{
-    size_t length = strnlen(text, limit + 1);
-
-    if (length <= limit)
-        return length;
-    length = limit;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-        length--;
-    return length;
-}
-
 /* Append a mark or a gap, with the lock held; without room it is counted as lost. */
 static bool add_note(struct rps_writer *writer, enum rps_write_record_kind kind, int32_t cpu,
                      int64_t start_ns, int64_t length_ns, const char *text)
 {
-    size_t length = cut_length(text, MARK_MAX_BYTES);
+    size_t length = rps_text_cut(text, MARK_MAX_BYTES);
     struct rps_write_note *note = NULL;
 
     if (!writer->broken)

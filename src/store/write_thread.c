@@ -307,33 +307,35 @@ size_t rps_writer_due(const struct rps_writer *writer)
     return half < due ? half : due;
 }
 
-/* When the thread has something to do next, on the clock; not above 0: now. */
-static int64_t next_ns(const struct rps_writer *writer)
+/* Is a write due? If not, *ret_wait_ns: how long to sleep until one may be. */
+static bool is_due(const struct rps_writer *writer, int64_t *ret_wait_ns)
 {
-    int64_t beat_ns = writer->last_beat_ns + beat_interval_ns(writer);
-    int64_t commit_ns = writer->last_commit_ns + writer->options.commit_ns;
+    int64_t now_ns = rps_clock_monotonic_ns(), commit_ns = writer->options.commit_ns;
+    int64_t beat_ns = writer->last_beat_ns + beat_interval_ns(writer) - now_ns;
+    int64_t next_ns = writer->last_commit_ns + commit_ns - now_ns;
+    bool has_records = writer->ring.count > 0;
 
-    if (writer->ring.count == 0)
-        return beat_ns;
-    if (writer->options.commit_ns == 0 || writer->last_commit_ns == 0 ||
-        writer->ring.used >= rps_writer_due(writer))
-        return 0;
-    return commit_ns < beat_ns ? commit_ns : beat_ns;
+    if (beat_ns <= 0 || (has_records && (next_ns <= 0 || writer->last_commit_ns == 0 ||
+                                         writer->ring.used >= rps_writer_due(writer))))
+        return true;
+    /* records that come are no reason to wake up, the time is; but for --commit 0 */
+    if (!has_records)
+        next_ns = commit_ns > 0 ? commit_ns : beat_ns;
+    *ret_wait_ns = next_ns < beat_ns ? next_ns : beat_ns;
+    return false;
 }
 
 /* Wait until a write is due. With the lock held. False: told to stop, and all is done. */
 static bool wait_for_work(struct rps_writer *writer)
 {
-    while (!writer->stop) {
-        int64_t wait_ns = next_ns(writer) - rps_clock_monotonic_ns();
+    int64_t wait_ns;
 
-        if (wait_ns <= 0)
-            return true;
+    while (!writer->stop && !is_due(writer, &wait_ns)) {
         writer->sleeping = true;
         pause_for(writer, wait_ns);
         writer->sleeping = false;
     }
-    return writer->ring.count > 0;
+    return !writer->stop || writer->ring.count > 0;
 }
 
 void *rps_writer_thread(void *context)

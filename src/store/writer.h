@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <sqlite3.h>
 
@@ -51,6 +52,7 @@ struct rps_writer {
     /* constant after opening */
     char *path; /* as the user gave it */
     struct rps_writer_options options;
+    mode_t mode;         /* of the store's file */
     int64_t patience_ns; /* how long rps_writer_end tries */
     char boot_id[64];
     pthread_t thread;
