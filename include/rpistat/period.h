@@ -75,26 +75,4 @@ static inline uint64_t rps_period_last(const struct rps_period *period)
  * together, and the whole is as long as it was.
  */
 
-/* The number of the period that follows in a run of set_count event sets: behind the last set of a
- * merged rotation come the numbers that the rotation does not stand for. */
-static inline uint64_t rps_period_next(const struct rps_period *period, uint64_t set_count)
-{
-    uint64_t sets = set_count > 0 ? set_count : 1, next = period->period + 1;
-
-    return next % sets == 0 ? next + (rps_period_weight(period) - 1) * sets : next;
-}
-
-/* Is its being merged as it must be, behind `before` (NULL: none)? The sets of a rotation are merged
- * together, each at its place. */
-static inline int rps_period_is_merged_well(const struct rps_period *period,
-                                            const struct rps_period *before, uint64_t set_count)
-{
-    uint64_t place = period->period % (set_count > 0 ? set_count : 1);
-
-    if (period->merged > 0 && period->set_no != place)
-        return 0;
-    return place == 0 || !before || period->period != before->period + 1 ||
-           rps_period_weight(period) == rps_period_weight(before);
-}
-
 #endif
