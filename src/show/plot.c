@@ -318,14 +318,31 @@ static size_t count_visible(FILE *file, char **line, size_t *room)
     return visible;
 }
 
-/* Copy the characters to standard output, without form feeds, blanks at line ends, and empty lines
- * above and below. */
+/* End the line behind its first `columns` characters; colours take no room. */
+static void cut(char *line, int columns)
+{
+    while (*line) {
+        if (line[0] == '\033' && line[1] == '[') {
+            line += 2;
+            line += strspn(line, "0123456789;");
+            line += *line != '\0';
+        } else if (columns-- == 0) {
+            *line = '\0';
+        } else {
+            do
+                line++;
+            while ((*line & 0xc0) == 0x80); /* one character of UTF-8 */
+        }
+    }
+}
+
+/* Copy the characters to standard output, as wide as was asked for, without form feeds, blanks at
+ * line ends, and empty lines above and below. */
 static int print_drawing(struct plot *plot, struct rps_error *err)
 {
     FILE *file = fdopen(dup(plot->drawing_fd), "r");
     char *line = NULL;
     size_t room = 0, count;
-    ssize_t length;
     int begun = 0;
 
     if (!file)
@@ -334,11 +351,15 @@ static int print_drawing(struct plot *plot, struct rps_error *err)
     if (plot->options->heading)
         printf("%s", plot->options->heading);
     for (count = count_visible(file, &line, &room);
-         count > 0 && (length = getline(&line, &room, file)) >= 0; count--) {
+         count > 0 && getline(&line, &room, file) >= 0; count--) {
         char *text = line + strspn(line, "\f");
+        size_t length;
 
-        while (length > 0 && strchr(" \n", line[length - 1]))
-            line[--length] = '\0';
+        if (plot->options->width > 0)
+            cut(text, plot->options->width);
+        length = strlen(text);
+        while (length > 0 && strchr(" \n", text[length - 1]))
+            text[--length] = '\0';
         begun = begun || text[0];
         if (begun)
             printf("%s\n", text);
