@@ -10,6 +10,7 @@
 #define RPISTAT_CLI_H
 
 #include <locale.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,6 +96,7 @@ extern const struct rps_command *const rps_commands[];
 struct rps_cli {
     const struct rps_command *command;
     int implicit;                      /* 1: `rpistat ./workload`, no command was named */
+    sigset_t mask;                     /* of signals, as it was at the start, for the workload */
     int quiet;                         /* -q: no notes, no status line; errors are still printed */
     const char *output;                /* -o, or its default; NULL or "-": standard output */
     const char *input;                 /* -i */

@@ -2,8 +2,8 @@
  * The run itself: what is counted goes into the store, and signals end it.
  *
  * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
- * that the terminal sent has reached the workload already; one that was sent to rpistat alone is
- * passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
+ * that the terminal sent has reached the workload already, unless it has left rpistat's process
+ * group (setsid); that one, and what was sent to rpistat alone, is passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
  * everything written and the workload left alone, when the workload ignores the signal, and at the
  * second one that was sent. Without a workload of our own (-p, -a) a signal is how the user ends
  * the recording, and the exit status is 0.
@@ -57,7 +57,7 @@ int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err)
         if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&mask, handled[i].number);
     }
-    sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+    sigprocmask(SIG_BLOCK, &mask, NULL);
     r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (r->signal_fd < 0)
         return rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
@@ -73,7 +73,7 @@ static int on_signal(void *context, enum rps_wake *ret)
     while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         int number = (int)info.ssi_signo;
 
-        if (info.ssi_code == SI_KERNEL && r->argv)
+        if (info.ssi_code == SI_KERNEL && r->argv && getpgid(r->workload.pid) == getpgrp())
             continue; /* the terminal sent it to the workload as well */
         r->sent++;
         if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
@@ -180,7 +180,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
     int rc;
 
     if (r->argv) {
-        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0 ||
+        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->cli->mask, err)) < 0 ||
             (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) <
                 0)
             return rc;
