@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "rpistat/error.h"
+#include "rpistat/output_file.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 
@@ -168,16 +169,15 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv);
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* A text file that appears whole or not at all where the file system can do that. */
+/* Standard output, or a file as rpistat/output_file.h has it. */
 struct rps_output {
     FILE *file;
-    char *path;  /* owned; NULL: standard output */
-    int unnamed; /* 1: has no name before it is closed */
+    struct rps_output_file target; /* all zero: standard output */
 };
 
 /*
  * Open `path` (NULL or "-": standard output) for writing. Devices and pipes are written as they
- * are. Errors (RPS_FAILED): a missing folder, a folder in its place, no permission.
+ * are. Errors: those of rps_output_file_open.
  */
 int rps_output_open(struct rps_output *ret, const char *path, struct rps_error *err);
 

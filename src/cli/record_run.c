@@ -20,48 +20,29 @@
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "rpistat/rights.h"
+#include "rpistat/signals.h"
 
 /* A simulated run produces periods faster than any disk takes them: it waits above this. */
 #define SIM_QUEUE_PERIODS 16384
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-static const struct {
-    int number;
-    const char *name;
-} handled[] = {
-    {SIGINT, "SIGINT"},
-    {SIGQUIT, "SIGQUIT"},
-    {SIGTERM, "SIGTERM"},
-    {SIGHUP, "SIGHUP"},
-};
+static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static const char *const handled_name[] = {"SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"};
 
 #define HANDLED_COUNT (sizeof(handled) / sizeof(handled[0]))
 
 const char *rps_record_signal_name(int number)
 {
     for (size_t i = 0; i < HANDLED_COUNT; i++)
-        if (handled[i].number == number)
-            return handled[i].name;
+        if (handled[i] == number)
+            return handled_name[i];
     return "a signal";
 }
 
 int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err)
 {
-    sigset_t mask;
-
-    sigemptyset(&mask);
-    for (size_t i = 0; i < HANDLED_COUNT; i++) {
-        struct sigaction action;
-
-        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&mask, handled[i].number);
-    }
-    sigprocmask(SIG_BLOCK, &mask, NULL);
-    r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (r->signal_fd < 0)
-        return rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
-    return 0;
+    return rps_signals_take(handled, HANDLED_COUNT, &r->signal_fd, NULL, err);
 }
 
 /* Signals have come. Returns 1 and *ret when the recording shall end now. */

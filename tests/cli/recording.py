@@ -357,6 +357,7 @@ def test_read_only():
     with Folder() as folder:
         folder.record()
         os.chmod(folder / "rpistat.data", 0o444)
+        os.remove(folder / "rpistat.txt")
         before = folder.read("rpistat.data")
         answer = folder.call_as_user("record", "--pmu", "sim:script.sim")
         refused(answer, 1, "rpistat.data")
