@@ -73,6 +73,7 @@ static int copy_attributes(int fd, const char *path)
 
     if (names < 0)
         return errno == ENOTSUP ? 0 : -1;
+    fremovexattr(fd, "system.posix_acl_access"); /* what the folder gives to new files */
     for (ssize_t at = 0; at < names; at += (ssize_t)strlen(name + at) + 1) {
         ssize_t size = getxattr(path, name + at, value, sizeof(value));
 

@@ -98,20 +98,39 @@ def test_owner(path, name, command):
     assert (found.st_uid, found.st_gid) == (0, OTHER), (name, found)
 
 
+def access_list():
+    """Owner rw, user OTHER rw, group r, mask rw, others nothing, as Linux keeps it."""
+    none = 0xffffffff
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in [
+        (1, 6, none), (2, 6, OTHER), (4, 4, none), (0x10, 6, none), (0x20, 0, none)])
+
+
+@each
+def test_default_list(path, name, command):
+    """a file without an access list does not get the one that the folder gives to new files"""
+    os.chmod(path, 0o664)
+    try:
+        os.setxattr(FOLDER.path, "system.posix_acl_default", access_list())
+    except OSError as error:
+        raise tap.Skip("no access lists here: %s" % error)
+    try:
+        write(name, command)
+    finally:
+        os.removexattr(FOLDER.path, "system.posix_acl_default")
+    assert "system.posix_acl_access" not in os.listxattr(path), os.listxattr(path)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o664
+
+
 @each
 def test_attributes(path, name, command):
     """a file keeps its access list and its attributes"""
-    # version 2; owner rw, user OTHER r, group r, mask r, others nothing
-    access = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in [
-        (1, 6, 0xffffffff), (2, 4, OTHER), (4, 4, 0xffffffff), (0x10, 4, 0xffffffff),
-        (0x20, 0, 0xffffffff)])
     try:
-        os.setxattr(path, "system.posix_acl_access", access)
+        os.setxattr(path, "system.posix_acl_access", access_list())
         os.setxattr(path, "user.note", b"kept")
     except OSError as error:
         raise tap.Skip("no access lists here: %s" % error)
     write(name, command)
-    assert os.getxattr(path, "system.posix_acl_access") == access, name
+    assert os.getxattr(path, "system.posix_acl_access") == access_list(), name
     assert os.getxattr(path, "user.note") == b"kept", name
 
 
@@ -282,6 +301,7 @@ def test_without_proc():
 
 
 with FOLDER:
-    tap.main([test_mode, test_hard_links, test_link, test_owner, test_attributes, test_not_written,
-              test_folder_not_writable, test_interrupted, test_nobody_reads, test_tmpdir,
-              test_report_refused, test_report_lost, test_without_proc])
+    tap.main([test_mode, test_hard_links, test_link, test_owner, test_default_list,
+              test_attributes, test_not_written, test_folder_not_writable, test_interrupted,
+              test_nobody_reads, test_tmpdir, test_report_refused, test_report_lost,
+              test_without_proc])
