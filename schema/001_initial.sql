@@ -312,10 +312,20 @@ SELECT
                                                WHEN 2 THEN p.c2 WHEN 3 THEN p.c3
                                                WHEN 4 THEN p.c4 WHEN 5 THEN p.c5
                                                WHEN 6 THEN p.c6 WHEN 7 THEN p.c7 END AS c
-                            FROM finest AS p
-                            WHERE p.run_id = o.run_id AND p.cpu = o.cpu AND p.level = o.level
+                            FROM period AS p
+                            WHERE o.level = 0 AND p.run_id = o.run_id AND p.cpu = o.cpu
+                              AND (p.cycle, p.period) >= (o.first_cycle, o.first_period)
+                              AND (p.cycle, p.period) <= (o.last_cycle, o.last_period)
+                              AND p.set_no = f.set_no
+                            UNION ALL
+                            SELECT p.running_ns,
+                                   CASE f.slot WHEN 0 THEN p.c0 WHEN 1 THEN p.c1
+                                               WHEN 2 THEN p.c2 WHEN 3 THEN p.c3
+                                               WHEN 4 THEN p.c4 WHEN 5 THEN p.c5
+                                               WHEN 6 THEN p.c6 WHEN 7 THEN p.c7 END AS c
+                            FROM rollup AS p
+                            WHERE p.run_id = o.run_id AND p.level = o.level AND p.cpu = o.cpu
                               AND p.period BETWEEN o.first_period AND o.last_period
-                              AND p.cycle BETWEEN o.first_cycle AND o.last_cycle
                               AND p.set_no = f.set_no
                         ) AS v)
                     WHEN f.operand = 'clock' THEN o.cycles

@@ -41,8 +41,7 @@ struct rps_plot_options {
     enum rps_plot_kind kind;
     enum rps_axis axis;
     enum rps_theme theme;
-    int no_phases; /* 1: phases are neither looked for nor drawn (RPS_PLOT_TIME and
-                                  RPS_PLOT_HEAT) */
+    int no_phases;                   /* 1: phases are neither looked for nor drawn */
     const struct rps_phases *phases; /* borrowed: known already, of the part that is drawn; NULL:
                                         looked for */
     const char *heading;       /* borrowed; for "-": written as it is, right before the drawing */
@@ -59,13 +58,15 @@ struct rps_plot_options {
     int width, height; /* pixels (characters for "-"); 0: chosen. Panels that do not fit into
                           a height that was given are left out, and the picture says so */
     int colour;        /* for "-": 1 when colours may be used */
+    const char *temporary_folder; /* where gnuplot's folder is made; NULL or "": P_tmpdir */
 };
 
 /*
  * Draw a run. Errors, one sentence each: the store's; an ending that is no known format; gnuplot
  * missing or failing; a folder or file that cannot be written; a run without periods, or (kinds
  * that need them) without phases; RPS_USAGE for a metric or panel that the run does not have, with
- * those that it has, or options that exclude each other. The output appears whole or not at all.
+ * those that it has, or options that exclude each other. The output appears whole or not at all; a
+ * signal that ends the program does so when gnuplot has been ended and its folder removed.
  */
 int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
                   struct rps_error *err);

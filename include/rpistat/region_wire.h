@@ -1,10 +1,12 @@
 /*
- * What a measured program tells the recorder that started it: datagrams to an abstract socket named
- * after the recorder's child, since nothing in the child's environment may tell of the recorder.
+ * What a measured program tells the recorder that started it: messages to an abstract socket
+ * (SOCK_SEQPACKET) named after the recorder's child, since nothing in the child's environment may
+ * tell of the recorder.
  *
- * The recorder binds "\0rpistat-region.PID" before it lets the process PID go on; the program tries
- * its own number and those of its ancestors. Only datagrams of the recorder's own user count. A
- * datagram holds one struct, cut behind its last mark. Both ends are on one machine.
+ * The recorder listens at "\0rpistat-region.PID" before it lets the process PID go on; the program
+ * tries its own number and those of its ancestors. Each looks at the other's credentials
+ * (SO_PEERCRED): it must be the same user. A message holds one struct, cut behind its last mark.
+ * Both ends are on one machine.
  */
 #ifndef RPISTAT_REGION_WIRE_H
 #define RPISTAT_REGION_WIRE_H

@@ -10,11 +10,13 @@
 #define RPISTAT_CLI_H
 
 #include <locale.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "rpistat/error.h"
+#include "rpistat/output_file.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 
@@ -95,6 +97,7 @@ extern const struct rps_command *const rps_commands[];
 struct rps_cli {
     const struct rps_command *command;
     int implicit;                      /* 1: `rpistat ./workload`, no command was named */
+    sigset_t mask;                     /* of signals, as it was at the start, for the workload */
     int quiet;                         /* -q: no notes, no status line; errors are still printed */
     const char *output;                /* -o, or its default; NULL or "-": standard output */
     const char *input;                 /* -i */
@@ -166,16 +169,15 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv);
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* A text file that appears whole or not at all where the file system can do that. */
+/* Standard output, or a file as rpistat/output_file.h has it. */
 struct rps_output {
     FILE *file;
-    char *path;  /* owned; NULL: standard output */
-    int unnamed; /* 1: has no name before it is closed */
+    struct rps_output_file target; /* all zero: standard output */
 };
 
 /*
  * Open `path` (NULL or "-": standard output) for writing. Devices and pipes are written as they
- * are. Errors (RPS_FAILED): a missing folder, a folder in its place, no permission.
+ * are. Errors: those of rps_output_file_open.
  */
 int rps_output_open(struct rps_output *ret, const char *path, struct rps_error *err);
 

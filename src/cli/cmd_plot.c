@@ -211,6 +211,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .output = cli->output,
         .keep = settings->keep,
         .script_folder = rps_output_scripts(),
+        .temporary_folder = getenv("TMPDIR"),
         .width = settings->width,
         .height = settings->height,
         .colour = rps_output_colour(),

@@ -244,9 +244,12 @@ static int record(struct rps_recording *r, struct rps_error *err)
     }
     if (failed || rc < 0)
         return RPS_FAILED;
-    if ((rc = write_report(r, err)) < 0)
+    if ((rc = write_report(r, err)) == 0)
+        show_summary(r);
+    else if (!r->argv)
         return rc;
-    show_summary(r);
+    else /* the run is in the store, and what the workload said counts */
+        rps_output_message(err->message);
     return exit_status(r);
 }
 
@@ -299,6 +302,23 @@ static int check_stream(const char *path, const char *what, struct rps_error *er
     return 0;
 }
 
+/* Could the report be written? A pipe would wait for its reader when the workload has ended. */
+static int check_report(const char *path, struct rps_error *err)
+{
+    struct rps_output output;
+    struct stat file;
+
+    if (stat(path, &file) == 0 && S_ISFIFO(file.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "the report would be written to %s, which is a named pipe: remove it, "
+                             "or name another store with -o",
+                             path);
+    if (rps_output_open(&output, path, err) < 0)
+        return RPS_FAILED;
+    rps_output_abandon(&output);
+    return 0;
+}
+
 /* A mark from --control. */
 static void control_mark(void *context, const char *text)
 {
@@ -320,7 +340,8 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
     if (!r->report_path)
         return rps_error_memory(err);
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
-        (rc = check_stream(r->cli->output, "store", err)) < 0 || (rc = open_store(r, err)) < 0)
+        (rc = check_stream(r->cli->output, "store", err)) < 0 ||
+        (rc = check_report(r->report_path, err)) < 0 || (rc = open_store(r, err)) < 0)
         return rc;
     return r->settings->control
                ? rps_control_open(&r->control, r->settings->control, control_mark, r, err)

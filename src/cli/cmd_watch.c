@@ -181,6 +181,7 @@ static int draw(struct watch *watch)
         .to_ns = watch->view.to_ns,
         .output = watch->picture,
         .script_folder = rps_output_scripts(),
+        .temporary_folder = getenv("TMPDIR"),
         .no_phases = !watch->view.have_phases,
         .phases = &watch->view.phases,
     };

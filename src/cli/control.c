@@ -13,6 +13,9 @@
 
 #define LINE_SIZE 1024
 
+/* Read at a time, so that a flood of commands cannot keep the loop from its periods. */
+#define BYTES_AT_ONCE 65536
+
 struct pipe_end {
     char *path; /* owned */
     int made;   /* by us: removed at the end */
@@ -130,8 +133,9 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
     return 0;
 }
 
-/* The next whole line in `line`, without its newline; 0 when there is none yet. */
-static int next_line(struct rps_control *control, char *line)
+/* The next whole line in `line`, without its newline; 0 when there is none yet, or *left bytes have
+ * been read. */
+static int next_line(struct rps_control *control, char *line, size_t *left)
 {
     for (;;) {
         char *end = memchr(control->line, '\n', control->used);
@@ -154,6 +158,8 @@ static int next_line(struct rps_control *control, char *line)
             control->overlong = 1;
             control->used = 0;
         }
+        if (*left == 0)
+            return 0;
         do {
             got = read(control->command.fd, control->line + control->used,
                        sizeof(control->line) - control->used);
@@ -161,6 +167,7 @@ static int next_line(struct rps_control *control, char *line)
         if (got <= 0)
             return 0;
         control->used += (size_t)got;
+        *left -= (size_t)got < *left ? (size_t)got : *left;
     }
 }
 
@@ -168,8 +175,9 @@ static int on_ready(void *context, enum rps_wake *ret)
 {
     struct rps_control *control = context;
     char line[LINE_SIZE];
+    size_t left = BYTES_AT_ONCE;
 
-    while (next_line(control, line))
+    while (next_line(control, line, &left))
         if (line[0] && obey(control, line, ret))
             return 1;
     return 0;

@@ -90,6 +90,17 @@ static int exit_status(int result)
     return result < 0 ? 1 : result;
 }
 
+/* A write beyond the limit of a file's size (ulimit -f) fails like one to a full disk, and does not
+ * kill. Blocked and not ignored: a child would inherit that. */
+static void block_file_size(sigset_t *ret_before)
+{
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &mask, ret_before);
+}
+
 int main(int argc, char **argv)
 {
     struct rps_cli cli = {.to_ns = INT64_MAX};
@@ -97,6 +108,7 @@ int main(int argc, char **argv)
     int result;
 
     rps_output_guard_streams();
+    block_file_size(&cli.mask);
     if (rps_rights_begin(&cli.err) < 0) {
         rps_output_message(cli.err.message);
         return 1;

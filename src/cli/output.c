@@ -1,15 +1,8 @@
 /*
  * Where output goes: standard output or a file, the messages, and what the terminal can do.
- *
- * A file is written without a name (O_TMPFILE) and gets its name when it is complete, so that a
- * full disk or an interrupt neither destroys an earlier file nor leaves half of a new one. A
- * temporary file with a name was dropped: it stays behind when the program is killed. Where the
- * file system cannot do this the file is written directly, as every other tool does.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,7 +13,6 @@
 #include "config.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
-#include "rpistat/trust.h"
 
 #define MESSAGE_SIZE 4096
 #define TERMINAL_MAX 4096 /* columns or lines that anybody could mean */
@@ -30,125 +22,51 @@ static int is_standard_output(const char *path)
     return path == NULL || strcmp(path, "-") == 0;
 }
 
-/* The folder of path, in a new string. */
-static char *folder_of(const char *path)
-{
-    char *copy = strdup(path);
-    char *folder = copy != NULL ? strdup(dirname(copy)) : NULL;
-
-    free(copy);
-    return folder;
-}
-
-static int refuse(const char *path, int number, struct rps_error *err)
-{
-    char *folder = folder_of(path);
-    const char *in = folder != NULL ? folder : "";
-    int result;
-
-    if (number == ENOENT || number == ENOTDIR)
-        result = rps_error_set(err, RPS_FAILED,
-                               "cannot write '%s': there is no folder '%s'; make it, or choose "
-                               "another file with -o",
-                               path, in);
-    else if (number == EISDIR)
-        result = rps_error_set(err, RPS_FAILED,
-                               "cannot write '%s': it is a folder; choose a file with -o", path);
-    else
-        result =
-            rps_error_set(err, RPS_FAILED, "cannot write '%s': %s; choose another file with -o",
-                          path, strerror(number));
-    free(folder);
-    return result;
-}
-
-/* A file without a name in the folder of path, or -1. */
-static int open_unnamed(const char *path, mode_t mode)
-{
-    char *folder = folder_of(path);
-    int fd = folder != NULL ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode) : -1;
-
-    free(folder);
-    return fd;
-}
-
 int rps_output_open(struct rps_output *ret, const char *path, struct rps_error *err)
 {
     struct rps_output output = {.file = stdout};
-    struct stat existing;
-    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fd = -1;
+    int fd;
 
-    if (is_standard_output(path)) {
-        *ret = output;
-        return 0;
-    }
-    /* What is there is replaced where it is, not the link to it. */
-    if (rps_trust_path(path, &output.path, err) < 0)
-        return RPS_FAILED;
-    if (stat(output.path, &existing) < 0)
-        fd = open_unnamed(output.path, 0666);
-    else if (S_ISREG(existing.st_mode) && access(output.path, W_OK) == 0)
-        fd = open_unnamed(output.path, existing.st_mode & 0777);
-    output.unnamed = fd >= 0;
-    if (fd < 0)
-        fd = open(output.path, flags, 0666);
-    output.file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (output.file == NULL) {
-        refuse(path, errno, err);
-        if (fd >= 0)
-            close(fd);
-        free(output.path);
-        return RPS_FAILED;
+    if (!is_standard_output(path)) {
+        if (rps_output_file_open(&output.target, path, 0, err) < 0)
+            return RPS_FAILED;
+        fd = fcntl(output.target.fd, F_DUPFD_CLOEXEC, 3);
+        output.file = fd >= 0 ? fdopen(fd, "w") : NULL;
+        if (output.file == NULL) {
+            rps_error_set(err, RPS_FAILED, "cannot write '%s': %s", path, strerror(errno));
+            if (fd >= 0)
+                close(fd);
+            rps_output_file_abandon(&output.target);
+            return RPS_FAILED;
+        }
     }
     *ret = output;
     return 0;
 }
 
-/* Give the file its name. linkat cannot replace a file, so a passing name comes first. */
-static int name_file(const struct rps_output *output)
-{
-    char source[64], passing[PATH_MAX];
-    int length = snprintf(passing, sizeof(passing), "%s.%ld", output->path, (long)getpid());
-
-    if (length < 0 || (size_t)length >= sizeof(passing)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    snprintf(source, sizeof(source), "/proc/self/fd/%d", fileno(output->file));
-    if (linkat(AT_FDCWD, source, AT_FDCWD, passing, AT_SYMLINK_FOLLOW) < 0)
-        return -1;
-    if (rename(passing, output->path) < 0) {
-        int number = errno;
-
-        unlink(passing);
-        errno = number;
-        return -1;
-    }
-    return 0;
-}
-
 int rps_output_close(struct rps_output *output, struct rps_error *err)
 {
-    const char *name = output->path != NULL ? output->path : "to standard output";
+    const char *name = output->target.path != NULL ? output->target.path : "to standard output";
     int failed, number, result = 0;
 
     if (output->file == NULL)
         return 0;
     errno = 0;
-    failed = fflush(output->file) != 0 || ferror(output->file) ||
-             (output->unnamed && name_file(output) < 0);
+    failed = fflush(output->file) != 0 || ferror(output->file);
     number = errno;
     if (output->file != stdout && fclose(output->file) != 0 && !failed) {
         failed = 1;
         number = errno;
     }
+    output->file = NULL;
     if (failed && number == EPIPE)
         result = rps_error_set(err, RPS_FAILED, "%s", "");
     else if (failed)
         result = rps_error_set(err, RPS_FAILED, "cannot write %s: %s; the output is not complete",
                                name, number != 0 ? strerror(number) : "an earlier write failed");
-    free(output->path);
-    memset(output, 0, sizeof(*output));
+    else
+        result = rps_output_file_finish(&output->target, err);
+    rps_output_abandon(output);
     return result;
 }
 
@@ -156,7 +74,7 @@ void rps_output_abandon(struct rps_output *output)
 {
     if (output->file != NULL && output->file != stdout)
         fclose(output->file);
-    free(output->path);
+    rps_output_file_abandon(&output->target);
     memset(output, 0, sizeof(*output));
 }
 

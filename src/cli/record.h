@@ -35,7 +35,6 @@ struct rps_recording {
     int simulated;
     int not_counted; /* the workload's counters are taken away at its start */
 
-    sigset_t old_mask;
     int signal_fd;
     int sent;        /* signals that were sent to rpistat */
     int stop_signal; /* that ended the recording while the workload went on */

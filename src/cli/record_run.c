@@ -2,8 +2,8 @@
  * The run itself: what is counted goes into the store, and signals end it.
  *
  * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
- * that the terminal sent has reached the workload already; one that was sent to rpistat alone is
- * passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
+ * that the terminal sent has reached the workload already, unless it has left rpistat's process
+ * group (setsid); that one, and what was sent to rpistat alone, is passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
  * everything written and the workload left alone, when the workload ignores the signal, and at the
  * second one that was sent. Without a workload of our own (-p, -a) a signal is how the user ends
  * the recording, and the exit status is 0.
@@ -20,48 +20,29 @@
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "rpistat/rights.h"
+#include "rpistat/signals.h"
 
 /* A simulated run produces periods faster than any disk takes them: it waits above this. */
 #define SIM_QUEUE_PERIODS 16384
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-static const struct {
-    int number;
-    const char *name;
-} handled[] = {
-    {SIGINT, "SIGINT"},
-    {SIGQUIT, "SIGQUIT"},
-    {SIGTERM, "SIGTERM"},
-    {SIGHUP, "SIGHUP"},
-};
+static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static const char *const handled_name[] = {"SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"};
 
 #define HANDLED_COUNT (sizeof(handled) / sizeof(handled[0]))
 
 const char *rps_record_signal_name(int number)
 {
     for (size_t i = 0; i < HANDLED_COUNT; i++)
-        if (handled[i].number == number)
-            return handled[i].name;
+        if (handled[i] == number)
+            return handled_name[i];
     return "a signal";
 }
 
 int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err)
 {
-    sigset_t mask;
-
-    sigemptyset(&mask);
-    for (size_t i = 0; i < HANDLED_COUNT; i++) {
-        struct sigaction action;
-
-        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&mask, handled[i].number);
-    }
-    sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
-    r->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (r->signal_fd < 0)
-        return rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
-    return 0;
+    return rps_signals_take(handled, HANDLED_COUNT, &r->signal_fd, NULL, err);
 }
 
 /* Signals have come. Returns 1 and *ret when the recording shall end now. */
@@ -73,7 +54,7 @@ static int on_signal(void *context, enum rps_wake *ret)
     while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         int number = (int)info.ssi_signo;
 
-        if (info.ssi_code == SI_KERNEL && r->argv)
+        if (info.ssi_code == SI_KERNEL && r->argv && getpgid(r->workload.pid) == getpgrp())
             continue; /* the terminal sent it to the workload as well */
         r->sent++;
         if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
@@ -180,7 +161,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
     int rc;
 
     if (r->argv) {
-        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->old_mask, err)) < 0 ||
+        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->cli->mask, err)) < 0 ||
             (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) <
                 0)
             return rc;

@@ -2,17 +2,20 @@
  * Marks of the workload's own regions.
  *
  * The socket is in the abstract namespace, so that nothing lies about in a folder and nothing in
- * the workload's environment has to tell of it. Anybody on the machine can send to it: the kernel
- * says who did, and only this user is heard. What is heard is checked and counted all the same,
- * because every mark becomes a row in the store.
+ * the workload's environment has to tell of it. Anybody on the machine can connect to it, and can
+ * make one of such a name: on either side the kernel says who is at the other end, and nobody but
+ * this user is heard or told. What is heard is checked and counted all the same, because every mark
+ * becomes a row in the store.
  */
 #include "region_marks.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,11 +27,21 @@
 /* A program keeps to a few marks a second for each region; this is for those that do not. */
 #define MARKS_PER_SECOND 200
 
-/* Datagrams taken at a time, so that a flood of them cannot keep the loop from its periods. */
-#define DATAGRAMS_AT_ONCE 64
+/* A message of each of so many programs is taken in a turn, and there are so many turns at a time:
+ * a flood of messages cannot keep the loop from its periods. */
+#define PROGRAMS_AT_ONCE 16
+#define TURNS_AT_ONCE    16
+
+/* Programs that are heard at the same time; descriptors are not for ever. */
+#define PROGRAMS_MAX 128
+
+/* At the end, when programs may go on sending. */
+#define TURNS_AT_END 4096
 
 struct rps_region_marks {
-    int fd;
+    int epoll;                 /* of those below */
+    int listen;                /* where programs connect */
+    int program[PROGRAMS_MAX]; /* -1: nobody */
     void (*mark)(void *context, int64_t time_ns, const char *text);
     void *context;
     int64_t open_ns, second_ns;
@@ -36,15 +49,34 @@ struct rps_region_marks {
     uint64_t dropped;
 };
 
-int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
-                          void (*mark)(void *context, int64_t time_ns, const char *text),
-                          void *context, struct rps_error *err)
+static int add_to_epoll(struct rps_region_marks *marks, int fd, int number)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)number};
+
+    return epoll_ctl(marks->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int listen_for(struct rps_region_marks *marks, pid_t pid)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%ld",
                           RPS_REGION_WIRE_SOCKET, (long)pid);
+
+    marks->epoll = epoll_create1(EPOLL_CLOEXEC);
+    marks->listen = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (marks->epoll < 0 || marks->listen < 0 ||
+        bind(marks->listen, (struct sockaddr *)&address,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) < 0 ||
+        listen(marks->listen, PROGRAMS_MAX) < 0)
+        return -1;
+    return add_to_epoll(marks, marks->listen, PROGRAMS_MAX);
+}
+
+int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
+                          void (*mark)(void *context, int64_t time_ns, const char *text),
+                          void *context, struct rps_error *err)
+{
     struct rps_region_marks *marks = calloc(1, sizeof(*marks));
-    int on = 1;
 
     if (!marks)
         return rps_error_memory(err);
@@ -52,55 +84,61 @@ int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
     marks->mark = mark;
     marks->context = context;
     marks->open_ns = rps_clock_monotonic_ns();
-    marks->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (marks->fd < 0 || setsockopt(marks->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-        bind(marks->fd, (struct sockaddr *)&address,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) < 0) {
+    marks->epoll = marks->listen = -1;
+    for (int i = 0; i < PROGRAMS_MAX; i++)
+        marks->program[i] = -1;
+    if (listen_for(marks, pid) < 0)
         rps_region_marks_close(marks);
-        return 0;
-    }
-    *ret = marks;
+    else
+        *ret = marks;
     return 0;
 }
 
-/* Receive one datagram of this user. Returns its size, 0 for one that does not count, -1 for
- * none. */
-static ssize_t receive(int fd, struct rps_region_wire *ret)
-{
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(struct ucred))];
-    } control;
-    struct iovec part = {.iov_base = ret, .iov_len = sizeof(*ret)};
-    struct msghdr message = {
-        .msg_iov = &part,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof(control),
-    };
-    const struct cmsghdr *header;
-    struct ucred sender;
-    ssize_t size;
+/* --- programs -------------------------------------------------------------------------------- */
 
-    memset(&control, 0, sizeof(control));
-    size = recvmsg(fd, &message, 0);
-    if (size < 0)
-        return -1;
-    header = CMSG_FIRSTHDR(&message);
-    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS)
-        return 0;
-    memcpy(&sender, CMSG_DATA(header), sizeof(sender));
-    return sender.uid == geteuid() && !(message.msg_flags & MSG_TRUNC) ? size : 0;
+/* Let a program of this user in, where there is room. */
+static void admit(struct rps_region_marks *marks)
+{
+    int fd = accept4(marks->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), free_one = 0;
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE) /* it would wake us for ever */
+            epoll_ctl(marks->epoll, EPOLL_CTL_DEL, marks->listen, NULL);
+        return;
+    }
+    while (free_one < PROGRAMS_MAX && marks->program[free_one] >= 0)
+        free_one++;
+    if (free_one == PROGRAMS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+        peer.uid != geteuid() || add_to_epoll(marks, fd, free_one) < 0)
+        close(fd);
+    else
+        marks->program[free_one] = fd;
 }
 
-static int is_sound(const struct rps_region_wire *wire, ssize_t size)
+/* Receive one message. Returns its size; 0: there is none. */
+static size_t receive(struct rps_region_marks *marks, int number, struct rps_region_wire *ret)
+{
+    ssize_t size = recv(marks->program[number], ret, sizeof(*ret), MSG_TRUNC);
+
+    if (size > 0)
+        return (size_t)size;
+    if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close(marks->program[number]);
+        marks->program[number] = -1;
+    }
+    return 0;
+}
+
+static int is_sound(const struct rps_region_wire *wire, size_t size)
 {
     size_t head = offsetof(struct rps_region_wire, mark);
 
-    return (size_t)size >= head && memcmp(wire->magic, RPS_REGION_WIRE_MAGIC, 8) == 0 &&
+    return size >= head && memcmp(wire->magic, RPS_REGION_WIRE_MAGIC, 8) == 0 &&
            wire->mark_count <= RPS_REGION_WIRE_MAX && wire->name[0] != '\0' &&
            memchr(wire->name, '\0', sizeof(wire->name)) != NULL &&
-           (size_t)size == head + wire->mark_count * sizeof(wire->mark[0]);
+           size == head + wire->mark_count * sizeof(wire->mark[0]);
 }
 
 /* 1 when this second has room for another mark. */
@@ -138,18 +176,32 @@ static void add_mark(struct rps_region_marks *marks, const struct rps_region_wir
     marks->mark(marks->context, mark->time_ns, text);
 }
 
-static void take(struct rps_region_marks *marks)
+/* Returns 0 when there was nothing. */
+static int take(struct rps_region_marks *marks)
 {
-    struct rps_region_wire wire;
+    struct epoll_event ready[PROGRAMS_AT_ONCE];
+    int count = epoll_wait(marks->epoll, ready, PROGRAMS_AT_ONCE, 0);
 
-    for (int taken = 0; taken < DATAGRAMS_AT_ONCE; taken++) {
-        ssize_t size = receive(marks->fd, &wire);
+    for (int i = 0; i < count; i++) {
+        int number = (int)ready[i].data.u32;
+        struct rps_region_wire wire;
+        size_t size;
 
-        if (size < 0)
-            return;
-        for (uint32_t i = 0; is_sound(&wire, size) && i < wire.mark_count; i++)
-            add_mark(marks, &wire, &wire.mark[i]);
+        if (number == PROGRAMS_MAX) {
+            admit(marks);
+            continue;
+        }
+        size = receive(marks, number, &wire);
+        for (uint32_t k = 0; is_sound(&wire, size) && k < wire.mark_count; k++)
+            add_mark(marks, &wire, &wire.mark[k]);
     }
+    return count > 0;
+}
+
+static void take_turns(struct rps_region_marks *marks, int turns)
+{
+    while (turns-- > 0 && take(marks))
+        ;
 }
 
 void rps_region_marks_finish(struct rps_region_marks *marks)
@@ -158,7 +210,7 @@ void rps_region_marks_finish(struct rps_region_marks *marks)
 
     if (!marks)
         return;
-    take(marks);
+    take_turns(marks, TURNS_AT_END);
     if (marks->dropped > 0) {
         snprintf(text, sizeof(text), "%" PRIu64 " marks of regions were dropped: too many at once",
                  marks->dropped);
@@ -169,14 +221,14 @@ void rps_region_marks_finish(struct rps_region_marks *marks)
 static int on_ready(void *context, enum rps_wake *ret)
 {
     (void)ret;
-    take(context);
+    take_turns(context, TURNS_AT_ONCE);
     return 0;
 }
 
 struct rps_watch rps_region_marks_watch(struct rps_region_marks *marks)
 {
     return (struct rps_watch){
-        .fd = marks ? marks->fd : -1,
+        .fd = marks ? marks->epoll : -1,
         .on_ready = on_ready,
         .context = marks,
     };
@@ -186,7 +238,12 @@ void rps_region_marks_close(struct rps_region_marks *marks)
 {
     if (!marks)
         return;
-    if (marks->fd >= 0)
-        close(marks->fd);
+    for (int i = 0; i < PROGRAMS_MAX; i++)
+        if (marks->program[i] >= 0)
+            close(marks->program[i]);
+    if (marks->listen >= 0)
+        close(marks->listen);
+    if (marks->epoll >= 0)
+        close(marks->epoll);
     free(marks);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/signals.h"
 
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
@@ -52,23 +53,10 @@ static void leave(struct rps_screen *screen)
 
 int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
 {
-    sigset_t mask;
-
     *screen = (struct rps_screen){.full = full, .signal_fd = -1};
-    sigemptyset(&mask);
-    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-        struct sigaction action;
-
-        if (sigaction(taken[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&mask, taken[i]);
-    }
-    sigprocmask(SIG_BLOCK, &mask, &screen->old_mask);
-    screen->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (screen->signal_fd < 0) {
-        rps_error_set(err, RPS_FAILED, "cannot watch for signals: %s", strerror(errno));
-        sigprocmask(SIG_SETMASK, &screen->old_mask, NULL);
+    if (rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &screen->signal_fd,
+                         &screen->old_mask, err) < 0)
         return RPS_FAILED;
-    }
     enter(screen);
     return 0;
 }

@@ -31,6 +31,7 @@ struct rps_real_event_loop {
     int watch_count;
     struct rps_watch *watch;       /* owned */
     const struct rps_watch *asked; /* whose request the loop is acting on */
+    int done;                      /* that was told: only what came with the request is left */
     pid_t pid;                     /* whose CPU to be near; -1: there is more than one, or none */
     struct rps_affinity affinity;
 };
@@ -88,6 +89,7 @@ static int requested(struct rps_real_event_loop *event_loop, const struct epoll_
         if (number >= 0 &&
             event_loop->watch[number].on_ready(event_loop->watch[number].context, ret)) {
             event_loop->asked = &event_loop->watch[number];
+            event_loop->done = 0;
             return 1;
         }
     }
@@ -110,10 +112,17 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
     if (event_loop->asked && rc == 0) {
         const struct rps_watch *asked = event_loop->asked;
 
-        if (asked->on_done)
+        if (asked->on_done && !event_loop->done)
             asked->on_done(asked->context);
-        if (asked->on_ready(asked->context, ret)) /* what had come together with it */
+        event_loop->done = 1;
+        if (rps_clock_monotonic_ns() >= deadline_ns) { /* requests without an end do not delay it */
+            *ret = RPS_WAKE_DEADLINE;
             return 0;
+        }
+        if (asked->on_ready(asked->context, ret)) { /* what had come together with it */
+            event_loop->done = 0;
+            return 0;
+        }
         event_loop->asked = NULL;
     }
     while (rc == 0) {

@@ -7,11 +7,14 @@
  * when the second is over, dropped for good at the eleventh entry. Marks carry their own time, so
  * being late does no harm.
  *
- * The socket's queue is short (net.unix.max_dgram_qlen, often 10): what is held goes into one
- * datagram, and what finds the queue full stays held.
+ * The socket's queue is short: what is held goes into one message, and what finds the queue full
+ * stays held.
+ *
+ * Anybody may make a socket of the recorder's name: nothing is told to another user's.
  */
 #include "marks.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,23 +49,37 @@ static pid_t parent_of(pid_t pid, const char *proc)
     return (pid_t)parent;
 }
 
-int rps_marks_connect(pid_t pid, const char *proc)
+/* A socket connected to this user's recorder of that process; -1: there is none. */
+static int connect_to(pid_t pid)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%ld",
+                          RPS_REGION_WIRE_SOCKET, (long)pid);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
 
-    for (int i = 0; fd >= 0 && pid > 0 && i < ANCESTOR_MAX; i++) {
-        int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%ld",
-                              RPS_REGION_WIRE_SOCKET, (long)pid);
+    if (fd < 0)
+        return -1;
+    /* It does not wait for a recorder that does not take it; only the last marks do (finish). */
+    if (connect(fd, (struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid() &&
+        fcntl(fd, F_SETFL, 0) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
 
-        if (connect(fd, (struct sockaddr *)&address,
-                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
-            return fd;
+int rps_marks_connect(pid_t pid, const char *proc)
+{
+    int fd = -1;
+
+    for (int i = 0; fd < 0 && pid > 0 && i < ANCESTOR_MAX; i++) {
+        fd = connect_to(pid);
         pid = parent_of(pid, proc);
     }
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return fd;
 }
 
 /* Returns 0 when it was taken. */

@@ -7,9 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,8 +61,25 @@ void rps_gnuplot_said(int folder_fd, char ret[RPS_GNUPLOT_SAID_SIZE])
         close(fd);
 }
 
+/* Wait until the process has ended; kill it when stop_fd can be read. */
+static void watch(pid_t pid, int stop_fd)
+{
+    struct pollfd fd[2] = {
+        {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN},
+        {.fd = stop_fd, .events = POLLIN},
+    };
+
+    if (fd[0].fd < 0)
+        return;
+    while (poll(fd, 2, -1) < 0 && errno == EINTR)
+        ;
+    if (fd[1].revents)
+        kill(pid, SIGKILL);
+    close(fd[0].fd);
+}
+
 int rps_gnuplot_run(int folder_fd, const char *script, const char *argument, int out_fd,
-                    struct rps_error *err)
+                    int stop_fd, struct rps_error *err)
 {
     char said[RPS_GNUPLOT_SAID_SIZE];
     pid_t pid;
@@ -71,6 +91,8 @@ int rps_gnuplot_run(int folder_fd, const char *script, const char *argument, int
                              "gnuplot-nox), or use `rpistat export` and another program");
     if (error)
         return rps_error_set(err, RPS_FAILED, "gnuplot could not be started: %s", strerror(error));
+    if (stop_fd > 0)
+        watch(pid, stop_fd);
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)
             return rps_error_set(err, RPS_FAILED, "gnuplot could not be waited for: %s",

@@ -208,6 +208,8 @@ static void choose_width(struct rps_picture *picture, const struct rps_plot_opti
     picture->left = RPS_PICTURE_LEFT;
     picture->right = RPS_PICTURE_RIGHT;
     picture->width = options->width > 0 ? options->width : chosen;
+    if (picture->characters && picture->width < RPS_PICTURE_COLUMNS_LEAST)
+        picture->width = RPS_PICTURE_COLUMNS_LEAST;
     smaller = picture->width / (double)PICTURE_WIDTH;
     if (options->height > 0)
         smaller = fmin(smaller, options->height / (PICTURE_WIDTH * 0.5));

@@ -28,6 +28,7 @@
 #define RPS_PICTURE_COLUMN_LEFT   8
 #define RPS_PICTURE_COLUMN_MARGIN 11
 #define RPS_PICTURE_FRAME_LINES   4
+#define RPS_PICTURE_COLUMNS_LEAST 20 /* of a drawing; a narrower terminal shows its left part */
 
 #define RPS_PICTURE_TEXT_SIZE 2048
 

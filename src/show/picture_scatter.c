@@ -226,9 +226,9 @@ static void write_label_names(const struct rps_picture *picture, FILE *file)
 {
     int labels = picture->has_phases ? picture->phases.label_count : 0;
 
-    fprintf(file, "legend = %d\n", labels);
+    fprintf(file, "legend = %d\nlabel_entry = %d\n", labels, RPS_PICTURE_LABEL_ENTRY);
     if (labels > 0)
-        fprintf(file, "label_entry = %d\narray label_name[%d]\n", RPS_PICTURE_LABEL_ENTRY, labels);
+        fprintf(file, "array label_name[%d]\n", labels);
     for (int label = 0; label < labels; label++) {
         char text[RPS_PHASE_LABEL_SIZE];
 

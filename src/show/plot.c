@@ -1,24 +1,27 @@
 /*
  * Drawing a run: puts a figure's files and the script into a folder, lets gnuplot draw there
- * (gnuplot.c), and moves the finished picture to its place: one that was not finished never has the
- * name the user gave.
+ * (gnuplot.c), and gives the finished picture its name (rpistat/output_file.h): one that was not
+ * finished never has the name the user gave.
  */
 #include "rpistat/plot.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "gnuplot.h"
 #include "page.h"
 #include "picture_kinds.h"
-#include "rpistat/trust.h"
+#include "rpistat/output_file.h"
+#include "rpistat/signals.h"
 
 #define PLOT_PATH_SIZE 4096
 
@@ -75,8 +78,10 @@ struct plot {
     char folder[PLOT_PATH_SIZE]; /* where gnuplot works */
     int folder_made;             /* a temporary one, to be removed */
     int folder_fd;
-    char drawing[PLOT_PATH_SIZE]; /* the unfinished picture, "" when it has no name */
-    int drawing_fd;
+    int stop_fd;                 /* can be read when a signal waits for the folder's end; 0: none */
+    sigset_t before;             /* the mask of signals, while there is a folder */
+    struct rps_output_file file; /* the picture; all zero for a drawing in the terminal */
+    int drawing_fd;              /* what gnuplot writes: the file's, or our own */
 };
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -96,52 +101,51 @@ static const struct plot_format *format_of(const struct rps_plot_options *option
     return NULL;
 }
 
-/* The unfinished picture: beside the finished one, so that it can be renamed. */
+/* The unfinished picture has no name. */
 static int open_drawing(struct plot *plot, struct rps_error *err)
 {
-    const char *output = plot->options->output;
-    char *unused = NULL;
-    struct stat st;
-
-    if (strcmp(output, "-") == 0) {
-        FILE *file = tmpfile();
-
-        plot->drawing_fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
-        if (file)
-            fclose(file);
-        if (plot->drawing_fd < 0)
-            return rps_error_set(err, RPS_FAILED, "no temporary file could be made: %s",
-                                 strerror(errno));
+    if (strcmp(plot->options->output, "-") != 0) {
+        if (rps_output_file_open(&plot->file, plot->options->output, 1, err) < 0)
+            return RPS_FAILED;
+        plot->drawing_fd = plot->file.fd;
         return 0;
     }
-    if (rps_trust_path(output, &unused, err) < 0)
-        return RPS_FAILED;
-    free(unused);
-    if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is not a regular file: give the picture another name", output);
-    for (int i = 0; i < 100; i++) {
-        int length = snprintf(plot->drawing, sizeof(plot->drawing), "%s.%ld-%d.part", output,
-                              (long)getpid(), i);
+    plot->drawing_fd = memfd_create("rpistat drawing", MFD_CLOEXEC);
+    if (plot->drawing_fd < 0)
+        return rps_error_set(err, RPS_FAILED, "no temporary file could be made: %s",
+                             strerror(errno));
+    return 0;
+}
 
-        if (length < 0 || (size_t)length >= sizeof(plot->drawing))
-            errno = ENAMETOOLONG;
-        else
-            plot->drawing_fd =
-                open(plot->drawing, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (plot->drawing_fd >= 0)
-            return 0;
-        if (errno != EEXIST)
-            break;
+/* A signal that would end the program waits until the folder is removed, and ends gnuplot. Where
+ * the caller takes them from a descriptor, gnuplot goes on. */
+static int hold_signals(struct plot *plot, struct rps_error *err)
+{
+    static const int number[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+    if (rps_signals_take(number, sizeof(number) / sizeof(number[0]), &plot->stop_fd, &plot->before,
+                         err) < 0)
+        return RPS_FAILED;
+    if (sigismember(&plot->before, SIGINT)) {
+        close(plot->stop_fd);
+        plot->stop_fd = 0;
     }
-    plot->drawing[0] = '\0';
-    return rps_error_set(err, RPS_FAILED, "%s cannot be written: %s%s", output, strerror(errno),
-                         errno == ENOENT ? "; make its folder first" : "");
+    return 0;
+}
+
+static void release_signals(struct plot *plot)
+{
+    if (plot->stop_fd > 0)
+        close(plot->stop_fd);
+    sigprocmask(SIG_SETMASK, &plot->before, NULL);
 }
 
 static int open_folder(struct plot *plot, struct rps_error *err)
 {
     const char *keep = plot->options->keep;
+    const char *temporary = plot->options->temporary_folder && plot->options->temporary_folder[0]
+                                ? plot->options->temporary_folder
+                                : P_tmpdir;
     struct stat st;
 
     if (keep) {
@@ -150,10 +154,16 @@ static int open_folder(struct plot *plot, struct rps_error *err)
                                  strerror(errno));
         snprintf(plot->folder, sizeof(plot->folder), "%s", keep);
     } else {
-        snprintf(plot->folder, sizeof(plot->folder), "%s/rpistat-plot-XXXXXX", P_tmpdir);
-        if (!mkdtemp(plot->folder))
-            return rps_error_set(err, RPS_FAILED, "no temporary folder could be made in %s: %s",
-                                 P_tmpdir, strerror(errno));
+        int length =
+            snprintf(plot->folder, sizeof(plot->folder), "%s/rpistat-plot-XXXXXX", temporary);
+
+        if ((size_t)length >= sizeof(plot->folder))
+            errno = ENAMETOOLONG;
+        if ((size_t)length >= sizeof(plot->folder) || !mkdtemp(plot->folder))
+            return rps_error_set(err, RPS_FAILED,
+                                 "no temporary folder could be made in %s: %s; name another with "
+                                 "TMPDIR",
+                                 temporary, strerror(errno));
         plot->folder_made = 1;
     }
     plot->folder_fd = open(plot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -168,17 +178,22 @@ static int open_folder(struct plot *plot, struct rps_error *err)
     return 0;
 }
 
-/* Remove the temporary folder and what gnuplot and we put there. */
-static void remove_folder(struct plot *plot)
+/* Remove the temporary folder and what gnuplot and we put there; of a kept one what nobody needs. */
+static void close_folder(struct plot *plot)
 {
-    DIR *dir = fdopendir(dup(plot->folder_fd));
+    DIR *dir = plot->folder_made && plot->folder_fd >= 0 ? fdopendir(dup(plot->folder_fd)) : NULL;
     struct dirent *entry;
 
     while (dir && (entry = readdir(dir)) != NULL)
         unlinkat(plot->folder_fd, entry->d_name, 0);
     if (dir)
         closedir(dir);
-    rmdir(plot->folder);
+    if (plot->folder_made)
+        rmdir(plot->folder);
+    else if (plot->folder_fd >= 0)
+        unlinkat(plot->folder_fd, RPS_GNUPLOT_LOG, 0);
+    if (plot->folder_fd >= 0)
+        close(plot->folder_fd);
 }
 
 /* --- the script ------------------------------------------------------------------------------ */
@@ -281,7 +296,7 @@ static int run_gnuplot(struct plot *plot, struct rps_error *err)
 {
     char said[RPS_GNUPLOT_SAID_SIZE];
     int rc = rps_gnuplot_run(plot->folder_fd, plot->kind->script[0], plot->format->name,
-                             plot->drawing_fd, err);
+                             plot->drawing_fd, plot->stop_fd, err);
 
     if (rc == 0 && !is_whole(plot)) {
         rps_gnuplot_said(plot->folder_fd, said);
@@ -318,14 +333,31 @@ static size_t count_visible(FILE *file, char **line, size_t *room)
     return visible;
 }
 
-/* Copy the characters to standard output, without form feeds, blanks at line ends, and empty lines
- * above and below. */
+/* End the line behind its first `columns` characters; colours take no room. */
+static void cut(char *line, int columns)
+{
+    while (*line) {
+        if (line[0] == '\033' && line[1] == '[') {
+            line += 2;
+            line += strspn(line, "0123456789;");
+            line += *line != '\0';
+        } else if (columns-- == 0) {
+            *line = '\0';
+        } else {
+            do
+                line++;
+            while ((*line & 0xc0) == 0x80); /* one character of UTF-8 */
+        }
+    }
+}
+
+/* Copy the characters to standard output, as wide as was asked for, without form feeds, blanks at
+ * line ends, and empty lines above and below. */
 static int print_drawing(struct plot *plot, struct rps_error *err)
 {
     FILE *file = fdopen(dup(plot->drawing_fd), "r");
     char *line = NULL;
     size_t room = 0, count;
-    ssize_t length;
     int begun = 0;
 
     if (!file)
@@ -333,12 +365,16 @@ static int print_drawing(struct plot *plot, struct rps_error *err)
     rewind(file);
     if (plot->options->heading)
         printf("%s", plot->options->heading);
-    for (count = count_visible(file, &line, &room);
-         count > 0 && (length = getline(&line, &room, file)) >= 0; count--) {
+    for (count = count_visible(file, &line, &room); count > 0 && getline(&line, &room, file) >= 0;
+         count--) {
         char *text = line + strspn(line, "\f");
+        size_t length;
 
-        while (length > 0 && strchr(" \n", line[length - 1]))
-            line[--length] = '\0';
+        if (plot->options->width > 0)
+            cut(text, plot->options->width);
+        length = strlen(text);
+        while (length > 0 && strchr(" \n", text[length - 1]))
+            text[--length] = '\0';
         begun = begun || text[0];
         if (begun)
             printf("%s\n", text);
@@ -355,27 +391,14 @@ static int print_drawing(struct plot *plot, struct rps_error *err)
 
 static int finish(struct plot *plot, struct rps_error *err)
 {
-    if (!plot->drawing[0])
-        return print_drawing(plot, err);
-    if (rename(plot->drawing, plot->options->output) < 0)
-        return rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->options->output,
-                             strerror(errno));
-    plot->drawing[0] = '\0';
-    return 0;
+    return plot->file.path ? rps_output_file_finish(&plot->file, err) : print_drawing(plot, err);
 }
 
 static void plot_close(struct plot *plot)
 {
-    if (plot->drawing_fd >= 0)
+    if (strcmp(plot->options->output, "-") == 0 && plot->drawing_fd >= 0)
         close(plot->drawing_fd);
-    if (plot->drawing[0])
-        unlink(plot->drawing);
-    if (plot->folder_made && plot->folder_fd >= 0)
-        remove_folder(plot);
-    else if (plot->folder_fd >= 0)
-        unlinkat(plot->folder_fd, RPS_GNUPLOT_LOG, 0);
-    if (plot->folder_fd >= 0)
-        close(plot->folder_fd);
+    rps_output_file_abandon(&plot->file);
     rps_picture_free(&plot->picture);
 }
 
@@ -426,7 +449,7 @@ static int draw_page(struct plot *plot, struct rps_reader *reader, struct rps_er
     return result;
 }
 
-static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
+static int draw_in_folder(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
 {
     int result = open_folder(plot, err);
 
@@ -436,7 +459,21 @@ static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps
         result = copy_scripts(plot, err);
     if (result == 0 && plot->options->keep)
         result = write_redraw(plot, err);
-    return result == 0 ? run_gnuplot(plot, err) : result;
+    if (result == 0)
+        result = run_gnuplot(plot, err);
+    close_folder(plot);
+    return result;
+}
+
+static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
+{
+    int result = hold_signals(plot, err);
+
+    if (result == 0) {
+        result = draw_in_folder(plot, reader, err);
+        release_signals(plot);
+    }
+    return result;
 }
 
 int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,

@@ -104,7 +104,7 @@ int rps_database_code(sqlite3 *db, int code)
 {
     int number = db && (code & 0xff) == SQLITE_IOERR ? system_error(db) : 0;
 
-    return number == ENOSPC || number == EDQUOT ? SQLITE_FULL : code;
+    return number == ENOSPC || number == EDQUOT || number == EFBIG ? SQLITE_FULL : code;
 }
 
 const char *rps_database_reason(sqlite3 *db, int code)

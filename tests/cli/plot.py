@@ -32,6 +32,9 @@ def test_phases():
     texts = svg()
     assert "Phases" in texts and "A" in texts and "B" in texts, texts
     assert "Phases" not in svg("--no-phases")
+    for kind in ["scatter", "heat", "pca"]:
+        texts_without = svg("--no-phases", "--kind", kind)
+        assert texts_without and not {"Phases", "A", "B"} & set(texts_without), texts_without
     expect(FOLDER.call("phases"), 0)
     assert svg() == texts
 

@@ -357,10 +357,52 @@ def test_read_only():
     with Folder() as folder:
         folder.record()
         os.chmod(folder / "rpistat.data", 0o444)
+        os.remove(folder / "rpistat.txt")
         before = folder.read("rpistat.data")
         answer = folder.call_as_user("record", "--pmu", "sim:script.sim")
         refused(answer, 1, "rpistat.data")
         assert folder.read("rpistat.data") == before
+
+
+def limit_size():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000))
+
+
+def test_size_limit():
+    """a limit of files' size: the workload has it, and the signal, as without rpistat"""
+    probe = "import os, resource, signal, sys\n" \
+            "print(resource.getrlimit(resource.RLIMIT_FSIZE))\n" \
+            "print([line for line in open('/proc/self/status') if line.startswith('Sig')][1:])\n" \
+            "print(signal.getsignal(signal.SIGXFSZ), signal.pthread_sigmask(0, []), flush=True)\n" \
+            "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n" \
+            "os.write(os.open('big', os.O_WRONLY | os.O_CREAT), bytes(300000))\n" \
+            "os.kill(os.getpid(), signal.SIGXFSZ)"
+
+    def ignore():
+        limit_size()
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def default():
+        limit_size()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    for before in [ignore, default]:
+        with Folder() as folder:
+            answer = expect(folder.call(*record(), *python(probe), preexec_fn=before),
+                            128 + signal.SIGXFSZ)
+            plain = subprocess.run(python(probe), stdout=subprocess.PIPE, cwd=folder.path,
+                                   preexec_fn=before, env=environment(), text=True, check=False)
+            assert answer.stdout == plain.stdout, (answer.stdout, plain.stdout)
+
+
+def test_store_at_the_limit():
+    """a store that grows beyond the limit of files' size is as one on a full disk"""
+    with Folder() as folder:
+        folder.write("long.sim", program.SCRIPT.replace("10s", "2h"))
+        answer = folder.call("record", "--pmu", "sim:long.sim", preexec_fn=limit_size)
+        expect(answer, 1)
+        assert "rpistat.data" in answer.stderr and "full" in answer.stderr, answer.stderr
+        expect(folder.call("report"), 0)
 
 
 def test_full_disk():
@@ -477,6 +519,7 @@ tap.main([
     test_environment, test_place, test_signals, test_process_group, test_store, test_other_store,
     test_durations, test_duration, test_duration_status, test_page_faults, test_children,
     *[("refused: " + name, bad_store, make, words) for name, make, words in BAD_STORES],
-    test_read_only, test_full_disk, test_own_output, test_deleted_store, test_unknown_sets,
+    test_read_only, test_full_disk, test_size_limit, test_store_at_the_limit, test_own_output,
+    test_deleted_store, test_unknown_sets,
     test_no_script, test_simulated_status,
 ])

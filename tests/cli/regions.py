@@ -19,7 +19,7 @@ REGIONS = os.path.abspath(sys.argv[2])
 # Waits until the recorder's socket is there, as the workload's children would find it, and sends.
 SEND = """\
 import os, socket, sys
-link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 link.connect("\\0rpistat-region.%d" % os.getpid())
 for text in sys.argv[1:]:
     link.send(bytes.fromhex(text))
@@ -68,7 +68,7 @@ def test_environment():
 
 
 def wire(name, *stamps, magic=b"rpsreg1\0", count=None):
-    """A datagram as the library sends it, in hexadecimal."""
+    """A message as the library sends it, in hexadecimal."""
     data = magic + struct.pack("=IIQQ80s", len(stamps) if count is None else count, 0, 0, 0, name)
     for stamp, kind in stamps:
         data += struct.pack("=qII", stamp, kind, 0)
@@ -76,7 +76,7 @@ def wire(name, *stamps, magic=b"rpsreg1\0", count=None):
 
 
 def test_nonsense():
-    """what is no datagram of the library's, or lies outside the run, is passed over"""
+    """what is no message of the library's, or lies outside the run, is passed over"""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     with Folder() as folder:
         folder.write("send.py", SEND)
@@ -90,7 +90,7 @@ def test_nonsense():
 
 
 def test_other_user():
-    """another user's datagrams do not count"""
+    """another user's messages do not count"""
     if os.geteuid() != 0:
         raise tap.Skip("only root can become another user")
     with Folder() as folder:
@@ -101,14 +101,48 @@ def test_other_user():
         for user, name in ((65534, b"foreign"), (0, b"own")):
             send = "import os, socket, sys, time\n" \
                    "os.setuid(%d)\n" \
-                   "link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n" \
+                   "link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n" \
                    "link.connect('\\0rpistat-region.%d')\n" \
-                   "link.send(bytes.fromhex(sys.argv[1]))\n" % (user, pid)
+                   "try:\n" \
+                   "    link.send(bytes.fromhex(sys.argv[1]))\n" \
+                   "except ConnectionError: # nobody else is let in\n" \
+                   "    pass\n" % (user, pid)
             now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             subprocess.run([sys.executable, "-c", send, wire(name, (now, 0))], check=True)
         answer.communicate("go\n", timeout=program.TIMEOUT)
         assert answer.returncode == 0
         assert texts(folder) == ["region own begin"], texts(folder)
+
+
+LISTEN = """\
+import os, socket, sys
+os.setuid(65534)
+link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+link.bind("\\0rpistat-region.%s" % sys.argv[1])
+link.listen(100)
+os.write(1, b"ready\\n")
+heard = b""
+while True:
+    peer = link.accept()[0]
+    heard += peer.recv(65536)
+    os.write(1, b"heard %d bytes\\n" % len(heard))
+"""
+
+
+def test_foreign_recorder():
+    """a program that is not recorded tells another user, who waits for it, nothing"""
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can become another user")
+    workload = subprocess.Popen(["sh", "-c", "read line; exec \"$0\"", REGIONS], text=True,
+                                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    with subprocess.Popen([sys.executable, "-c", LISTEN, str(workload.pid)], text=True,
+                          stdout=subprocess.PIPE) as foreign:
+        assert foreign.stdout.readline() == "ready\n"
+        workload.communicate("go\n", timeout=program.TIMEOUT)
+        assert workload.returncode == 0
+        foreign.terminate()
+        said = foreign.stdout.read()
+        assert "heard" not in said or "heard 0 bytes" in said, said
 
 
 def test_shared_counters():
@@ -125,7 +159,7 @@ def test_shared_counters():
 
 FLOOD = """\
 import os, socket, struct, time
-link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 link.connect("\\0rpistat-region.%d" % os.getpid())
 for i in range(100):
     mark = struct.pack("=qII", time.clock_gettime_ns(time.CLOCK_MONOTONIC), 0, 0)
@@ -146,4 +180,4 @@ def test_flood():
 
 
 tap.main([test_marks, test_children, test_environment, test_nonsense, test_other_user,
-          test_shared_counters, test_flood])
+          test_foreign_recorder, test_shared_counters, test_flood])

@@ -28,6 +28,10 @@ if how == "stubborn":
         print("got %d" % number, flush=True)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, note)
+if how == "session":
+    os.setsid()
+elif how == "group":
+    os.setpgid(0, 0)
 print(os.getpid(), flush=True)
 while True: # pause() could begin between a signal and its handler, and wait for another
     time.sleep(0.02)
@@ -142,6 +146,16 @@ def test_terminal():
         recording.complete()
 
 
+def test_terminal_own_session():
+    """an interrupt typed at the terminal reaches a workload that left its process group too"""
+    for how in ["session", "group"]:
+        with Recording(how) as recording:
+            recording.type(b"\x03")
+            assert recording.process.stdout.readline() == "got 2\n"
+            assert recording.end() == 7
+            recording.complete()
+
+
 def test_terminal_stubborn():
     """each interrupt typed at the terminal reaches the workload once, and the recording goes on"""
     with Recording("stubborn") as recording:
@@ -194,4 +208,4 @@ tap.main(
     [("a second signal, %s after %s, ends the recording alone" % (number.name, first.name), second,
       first, number)
      for first, number in [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGINT)]] +
-    [test_terminal, test_terminal_stubborn, test_workload_killed, test_recorder_killed])
+    [test_terminal, test_terminal_own_session, test_terminal_stubborn, test_workload_killed, test_recorder_killed])

@@ -542,6 +542,20 @@ def test_control_own_pipes():
         assert [text for _, text in store.marks] == ["last"], store.marks
 
 
+def test_control_flood():
+    """commands without an end do not keep the recording from its periods, and from its end"""
+    for command in ["mark x", "enable"]:
+        with Folder() as folder, Workload("stay", "1") as workload:
+            with Recording(folder, "-p", str(workload.pid), "--period", "10ms", options=[
+                    "--duration", "300ms"]) as recording:
+                with subprocess.Popen(["yes", command], stdout=recording.command) as flood:
+                    try:
+                        store = recording.end()
+                    finally:
+                        flood.kill()
+        assert len(store.periods) > 3, store.periods
+
+
 def test_control_refused():
     """a PATH that is a file, a folder or nowhere is said, and left as it was"""
     with Folder() as folder:
@@ -583,5 +597,6 @@ tap.main([
     test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
     test_all_cpus, test_cpu_list, test_cpus_with_command, test_cpus_stopped, test_cgroup,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
-    test_control_wrong, test_control_own_pipes, test_control_refused, test_descriptors,
+    test_control_wrong, test_control_own_pipes, test_control_flood, test_control_refused,
+    test_descriptors,
 ])

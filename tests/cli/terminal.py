@@ -74,6 +74,19 @@ def test_drawing_size():
         assert len(rows) > 10, shown
 
 
+def test_small():
+    """plot -o -, watch, runs, report: terminals of any size, from one character on"""
+    for columns, lines in [(1, 1), (5, 24), (12, 3), (19, 50), (30, 1)]:
+        env = environment(TERM="xterm", COLUMNS=str(columns), LINES=str(lines))
+        for command in ["watch", "runs", "report"]:
+            expect(FOLDER.call(command, env=env), 0)
+        drawn = expect(FOLDER.call("plot", "-o", "-", env=env), 0).stdout.splitlines()
+        assert drawn and max(map(len, drawn)) <= columns, (columns, drawn)
+        for command in [["plot", "-o", "-"], ["watch"], ["runs"], ["report"]]:
+            status, shown = on_terminal(*command, columns=columns, lines=lines)
+            assert status == 0 and shown, (columns, lines, command, shown)
+
+
 def test_no_color():
     """plot -o -: no colours with NO_COLOR, on a dumb terminal, and where it is none"""
     for env in [{"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": None}]:
@@ -102,5 +115,5 @@ def test_status_line():
 
 
 with FOLDER:
-    tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_no_color,
+    tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_small, test_no_color,
               test_plot_note, test_status_line])

@@ -1,4 +1,4 @@
-/* Datagrams that a workload sends about its regions. */
+/* Messages that a workload sends about its regions. */
 #include "fuzz.h"
 
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void take_mark(void *context, int64_t time_ns, const char *text)
     fuzz_expect_printable(text);
 }
 
-/* One datagram: mostly well-formed, since nothing looks at what is not. Returns its size. */
+/* One message: mostly well-formed, since nothing looks at what is not. Returns its size. */
 static size_t make(struct fuzz_bytes *bytes, struct rps_region_wire *ret)
 {
     unsigned kind = (unsigned)fuzz_take(bytes, 1);
@@ -56,18 +56,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t open_ns = rps_clock_monotonic_ns();
     int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%ld",
                           RPS_REGION_WIRE_SOCKET, (long)getpid());
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    fuzz_expect(rps_region_marks_open(&marks, getpid(), take_mark, &open_ns, &err) == 0 && marks &&
-                    fd >= 0,
-                "the socket cannot be opened");
+    fuzz_expect(
+        rps_region_marks_open(&marks, getpid(), take_mark, &open_ns, &err) == 0 && marks &&
+            fd >= 0 &&
+            connect(fd, (struct sockaddr *)&address,
+                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0,
+        "the socket cannot be opened");
     watch = rps_region_marks_watch(marks);
     while (bytes.left > 0) {
         size_t part = make(&bytes, &wire);
         enum rps_wake wake;
 
-        sendto(fd, &wire, part, 0, (struct sockaddr *)&address,
-               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length));
+        send(fd, &wire, part, MSG_NOSIGNAL); /* an empty one, and the link is over */
         watch.on_ready(watch.context, &wake);
     }
     rps_region_marks_finish(marks);

@@ -1,5 +1,6 @@
 /* What is told to a recorder: here a socket of the test's own. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,7 +19,7 @@
 
 #define S INT64_C(1000000000)
 
-static int recorder = -1, fd = -1;
+static int recorder = -1, accepted = -1, fd = -1;
 
 static int listen_as(long pid)
 {
@@ -25,9 +27,11 @@ static int listen_as(long pid)
     int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s%ld",
                           RPS_REGION_WIRE_SOCKET, pid);
 
-    recorder = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    return bind(recorder, (struct sockaddr *)&address,
-                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length));
+    recorder = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    if (bind(recorder, (struct sockaddr *)&address,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) < 0)
+        return -1;
+    return listen(recorder, 1);
 }
 
 static int open_recorder(void **state)
@@ -36,22 +40,24 @@ static int open_recorder(void **state)
     if (listen_as(getpid()) < 0)
         return -1;
     fd = rps_marks_connect(getpid(), "/proc");
-    return fd >= 0 ? 0 : -1;
+    accepted = fd >= 0 ? accept4(recorder, NULL, NULL, SOCK_NONBLOCK) : -1;
+    return accepted >= 0 ? 0 : -1;
 }
 
 static int close_recorder(void **state)
 {
     (void)state;
     close(fd);
+    close(accepted);
     close(recorder);
-    fd = recorder = -1;
+    fd = accepted = recorder = -1;
     return 0;
 }
 
-/* Number of marks of the next datagram; -1: there is none. */
+/* Number of marks of the next message; -1: there is none. */
 static int next(struct rps_region_wire *wire)
 {
-    ssize_t size = recv(recorder, wire, sizeof(*wire), 0);
+    ssize_t size = recv(accepted, wire, sizeof(*wire), 0);
 
     if (size < 0)
         return -1;
@@ -144,7 +150,7 @@ static void test_full_queue(void **state)
     assert_true(got > 0);
     enter(&marks, 0, 5);
     assert_int_equal(marks.held, 2);
-    while (recv(recorder, &wire, sizeof(wire), 0) > 0)
+    while (recv(accepted, &wire, sizeof(wire), 0) > 0)
         ;
     rps_marks_flush(&marks, fd, "name", S);
     assert_int_equal(marks.held, 0);
@@ -152,6 +158,53 @@ static void test_full_queue(void **state)
     assert_int_equal(count, 2);
     assert_int_equal(wire.mark[0].time_ns, 0);
     assert_int_equal(wire.mark[1].time_ns, 5);
+}
+
+/* A socket of that name which another user listens at is told nothing. */
+static void test_other_user(void **state)
+{
+    int ready[2], status, found = -1;
+    pid_t pid;
+    char byte;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (setuid(65534) < 0 || listen_as(4000001) < 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+    }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) == 1)
+        found = rps_marks_connect(4000001, "/proc");
+    else
+        pid = -1;
+    close(ready[0]);
+    if (pid > 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(found, -1);
+}
+
+/* A recorder that takes nobody any more holds nobody up. */
+static void test_full_backlog(void **state)
+{
+    int waiting[8], count = 0;
+
+    (void)state;
+    assert_int_equal(listen_as(4000001), 0);
+    while (count < 8 && (waiting[count] = rps_marks_connect(4000001, "/proc")) >= 0)
+        count++;
+    assert_in_range(count, 1, 7);
+    while (count > 0)
+        close(waiting[--count]);
+    close(recorder);
+    recorder = -1;
 }
 
 /* The recorder's child may be an ancestor: found through the parents in /proc. */
@@ -198,6 +251,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ten, open_recorder, close_recorder),
         cmocka_unit_test_setup_teardown(test_eleven, open_recorder, close_recorder),
         cmocka_unit_test_setup_teardown(test_full_queue, open_recorder, close_recorder),
+        cmocka_unit_test(test_other_user),
+        cmocka_unit_test(test_full_backlog),
         cmocka_unit_test(test_ancestors),
     };
 

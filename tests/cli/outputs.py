@@ -1,0 +1,307 @@
+"""Files that commands write: what is there keeps its rights and its names, links are followed,
+nothing is left behind, and a recording's report costs nobody the workload's exit status.
+
+usage: outputs.py RPISTAT
+"""
+import os
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import time
+
+import program
+from program import RPISTAT, Folder, counting, environment, expect, refused, tap
+
+FOLDER = Folder(runs=1)
+OTHER = 65534
+
+# A command for every kind of output, by the file's name.
+COMMANDS = {"a.txt": ["report"], "a.csv": ["export"], "runs.txt": ["runs"], "a.png": ["plot"],
+            "a.svg": ["plot"], "a.html": ["plot"]}
+
+
+def write(name, command, status=0):
+    return expect(FOLDER.call(*command, "-o", name), status)
+
+
+def is_new(name):
+    return len(FOLDER.read(name)) > 20 and b"before" not in FOLDER.read(name)[:6]
+
+
+def each(function):
+    """A test of every kind of output, with a file `before` of that name."""
+    def every():
+        for name, command in COMMANDS.items():
+            path = FOLDER.write(name, "before")
+            try:
+                function(path, name, command)
+                assert is_new(name), name
+                left = [entry for entry in os.listdir(FOLDER.path) if name in entry]
+                assert all(entry in (name, "other " + name, "link " + name) for entry in left), left
+            finally:
+                for entry in (name, "other " + name, "link " + name):
+                    if os.path.lexists(FOLDER / entry):
+                        os.remove(FOLDER / entry)
+    every.__doc__ = function.__doc__
+    return every
+
+
+@each
+def test_mode(path, name, command):
+    """a file keeps its mode, and a new one gets what the umask leaves"""
+    for mode in (0o600, 0o640, 0o666):
+        os.chmod(path, mode)
+        write(name, command)
+        assert stat.S_IMODE(os.stat(path).st_mode) == mode, (name, oct(os.stat(path).st_mode))
+    os.remove(path)
+    expect(FOLDER.call(*command, "-o", name, umask=0o027), 0)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o640, (name, oct(os.stat(path).st_mode))
+
+
+@each
+def test_hard_links(path, name, command):
+    """a file with two names stays one file"""
+    os.link(path, FOLDER / ("other " + name))
+    write(name, command)
+    assert os.stat(path).st_nlink == 2 and os.path.samefile(path, FOLDER / ("other " + name)), name
+
+
+@each
+def test_link(path, name, command):
+    """a symbolic link stays one, and what it leads to is written"""
+    link = "link " + name
+    os.symlink(name, FOLDER / link)
+    os.chmod(path, 0o600)
+    write(link, command)
+    assert os.readlink(FOLDER / link) == name
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    os.remove(path)  # also where there is nothing yet
+    write(link, command)
+    assert os.readlink(FOLDER / link) == name
+
+
+@each
+def test_owner(path, name, command):
+    """another user's file stays theirs when root writes it, and a file keeps its group"""
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can make another user's files")
+    os.chown(path, OTHER, OTHER)
+    os.chmod(path, 0o640)
+    write(name, command)
+    found = os.stat(path)
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (OTHER, OTHER, 0o640), found
+    os.chown(path, 0, OTHER)
+    write(name, command)
+    found = os.stat(path)
+    assert (found.st_uid, found.st_gid) == (0, OTHER), (name, found)
+
+
+def access_list():
+    """Owner rw, user OTHER rw, group r, mask rw, others nothing, as Linux keeps it."""
+    none = 0xffffffff
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in [
+        (1, 6, none), (2, 6, OTHER), (4, 4, none), (0x10, 6, none), (0x20, 0, none)])
+
+
+@each
+def test_default_list(path, name, command):
+    """a file without an access list does not get the one that the folder gives to new files"""
+    os.chmod(path, 0o664)
+    try:
+        os.setxattr(FOLDER.path, "system.posix_acl_default", access_list())
+    except OSError as error:
+        raise tap.Skip("no access lists here: %s" % error)
+    try:
+        write(name, command)
+    finally:
+        os.removexattr(FOLDER.path, "system.posix_acl_default")
+    assert "system.posix_acl_access" not in os.listxattr(path), os.listxattr(path)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o664
+
+
+@each
+def test_attributes(path, name, command):
+    """a file keeps its access list and its attributes"""
+    try:
+        os.setxattr(path, "system.posix_acl_access", access_list())
+        os.setxattr(path, "user.note", b"kept")
+    except OSError as error:
+        raise tap.Skip("no access lists here: %s" % error)
+    write(name, command)
+    assert os.getxattr(path, "system.posix_acl_access") == access_list(), name
+    assert os.getxattr(path, "user.note") == b"kept", name
+
+
+def test_not_written():
+    """what cannot be written is refused, and stays as it is"""
+    for name, command in COMMANDS.items():
+        os.mkdir(FOLDER / name)
+        refused(FOLDER.call(*command, "-o", name), 1, name)
+        os.rmdir(FOLDER / name)
+        refused(FOLDER.call(*command, "-o", "none/" + name), 1, "folder")
+    os.mkfifo(FOLDER / "pipe.png")
+    refused(FOLDER.call("plot", "-o", "pipe.png"), 1, "regular")
+    os.remove(FOLDER / "pipe.png")
+    with Folder(runs=1) as folder:
+        for name, command in COMMANDS.items():
+            folder.write(name, "before", mode=0o444)
+            answer = folder.call_as_user(*command, "-o", name)
+            assert answer.returncode == 1 and name in answer.stderr, (name, answer)
+            assert folder.read(name) == b"before", name
+
+
+def test_folder_not_writable():
+    """a file that may be written in a folder that may not is written"""
+    with Folder(runs=1) as folder:
+        os.mkdir(folder / "closed")
+        for name, command in COMMANDS.items():
+            path = folder.write("closed/" + name, "before")
+            os.chmod(path, 0o666)
+            os.chmod(folder / "closed", 0o555)
+            expect(folder.call_as_user(*command, "-o", "closed/" + name), 0)
+            assert len(folder.read("closed/" + name)) > 20, name
+            refused(folder.call_as_user(*command, "-o", "closed/new " + name), 1, "closed")
+            os.chmod(folder / "closed", 0o755)
+
+
+# --- temporary files ---------------------------------------------------------------------------
+
+
+class FakeGnuplot(Folder):
+    """A store, an empty `tmp`, and a gnuplot that says where it is and then waits for ever."""
+
+    def __enter__(self):
+        super().__enter__()
+        os.mkdir(self / "bin")
+        os.mkdir(self / "tmp")
+        self.write("bin/gnuplot", "#!/bin/sh\necho $$ `pwd` > %s/said.new\n"
+                   "mv %s/said.new %s/said\nexec sleep 600\n" % ((self.path,) * 3), mode=0o755)
+        self.env = environment(PATH="%s/bin:%s" % (self.path, os.environ["PATH"]),
+                               TMPDIR=self / "tmp")
+        return self
+
+    def start(self, output):
+        """Returns the process, and gnuplot's number and folder."""
+        process = subprocess.Popen([RPISTAT, "plot", "-o", output], cwd=self.path, env=self.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        end = time.monotonic() + program.TIMEOUT
+        while not os.path.exists(self / "said"):
+            assert process.poll() is None and time.monotonic() < end, process.returncode
+            time.sleep(0.01)
+        number, place = self.read("said").decode().split(None, 1)
+        os.remove(self / "said")
+        return process, int(number), place.strip()
+
+
+def test_interrupted():
+    """a signal while gnuplot draws: rpistat ends by it at once, and nothing is left of the drawing"""
+    with FakeGnuplot(runs=1) as folder:
+        def names():  # without SQLite's, which a later reader removes
+            return {name for name in os.listdir(folder.path) if not name.startswith("rpistat.data-")}
+        before = names()
+        for output in ("a.png", "-"):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                process, gnuplot, place = folder.start(output)
+                assert os.path.dirname(place) == folder / "tmp", place
+                process.send_signal(number)
+                said = process.communicate(timeout=program.TIMEOUT)[1]
+                assert process.returncode == -number and not said, (process.returncode, said)
+                assert os.listdir(folder / "tmp") == [], os.listdir(folder / "tmp")
+                assert names() == before, names()
+                try:
+                    os.kill(gnuplot, 0)
+                    raise AssertionError("gnuplot is still there")
+                except ProcessLookupError:
+                    pass
+
+
+def test_nobody_reads():
+    """plot -o - into a pipe that nobody reads: nothing is left behind"""
+    with FakeGnuplot(runs=1) as folder:
+        env = dict(folder.env, PATH=os.environ["PATH"])
+        reader, writer = os.pipe()
+        os.close(reader)
+        answer = folder.call("plot", "-o", "-", env=env, stdout=writer)
+        os.close(writer)
+        assert answer.returncode == -signal.SIGPIPE, answer
+        assert os.listdir(folder / "tmp") == [], os.listdir(folder / "tmp")
+
+
+def test_tmpdir():
+    """TMPDIR that is not there is said"""
+    env = environment(TMPDIR=FOLDER / "none")
+    refused(FOLDER.call("plot", "-o", "a.png", env=env), 1, "none", "TMPDIR")
+    assert not os.path.exists(FOLDER / "a.png")
+
+
+# --- the report of a recording ----------------------------------------------------------------
+
+
+def test_report_refused():
+    """a report that cannot be written is found before the workload runs"""
+    record = counting()
+
+    def pipe(folder):
+        os.mkfifo(folder / "rpistat.txt")
+
+    def place(folder):
+        os.mkdir(folder / "rpistat.txt")
+
+    def read_only(folder):
+        folder.write("rpistat.txt", "before", mode=0o444)
+    for make in (pipe, place, read_only):
+        with Folder() as folder:
+            make(folder)
+            answer = folder.call_as_user(*record, "touch", "started") if make is read_only else \
+                folder.call(*record, "touch", "started", timeout=10)
+            refused(answer, 1, "rpistat.txt")
+            assert not os.path.exists(folder / "started")
+            assert not os.path.exists(folder / "rpistat.data")
+
+
+def test_report_lost():
+    """a report that cannot be written any more is said, and the workload's status stays"""
+    record = counting()
+    with Folder() as folder:
+        answer = expect(folder.call(*record, "sh", "-c", "mkdir rpistat.txt; exit 3"), 3)
+        assert "rpistat.txt" in answer.stderr, answer.stderr
+        expect(folder.call("report"), 0)
+
+
+def test_without_proc():
+    """without /proc recording and reading work, also for somebody who is not root"""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        raise tap.Skip("a private file system needs root and unshare")
+    record = counting()
+    with Folder() as folder:
+        os.chmod(folder.path, 0o777)
+        inside = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"]
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+            raise tap.Skip("nothing can be mounted over /proc here")
+        copy = shutil.copy(RPISTAT, folder / "rpistat")
+        user = ["setpriv", "--reuid=%d" % OTHER, "--regid=%d" % OTHER, "--clear-groups"]
+        for who in ([], user if shutil.which("setpriv") else []):
+            def run(*arguments, status=0):
+                answer = subprocess.run([*inside, *who, copy, *arguments], cwd=folder.path,
+                                        env=environment(), capture_output=True, text=True,
+                                        check=False, timeout=program.TIMEOUT)
+                return expect(answer, status)
+            for _ in range(2):
+                assert not run(*record, "sh", "-c", "exit 3", status=3).stderr
+                run("report", "-o", "a.txt")
+                run("plot", "-o", "a.svg")
+                assert folder.read("a.txt") == folder.read("rpistat.txt")
+                assert b"</svg>" in folder.read("a.svg")
+            for name in ("rpistat.data", "rpistat.txt", "a.txt", "a.svg"):
+                os.remove(folder / name)
+            assert sorted(os.listdir(folder.path)) == ["rpistat", "script.sim"]
+
+
+with FOLDER:
+    tap.main([test_mode, test_hard_links, test_link, test_owner, test_default_list,
+              test_attributes, test_not_written, test_folder_not_writable, test_interrupted,
+              test_nobody_reads, test_tmpdir, test_report_refused, test_report_lost,
+              test_without_proc])
