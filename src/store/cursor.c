@@ -97,14 +97,15 @@ static const char *rows_sql(int level, int64_t slots)
 
 static int prepare(struct rps_cursor *cursor, struct rps_error *err)
 {
+#define BLOCKS(level)                                                                              \
+    " UNION ALL SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = " level " AND cpu > ?2"
     struct {
         sqlite3_stmt **stmt;
         const char *sql;
     } const statements[] = {
-        {&cursor->next_cpu, "SELECT min(cpu) FROM (SELECT min(cpu) AS cpu FROM period"
-                            " WHERE run_id = ?1 AND cpu > ?2 UNION ALL"
-                            " SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = 4"
-                            " AND cpu > ?2)"},
+        {&cursor->next_cpu,
+         "SELECT min(cpu) FROM (SELECT min(cpu) AS cpu FROM period"
+         " WHERE run_id = ?1 AND cpu > ?2" BLOCKS("1") BLOCKS("2") BLOCKS("3") BLOCKS("4") ")"},
         {&cursor->thinned, "SELECT level, before_period FROM thinned WHERE run_id = ?1"
                            " AND cpu = ?2"},
         {&cursor->at_time, "SELECT period, start_ns, rotation FROM rollup WHERE run_id = ?1"
@@ -113,6 +114,7 @@ static int prepare(struct rps_cursor *cursor, struct rps_error *err)
                             " WHERE run_id = ?1 AND cpu = ?2 AND (cycle, period) >= (?3, ?4)"
                             " ORDER BY cycle, period LIMIT 1"},
     };
+#undef BLOCKS
     struct rps_reader *reader = cursor->reader;
     int code, result;
 
@@ -358,6 +360,8 @@ static int seek_period(struct rps_cursor *cursor, struct rps_error *err)
             high = middle;
         }
     }
+    /* not in the middle of the rows of a block */
+    first = first > cursor->set_count ? first - cursor->set_count + 1 : 0;
     cursor->cycle = place;
     cursor->at = first > cursor->at ? first : cursor->at;
     return 0;
@@ -487,7 +491,6 @@ static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struc
     if ((block.start_ns < cursor->from_ns || block.end_ns > cursor->to_ns) &&
         level > finest(cursor)) {
         cursor->block_count = 0;
-        cursor->rows[level].open = 0; /* it begins there all the same */
         *ret_finer = 1;
         return FOUND_NOTHING;
     }
