@@ -174,9 +174,15 @@ static uint64_t jitter(uint64_t n, uint64_t salt, uint64_t range)
     return x % range;
 }
 
+/* When it begins: they follow one another. */
+static int64_t start_of(uint64_t n)
+{
+    return (int64_t)(n * 100030000 + (n > 0 ? jitter(n, 1, 30000) : 0));
+}
+
 struct rps_period fixture_period(uint64_t n, unsigned int sets)
 {
-    uint64_t length = 100000000 + jitter(n, 1, 60000);
+    uint64_t length = (uint64_t)(start_of(n + 1) - start_of(n));
 
     return (struct rps_period){
         .cpu = RPS_CPU_ALL,
@@ -185,7 +191,7 @@ struct rps_period fixture_period(uint64_t n, unsigned int sets)
         .rotation = n / sets,
         .cycle = (n + 1) * 70000000 + jitter(n, 2, 200000),
         .cycles = 70000000 + jitter(n, 3, 200000),
-        .start_ns = (int64_t)(n * 100030000),
+        .start_ns = start_of(n),
         .length_ns = (int64_t)length,
         .enabled_ns = length - jitter(n, 4, 2000),
         .running_ns = length - 2000 - jitter(n, 5, 4000),
