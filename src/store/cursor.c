@@ -29,7 +29,6 @@
 struct rows {
     sqlite3_stmt *stmt;
     int open;               /* 1: `next` holds its row; 0: to be sought; -1: there are no more */
-    int64_t from;           /* it was sought from this number on */
     struct rps_period next; /* of the table */
 };
 
@@ -97,22 +96,24 @@ static const char *rows_sql(int level, int64_t slots)
 
 static int prepare(struct rps_cursor *cursor, struct rps_error *err)
 {
+#define BLOCKS(level)                                                                              \
+    " UNION ALL SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = " level " AND cpu > ?2"
     struct {
         sqlite3_stmt **stmt;
         const char *sql;
     } const statements[] = {
-        {&cursor->next_cpu, "SELECT min(cpu) FROM (SELECT min(cpu) AS cpu FROM period"
-                            " WHERE run_id = ?1 AND cpu > ?2 UNION ALL"
-                            " SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = 4"
-                            " AND cpu > ?2)"},
+        {&cursor->next_cpu,
+         "SELECT min(cpu) FROM (SELECT min(cpu) AS cpu FROM period"
+         " WHERE run_id = ?1 AND cpu > ?2" BLOCKS("1") BLOCKS("2") BLOCKS("3") BLOCKS("4") ")"},
         {&cursor->thinned, "SELECT level, before_period FROM thinned WHERE run_id = ?1"
                            " AND cpu = ?2"},
-        {&cursor->at_time, "SELECT period, start_ns, rotation FROM rollup WHERE run_id = ?1"
+        {&cursor->at_time, "SELECT period, start_ns FROM rollup WHERE run_id = ?1"
                            " AND level = 1 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
         {&cursor->at_cycle, "SELECT cycle, period, start_ns + length_ns FROM period"
                             " WHERE run_id = ?1 AND cpu = ?2 AND (cycle, period) >= (?3, ?4)"
                             " ORDER BY cycle, period LIMIT 1"},
     };
+#undef BLOCKS
     struct rps_reader *reader = cursor->reader;
     int code, result;
 
@@ -227,33 +228,50 @@ static int step(struct rps_cursor *cursor, int level, struct rps_error *err)
     return 0;
 }
 
-/* Bring the rows of a level to the first whose number is at least cursor->at. */
+/* Is the next row of the level before the place, or of a block that begins before it? */
+static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotation)
+{
+    const struct rps_period *next = &cursor->rows[level].next;
+
+    if (cursor->rows[level].open != 1)
+        return 0;
+    if ((int64_t)next->period >= cursor->at && (level == 0 || next->rotation != *rotation))
+        return 0;
+    *rotation = next->rotation;
+    return 1;
+}
+
+/* Bring the rows of a level to the first, and of a block the first of its rows, whose number is at
+ * least cursor->at. */
 static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
+    uint64_t rotation = UINT64_MAX; /* of the last row that was passed */
     int result = 0;
 
-    for (int i = 0; rows->open == 1 && (int64_t)rows->next.period < cursor->at && i < STEP_ROWS;
-         i++) {
+    for (int i = 0; i < STEP_ROWS; i++) {
+        if (rows->open == -1 || (rows->open == 1 && !is_passed(cursor, level, &rotation)))
+            return 0;
+        if (rows->open == 0)
+            break;
         if ((result = step(cursor, level, err)) < 0)
             return result;
     }
-    if (rows->open == -1 || (rows->open == 1 && (int64_t)rows->next.period >= cursor->at))
-        return 0;
+    rotation = UINT64_MAX;
     sqlite3_reset(rows->stmt);
     sqlite3_bind_int64(rows->stmt, 2, cursor->cpu);
     sqlite3_bind_int64(rows->stmt, 3, level > 0 ? level : cursor->cycle);
-    sqlite3_bind_int64(rows->stmt, 4, cursor->at);
+    sqlite3_bind_int64(rows->stmt, 4, level > 0 ? cursor->at - cursor->set_count : cursor->at);
     do {
         result = step(cursor, level, err);
-    } while (result == 0 && rows->open == 1 && (int64_t)rows->next.period < cursor->at);
+    } while (result == 0 && is_passed(cursor, level, &rotation));
     return result;
 }
 
 /* --- where a part begins --------------------------------------------------------------------- */
 
-/* The number of the first row, at or behind the number, of a level-1 block: 1, its start, and the
- * rotation of the block; 0: none; RPS_FAILED. */
+/* The number of the first row, at or behind the number, of a level-1 block: 1, and its start; 0:
+ * none; RPS_FAILED. */
 static int block_from(struct rps_cursor *cursor, int64_t number, int64_t *ret_number,
                       int64_t *ret_start_ns, struct rps_error *err)
 {
@@ -487,7 +505,6 @@ static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struc
     if ((block.start_ns < cursor->from_ns || block.end_ns > cursor->to_ns) &&
         level > finest(cursor)) {
         cursor->block_count = 0;
-        cursor->rows[level].open = 0; /* it begins there all the same */
         *ret_finer = 1;
         return FOUND_NOTHING;
     }

@@ -329,7 +329,6 @@ void rps_writer_period(struct rps_writer *writer, const struct rps_period *perio
     if (place) {
         *place = *period;
         writer->periods++;
-        rps_writer_note_lost(writer);
     } else {
         lose(writer, period);
     }

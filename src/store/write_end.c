@@ -14,10 +14,8 @@ static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
     if (!writer->thread_runs)
         return;
     pthread_mutex_lock(&writer->lock);
-    if (!writer->broken) {
-        rps_writer_note_lost(writer);
+    if (!writer->broken)
         rps_writer_note_marks(writer);
-    }
     writer->stop = true;
     writer->give_up_ns = rps_clock_monotonic_ns() + patience_ns;
     pthread_cond_signal(&writer->wake);

@@ -221,6 +221,7 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     rps_ring_drop(&writer->ring, &place);
     writer->periods -= periods;
     writer->committed += periods;
+    rps_writer_note_lost(writer); /* there is room now */
     if (writer->failing)
         report_recovery(writer);
     if (writer->downsample) {

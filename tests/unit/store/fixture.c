@@ -119,25 +119,6 @@ struct rps_plan *fixture_plan(void)
     return plan;
 }
 
-static int64_t own_start_ticks(void)
-{
-    char text[1024] = "", *at;
-    FILE *file = fopen("/proc/self/stat", "r");
-    long long ticks = -1;
-
-    if (!file)
-        return -1;
-    if (!fgets(text, sizeof(text), file))
-        text[0] = '\0';
-    fclose(file);
-    at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (!at || sscanf(at, "%lld", &ticks) != 1)
-        return -1;
-    return ticks;
-}
-
 static void own_boot_id(char *ret, size_t size)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -170,7 +151,6 @@ void fixture_run(struct rps_run *run)
     snprintf(run->architecture, sizeof(run->architecture), "armv6l");
     snprintf(run->version, sizeof(run->version), "0.1.0");
     run->recorder_pid = getpid();
-    run->recorder_start_ticks = own_start_ticks();
     snprintf(run->pmu, sizeof(run->pmu), "sim");
     run->counter_count = 2;
     snprintf(run->fitting, sizeof(run->fitting), "nothing was merged\nnothing was split");
@@ -194,17 +174,24 @@ static uint64_t jitter(uint64_t n, uint64_t salt, uint64_t range)
     return x % range;
 }
 
+/* When it begins: they follow one another. */
+static int64_t start_of(uint64_t n)
+{
+    return (int64_t)(n * 100030000 + (n > 0 ? jitter(n, 1, 30000) : 0));
+}
+
 struct rps_period fixture_period(uint64_t n, unsigned int sets)
 {
-    uint64_t length = 100000000 + jitter(n, 1, 60000);
+    uint64_t length = (uint64_t)(start_of(n + 1) - start_of(n));
 
     return (struct rps_period){
         .cpu = RPS_CPU_ALL,
         .set_no = (uint32_t)(n % sets),
         .period = n,
+        .rotation = n / sets,
         .cycle = (n + 1) * 70000000 + jitter(n, 2, 200000),
         .cycles = 70000000 + jitter(n, 3, 200000),
-        .start_ns = (int64_t)(n * 100030000),
+        .start_ns = start_of(n),
         .length_ns = (int64_t)length,
         .enabled_ns = length - jitter(n, 4, 2000),
         .running_ns = length - 2000 - jitter(n, 5, 4000),

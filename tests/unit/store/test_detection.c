@@ -235,9 +235,9 @@ static void check_periods(const char *path, int64_t run_id)
 
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     assert_int_equal(rps_reader_summary(reader, run_id, &summary, &err), 0);
-    assert_int_equal(rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, &err), 0);
+    assert_int_equal(rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, 0, &err), 0);
     while (rps_cursor_next(cursor, &period, &err) == 1) {
-        assert_int_equal(period.merged, 0);
+        assert_int_equal(period.level, 0);
         count++;
     }
     assert_true(count > 0);

@@ -1,0 +1,662 @@
+/*
+ * Cursors over runs of every shape: gaps, several CPUs, killed before the end, thinned at any place,
+ * asleep, at every resolution and from and to any time. What a cursor gives are sums of the periods
+ * that the rows claim to stand for; no period comes twice, none is left out, none is coarser than
+ * asked for unless it was thinned, and nothing that is outside of the part comes unless the cursor
+ * says that it was widened. `test_cursor 20` tries twenty times as many.
+ */
+#include "shapes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/database.h"
+#include "store/downsample.h"
+#include "store/period.h"
+#include "store/reader.h"
+#include "store/rollup.h"
+#include "store/write_run.h"
+
+#define CPUS_MAX 8
+
+static uint64_t times = 1;
+
+/* --- a store with a run ----------------------------------------------------------------------- */
+
+struct block {
+    struct rps_period row;
+    int64_t start_ns, end_ns; /* of the block's rows together */
+    uint64_t last;
+};
+
+struct made {
+    void *folder;
+    sqlite3 *db;
+    struct rps_reader *reader;
+    int64_t run_id;
+    struct shape shape;
+    struct block *block; /* owned; all that were made, thinned or not */
+    size_t block_count, numbers;
+    size_t *index;                         /* owned: place + 1, by [level][CPU][number] */
+    uint64_t before[CPUS_MAX][RPS_LEVELS]; /* up to where rows of a level were thinned */
+    uint64_t cursors, widened, rows[RPS_LEVELS + 1];
+};
+
+static int make_store(void **state)
+{
+    struct made *made = calloc(1, sizeof(*made));
+    struct rps_writer *writer = NULL;
+    struct rps_error err;
+    const char *path;
+
+    if (!made || fixture_make_folder(&made->folder) != 0)
+        return -1;
+    path = fixture_path(&made->folder, "s");
+    assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
+    rps_writer_close(writer);
+    assert_int_equal(sqlite3_open(path, &made->db), SQLITE_OK);
+    assert_int_equal(rps_database_exec(made->db, "PRAGMA synchronous = OFF"), SQLITE_OK);
+    assert_int_equal(rps_reader_open(&made->reader, path, &err), 0);
+    *state = made;
+    return 0;
+}
+
+static int remove_store(void **state)
+{
+    struct made *made = *state;
+    void *folder = made->folder;
+
+    rps_reader_close(made->reader);
+    sqlite3_close(made->db);
+    free(made);
+    return fixture_remove_folder(&folder);
+}
+
+static size_t track_of(int32_t cpu)
+{
+    return cpu < 0 ? 0 : (size_t)cpu / 2;
+}
+
+static size_t *place_of(const struct made *made, int level, int32_t cpu, uint64_t number)
+{
+    assert_true(number < made->numbers);
+    return &made->index[((size_t)level * CPUS_MAX + track_of(cpu)) * made->numbers + number];
+}
+
+static struct rps_plan *plan_of(int sets)
+{
+    struct rps_plan *plan = rps_plan_new();
+
+    for (int n = 0; n < sets; n++) {
+        struct rps_event_set *set = rps_plan_add_set(plan);
+
+        set->event_count = 2;
+        for (int slot = 0; slot < 2; slot++)
+            snprintf(set->event[slot].name, RPS_NAME_SIZE, "e%d%d", n, slot);
+    }
+    return plan;
+}
+
+struct sink {
+    struct made *made;
+    sqlite3_stmt *stmt;
+};
+
+static int insert_rollup(void *context, const struct rps_period *row)
+{
+    struct sink *sink = context;
+    struct made *made = sink->made;
+
+    made->block[made->block_count++] = (struct block){.row = *row};
+    *place_of(made, row->level, row->cpu, row->period) = made->block_count;
+    shape_expect_row(&made->shape, row, NULL);
+    return rps_period_insert(sink->stmt, made->run_id, row);
+}
+
+/* Blocks come a row a set, one after the other. */
+static void find_extents(struct made *made)
+{
+    size_t sets = (size_t)made->shape.options.sets;
+
+    for (size_t i = 0; i < made->block_count; i += sets) {
+        int64_t start_ns = INT64_MAX, end_ns = 0;
+        uint64_t last = 0;
+
+        for (size_t n = i; n < i + sets; n++) {
+            const struct rps_period *row = &made->block[n].row;
+
+            start_ns = row->start_ns < start_ns ? row->start_ns : start_ns;
+            end_ns = row->end_ns > end_ns ? row->end_ns : end_ns;
+            last = row->last_period > last ? row->last_period : last;
+        }
+        for (size_t n = i; n < i + sets; n++) {
+            made->block[n].start_ns = start_ns;
+            made->block[n].end_ns = end_ns;
+            made->block[n].last = last;
+        }
+    }
+}
+
+static void make_run(struct made *made, const struct shape_options *options, bool ended)
+{
+    struct sink sink = {made, NULL};
+    const struct rps_rollup_sink rollup_sink = {&sink, insert_rollup};
+    struct rps_rollup *rollup = rps_rollup_new(options->sets, &rollup_sink);
+    struct rps_plan *plan = plan_of(options->sets);
+    sqlite3_stmt *insert = NULL;
+    struct rps_run run;
+
+    fixture_run(&run);
+    snprintf(run.uuid, sizeof(run.uuid), "%" PRIu64, options->seed);
+    assert_int_equal(rps_write_run_begin(made->db, &run, plan, &made->run_id), SQLITE_OK);
+    rps_run_free(&run);
+    rps_plan_free(plan);
+    shape_make(&made->shape, options);
+    made->numbers = options->rotations * (uint64_t)options->sets + 1;
+    made->block = calloc(RPS_LEVELS * made->shape.count + 1, sizeof(*made->block));
+    made->index = calloc((1 + RPS_LEVELS) * CPUS_MAX * made->numbers, sizeof(*made->index));
+    assert_true(made->block && made->index);
+    made->block_count = 0;
+    memset(made->before, 0, sizeof(made->before));
+    assert_int_equal(rps_period_prepare(made->db, 0, &insert), SQLITE_OK);
+    assert_int_equal(rps_period_prepare(made->db, 1, &sink.stmt), SQLITE_OK);
+    rps_database_exec(made->db, "BEGIN");
+    for (size_t i = 0; i < made->shape.count; i++) {
+        const struct rps_period *period = &made->shape.period[i];
+
+        *place_of(made, 0, period->cpu, period->period) = i + 1;
+        assert_int_equal(rps_period_insert(insert, made->run_id, period), SQLITE_OK);
+        assert_int_equal(rps_rollup_add(rollup, period), SQLITE_OK);
+    }
+    if (ended)
+        assert_int_equal(rps_rollup_end(rollup), SQLITE_OK);
+    assert_int_equal(rps_database_exec(made->db, "COMMIT"), SQLITE_OK);
+    sqlite3_finalize(insert);
+    sqlite3_finalize(sink.stmt);
+    rps_rollup_free(rollup);
+    find_extents(made);
+}
+
+static void forget_run(struct made *made)
+{
+    shape_free(&made->shape);
+    free(made->block);
+    free(made->index);
+}
+
+/* --- thinning --------------------------------------------------------------------------------- */
+
+static void run_sql(sqlite3 *db, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void run_sql(sqlite3 *db, const char *format, ...)
+{
+    char sql[512];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(sql, sizeof(sql), format, list);
+    va_end(list);
+    if (rps_database_exec(db, sql) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+}
+
+/* Delete the rows of a level up to any block of the next one, as downsampling would, level by level. */
+static void thin_at_random(struct made *made, uint64_t *random)
+{
+    for (int n = 0; n < made->shape.options.cpus; n++) {
+        int32_t cpu = made->shape.options.cpus > 1 ? 2 * n : RPS_CPU_ALL;
+        uint64_t most = UINT64_MAX;
+
+        for (int level = 0; level < RPS_LEVELS && shape_random(random, 4) > 0; level++) {
+            uint64_t limit = shape_random(random, made->numbers + 1), before = 0;
+
+            for (size_t i = 0; i < made->block_count; i++) {
+                const struct block *block = &made->block[i];
+
+                if (block->row.level != level + 1 || block->row.cpu != cpu ||
+                    block->last >= limit || block->last >= most)
+                    continue;
+                run_sql(made->db,
+                        level > 0 ? "DELETE FROM rollup WHERE run_id = %lld AND cpu = %d AND set_no"
+                                    " = %u AND period BETWEEN %llu AND %llu AND level = %d"
+                                  : "DELETE FROM period WHERE run_id = %lld AND cpu = %d AND set_no"
+                                    " = %u AND period BETWEEN %llu AND %llu AND %d = 0",
+                        (long long)made->run_id, cpu, block->row.set_no,
+                        (unsigned long long)block->row.period,
+                        (unsigned long long)block->row.last_period, level);
+                before = block->last >= before ? block->last + 1 : before;
+            }
+            if (before == 0)
+                break;
+            most = before;
+            run_sql(made->db, "INSERT INTO thinned VALUES (%lld, %d, %d, %llu)",
+                    (long long)made->run_id, cpu, level, (unsigned long long)before);
+            made->before[track_of(cpu)][level] = before;
+        }
+    }
+}
+
+static void read_thinned(struct made *made)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    assert_int_equal(rps_database_prepare(made->db,
+                                          "SELECT cpu, level, before_period FROM thinned"
+                                          " WHERE run_id = ?1",
+                                          &stmt),
+                     SQLITE_OK);
+    sqlite3_bind_int64(stmt, 1, made->run_id);
+    while (sqlite3_step(stmt) == SQLITE_ROW)
+        made->before[track_of(sqlite3_column_int(stmt, 0))][sqlite3_column_int(stmt, 1)] =
+            (uint64_t)sqlite3_column_int64(stmt, 2);
+    sqlite3_finalize(stmt);
+}
+
+static int64_t end_of(const struct made *made)
+{
+    int64_t end_ns = 0;
+
+    for (size_t i = 0; i < made->shape.count; i++) {
+        const struct rps_period *period = &made->shape.period[i];
+
+        if (period->start_ns + period->length_ns > end_ns)
+            end_ns = period->start_ns + period->length_ns;
+    }
+    return end_ns;
+}
+
+static void thin_by_age(struct made *made, int64_t keep_ns)
+{
+    const struct rps_downsample_options options = {.run_id = made->run_id, .keep_ns = keep_ns};
+    struct rps_downsample *downsample = NULL;
+    int left = 1;
+
+    assert_int_equal(rps_downsample_open(made->db, &options, &downsample), SQLITE_OK);
+    while (left)
+        assert_int_equal(rps_downsample_work(downsample, made->shape.count, end_of(made), 3, &left),
+                         SQLITE_OK);
+    rps_downsample_close(downsample);
+    read_thinned(made);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct part {
+    int64_t from_ns, to_ns;
+    int resolution;
+};
+
+#define FAIL(made, part, ...)                                                                      \
+    do {                                                                                           \
+        print_message("# seed %" PRIu64 ", from %" PRId64 " to %" PRId64 ", resolution %d\n",      \
+                      (made)->shape.options.seed, (part)->from_ns, (part)->to_ns,                  \
+                      (part)->resolution);                                                         \
+        fail_msg(__VA_ARGS__);                                                                     \
+    } while (0)
+
+static int finest_at(const struct made *made, int32_t cpu, uint64_t number)
+{
+    int level = 0;
+
+    while (level < RPS_LEVELS && number < made->before[track_of(cpu)][level])
+        level++;
+    return level;
+}
+
+/* The block of a level that the period is in, if it is there and was not thinned. */
+static const struct block *block_over(const struct made *made, int level,
+                                      const struct rps_period *row)
+{
+    for (uint64_t number = row->period + 1; number-- > 0;) {
+        size_t place = *place_of(made, level, row->cpu, number);
+        const struct block *block = place ? &made->block[place - 1] : NULL;
+
+        if (!block || block->row.set_no != row->set_no)
+            continue;
+        if (block->row.last_period < row->period)
+            return NULL;
+        if (level < RPS_LEVELS && number < made->before[track_of(row->cpu)][level])
+            return NULL;
+        return block;
+    }
+    return NULL;
+}
+
+/* The row is one of those that were written; marks its periods. */
+static void expect_row(struct made *made, const struct part *part, const struct rps_period *row,
+                       uint8_t *seen)
+{
+    size_t place =
+        row->period < made->numbers ? *place_of(made, row->level, row->cpu, row->period) : 0;
+    const struct rps_period *written = place == 0       ? NULL
+                                       : row->level > 0 ? &made->block[place - 1].row
+                                                        : &made->shape.period[place - 1];
+
+    if (!written || memcmp(written, row, sizeof(*row)) != 0)
+        FAIL(made, part, "row %" PRIu64 " of level %d was not written so", row->period, row->level);
+    for (uint64_t number = row->period; number <= rps_period_last(row); number++) {
+        place = *place_of(made, 0, row->cpu, number);
+        if (place == 0 || made->shape.period[place - 1].set_no != row->set_no)
+            continue;
+        if (seen[place - 1]++)
+            FAIL(made, part, "period %" PRIu64 " of CPU %d comes twice", number, row->cpu);
+    }
+}
+
+/* As coarse as it may be, and not coarser. */
+static void expect_level(struct made *made, const struct part *part, const struct rps_period *row)
+{
+    int finest = finest_at(made, row->cpu, row->period);
+
+    if (row->level > part->resolution && row->level != finest)
+        FAIL(made, part, "row %" PRIu64 " of level %d is coarser than asked", row->period,
+             row->level);
+    for (int level = part->resolution; level > row->level; level--) {
+        const struct block *block = block_over(made, level, row);
+
+        if (block && block->start_ns >= part->from_ns && block->end_ns <= part->to_ns)
+            FAIL(made, part, "row %" PRIu64 " of level %d is finer than it need be", row->period,
+                 row->level);
+    }
+}
+
+struct extent {
+    int64_t first_ns, last_ns;
+};
+
+/* The block of a row sticks out of the part: its finer rows must be gone. */
+static void expect_inside(struct made *made, const struct part *part, const struct rps_period *row,
+                          struct extent *reach)
+{
+    const struct block *block;
+
+    if (row->level == 0)
+        return;
+    block = &made->block[*place_of(made, row->level, row->cpu, row->period) - 1];
+    if ((block->start_ns < part->from_ns || block->end_ns > part->to_ns) &&
+        row->level != finest_at(made, row->cpu, row->period))
+        FAIL(made, part,
+             "block %" PRIu64 " of level %d, %" PRIu64 " rotations from %" PRId64 " to %" PRId64
+             " ns, is not whole in the part",
+             row->period, row->level, row->merged, block->start_ns, block->end_ns);
+    reach->first_ns = block->start_ns < reach->first_ns ? block->start_ns : reach->first_ns;
+    reach->last_ns = block->end_ns > reach->last_ns ? block->end_ns : reach->last_ns;
+}
+
+static void expect_widened(struct made *made, const struct part *part,
+                           const struct rps_cursor *cursor, const struct extent *reach,
+                           struct extent *ret)
+{
+    bool widened = reach->first_ns < part->from_ns || reach->last_ns > part->to_ns;
+
+    *ret = (struct extent){part->from_ns, part->to_ns};
+    if (rps_cursor_widened(cursor, &ret->first_ns, &ret->last_ns) != widened)
+        FAIL(made, part, "it does %ssay that it was widened", widened ? "not " : "");
+    made->widened += widened;
+    if (!widened)
+        return;
+    assert_int_equal(ret->first_ns,
+                     reach->first_ns < part->from_ns ? reach->first_ns : part->from_ns);
+    assert_int_equal(ret->last_ns, reach->last_ns > part->to_ns ? reach->last_ns : part->to_ns);
+}
+
+static void expect_all(struct made *made, const struct part *part, const uint8_t *seen,
+                       const struct extent *widened, const int32_t *chosen)
+{
+    for (size_t i = 0; i < made->shape.count; i++) {
+        const struct rps_period *period = &made->shape.period[i];
+        int64_t middle_ns = period->start_ns + period->length_ns / 2;
+        bool inside = middle_ns >= part->from_ns && middle_ns < part->to_ns &&
+                      (!chosen || *chosen == period->cpu);
+
+        if (inside && !seen[i])
+            FAIL(made, part, "period %" PRIu64 " of CPU %d is left out", period->period,
+                 period->cpu);
+        if (!inside && seen[i] &&
+            (middle_ns < widened->first_ns || middle_ns >= widened->last_ns ||
+             (chosen && *chosen != period->cpu)))
+            FAIL(made, part, "period %" PRIu64 " of CPU %d is not in the part", period->period,
+                 period->cpu);
+    }
+}
+
+static void expect_part(struct made *made, struct part part, const int32_t *chosen)
+{
+    uint8_t *seen = calloc(made->shape.count + 1, 1);
+    struct extent reach = {INT64_MAX, INT64_MIN}, widened;
+    struct rps_period row, before = {.cpu = INT32_MIN};
+    struct rps_cursor *cursor = NULL;
+    struct rps_error err;
+    int got;
+
+    if (rps_cursor_open(&cursor, made->reader, made->run_id, part.from_ns, part.to_ns,
+                        part.resolution, &err) < 0)
+        fail_msg("%s", err.message);
+    if (chosen)
+        rps_cursor_choose_cpu(cursor, *chosen);
+    while ((got = rps_cursor_next(cursor, &row, &err)) == 1) {
+        expect_row(made, &part, &row, seen);
+        expect_level(made, &part, &row);
+        expect_inside(made, &part, &row, &reach);
+        if (row.cpu < before.cpu || (row.cpu == before.cpu && (row.period <= before.period ||
+                                                               row.start_ns < before.start_ns)))
+            FAIL(made, &part, "row %" PRIu64 " is out of order", row.period);
+        before = row;
+        made->rows[row.level]++;
+    }
+    if (got < 0)
+        FAIL(made, &part, "%s", err.message);
+    assert_int_equal(rps_cursor_next(cursor, &row, &err), 0); /* at the end it stays there */
+    expect_widened(made, &part, cursor, &reach, &widened);
+    expect_all(made, &part, seen, &widened, chosen);
+    rps_cursor_close(cursor);
+    made->cursors++;
+    free(seen);
+}
+
+/* A time at or around the border of a period, or anywhere. */
+static int64_t any_time(const struct made *made, uint64_t *random)
+{
+    const struct rps_period *period;
+
+    if (made->shape.count == 0 || shape_random(random, 8) == 0)
+        return (int64_t)shape_random(random, (uint64_t)end_of(made) + 1000);
+    if (made->block_count > 0 && shape_random(random, 3) == 0) {
+        const struct block *block = &made->block[shape_random(random, made->block_count)];
+
+        return shape_random(random, 2) ? block->start_ns : block->end_ns;
+    }
+    period = &made->shape.period[shape_random(random, made->shape.count)];
+    return period->start_ns + (int64_t)shape_random(random, 2) * period->length_ns +
+           (int64_t)shape_random(random, 3) - 1;
+}
+
+static void expect_parts(struct made *made, uint64_t *random, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct part part = {any_time(made, random), any_time(made, random),
+                            (int)shape_random(random, RPS_LEVELS + 1)};
+        int32_t chosen =
+            made->shape.options.cpus > 1 ? (int32_t)shape_random(random, 7) : RPS_CPU_ALL;
+
+        if (part.from_ns > part.to_ns)
+            part = (struct part){part.to_ns, part.from_ns, part.resolution};
+        if (shape_random(random, 4) == 0)
+            part.to_ns = INT64_MAX;
+        expect_part(made, part, shape_random(random, 4) ? NULL : &chosen);
+    }
+}
+
+static void expect_whole(struct made *made)
+{
+    for (int resolution = 0; resolution <= RPS_LEVELS; resolution++)
+        expect_part(made, (struct part){0, INT64_MAX, resolution}, NULL);
+}
+
+/* From and to the border of every period. */
+static void expect_borders(struct made *made)
+{
+    for (size_t i = 0; i < made->shape.count; i++) {
+        for (int end = 0; end < 2; end++) {
+            const struct rps_period *period = &made->shape.period[i];
+            int64_t time_ns = period->start_ns + end * period->length_ns;
+
+            expect_part(made, (struct part){time_ns, INT64_MAX, (int)(i % 5)}, NULL);
+            expect_part(made, (struct part){0, time_ns, (int)(i % 5)}, NULL);
+        }
+    }
+}
+
+/* --- all shapes ------------------------------------------------------------------------------- */
+
+static void say(const char *what, struct made *made)
+{
+    print_message("# %s: %" PRIu64 " cursors, %" PRIu64 " widened; %" PRIu64 " periods, %" PRIu64
+                  " %" PRIu64 " %" PRIu64 " %" PRIu64 " rows of the levels\n",
+                  what, made->cursors, made->widened, made->rows[0], made->rows[1], made->rows[2],
+                  made->rows[3], made->rows[4]);
+    made->cursors = made->widened = 0;
+    memset(made->rows, 0, sizeof(made->rows));
+}
+
+static void try_shape(struct made *made, uint64_t seed, uint64_t periods, int parts)
+{
+    struct shape_options options = shape_options_of(seed, periods);
+    uint64_t random = seed;
+
+    make_run(made, &options, shape_random(&random, 2));
+    expect_whole(made);
+    expect_parts(made, &random, parts);
+    switch (shape_random(&random, 3)) {
+    case 0:
+        thin_by_age(made, 1 + (int64_t)shape_random(&random, (uint64_t)end_of(made) / 4 + 1));
+        break;
+    default:
+        thin_at_random(made, &random);
+        break;
+    }
+    expect_whole(made);
+    expect_parts(made, &random, 2 * parts);
+    if (made->shape.count <= 60)
+        expect_borders(made);
+    forget_run(made);
+}
+
+static void every_shape(void **state)
+{
+    struct made *made = *state;
+
+    for (uint64_t seed = 0; seed < 100 * times; seed++)
+        try_shape(made, seed, 600, 8);
+    try_shape(made, 924, 600, 8); /* sought into the middle of a block's rows */
+    assert_true(made->widened > 100);
+    for (int level = 0; level <= RPS_LEVELS; level++)
+        assert_true(made->rows[level] > 100);
+    say("every shape", made);
+}
+
+static void small_runs(void **state)
+{
+    struct made *made = *state;
+
+    for (uint64_t seed = 10000000; seed < 10000000 + 30 * times; seed++)
+        try_shape(made, seed, 60, 2);
+    say("small runs, from and to every border", made);
+}
+
+/* Blocks of levels that need thousands of rotations. */
+static void long_runs(void **state)
+{
+    struct made *made = *state;
+
+    for (uint64_t seed = 20000000; seed < 20000000 + 3 * times; seed++)
+        try_shape(made, seed, 10000, 20);
+    say("long runs", made);
+}
+
+/* --- how it is read --------------------------------------------------------------------------- */
+
+static void nothing(void **state)
+{
+    const struct shape_options options = {.seed = 30000000, .sets = 2, .cpus = 1, .rotations = 0};
+    struct made *made = *state;
+
+    make_run(made, &options, true);
+    expect_whole(made);
+    expect_part(made, (struct part){5, 7, 0}, NULL);
+    expect_part(made, (struct part){INT64_MAX, INT64_MAX, 4}, NULL);
+    forget_run(made);
+}
+
+/* One state of the store, whatever is deleted meanwhile. */
+static void one_state(void **state)
+{
+    const struct shape_options options = {.seed = 30000001, .sets = 2, .cpus = 3, .rotations = 100};
+    struct made *made = *state;
+    struct rps_cursor *cursor = NULL;
+    struct rps_period period;
+    struct rps_error err;
+    int count = 0;
+
+    make_run(made, &options, true);
+    assert_int_equal(rps_cursor_open(&cursor, made->reader, made->run_id, 0, INT64_MAX, 0, &err),
+                     0);
+    run_sql(made->db, "DELETE FROM period WHERE run_id = %lld", (long long)made->run_id);
+    while (rps_cursor_next(cursor, &period, &err) == 1)
+        count++;
+    assert_int_equal(count, 600);
+    rps_cursor_close(cursor);
+    forget_run(made);
+}
+
+/* A part is sought: it takes no more steps of SQLite's machine the longer the run is. */
+static void a_part_is_sought(void **state)
+{
+    struct made *made = *state;
+    uint64_t taken[2];
+
+    for (int i = 0; i < 2; i++) {
+        const struct shape_options options = {.seed = 30000002 + (uint64_t)i,
+                                              .sets = 2,
+                                              .cpus = 1,
+                                              .rotations = i ? 20000 : 1000,
+                                              .sleeps = true};
+        struct rps_cursor *cursor = NULL;
+        struct rps_period period;
+        struct rps_error err;
+        int64_t end_ns;
+        uint64_t rows = 0;
+
+        make_run(made, &options, true);
+        end_ns = end_of(made);
+        assert_int_equal(rps_cursor_open(&cursor, made->reader, made->run_id, end_ns / 2,
+                                         end_ns / 2 + 100000, 0, &err),
+                         0);
+        taken[i] = 0;
+        while (rps_cursor_next(cursor, &period, &err) == 1)
+            rows++;
+        for (sqlite3_stmt *stmt = NULL; (stmt = sqlite3_next_stmt(made->reader->db, stmt));)
+            taken[i] += (uint64_t)sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+        assert_in_range(rows, 40, 60);
+        rps_cursor_close(cursor);
+        forget_run(made);
+    }
+    print_message("# steps for 50 periods of 2,000 and of 40,000: %" PRIu64 " and %" PRIu64 "\n",
+                  taken[0], taken[1]);
+    assert_true(taken[1] < 2 * taken[0]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shape), cmocka_unit_test(small_runs),
+        cmocka_unit_test(long_runs),   cmocka_unit_test(nothing),
+        cmocka_unit_test(one_state),   cmocka_unit_test(a_part_is_sought),
+    };
+
+    if (argc > 1)
+        times = strtoull(argv[1], NULL, 10);
+    return cmocka_run_group_tests(tests, make_store, remove_store);
+}
