@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alive.h"
+#include "check_rollup.h"
+#include "columns.h"
 #include "database.h"
 #include "examine.h"
 #include "rpistat/clock.h"
@@ -18,8 +19,10 @@ struct check {
     struct rps_reader *reader;
     struct rps_findings *findings;
     int64_t run_id;
+    sqlite3 *expected; /* an empty store */
     struct rps_run_shape shape;
     struct rps_examined examined;
+    struct rps_check_rollup *rollup;
 };
 
 /* A question that the store could not answer. */
@@ -43,8 +46,13 @@ static const struct {
     const char *one, *many;
 } fault_text[RPS_FAULT_COUNT] = {
     [RPS_FAULT_NUMBER] = PERIODS(WRONG, "with a number that no recorder writes"),
+    [RPS_FAULT_BLOCK] = {RPS_FINDING_WRONG,
+                         "block that stands for periods has rows that do not belong together",
+                         "blocks that stand for periods have rows that do not belong together"},
     [RPS_FAULT_ORDER] = PERIODS(WRONG, "out of order: the numbers of periods do not go up one by "
                                        "one with the cycle timestamp"),
+    [RPS_FAULT_ROTATION] = PERIODS(WRONG, "with a rotation that goes back, or a set for the second "
+                                          "time in one"),
     [RPS_FAULT_HOLE] = {RPS_FINDING_WRONG, "stretch is missing, and no gap row says why",
                         "stretches are missing, and no gap row says why"},
     [RPS_FAULT_OVERLAP] = PERIODS(WRONG, "beginning before the one before has ended"),
@@ -53,6 +61,8 @@ static const struct {
     [RPS_FAULT_STRANGE] = PERIODS(WRONG, "with a count of an event that was not measured"),
     [RPS_FAULT_IDLE] = PERIODS(WRONG, "with counts of an event set that was never on the counters "
                                       "in it"),
+    [RPS_FAULT_SWITCH] = PERIODS(WRONG, "with a switch of event sets that goes on beyond the next "
+                                        "period"),
     [RPS_FAULT_MISSING] = PERIODS(ODD, "without a count of an event that was on the counters, "
                                        "as recorded: the recorder could not read it"),
     [RPS_FAULT_RACE] = PERIODS(ODD, "with more time on the counters than the workload ran"),
@@ -68,7 +78,7 @@ static void describe(char *ret, size_t size, enum rps_fault kind, const struct r
         snprintf(ret, size, ", with %s %" PRId64, fault->name, fault->value);
     else if (kind == RPS_FAULT_HOLE)
         snprintf(ret, size, "; %.3f s in all", seconds);
-    else if (kind == RPS_FAULT_RACE)
+    else if (kind == RPS_FAULT_RACE || kind == RPS_FAULT_SWITCH)
         snprintf(ret, size, "; by up to %.3f ms", 1000 * seconds);
 }
 
@@ -93,18 +103,31 @@ static void tell_faults(void *context, int32_t cpu,
     }
 }
 
+static int take_piece(void *context, const struct rps_piece *piece)
+{
+    struct check *check = context;
+
+    return piece->level > 0 ? SQLITE_OK : rps_check_rollup_period(check->rollup, piece->row);
+}
+
 static int check_periods(struct check *check)
 {
-    const struct rps_examiner examiner = {check, NULL, tell_faults};
-    int code = rps_run_shape_load(check->reader->db, check->run_id, &check->shape);
+    const struct rps_examiner examiner = {check, NULL, take_piece, tell_faults};
+    sqlite3 *db = check->reader->db;
+    int code = rps_run_shape_load(db, check->run_id, &check->shape);
 
     if (code == SQLITE_OK)
-        code = rps_examine_run(check->reader->db, &check->shape, &examiner, &check->examined);
+        code = rps_check_rollup_open(&check->rollup, db, &check->shape, check->findings);
+    if (code == SQLITE_OK)
+        code = rps_examine_run(db, &check->shape, &examiner, &check->examined);
+    if (code == SQLITE_OK)
+        code = rps_check_rollup_end(check->rollup);
     if (code != SQLITE_OK && !rps_findings_end_by_code(check->findings, code))
-        rps_findings_add(
-            check->findings, RPS_FINDING_WRONG,
-            "run %" PRId64 ": its periods cannot be read beyond the first %" PRIu64 " (%s)",
-            check->run_id, check->examined.periods, rps_database_reason(check->reader->db, code));
+        rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                         "run %" PRId64 ": its periods cannot be read beyond the first %" PRIu64
+                         " (%s)",
+                         check->run_id, check->examined.periods, rps_database_reason(db, code));
+    rps_check_rollup_close(check->rollup);
     return code;
 }
 
@@ -144,9 +167,15 @@ static void check_event_total(struct check *check, sqlite3_stmt *stmt)
     int set = rps_database_index(stmt, 0, check->shape.set_count);
     int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
     const struct rps_set_sum *sum;
+    uint64_t cycles = 0;
     int has_total = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
     char name[64];
 
+    if (sqlite3_column_int64(stmt, 0) == RPS_CLOCK_SET) {
+        for (int n = 0; n < check->shape.set_count; n++)
+            cycles += check->examined.sum[n].cycles;
+        compare(check, stmt, 2, "the clock event", "count", cycles);
+    }
     if (set < 0 || slot < 0)
         return;
     sum = &check->examined.sum[set];
@@ -171,7 +200,7 @@ static void check_totals(struct check *check)
          " AND periods IS NOT NULL",
          check_set_total},
         {"SELECT e.set_no, slot, count FROM event AS e JOIN event_set AS s"
-         " ON s.run_id = e.run_id AND s.set_no = e.set_no AND s.periods IS NOT NULL"
+         " ON s.run_id = e.run_id AND s.set_no = max(e.set_no, 0) AND s.periods IS NOT NULL"
          " WHERE e.run_id = ?1",
          check_event_total},
     };
@@ -233,6 +262,19 @@ static const struct {
      "SELECT count(*) FROM run WHERE run_id = ?1 AND state = 'complete' AND EXISTS"
      " (SELECT 1 FROM event_set AS s WHERE s.run_id = ?1 AND periods IS NULL)",
      "it is complete, but has no totals", 0, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM thinned AS t WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 3 OR"
+     " before_period < 0 OR (level > 0 AND before_period > coalesce((SELECT before_period"
+     " FROM thinned AS f WHERE f.run_id = ?1 AND f.cpu = t.cpu AND f.level = t.level - 1), 0)))",
+     "rows of thinned that take more away than those of the finer levels", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM thinned AS t JOIN rollup AS r ON r.run_id = t.run_id"
+     " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = ?1",
+     "rows of rollup that are there, though thinned says that they were taken away", 1, 0},
+    {RPS_FINDING_ODD,
+     "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
+     " WHERE h.run_id = ?1 AND r.state <> 'recording'",
+     "it has ended, and has a heartbeat all the same", 0, 0},
 };
 
 static void tell_answer(struct check *check, size_t i, int64_t count)
@@ -288,6 +330,67 @@ static void tell_error(struct check *check, const struct rps_error *err)
                          err->message);
 }
 
+/* --- the description -------------------------------------------------------------------------- */
+
+/* The steps of all formulas, as rpistat compiles them. */
+#define SQL_STEPS                                                                                  \
+    "SELECT m.name, step_count, step, op, number, operand, set_no, slot FROM metric AS m"          \
+    " LEFT JOIN metric_step AS s ON s.run_id = m.run_id AND s.metric = m.name"                     \
+    " WHERE m.run_id = ?1 ORDER BY m.name, step"
+
+static int is_same_row(sqlite3_stmt *a, sqlite3_stmt *b)
+{
+    for (int i = 0; i < sqlite3_column_count(a); i++) {
+        const char *mine = (const char *)sqlite3_column_text(a, i);
+        const char *theirs = (const char *)sqlite3_column_text(b, i);
+
+        if (sqlite3_column_type(a, i) != sqlite3_column_type(b, i) || !mine != !theirs ||
+            (mine && strcmp(mine, theirs) != 0))
+            return 0;
+    }
+    return 1;
+}
+
+/* Compare what the store holds with the steps that the plan's formulas give in an empty store. */
+static int compare_steps(struct check *check, sqlite3_stmt *is, sqlite3_stmt *should)
+{
+    int at_is, at_should;
+
+    sqlite3_bind_int64(is, 1, check->run_id);
+    sqlite3_bind_int64(should, 1, check->run_id);
+    do {
+        at_is = sqlite3_step(is);
+        at_should = sqlite3_step(should);
+    } while (at_is == SQLITE_ROW && at_should == SQLITE_ROW && is_same_row(is, should));
+    if (at_is == SQLITE_ROW || at_should == SQLITE_ROW)
+        rps_findings_add(
+            check->findings, RPS_FINDING_WRONG,
+            "run %" PRId64 ": the steps of metric %s are not those of its formula, so that view "
+            "rate is wrong",
+            check->run_id,
+            (const char *)sqlite3_column_text(at_should == SQLITE_ROW ? should : is, 0));
+    return at_is == SQLITE_ROW || at_is == SQLITE_DONE ? at_should : at_is;
+}
+
+static void check_steps(struct check *check, const struct rps_plan *plan)
+{
+    sqlite3_stmt *is = NULL, *should = NULL;
+    int code = rps_database_exec(check->expected, "DELETE FROM metric; DELETE FROM metric_step");
+
+    if (code == SQLITE_OK)
+        code = rps_write_run_metrics(check->expected, check->run_id, plan);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(check->expected, SQL_STEPS, -1, &should, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(check->reader->db, SQL_STEPS, -1, &is, NULL);
+    if (code == SQLITE_OK)
+        code = compare_steps(check, is, should);
+    if (code != SQLITE_ROW && code != SQLITE_DONE && code != SQLITE_ERROR)
+        unreadable(check, "the steps of its metrics", code);
+    sqlite3_finalize(is);
+    sqlite3_finalize(should);
+}
+
 /* The row of the run and its plan, as every command reads them. */
 static void check_description(struct check *check)
 {
@@ -303,12 +406,16 @@ static void check_description(struct check *check)
     }
     if (rps_reader_plan(check->reader, check->run_id, &plan, &err) < 0)
         tell_error(check, &err);
+    else if (check->expected)
+        check_steps(check, plan);
     rps_plan_free(plan);
 }
 
-uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings)
+uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,
+                       struct rps_findings *findings)
 {
-    struct check check = {.reader = reader, .findings = findings, .run_id = run_id};
+    struct check check = {
+        .reader = reader, .findings = findings, .run_id = run_id, .expected = expected};
     int code = check_periods(&check);
 
     if (code == SQLITE_OK) { /* else it says the same again */

@@ -1,8 +1,7 @@
 /*
- * The periods of a run against each other.
+ * The finest rows of a run against each other.
  *
- * One pass in the order of the key, that is of cpu and cycle timestamp, with the period before at
- * hand. Gap rows are merged into a list for each track beforehand, since a hole may be covered by
+ * One pass in their order, with the piece before, a period or a block, at hand. Gap rows are merged into a list for each track beforehand, since a hole may be covered by
  * several that overlap.
  */
 #include "examine.h"
@@ -11,11 +10,13 @@
 #include <string.h>
 
 #include "database.h"
-#include "period_row.h"
 #include "rpistat/clock.h"
 
 /* Times that other tools have rounded may differ by so much. */
 #define TIME_TOLERANCE_NS RPS_NS_PER_US
+
+/* A switch at the end of a run lasts no longer; what came behind it is not known. */
+#define LAST_SWITCH_MAX_NS RPS_NS_PER_S
 
 /*
  * Enabled and running time are read one after the other while threads come and go on other CPUs,
@@ -158,7 +159,7 @@ static int is_covered(struct intervals *list, int64_t start_ns, int64_t end_ns)
            list->item[list->next].start_ns <= start_ns + TIME_TOLERANCE_NS;
 }
 
-/* --- one period after the other -------------------------------------------------------------- */
+/* --- one piece after the other --------------------------------------------------------------- */
 
 struct walk {
     const struct rps_run_shape *shape;
@@ -167,10 +168,11 @@ struct walk {
     sqlite3_stmt *gap_stmt;
     struct intervals gaps;
     struct rps_fault_sum fault[RPS_FAULT_COUNT];
-    int in_track; /* 1: `cpu` is one, and `before` its last period unless it had none */
+    uint64_t *seen; /* owned; by set: the rotation that last had it, and 1 */
+    int in_track;   /* 1: `cpu` is one, and `before` its last piece unless it had none */
     int64_t cpu;
     int has_before;
-    struct rps_period before;
+    struct rps_piece before; /* without rows */
 };
 
 static struct rps_fault_sum *count_fault(struct walk *walk, enum rps_fault kind, uint64_t period,
@@ -183,6 +185,12 @@ static struct rps_fault_sum *count_fault(struct walk *walk, enum rps_fault kind,
         fault->start_ns = start_ns;
     }
     return fault;
+}
+
+static struct rps_fault_sum *count_piece(struct walk *walk, enum rps_fault kind,
+                                         const struct rps_piece *piece)
+{
+    return count_fault(walk, kind, piece->first, piece->start_ns);
 }
 
 /* Nothing was recorded from start to end, before the period `next`. */
@@ -198,49 +206,77 @@ static void examine_hole(struct walk *walk, int64_t start_ns, int64_t end_ns, ui
         walk->examiner->hole(walk->examiner->context, &hole);
 }
 
-/* The period against the one before it; at the beginning of a track that is the run's start. */
-static void examine_sequence(struct walk *walk, const struct rps_period *period)
+/* The rotation goes on, or the next one begins; one has each set at most once. */
+static void examine_rotation(struct walk *walk, const struct rps_piece *piece, int follows)
 {
-    const struct rps_period *before = &walk->before;
-    uint64_t sets = (uint64_t)walk->shape->set_count;
-    uint64_t expected = walk->has_before ? rps_period_next(before, sets) : 0;
-    int64_t end_ns = walk->has_before ? before->start_ns + before->length_ns : 0;
-    uint64_t cycle = walk->has_before ? before->cycle : 0;
+    const struct rps_piece *before = &walk->before;
+    uint64_t *seen = &walk->seen[piece->row[0].set_no];
+    int same = walk->has_before && piece->rotation == before->last_rotation;
 
-    if (period->period < expected) {
-        count_fault(walk, RPS_FAULT_ORDER, period->period, period->start_ns);
-        return;
-    }
-    if (period->start_ns < end_ns - TIME_TOLERANCE_NS)
-        count_fault(walk, RPS_FAULT_OVERLAP, period->period, period->start_ns);
-    else
-        examine_hole(walk, end_ns, period->start_ns, period->period, period->period - expected);
-    /* what was lost in between had cycles too */
-    if (period->cycle - cycle < period->cycles ||
-        (period->period == expected && period->cycle - cycle != period->cycles))
-        count_fault(walk, RPS_FAULT_CYCLE, period->period, period->start_ns);
-    if ((period->period > expected && period->start_ns <= end_ns + TIME_TOLERANCE_NS) ||
-        !rps_period_is_merged_well(period, walk->has_before ? before : NULL, sets))
-        count_fault(walk, RPS_FAULT_ORDER, period->period, period->start_ns);
+    if ((walk->has_before && piece->rotation < before->last_rotation) ||
+        (same && (piece->level > 0 || before->level > 0 || *seen == piece->rotation + 1)) ||
+        (follows && piece->rotation > before->last_rotation + 1))
+        count_piece(walk, RPS_FAULT_ROTATION, piece);
+    *seen = piece->rotation + 1;
 }
 
-static void examine_counts(struct walk *walk, const struct rps_period *period)
+/* The switch at the end of a piece is over before the next one is, which ends at limit_ns. */
+static void examine_switch(struct walk *walk, const struct rps_piece *piece, int64_t limit_ns)
 {
-    uint32_t measured = walk->shape->measured[period->set_no];
-    int64_t excess_ns = (int64_t)period->running_ns - (int64_t)period->enabled_ns;
+    int64_t excess_ns = piece->switch_ns - (limit_ns - piece->start_ns);
     struct rps_fault_sum *fault;
 
-    if (period->counted & ~measured)
-        count_fault(walk, RPS_FAULT_STRANGE, period->period, period->start_ns);
-    /* true zeros, of periods in which the workload slept, may be merged with what was not counted
-     */
-    if (period->enabled_ns > 0 && period->running_ns == 0 && period->counted & measured &&
-        period->merged == 0)
-        count_fault(walk, RPS_FAULT_IDLE, period->period, period->start_ns);
-    if ((period->running_ns > 0 || period->enabled_ns == 0) && measured & ~period->counted)
-        count_fault(walk, RPS_FAULT_MISSING, period->period, period->start_ns);
-    if (excess_ns > RACE_NS(period->enabled_ns)) {
-        fault = count_fault(walk, RPS_FAULT_RACE, period->period, period->start_ns);
+    if (excess_ns <= 0)
+        return;
+    fault = count_piece(walk, RPS_FAULT_SWITCH, piece);
+    fault->total_ns = excess_ns > fault->total_ns ? excess_ns : fault->total_ns;
+}
+
+/* The piece against the one before it; at the beginning of a track that is the run's start. */
+static void examine_sequence(struct walk *walk, const struct rps_piece *piece)
+{
+    const struct rps_piece *before = &walk->before;
+    uint64_t expected = walk->has_before ? before->last + 1 : 0;
+    int64_t end_ns = walk->has_before ? before->end_ns : 0;
+    uint64_t cycle = walk->has_before ? before->cycle : 0;
+    int touches = piece->start_ns <= end_ns + TIME_TOLERANCE_NS;
+
+    if (piece->first < expected) {
+        count_piece(walk, RPS_FAULT_ORDER, piece);
+        return;
+    }
+    if (walk->has_before)
+        examine_switch(walk, before, piece->end_ns > end_ns ? piece->end_ns : end_ns);
+    if (piece->start_ns < end_ns - TIME_TOLERANCE_NS)
+        count_piece(walk, RPS_FAULT_OVERLAP, piece);
+    else
+        examine_hole(walk, end_ns, piece->start_ns, piece->first, piece->first - expected);
+    /* what was lost in between had cycles too */
+    if (piece->cycle - cycle < piece->cycles ||
+        (piece->first == expected && piece->cycle - cycle != piece->cycles))
+        count_piece(walk, RPS_FAULT_CYCLE, piece);
+    if (piece->first > expected && touches)
+        count_piece(walk, RPS_FAULT_ORDER, piece);
+    examine_rotation(walk, piece, walk->has_before && piece->first == expected && touches);
+}
+
+static void examine_counts(struct walk *walk, const struct rps_period *row)
+{
+    uint32_t measured = walk->shape->measured[row->set_no];
+    uint64_t most_ns =
+        row->running_ns > row->clock_running_ns ? row->running_ns : row->clock_running_ns;
+    int64_t excess_ns = (int64_t)most_ns - (int64_t)row->enabled_ns;
+    struct rps_fault_sum *fault;
+
+    if (row->counted & ~measured)
+        count_fault(walk, RPS_FAULT_STRANGE, row->period, row->start_ns);
+    /* in a block, zeros of periods in which the workload slept are with what was not counted */
+    if (row->enabled_ns > 0 && row->running_ns == 0 && row->counted & measured && row->level == 0)
+        count_fault(walk, RPS_FAULT_IDLE, row->period, row->start_ns);
+    if ((row->running_ns > 0 || row->enabled_ns == 0) && measured & ~row->counted)
+        count_fault(walk, RPS_FAULT_MISSING, row->period, row->start_ns);
+    if (excess_ns > RACE_NS(row->enabled_ns)) {
+        fault = count_fault(walk, RPS_FAULT_RACE, row->period, row->start_ns);
         fault->total_ns = excess_ns > fault->total_ns ? excess_ns : fault->total_ns;
     }
 }
@@ -248,15 +284,16 @@ static void examine_counts(struct walk *walk, const struct rps_period *period)
 /* The track is over; `whole` unless the rest of it cannot be read. */
 static void end_track(struct walk *walk, int whole)
 {
-    int64_t end_ns = walk->has_before ? walk->before.start_ns + walk->before.length_ns : 0;
+    const struct rps_piece *before = &walk->before;
+    int64_t end_ns = walk->has_before ? before->end_ns : 0;
 
     if (!walk->in_track)
         return;
+    if (walk->has_before)
+        examine_switch(walk, before, end_ns + LAST_SWITCH_MAX_NS);
     if (whole && walk->shape->complete && walk->shape->elapsed_ns > end_ns)
-        examine_hole(
-            walk, end_ns, walk->shape->elapsed_ns,
-            walk->has_before ? rps_period_next(&walk->before, (uint64_t)walk->shape->set_count) : 0,
-            0);
+        examine_hole(walk, end_ns, walk->shape->elapsed_ns, walk->has_before ? before->last + 1 : 0,
+                     0);
     walk->examiner->faults(walk->examiner->context, (int32_t)walk->cpu, walk->fault);
     memset(walk->fault, 0, sizeof(walk->fault));
 }
@@ -268,88 +305,75 @@ static int begin_track(struct walk *walk, int64_t cpu)
     walk->has_before = 0;
     walk->cpu = cpu;
     memset(&walk->before, 0, sizeof(walk->before));
+    memset(walk->seen, 0, ((size_t)walk->shape->set_count + 1) * sizeof(*walk->seen));
     return load_gaps(walk->gap_stmt, walk->shape->run_id, cpu, &walk->gaps);
 }
 
-static void examine_period(struct walk *walk, const struct rps_period *period)
+static int examine_piece(struct walk *walk, const struct rps_piece *piece)
 {
+    const struct rps_examiner *examiner = walk->examiner;
     struct rps_examined *result = walk->result;
-    int64_t end_ns = period->start_ns + period->length_ns;
-
-    examine_sequence(walk, period);
-    examine_counts(walk, period);
-    rps_set_sum_add(&result->sum[period->set_no], period, walk->shape->measured[period->set_no]);
-    if (end_ns > result->end_ns)
-        result->end_ns = end_ns;
-    if (period->period > result->last_period)
-        result->last_period = period->period;
-    result->periods += rps_period_weight(period) - 1;
-    walk->before = *period;
-    walk->has_before = 1;
-}
-
-static int examine_row(struct walk *walk, sqlite3_stmt *stmt)
-{
-    int64_t cpu = sqlite3_column_int64(stmt, RPS_ROW_CPU);
-    struct rps_row_fault number;
     struct rps_fault_sum *fault;
-    struct rps_period period;
     int code = SQLITE_OK;
 
-    walk->result->periods++;
-    if (!walk->in_track || cpu != walk->cpu)
-        code = begin_track(walk, cpu);
+    if (!walk->in_track || piece->cpu != walk->cpu)
+        code = begin_track(walk, piece->cpu);
     if (code != SQLITE_OK)
         return code;
-    if (rps_row_read(stmt, walk->shape->set_count, &period, &number) == 0) {
-        examine_period(walk, &period);
+    if (piece->fault) {
+        fault = count_piece(
+            walk, piece->fault == rps_piece_not_whole ? RPS_FAULT_BLOCK : RPS_FAULT_NUMBER, piece);
+        if (fault->count == 1) {
+            fault->name = piece->fault;
+            fault->value = piece->value;
+        }
+        result->periods += piece->count;
         return SQLITE_OK;
     }
-    fault =
-        count_fault(walk, RPS_FAULT_NUMBER, (uint64_t)sqlite3_column_int64(stmt, RPS_ROW_PERIOD),
-                    sqlite3_column_int64(stmt, RPS_ROW_START_NS));
-    if (fault->count == 1) {
-        fault->name = number.name;
-        fault->value = number.value;
-    }
-    return SQLITE_OK;
-}
+    examine_sequence(walk, piece);
+    for (size_t i = 0; i < piece->count; i++) {
+        const struct rps_period *row = &piece->row[i];
 
-#define PERIODS_SQL(columns)                                                                       \
-    "SELECT " columns ", " RPS_ROW_COUNTS                                                          \
-    " FROM period WHERE run_id = ?1 ORDER BY cpu, cycle, period"
+        examine_counts(walk, row);
+        rps_set_sum_add(&result->sum[row->set_no], row, walk->shape->measured[row->set_no]);
+    }
+    result->end_ns = piece->end_ns > result->end_ns ? piece->end_ns : result->end_ns;
+    result->last_period = piece->last > result->last_period ? piece->last : result->last_period;
+    result->periods += piece->periods;
+    walk->before = *piece;
+    walk->has_before = 1;
+    return examiner->piece ? examiner->piece(examiner->context, piece) : SQLITE_OK;
+}
 
 int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,
                     const struct rps_examiner *examiner, struct rps_examined *ret)
 {
     struct walk walk = {.shape = shape, .examiner = examiner, .result = ret};
-    sqlite3_stmt *stmt = NULL;
-    int code;
+    struct rps_finest *finest = NULL;
+    struct rps_piece piece;
+    int at = SQLITE_DONE, code;
 
     *ret = (struct rps_examined){.end_ns = -1};
     ret->sum = calloc((size_t)shape->set_count + 1, sizeof(*ret->sum));
-    if (!ret->sum)
-        return SQLITE_NOMEM;
-    code = sqlite3_prepare_v2(db,
-                              "SELECT start_ns, length_ns FROM gap WHERE run_id = ?1"
-                              " AND cpu IN (?2, -1) ORDER BY start_ns",
-                              -1, &walk.gap_stmt, NULL);
+    walk.seen = calloc((size_t)shape->set_count + 1, sizeof(*walk.seen));
+    code = ret->sum && walk.seen ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(db,
-                                  rps_row_has_merged(db) ? PERIODS_SQL(RPS_ROW_COLUMNS)
-                                                         : PERIODS_SQL(RPS_ROW_NOT_MERGED),
-                                  -1, &stmt, NULL);
+                                  "SELECT start_ns, length_ns FROM gap WHERE run_id = ?1"
+                                  " AND cpu IN (?2, -1) ORDER BY start_ns",
+                                  -1, &walk.gap_stmt, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(stmt, 1, shape->run_id);
-    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW)
-        code = examine_row(&walk, stmt);
-    if (code == SQLITE_DONE)
-        code = SQLITE_OK;
+        code = rps_finest_open(&finest, db, shape->run_id, shape->set_count);
+    while (code == SQLITE_OK && (at = rps_finest_next(finest, &piece)) == SQLITE_ROW)
+        code = examine_piece(&walk, &piece);
+    if (code == SQLITE_OK && at != SQLITE_DONE)
+        code = at;
     if (code == SQLITE_OK && !walk.in_track)
         code = begin_track(&walk, RPS_CPU_ALL); /* of which there is nothing */
     end_track(&walk, code == SQLITE_OK);
-    sqlite3_finalize(stmt);
+    rps_finest_close(finest);
     sqlite3_finalize(walk.gap_stmt);
     free(walk.gaps.item);
+    free(walk.seen);
     return code;
 }

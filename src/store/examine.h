@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "rpistat/period.h"
+#include "finest.h"
 #include "write_run.h"
 
 /* What the rows beside the periods say that these must be like. */
@@ -29,15 +29,18 @@ int rps_run_shape_load(sqlite3 *db, int64_t run_id, struct rps_run_shape *ret);
 void rps_run_shape_free(struct rps_run_shape *shape);
 
 enum rps_fault {
-    RPS_FAULT_NUMBER,  /* a number that no recorder writes */
-    RPS_FAULT_ORDER,   /* period numbers do not go up with the cycle timestamp */
-    RPS_FAULT_HOLE,    /* time without a period, and without a gap row that says why */
-    RPS_FAULT_OVERLAP, /* a period begins before the one before it has ended */
-    RPS_FAULT_CYCLE,   /* the cycle timestamp is not the one before plus the cycles */
-    RPS_FAULT_STRANGE, /* a count of an event that was not measured */
-    RPS_FAULT_IDLE,    /* a count, though the set was never on the counters */
-    RPS_FAULT_MISSING, /* no count, though the set was on the counters */
-    RPS_FAULT_RACE,    /* on the counters for longer than the workload ran */
+    RPS_FAULT_NUMBER,   /* a number that no recorder writes */
+    RPS_FAULT_BLOCK,    /* a block whose rows do not belong together */
+    RPS_FAULT_ORDER,    /* period numbers do not go up with the cycle timestamp */
+    RPS_FAULT_ROTATION, /* a rotation that goes back, or has a set twice */
+    RPS_FAULT_HOLE,     /* time without a period, and without a gap row that says why */
+    RPS_FAULT_OVERLAP,  /* a period begins before the one before it has ended */
+    RPS_FAULT_CYCLE,    /* the cycle timestamp is not the one before plus the cycles */
+    RPS_FAULT_STRANGE,  /* a count of an event that was not measured */
+    RPS_FAULT_IDLE,     /* a count, though the set was never on the counters */
+    RPS_FAULT_SWITCH,   /* a switch that goes on beyond the next period */
+    RPS_FAULT_MISSING,  /* no count, though the set was on the counters */
+    RPS_FAULT_RACE,     /* on the counters for longer than the workload ran */
     RPS_FAULT_COUNT,
 };
 
@@ -46,7 +49,7 @@ struct rps_fault_sum {
     uint64_t count;   /* how many; 0: none */
     uint64_t period;  /* number of the first */
     int64_t start_ns; /* its start */
-    int64_t total_ns; /* HOLE: time that is missing in all; RACE: the most */
+    int64_t total_ns; /* HOLE: time that is missing in all; RACE, SWITCH: the most */
     const char *name; /* NUMBER: which of the first one's numbers, and */
     int64_t value;    /* what it is */
 };
@@ -62,20 +65,23 @@ struct rps_examiner {
     void *context;
     /* Every hole; NULL: not asked for. */
     void (*hole)(void *context, const struct rps_hole *hole);
+    /* Every piece that has no fault of its own, in order, before its rows are gone; an SQLite code,
+     * which ends the walk. NULL: not asked for. */
+    int (*piece)(void *context, const struct rps_piece *piece);
     /* The faults of a track, by kind, when it is over. */
     void (*faults)(void *context, int32_t cpu, const struct rps_fault_sum fault[RPS_FAULT_COUNT]);
 };
 
-/* What is found out of a run's periods. */
+/* What is found out of a run's finest rows. */
 struct rps_examined {
-    uint64_t periods;
+    uint64_t periods;        /* that they stand for */
     int64_t end_ns;          /* of the last one, -1 none */
     uint64_t last_period;    /* the highest number */
     struct rps_set_sum *sum; /* owned; by set, free() */
 };
 
 /*
- * Go through the run's periods. Returns an SQLite code; with another one than SQLITE_OK *ret holds
+ * Go through the run's finest rows. Returns an SQLite code; with another one than SQLITE_OK *ret holds
  * what was seen until then, and must be freed as well.
  */
 int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,

@@ -77,8 +77,7 @@ static bool counts_match(const struct rps_period *a, const struct rps_period *b)
     return a->running_ns == 0 || b->running_ns == 0 || a->counted == b->counted;
 }
 
-/* Add a row, of a finer level, to the sum of its set. */
-static void add_row(struct rps_period *sum, const struct rps_period *row, int level)
+void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int level)
 {
     if (sum->merged == 0) {
         *sum = *row;
@@ -123,7 +122,7 @@ static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
     if (!match)
         code = close_block(rollup, track, level);
     for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
-        add_row(&block[n], &row[n], level);
+        rps_rollup_sum(&block[n], &row[n], level);
     if (code == SQLITE_OK && (last & cell) == cell)
         code = close_block(rollup, track, level);
     return code;
@@ -243,9 +242,35 @@ int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period)
         state->filled = -1;
         return SQLITE_OK;
     }
-    add_row(&track->row[period->set_no], period, 0);
+    rps_rollup_sum(&track->row[period->set_no], period, 0);
     if (++state->filled == (int)rollup->set_count)
         code = add_rows(rollup, track, 1, track->row, period->rotation);
+    return code;
+}
+
+int rps_rollup_add_block(struct rps_rollup *rollup, const struct rps_period *row)
+{
+    struct track *track = touch(rollup, row->cpu);
+    struct rps_period first = *row, last = *row;
+    uint64_t last_rotation = row->rotation + row->merged - 1;
+    int code = SQLITE_OK;
+
+    if (!track)
+        return SQLITE_NOMEM;
+    for (size_t n = 1; n < rollup->set_count; n++) {
+        if (row[n].period < first.period)
+            first = row[n];
+        if (row[n].last_period > last.last_period)
+            last = row[n];
+    }
+    if (!track->now.begun || !follows(track, &first))
+        code = close_all(rollup, track);
+    track->now = (struct state){true, last.last_period + 1, last_rotation, last.end_ns,
+                                (int)rollup->set_count};
+    for (int level = 1; level <= row->level && code == SQLITE_OK; level++)
+        code = close_block(rollup, track, level);
+    if (code == SQLITE_OK && row->level < RPS_LEVELS)
+        code = add_rows(rollup, track, row->level + 1, row, last_rotation);
     return code;
 }
 

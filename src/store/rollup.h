@@ -29,6 +29,14 @@ void rps_rollup_free(struct rps_rollup *rollup);
 /* Add the next period of its CPU. An SQLite code; SQLITE_NOMEM for want of memory. */
 int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period);
 
+/* Add a block whose finer rows are not there any more, its rows in the order of the sets: it goes
+ * into the next level. An SQLite code, as above. */
+int rps_rollup_add_block(struct rps_rollup *rollup, const struct rps_period *row);
+
+/* Add a row of a finer level to the sum of its set in a block of `level`; a sum whose merged is 0
+ * begins with it. */
+void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int level);
+
 /* The run has ended: close all blocks. An SQLite code. */
 int rps_rollup_end(struct rps_rollup *rollup);
 

@@ -180,7 +180,7 @@ static int insert_steps(sqlite3_stmt *stmt, int64_t run_id, const struct rps_pla
     return code;
 }
 
-static int insert_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
+int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 {
     sqlite3_stmt *metric = NULL, *step = NULL;
     int code = rps_database_prepare(db,
@@ -234,7 +234,7 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
     if (code == SQLITE_OK)
         code = insert_sets(db, run_id, plan);
     if (code == SQLITE_OK)
-        code = insert_metrics(db, run_id, plan);
+        code = rps_write_run_metrics(db, run_id, plan);
     code = commit_or_roll_back(db, code);
     if (code == SQLITE_OK)
         *ret_run_id = run_id;
