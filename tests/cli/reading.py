@@ -182,6 +182,7 @@ def by_cpu(folder, cpus):
         columns = ", ".join(str(cpu) if name == "cpu" else name for name in names)
         store.execute("INSERT INTO period (%s) SELECT %s FROM period WHERE cpu = %d"
                       % (", ".join(names), columns, cpus[0]))
+    store.execute("DELETE FROM rollup")  # those of the whole workload
     store.commit()
     store.close()
     return path

@@ -190,6 +190,8 @@ def test_recorder_killed():
         os.kill(recording.process.pid, signal.SIGKILL)
         recording.process.wait(program.TIMEOUT)
         assert recording.workload_lives()
+        assert " recording " in expect(recording.folder.call("runs"), 0).stdout
+        program.silence(path)
         shown = expect(recording.folder.call("runs"), 0).stdout
         assert "interrupted" in shown, shown
         expect(recording.folder.call("report"), 0)

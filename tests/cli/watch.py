@@ -182,6 +182,7 @@ def test_killed():
         terminal.wait_for("recording")
         recording.process.kill()
         recording.process.wait()
+        program.silence(FOLDER / "killed.data")
         assert terminal.end() == 0
         assert "interrupted" in terminal.shown and "was killed" in terminal.shown, terminal.shown
 
