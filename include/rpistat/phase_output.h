@@ -18,6 +18,7 @@
 struct rps_phase_output {
     const char *title; /* what was looked at: "run 3, ./phased"; any text */
     const char *unit;  /* of the numbers of phases and outliers: "period" or "row" */
+    int block;         /* 0: an observation is a unit; else a block of so many rotations */
     int has_times;     /* 0: rows of a table, which have no times */
     int64_t period_ns; /* nominal length of a period, for decimals and uncertainty */
     uint64_t observations;

@@ -144,6 +144,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     struct rps_phase_output output = {
         .title = title,
         .unit = "period",
+        .block = job->found.level > 0 ? 1 << (RPS_LEVEL_BITS * job->found.level) : 0,
         .has_times = 1,
         .period_ns = job->run.period_ns,
         .observations = job->found.observation_count,

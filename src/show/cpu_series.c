@@ -149,11 +149,11 @@ void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins)
         series->resolution++;
 }
 
-void rps_cpu_series_choose_rows(struct rps_cpu_series *series)
+void rps_cpu_series_choose_rows(struct rps_cpu_series *series, uint64_t rows_max)
 {
     series->resolution = 0;
     while (series->resolution < RPS_LEVELS &&
-           series->periods >> (RPS_LEVEL_BITS * series->resolution) > RPS_CPU_SERIES_FINE_PERIODS)
+           series->periods >> (RPS_LEVEL_BITS * series->resolution) > rows_max)
         series->resolution++;
 }
 

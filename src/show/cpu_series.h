@@ -45,8 +45,8 @@ void rps_cpu_series_free(struct rps_cpu_series *series);
  */
 void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins);
 
-/* The same for what needs each row in memory: the finest level with no more rows than that. */
-void rps_cpu_series_choose_rows(struct rps_cpu_series *series);
+/* The same for what is done for each row: the finest level with no more of them than rows_max. */
+void rps_cpu_series_choose_rows(struct rps_cpu_series *series, uint64_t rows_max);
 
 /* One row; a result that is not 0 ends the walk, which returns it when it is negative. */
 typedef int rps_cpu_series_each(void *context, const struct rps_period *period,

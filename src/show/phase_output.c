@@ -158,6 +158,8 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
     rps_json_object(&json, NULL);
     rps_json_text(&json, "of", output->title);
     rps_json_text(&json, "unit", output->unit);
+    if (output->block > 0)
+        rps_json_uint64(&json, "block_rotations", (uint64_t)output->block);
     rps_json_uint64(&json, "observations", output->observations);
     if (output->has_times)
         rps_json_double(&json, "period_s", seconds(output->period_ns));

@@ -415,8 +415,12 @@ static void print_heading(const struct page *page)
     fprintf(page->out, "\n%zu phase%s of %d kind%s", output->phases->count,
             plural(output->phases->count), output->phases->label_count,
             plural((uint64_t)output->phases->label_count));
-    fprintf(page->out, ", found in %" PRIu64 " %s%s", output->observations, output->unit,
-            plural(output->observations));
+    if (output->block > 0)
+        fprintf(page->out, ", found in %" PRIu64 " block%s of %d rotations", output->observations,
+                plural(output->observations), output->block);
+    else
+        fprintf(page->out, ", found in %" PRIu64 " %s%s", output->observations, output->unit,
+                plural(output->observations));
     if (output->has_times)
         fprintf(page->out, " (%s)", length_text(page, text, page->length_ns, page->rows));
     fprintf(page->out, " of %zu signal%s, %zu of which vary on their own\n", output->signal_count,
