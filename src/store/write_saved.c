@@ -126,12 +126,24 @@ static int save(struct rps_writer *writer, bool copy, const char *why)
     return code;
 }
 
+/*
+ * What is in the log goes into the file, unless somebody reads it: then the log stays. Closing would
+ * delete the log by its name, which may be another store's by now. (PRAGMA journal_mode = DELETE
+ * does that too, and leaves a connection that cannot read.)
+ */
+static void take_up_log(sqlite3 *db)
+{
+    int persist = 1;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
+    rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
 int rps_writer_save_copy(struct rps_writer *writer)
 {
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
-    /* takes the log up; BUSY, when somebody has it open, is as good: nothing is touched then */
-    rps_database_exec(writer->db, "PRAGMA journal_mode = DELETE");
+    take_up_log(writer->db);
     return save(writer, true, "was deleted, moved or replaced");
 }
 
