@@ -30,6 +30,8 @@ static int write_end_once(struct rps_writer *writer, const struct rps_run *run)
     int code = rps_database_run(writer->statements.begin);
 
     if (code == SQLITE_OK)
+        code = rps_writer_check_run(writer);
+    if (code == SQLITE_OK)
         code = rps_rollup_end(writer->rollup);
     if (code == SQLITE_OK)
         code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
@@ -85,8 +87,15 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
 }
 
 /* The user is to know where the recording is. */
-static int tell_saved(const struct rps_writer *writer, struct rps_error *err)
+static int tell_place(const struct rps_writer *writer, struct rps_error *err)
 {
+    if (!writer->saved_path && !writer->save_failed)
+        return 0;
+    if (!writer->saved_path)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s was deleted, moved or replaced during the recording, which could "
+                             "not go on beside it: if the file was moved, it holds the recording",
+                             writer->path);
     return rps_error_set(err, RPS_FAILED, "%s %s during the recording, which is saved as %s",
                          writer->path, writer->why_saved, writer->saved_path);
 }
@@ -108,7 +117,11 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
         snprintf(writer->trouble, sizeof(writer->trouble), "%s",
                  rps_database_reason(writer->db, code));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
-        return writer->saved_path ? tell_saved(writer, err) : 0;
+        return tell_place(writer, err);
+    if (code == RPS_WRITER_RUN_IS_GONE)
+        return rps_error_set(err, RPS_FAILED,
+                             "run %" PRId64 " was deleted from %s during the recording",
+                             writer->run_id, rps_writer_file(writer));
     return not_written(writer, periods, notes, err);
 }
 

@@ -34,9 +34,6 @@
 /* A write that takes longer is reported; after that, one that takes twice as long as the last. */
 #define SLOW_WRITE_NS RPS_NS_PER_S
 
-/* What a batch answers, beside SQLite's codes, when another hand has deleted the run's rows. */
-#define RUN_IS_GONE SQLITE_DONE
-
 struct batch {
     struct rps_ring ring; /* as it was when the batch was taken */
     size_t count;         /* records of it, the oldest; 0: a heartbeat alone */
@@ -69,8 +66,7 @@ static int beat(struct rps_writer *writer)
     return rps_database_run(stmt);
 }
 
-/* Is the run there, and being recorded? Another opening may have taken it for interrupted. */
-static int check_run(struct rps_writer *writer)
+int rps_writer_check_run(struct rps_writer *writer)
 {
     sqlite3_stmt *stmt = writer->statements.run_state;
     const char *state;
@@ -87,7 +83,7 @@ static int check_run(struct rps_writer *writer)
             code = rps_database_run(writer->statements.set_recording);
         }
     } else if (code == SQLITE_DONE) {
-        code = RUN_IS_GONE;
+        code = RPS_WRITER_RUN_IS_GONE;
     }
     sqlite3_reset(stmt);
     return code;
@@ -97,7 +93,7 @@ static int check_run(struct rps_writer *writer)
 static int insert_batch(struct rps_writer *writer, const struct batch *batch)
 {
     struct rps_ring_place place = {0};
-    int code = check_run(writer);
+    int code = rps_writer_check_run(writer);
 
     if (code == SQLITE_OK && is_beat_due(writer))
         code = beat(writer);
@@ -121,7 +117,8 @@ static int write_batch(struct rps_writer *writer, struct batch *batch)
     }
     /* the next call on the database would forget what SQLite says of it */
     snprintf(batch->trouble, sizeof(batch->trouble), "%s",
-             code == RUN_IS_GONE ? "the run was deleted" : rps_database_reason(writer->db, code));
+             code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
+                                            : rps_database_reason(writer->db, code));
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_run(writer->statements.rollback);
     rps_rollup_roll_back(writer->rollup);
@@ -290,7 +287,7 @@ static bool is_saved(struct rps_writer *writer, int code)
     bool saved = false;
 
     pthread_mutex_unlock(&writer->lock);
-    if (code == RUN_IS_GONE)
+    if (code == RPS_WRITER_RUN_IS_GONE)
         saved = rps_writer_save_run(writer) == SQLITE_OK;
     else if (code == SQLITE_READONLY_DBMOVED || rps_writer_has_moved(writer))
         saved = rps_writer_save_copy(writer) == SQLITE_OK;

@@ -112,6 +112,13 @@ const char *rps_writer_file(const struct rps_writer *writer);
 
 void rps_writer_notice(const struct rps_writer *writer, const char *sentence);
 
+/* What is answered beside SQLite's codes when another hand has deleted the run's rows. */
+#define RPS_WRITER_RUN_IS_GONE SQLITE_DONE
+
+/* In a transaction: the run is there, and `recording`: another opening may have taken it for
+ * interrupted. */
+int rps_writer_check_run(struct rps_writer *writer);
+
 /* Turn the lost stretch, if any, into a gap. With the lock held. */
 void rps_writer_note_lost(struct rps_writer *writer);
 

@@ -205,16 +205,17 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
                                   struct rps_run *run)
 {
     const struct rps_writer_options none = {0};
-    struct rps_plan *plan = fixture_plan();
+    static struct rps_plan *plan; /* borrowed until the writer is closed: kept */
     struct rps_writer *writer = NULL;
     struct rps_error err;
 
+    if (!plan)
+        plan = fixture_plan();
     fixture_run(run);
     if (rps_writer_open(&writer, path, options ? options : &none, &err) < 0)
         fail_msg("%s", err.message);
     if (rps_writer_begin(writer, run, plan, &err) < 0)
         fail_msg("%s", err.message);
-    rps_plan_free(plan);
     return writer;
 }
 
