@@ -43,17 +43,17 @@ struct rps_repair_result {
     uint64_t runs, periods;  /* in the new store */
     uint64_t dropped;        /* rows that could be read and make no sense */
     uint64_t lost_stretches; /* of time, for which gap rows were written */
-    uint64_t damaged_pages;  /* of the file, in whole or in part */
+    uint64_t queries;        /* that reading took */
 };
 
 /*
- * Save what can be read of the store at path into a new one at new_path, which must not be there or
- * be empty. The file is read page by page, without SQLite, so that damage in one place does not
- * hide what lies behind it; it is only read. What is missing becomes gap rows, totals are made
+ * Save what SQLite can still read of the store at path into a new one at new_path, which must not be
+ * there. The damaged one is only read. What is missing becomes gap rows, rollups and totals are made
  * anew, and what is lost of a run's description is replaced by numbers for names. The sink is told
- * what was saved and lost of every run. A run that was being recorded is
- * interrupted in the new store. RPS_FAILED when the file cannot be read, nothing in it is of a
- * store, or the new one cannot be written.
+ * what was saved and lost of every run. A run that was being recorded is interrupted in the new
+ * store, which is written beside its place and appears there when it is whole. RPS_FAILED when
+ * nothing of a store can be read, or the new one cannot be written, or another one has come there
+ * meanwhile; nothing is left then.
  */
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err);

@@ -210,7 +210,7 @@ static void examine_hole(struct walk *walk, int64_t start_ns, int64_t end_ns, ui
 static void examine_rotation(struct walk *walk, const struct rps_piece *piece, int follows)
 {
     const struct rps_piece *before = &walk->before;
-    uint64_t *seen = &walk->seen[piece->row[0].set_no];
+    uint64_t *seen = &walk->seen[piece->set_no];
     int same = walk->has_before && piece->rotation == before->last_rotation;
 
     if ((walk->has_before && piece->rotation < before->last_rotation) ||

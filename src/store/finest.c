@@ -59,6 +59,7 @@ static void add_row(struct rps_piece *piece, const struct rps_period *row)
     piece->start_ns = is_first || row->start_ns < piece->start_ns ? row->start_ns : piece->start_ns;
     piece->end_ns = is_first || end_ns > piece->end_ns ? end_ns : piece->end_ns;
     piece->cycle = is_first || row->cycle > piece->cycle ? row->cycle : piece->cycle;
+    piece->set_no = is_first ? row->set_no : piece->set_no;
     piece->rotation = row->rotation;
     piece->last_rotation = row->rotation + rps_period_weight(row) - 1;
     piece->cycles += row->cycles;
@@ -106,6 +107,7 @@ int rps_blocks_next(struct rps_blocks *blocks, struct rps_piece *ret)
     if (blocks->at != SQLITE_ROW)
         return blocks->at;
     rotation = sqlite3_column_int64(stmt, RPS_PERIOD_ROTATION);
+    piece.rotation = (uint64_t)rotation;
     piece.cpu = sqlite3_column_int64(stmt, RPS_PERIOD_CPU);
     piece.first = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_NUMBER);
     piece.start_ns = sqlite3_column_int64(stmt, RPS_PERIOD_START_NS);

@@ -17,6 +17,7 @@
 struct rps_piece {
     int level;
     int64_t cpu;
+    uint32_t set_no;                  /* of its first row */
     uint64_t first, last;             /* numbers of its periods */
     uint64_t rotation, last_rotation; /* of the first and the last */
     uint64_t cycle, cycles;           /* timestamp at the end, and the sum */

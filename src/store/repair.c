@@ -1,10 +1,14 @@
 /*
- * Repair: the rows of a damaged store go into a new one (salvage.c), then every run there is made
- * whole (mend.c). The damaged file itself is only read, since what is wrong with it may get worse
- * by writing, and since there may be better ways to read it than this one.
+ * Repair: the rows of a damaged store that can be reached go into a new one (salvage.c), then every
+ * run there is made whole (reconstruct.c). The damaged file itself is only read, since what is wrong
+ * with it may get worse by writing. The new one is made under a name of its own beside its place,
+ * and takes its place when it is done: nobody sees half of it, and two repairs into one place do not
+ * mix.
  */
 #include "rpistat/check.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,69 +18,153 @@
 
 #include "database.h"
 #include "findings.h"
-#include "mend.h"
-#include "pages.h"
-#include "recover.h"
+#include "place.h"
+#include "reconstruct.h"
 #include "salvage.h"
 
 /* Fewer periods of a run that nothing else speaks of are taken for damage. */
 #define PERIODS_OF_A_RUN 3
 
+/* The longest text or record that is read from a store. */
+#define CELL_MAX_BYTES (4 * 1024 * 1024)
+
 struct repair {
-    struct rps_reader to; /* the new store; its connection can write */
+    sqlite3 *from;
+    struct rps_reader to; /* the new store under its first name; its connection can write */
     struct rps_findings findings;
     struct rps_repair_result result;
 };
 
-static int check_paths(const char *path, const char *new_path, struct rps_error *err)
+/* --- the damaged store ------------------------------------------------------------------------ */
+
+/* A connection to a store that rps_database_open_read refuses, with as many guards as it has. */
+static int open_refused(const char *path, sqlite3 **ret)
 {
-    struct stat old, new;
+    char *name = rps_place_sqlite_path(path);
+    int code = name ? sqlite3_open_v2(
+                          name, ret,
+                          SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL)
+                    : SQLITE_NOMEM;
+
+    free(name);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, CELL_MAX_BYTES);
+    return rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON");
+}
+
+/* Open the damaged store, and hold one state of it. */
+static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
+{
+    struct rps_place place;
+    sqlite3_int64 tables = 0;
+    int code = SQLITE_OK;
+
+    if (rps_place_check_read(path, &place, err) < 0)
+        return RPS_FAILED;
+    if (rps_database_open_read(path, &repair->from, err) < 0)
+        code = open_refused(path, &repair->from);
+    if (code == SQLITE_OK) /* a page with one cell that is too large has others */
+        code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
+    if (code == SQLITE_OK)
+        code = rps_database_number(repair->from, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (code == SQLITE_NOMEM)
+        return rps_error_memory(err);
+    if (code == SQLITE_OK && tables > 0)
+        return 0;
+    return rps_error_set(
+        err, RPS_FAILED,
+        "nothing of %s can be read as a store (%s): if it was one, `sqlite3 %s "
+        ".recover` may still find rows in it",
+        path, code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code),
+        path);
+}
+
+/* --- the new one ------------------------------------------------------------------------------ */
+
+static int is_there(const char *path, const char *new_path, struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED,
+                         "%s is there already: name a new file for what can be saved of %s",
+                         new_path, path);
+}
+
+/* Create a file of a name that nobody else has, beside the place of the new store. */
+static int create_new(struct repair *repair, const char *path, const char *new_path,
+                      struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    struct stat status;
+    uint32_t number;
+    int fd = -1;
 
     if (new_path[0] == '\0')
         return rps_error_set(err, RPS_FAILED, "the new store's name is empty: give a file name");
-    if (stat(new_path, &new) == 0 && new.st_size > 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is there already: name a new file for what can be saved of %s",
-                             new_path, path);
-    if (stat(path, &old) == 0 && stat(new_path, &new) == 0 && old.st_dev == new.st_dev &&
-        old.st_ino == new.st_ino)
-        return rps_error_set(err, RPS_FAILED, "%s cannot be repaired into itself: name a new file",
-                             path);
+    if (lstat(new_path, &status) == 0)
+        return is_there(path, new_path, err);
+    for (int i = 0; i < 8 && fd < 0; i++) {
+        free(repair->to.path);
+        sqlite3_randomness(sizeof(number), &number);
+        if (asprintf(&repair->to.path, "%s.%08" PRIx32, new_path, number) < 0) {
+            repair->to.path = NULL;
+            return rps_error_memory(err);
+        }
+        fd = open(repair->to.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0) {
+        free(repair->to.path);
+        repair->to.path = NULL;
+        return rps_error_set(err, RPS_FAILED, "cannot create %s: %s", new_path, strerror(errno));
+    }
+    close(fd);
+    return rps_database_open_write(repair->to.path, &options, &repair->to.db, err);
+}
+
+static void remove_new(const struct repair *repair)
+{
+    static const char *const suffix[] = {"", "-wal", "-shm", "-journal"};
+    char name[4096];
+
+    for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]) && repair->to.path; i++)
+        if (snprintf(name, sizeof(name), "%s%s", repair->to.path, suffix[i]) < (int)sizeof(name))
+            unlink(name);
+}
+
+/* Give the new store its name, unless somebody else has taken it meanwhile. */
+static int move_in_place(struct repair *repair, const char *path, const char *new_path,
+                         struct rps_error *err)
+{
+    int code = rps_database_exec(repair->to.db, "VACUUM; PRAGMA journal_mode = DELETE"), failed;
+
+    if (code != SQLITE_OK)
+        return rps_reader_error(&repair->to, code, err);
+    sqlite3_close(repair->to.db);
+    repair->to.db = NULL;
+    failed = renameat2(AT_FDCWD, repair->to.path, AT_FDCWD, new_path, RENAME_NOREPLACE) < 0;
+    if (failed && (errno == EINVAL || errno == ENOSYS)) /* a file system that does not know it */
+        failed = link(repair->to.path, new_path) < 0;
+    if (failed && errno == EEXIST)
+        return is_there(path, new_path, err);
+    if (failed)
+        return rps_error_set(err, RPS_FAILED, "cannot give the new store the name %s: %s", new_path,
+                             strerror(errno));
     return 0;
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
-
-/* Bring in the rows, in one transaction. */
-static int fill(struct repair *repair, const char *path, struct rps_error *err)
-{
-    struct rps_pages *pages = NULL;
-    uint64_t rows = 0;
-    int code, result = rps_pages_open(&pages, path, err);
-
-    if (result < 0)
-        return result;
-    code = rps_database_exec(repair->to.db, "BEGIN IMMEDIATE");
-    if (code == SQLITE_OK)
-        result = rps_salvage(pages, repair->to.db, repair->to.path, &rows, err);
-    if (code == SQLITE_OK && result == 0)
-        code = rps_database_exec(repair->to.db, "COMMIT");
-    if (code != SQLITE_OK)
-        result = rps_reader_error(&repair->to, code, err);
-    repair->result.damaged_pages = rps_pages_damaged(pages);
-    rps_pages_close(pages);
-    if (result == 0 && rows == 0)
-        result = rps_error_set(err, RPS_FAILED,
-                               "nothing in %s could be read as part of a store: is it one?", path);
-    return result;
-}
+/* --- its runs --------------------------------------------------------------------------------- */
 
 /* All numbers of runs, of which some may have no row in `run`. */
 #define SQL_RUNS                                                                                   \
     "SELECT run_id FROM run UNION SELECT run_id FROM period UNION SELECT run_id FROM event_set"    \
     " UNION SELECT run_id FROM event UNION SELECT run_id FROM metric UNION SELECT run_id FROM"     \
     " metric_step UNION SELECT run_id FROM phase UNION SELECT run_id FROM outlier UNION SELECT"    \
-    " run_id FROM mark UNION SELECT run_id FROM gap ORDER BY run_id"
+    " run_id FROM mark UNION SELECT run_id FROM gap UNION SELECT run_id FROM rollup UNION SELECT"  \
+    " run_id FROM thinned ORDER BY run_id"
 
 /* 1 when the rows are those of a run, and not of a damaged number; an SQLite code. */
 static int is_run(sqlite3 *db, int64_t run_id, int *ret)
@@ -84,7 +172,7 @@ static int is_run(sqlite3 *db, int64_t run_id, int *ret)
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(db,
                                   "SELECT ?1 > 0 AND (EXISTS (SELECT 1 FROM run WHERE run_id = ?1)"
-                                  " OR (SELECT count(*) FROM (SELECT 1 FROM period"
+                                  " OR (SELECT count(*) FROM (SELECT 1 FROM finest"
                                   " WHERE run_id = ?1 LIMIT ?2)) = ?2)",
                                   -1, &stmt, NULL);
 
@@ -101,46 +189,35 @@ static int is_run(sqlite3 *db, int64_t run_id, int *ret)
 /* Delete the rows of something that is no run. */
 static int drop_stray(struct repair *repair, int64_t run_id)
 {
-    static const char *const sql[] = {
-        "DELETE FROM run WHERE run_id = ?1",         "DELETE FROM event_set WHERE run_id = ?1",
-        "DELETE FROM event WHERE run_id = ?1",       "DELETE FROM metric WHERE run_id = ?1",
-        "DELETE FROM metric_step WHERE run_id = ?1", "DELETE FROM period WHERE run_id = ?1",
-        "DELETE FROM phase WHERE run_id = ?1",       "DELETE FROM outlier WHERE run_id = ?1",
-        "DELETE FROM mark WHERE run_id = ?1",        "DELETE FROM gap WHERE run_id = ?1",
-    };
+    static const char *const table[] = {"run",    "event_set", "event",   "metric",
+                                        "period", "rollup",    "thinned", "metric_step",
+                                        "phase",  "outlier",   "mark",    "gap"};
+    char sql[80];
     int code = SQLITE_OK;
 
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++) {
-        sqlite3_stmt *stmt = NULL;
-
-        code = sqlite3_prepare_v2(repair->to.db, sql[i], -1, &stmt, NULL);
-        if (code == SQLITE_OK)
-            code = sqlite3_bind_int64(stmt, 1, run_id);
-        if (code == SQLITE_OK)
-            code = rps_database_run(stmt);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && code == SQLITE_OK; i++) {
+        snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE run_id = %" PRId64, table[i], run_id);
+        code = rps_database_exec(repair->to.db, sql);
         if (code == SQLITE_OK)
             repair->result.dropped += (uint64_t)sqlite3_changes(repair->to.db);
-        sqlite3_finalize(stmt);
     }
     return code;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
-
-static int mend_runs(struct repair *repair, struct rps_error *err)
+static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 {
     int64_t *run_id = NULL;
     size_t count = 0;
-    int code = rps_recover(repair->to.db, repair->to.path), result = 0;
+    int code = SQLITE_OK, result;
 
-    if (code == SQLITE_OK)
-        result = rps_reader_numbers(&repair->to, SQL_RUNS, &run_id, &count, err);
+    result = rps_reader_numbers(&repair->to, SQL_RUNS, &run_id, &count, err);
     for (size_t i = 0; i < count && code == SQLITE_OK && result == 0; i++) {
         int found = 0;
 
         code = is_run(repair->to.db, run_id[i], &found);
         if (code == SQLITE_OK && found)
-            result = rps_mend_run(&repair->to, run_id[i], &repair->findings, &repair->result, err);
+            result = rps_reconstruct_run(&repair->to, run_id[i], &repair->findings, &repair->result,
+                                         err);
         else if (code == SQLITE_OK)
             code = drop_stray(repair, run_id[i]);
     }
@@ -148,50 +225,50 @@ static int mend_runs(struct repair *repair, struct rps_error *err)
     return code == SQLITE_OK ? result : rps_reader_error(&repair->to, code, err);
 }
 
-static void remove_store(const char *path)
-{
-    static const char *const suffix[] = {"", "-wal", "-shm"};
-    char name[4096];
+/* --- the whole -------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++)
-        if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) < (int)sizeof(name))
-            unlink(name);
-}
-
-static void tell(struct repair *repair)
+/* Bring in the rows that can be reached. */
+static int fill(struct repair *repair, const char *path, struct rps_error *err)
 {
-    if (repair->result.damaged_pages > 0)
-        rps_findings_add(&repair->findings, RPS_FINDING_NOTE,
-                         "%" PRIu64 " page%s of the file could not be read, or not whole",
-                         repair->result.damaged_pages,
-                         repair->result.damaged_pages == 1 ? "" : "s");
-    rps_findings_end(&repair->findings);
+    struct rps_salvage_result salvaged;
+    /* a row that violates a condition has other columns; what it says is put right later */
+    int code = rps_database_exec(repair->to.db, "PRAGMA ignore_check_constraints = ON");
+
+    if (code == SQLITE_OK)
+        code = rps_salvage(repair->from, repair->to.db, &salvaged);
+    if (code != SQLITE_OK)
+        return rps_reader_error(&repair->to, code, err);
+    repair->result.dropped = salvaged.dropped;
+    repair->result.queries = salvaged.queries;
+    if (salvaged.rows == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "nothing in %s could be read as part of a store: is it one?", path);
+    return 0;
 }
 
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err)
 {
-    const struct rps_database_options options = {0};
     struct repair repair = {.findings.sink = sink};
-    int result = check_paths(path, new_path, err), filled;
+    int result = open_damaged(&repair, path, err);
 
     if (result == 0)
-        result = rps_database_open_write(new_path, &options, &repair.to.db, err);
-    if (result < 0)
-        return result;
-    repair.to.path = strdup(new_path);
-    filled = result = repair.to.path ? fill(&repair, path, err) : rps_error_memory(err);
-    if (result == 0 && (result = mend_runs(&repair, err)) < 0)
-        rps_error_prefix(err, result, "the repair is not finished, and %s not yet a store to use",
-                         new_path);
+        result = create_new(&repair, path, new_path, err);
+    if (result == 0)
+        result = fill(&repair, path, err);
+    if (result == 0)
+        result = reconstruct_runs(&repair, err);
+    if (result == 0)
+        result = move_in_place(&repair, path, new_path, err);
     if (result == 0) {
-        rps_database_exec(repair.to.db, "VACUUM"); /* only makes it smaller */
-        tell(&repair);
+        rps_findings_end(&repair.findings);
         *ret = repair.result;
     }
     sqlite3_close(repair.to.db);
-    if (filled < 0)
-        remove_store(new_path);
+    sqlite3_close(repair.from);
+    if (repair.from)
+        rps_database_tidy(path);
+    remove_new(&repair);
     free(repair.to.path);
     return result;
 }

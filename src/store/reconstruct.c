@@ -1,0 +1,599 @@
+/*
+ * Making a run whole: what was lost of its description gets names made of numbers, since a run that
+ * no command can read would be lost altogether, and what was lost of its periods gets gap rows.
+ */
+#include "reconstruct.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database.h"
+#include "examine.h"
+#include "invalid_periods.h"
+#include "period.h"
+#include "reader.h"
+#include "rollup.h"
+#include "rpistat/text.h"
+
+struct reconstruct {
+    struct rps_reader *reader;
+    int64_t run_id;
+    struct rps_run_shape shape;
+    struct rps_examined examined;
+    struct rps_hole *hole; /* owned */
+    size_t hole_count, hole_room;
+    int no_memory;
+    int64_t lost_ns;
+    int64_t expected; /* periods by the run's own totals; -1: it had none */
+    uint64_t dropped;
+    int placeholders;    /* rows of its description that were made up */
+    int is_new;          /* its row in `run` was lost */
+    int without_metrics; /* its metrics could not be used any more */
+    struct rps_rollup *rollup;
+    struct rps_period *block; /* owned: rows of one, in the order of the sets */
+    sqlite3_stmt *insert_block;
+};
+
+/* Run constant SQL with ?1 run_id, ?2 and ?3; an SQLite code. */
+static int run_sql(const struct reconstruct *r, const char *sql, int64_t second, int64_t third)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(r->reader->db, sql, -1, &stmt, NULL);
+    int count = sqlite3_bind_parameter_count(stmt);
+
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(stmt, 1, r->run_id);
+    if (count > 1)
+        sqlite3_bind_int64(stmt, 2, second);
+    if (count > 2)
+        sqlite3_bind_int64(stmt, 3, third);
+    code = rps_database_run(stmt);
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+/* As run_sql; *ret is the first column of the first row. */
+static int ask(const struct reconstruct *r, const char *sql, int64_t second, int64_t *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(r->reader->db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(stmt, 1, r->run_id);
+    if (sqlite3_bind_parameter_count(stmt) > 1)
+        sqlite3_bind_int64(stmt, 2, second);
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW)
+        *ret = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* --- the description -------------------------------------------------------------------------- */
+
+static int ensure_run(struct reconstruct *r)
+{
+    int64_t found = 0;
+    int code = ask(r, "SELECT count(*) FROM run WHERE run_id = ?1", 0, &found);
+
+    r->is_new = found == 0;
+    if (code != SQLITE_OK || found != 0)
+        return code;
+    return run_sql(
+        r,
+        "INSERT INTO run (run_id, uuid, label, tags, command, folder, host, boot_id, cpu_model,"
+        " kernel, architecture, version, target, pmu, fitting, plan, plan_title, plan_explain,"
+        " set_count, clock_label, clock_unit, governor, state, end_reason, exit_signal)"
+        " VALUES (?1, lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2))) || '-4' ||"
+        " substr(lower(hex(randomblob(2))), 2) || '-a' || substr(lower(hex(randomblob(2))), 2) ||"
+        " '-' || lower(hex(randomblob(6))), '', '{}', '[]', '', '', '', '', '', '', '', '', '', '',"
+        " '', '', '', 1, 'Clock', 'events', '', 'interrupted', 'its description was lost', 0)",
+        0, 0);
+}
+
+/* The number of event sets: the run's own, or what its rows show. */
+static int rebuild_set_count(const struct reconstruct *r, int64_t *ret)
+{
+    int64_t sets = 0;
+    int code;
+
+    if (!r->is_new) {
+        code = ask(r, "SELECT set_count FROM run WHERE run_id = ?1", 0, &sets);
+        if (code != SQLITE_OK)
+            return code;
+    }
+    if (sets < 1 || sets > RPS_SHAPE_SETS_MAX) {
+        code = ask(r,
+                   "SELECT max(coalesce((SELECT max(set_no) FROM event_set WHERE run_id = ?1), 0),"
+                   " coalesce((SELECT max(set_no) FROM event WHERE run_id = ?1), 0),"
+                   " coalesce((SELECT max(set_no) FROM period WHERE run_id = ?1"
+                   "           AND set_no < ?2), 0)) + 1",
+                   RPS_SHAPE_SETS_MAX, &sets);
+        if (code != SQLITE_OK)
+            return code;
+        sets = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : sets;
+    }
+    *ret = sets;
+    return run_sql(r, "UPDATE run SET set_count = ?2 WHERE run_id = ?1 AND set_count <> ?2", sets,
+                   0);
+}
+
+/* By set: the slots with a count in any of its periods. */
+static int find_counted(const struct reconstruct *r, int64_t sets, uint8_t *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(
+        r->reader->db,
+        "SELECT set_no, max(c0 IS NOT NULL) + 2 * max(c1 IS NOT NULL) + 4 * max(c2 IS NOT NULL)"
+        " + 8 * max(c3 IS NOT NULL) + 16 * max(c4 IS NOT NULL) + 32 * max(c5 IS NOT NULL)"
+        " + 64 * max(c6 IS NOT NULL) + 128 * max(c7 IS NOT NULL) FROM finest WHERE run_id = ?1"
+        " AND set_no >= 0 AND set_no < ?2 GROUP BY set_no",
+        -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(stmt, 1, r->run_id);
+    sqlite3_bind_int64(stmt, 2, sets);
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int set = rps_database_index(stmt, 0, sets);
+
+        if (set >= 0)
+            ret[set] = (uint8_t)sqlite3_column_int(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* The events of a set: a row for each slot up to the last that is described or was counted. */
+static int rebuild_events(struct reconstruct *r, int64_t set, uint8_t counted)
+{
+    int64_t slots = 0;
+    int code = ask(r,
+                   "SELECT coalesce(max(slot), 0) + 1 FROM event WHERE run_id = ?1"
+                   " AND set_no = ?2",
+                   set, &slots);
+
+    while (slots < RPS_SLOT_MAX && counted >> slots)
+        slots++;
+    for (int64_t slot = 0; slot < slots && code == SQLITE_OK; slot++) {
+        code = run_sql(r,
+                       "INSERT OR IGNORE INTO event (run_id, set_no, slot, name, spec, label, role,"
+                       " unit, family, modifiers, explain, type, config, config1, config2, state,"
+                       " reason) VALUES (?1, ?2, ?3, printf('event_%d_%d', ?2, ?3), '',"
+                       " printf('Event %d of set %d', ?3, ?2), '', 'events', '', '',"
+                       " 'Its description was lost.', 4, 0, 0, 0, 'unsupported',"
+                       " 'its description was lost')",
+                       set, slot);
+        r->placeholders += code == SQLITE_OK ? sqlite3_changes(r->reader->db) : 0;
+        if (code == SQLITE_OK && counted >> slot & 1)
+            code = run_sql(r,
+                           "UPDATE event SET state = 'measured', reason = '' WHERE run_id = ?1"
+                           " AND set_no = ?2 AND slot = ?3 AND state <> 'measured'",
+                           set, slot);
+    }
+    return code;
+}
+
+static int rebuild_sets(struct reconstruct *r)
+{
+    uint8_t counted[RPS_SHAPE_SETS_MAX] = {0};
+    int64_t sets = 1;
+    int code = rebuild_set_count(r, &sets);
+
+    if (code == SQLITE_OK)
+        code = run_sql(r,
+                       "DELETE FROM event_set WHERE run_id = ?1"
+                       " AND set_no NOT BETWEEN 0 AND ?2 - 1",
+                       sets, 0);
+    if (code == SQLITE_OK)
+        code = run_sql(r,
+                       "DELETE FROM event WHERE run_id = ?1 AND (set_no NOT BETWEEN -1 AND ?2 - 1"
+                       " OR slot NOT BETWEEN 0 AND 7)",
+                       sets, 0);
+    if (code == SQLITE_OK)
+        code = find_counted(r, sets, counted);
+    if (code == SQLITE_OK)
+        code = ask(r,
+                   "SELECT CASE WHEN count(periods) = ?2 THEN sum(periods) ELSE -1 END"
+                   " FROM event_set WHERE run_id = ?1",
+                   sets, &r->expected);
+    for (int64_t set = 0; set < sets && code == SQLITE_OK; set++) {
+        code = run_sql(r,
+                       "INSERT OR IGNORE INTO event_set (run_id, set_no, name, explain)"
+                       " VALUES (?1, ?2, printf('set_%d', ?2), 'Its description was lost.')",
+                       set, 0);
+        r->placeholders += code == SQLITE_OK ? sqlite3_changes(r->reader->db) : 0;
+        if (code == SQLITE_OK)
+            code = rebuild_events(r, set, counted[set]);
+    }
+    return code;
+}
+
+/* Have the run and its plan read as every command reads them; leave out what prevents it. */
+static int rebuild_description(struct reconstruct *r)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_error err;
+    struct rps_run run;
+    int code = SQLITE_OK;
+
+    if (rps_reader_run(r->reader, r->run_id, &run, &err) == 0)
+        rps_run_free(&run);
+    else if (rps_error_is_memory(&err))
+        code = SQLITE_NOMEM;
+    else
+        code = run_sql(r, "UPDATE run SET tags = '{}', command = '[]' WHERE run_id = ?1", 0, 0);
+    if (code == SQLITE_OK && rps_reader_plan(r->reader, r->run_id, &plan, &err) < 0) {
+        r->without_metrics = 1;
+        code = rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_OK;
+    }
+    /* those that are whole are written again, with the steps of their formulas */
+    if (code == SQLITE_OK)
+        code = run_sql(r, "DELETE FROM metric WHERE run_id = ?1", 0, 0);
+    if (code == SQLITE_OK)
+        code = run_sql(r, "DELETE FROM metric_step WHERE run_id = ?1", 0, 0);
+    if (code == SQLITE_OK && plan)
+        code = rps_write_run_metrics(r->reader->db, r->run_id, plan);
+    rps_plan_free(plan);
+    return code;
+}
+
+/* --- its periods ------------------------------------------------------------------------------ */
+
+/* When the run ended, by its row; -1 when that is not known, or too many periods say otherwise. */
+static int believed_end(const struct reconstruct *r, int64_t *ret_ns)
+{
+    return ask(r,
+               "SELECT CASE WHEN elapsed_ns >= 0 AND state = 'complete' AND"
+               " (SELECT count(*) FROM period AS p WHERE p.run_id = ?1"
+               "  AND start_ns > elapsed_ns) * 100"
+               " <= (SELECT count(*) FROM period AS p WHERE p.run_id = ?1)"
+               " THEN elapsed_ns ELSE -1 END FROM run WHERE run_id = ?1",
+               0, ret_ns);
+}
+
+static void keep_hole(void *context, const struct rps_hole *hole)
+{
+    struct reconstruct *r = context;
+
+    if (r->hole_count == r->hole_room) {
+        size_t room = 2 * r->hole_room + 64;
+        struct rps_hole *more = realloc(r->hole, room * sizeof(*more));
+
+        if (!more) {
+            r->no_memory = 1;
+            return;
+        }
+        r->hole = more;
+        r->hole_room = room;
+    }
+    r->hole[r->hole_count++] = *hole;
+    r->lost_ns += hole->end_ns - hole->start_ns;
+}
+
+static void ignore_faults(void *context, int32_t cpu,
+                          const struct rps_fault_sum fault[RPS_FAULT_COUNT])
+{
+    (void)context;
+    (void)cpu;
+    (void)fault;
+}
+
+static int write_gaps(struct reconstruct *r)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_prepare(
+        r->reader->db,
+        "INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason) VALUES (?1, ?2,"
+        " (SELECT coalesce(max(gap_no), -1) + 1 FROM gap WHERE run_id = ?1 AND start_ns = ?2),"
+        " ?3, ?4, CASE WHEN ?5 = 0 THEN 'lost when the store was damaged'"
+        " ELSE printf('lost when the store was damaged: %d period%s', ?5,"
+        " CASE ?5 WHEN 1 THEN '' ELSE 's' END) END)",
+        &stmt);
+
+    for (size_t i = 0; i < r->hole_count && code == SQLITE_OK; i++) {
+        const struct rps_hole *hole = &r->hole[i];
+
+        sqlite3_bind_int64(stmt, 1, r->run_id);
+        sqlite3_bind_int64(stmt, 2, hole->start_ns);
+        sqlite3_bind_int64(stmt, 3, hole->cpu);
+        sqlite3_bind_int64(stmt, 4, hole->end_ns - hole->start_ns);
+        sqlite3_bind_int64(stmt, 5, (int64_t)hole->periods);
+        code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+/* State and end of the run, once it is known which periods stay. */
+static int rebuild_end(const struct reconstruct *r)
+{
+    int code = run_sql(r,
+                       "UPDATE run SET elapsed_ns = ?2 WHERE run_id = ?1 AND ?2 >= 0"
+                       " AND (elapsed_ns IS NULL OR elapsed_ns < ?2)",
+                       r->examined.end_ns, 0);
+
+    if (code == SQLITE_OK)
+        code = run_sql(r,
+                       "UPDATE run SET state = 'interrupted', end_reason = 'saved from a damaged"
+                       " store before it had ended' WHERE run_id = ?1"
+                       " AND state NOT IN ('complete', 'interrupted')",
+                       0, 0);
+    return code;
+}
+
+static int rebuild_totals(struct reconstruct *r)
+{
+    int64_t ended = 0;
+    int code = ask(r,
+                   "SELECT state = 'complete' OR EXISTS (SELECT 1 FROM event_set"
+                   " WHERE run_id = ?1 AND periods IS NOT NULL) FROM run WHERE run_id = ?1",
+                   0, &ended);
+
+    if (code != SQLITE_OK || !ended)
+        return code;
+    code = run_sql(r, "UPDATE event SET count = NULL WHERE run_id = ?1", 0, 0);
+    if (code == SQLITE_OK)
+        code = rps_write_run_sums(r->reader->db, r->run_id, r->shape.set_count, r->examined.sum);
+    return code;
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+/* Blocks of a level, ?2, whose finer rows may have been thinned away. */
+#define SQL_BLOCKS                                                                                 \
+    "WITH b AS MATERIALIZED (SELECT cpu, min(period) AS first, max(last_period) + 1 AS next,"      \
+    "  max(cycle) - sum(cycles) AS from_cycle, max(cycle) AS to_cycle FROM rollup"                 \
+    "  WHERE run_id = ?1 AND level = ?2 + 1 GROUP BY cpu, rotation),"                              \
+    " f AS MATERIALIZED (SELECT cpu, before_period AS number FROM thinned"                         \
+    "  WHERE run_id = ?1 AND level = ?2 - 1),"                                                     \
+    " x AS MATERIALIZED (SELECT cpu, min(first) AS first FROM b WHERE CASE ?2 WHEN 0 THEN EXISTS"  \
+    "  (SELECT 1 FROM period AS p WHERE p.run_id = ?1 AND p.cpu = b.cpu AND p.cycle"               \
+    "   BETWEEN b.from_cycle AND b.to_cycle AND p.period BETWEEN b.first AND b.next - 1)"          \
+    "  ELSE EXISTS (SELECT 1 FROM rollup AS p WHERE p.run_id = ?1 AND p.level = ?2"                \
+    "   AND p.cpu = b.cpu AND p.period BETWEEN b.first AND b.next - 1) END GROUP BY cpu) "
+#define SQL_FINER_LIMIT(cpu)                                                                       \
+    "CASE ?2 WHEN 0 THEN 9223372036854775807"                                                      \
+    " ELSE coalesce((SELECT number FROM f WHERE f.cpu = " cpu "), 0) END"
+
+/*
+ * Up to where rows were thinned, which need not be known any more, and must agree with what is left:
+ * what `thinned` says where a block ends there, and all blocks before the first one of which there
+ * are finer rows. So blocks stand for fine rows that were lost right behind the thinned ones, or at
+ * the beginning of a run. They cannot elsewhere, where those of finer levels are read on both sides:
+ * a gap stands there, and the block goes.
+ */
+static int rebuild_thinned(const struct reconstruct *r)
+{
+    int code = SQLITE_OK;
+
+    for (int level = 0; level < RPS_LEVELS && code == SQLITE_OK; level++) {
+        code = run_sql(r,
+                       SQL_BLOCKS
+                       "DELETE FROM thinned WHERE run_id = ?1 AND level = ?2 AND (before_period"
+                       " NOT IN (SELECT next FROM b WHERE b.cpu = thinned.cpu) OR"
+                       " before_period > " SQL_FINER_LIMIT("thinned.cpu") ")",
+                       level, 0);
+        if (code == SQLITE_OK)
+            code = run_sql(
+                r,
+                SQL_BLOCKS
+                "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
+                " SELECT ?1, b.cpu, ?2, max(b.next) FROM b"
+                " LEFT JOIN x ON x.cpu = b.cpu LEFT JOIN thinned AS t"
+                " ON t.run_id = ?1 AND t.cpu = b.cpu AND t.level = ?2"
+                " WHERE b.next <= " SQL_FINER_LIMIT(
+                    "b.cpu") " AND (x.first IS NULL"
+                             " OR b.first < x.first OR b.next <= t.before_period) GROUP BY b.cpu",
+                level, 0);
+    }
+    return code == SQLITE_OK
+               ? run_sql(r, "DELETE FROM thinned WHERE run_id = ?1 AND level NOT BETWEEN 0 AND 3",
+                         0, 0)
+               : code;
+}
+
+/* Leave the blocks that stand for thinned rows. */
+static int drop_broken_blocks(const struct reconstruct *r, int64_t sets)
+{
+    return run_sql(r,
+                   "DELETE FROM rollup WHERE run_id = ?1 AND (level NOT BETWEEN 1 AND 4 OR"
+                   " (level, cpu, rotation) IN (SELECT level, cpu, rotation FROM rollup"
+                   "  WHERE run_id = ?1 GROUP BY level, cpu, rotation HAVING count(*) <> ?2 OR"
+                   "  max(last_period) - min(period) + 1 <> ?2 * min(merged)))",
+                   sets, 0);
+}
+
+static int drop_coarse_blocks(const struct reconstruct *r)
+{
+    return run_sql(r,
+                   "DELETE FROM rollup WHERE run_id = ?1 AND (period >= coalesce((SELECT"
+                   "  before_period FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu"
+                   "  AND t.level = rollup.level - 1), 0) OR period < coalesce((SELECT"
+                   "  before_period FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu"
+                   "  AND t.level = rollup.level), 0))",
+                   0, 0);
+}
+
+static int insert_block(void *context, const struct rps_period *row)
+{
+    const struct reconstruct *r = context;
+
+    return rps_period_insert(r->insert_block, r->run_id, row);
+}
+
+/* The blocks of the coarser levels, made of what is left. */
+static int take_piece(void *context, const struct rps_piece *piece)
+{
+    struct reconstruct *r = context;
+
+    if (piece->level == 0)
+        return rps_rollup_add(r->rollup, piece->row);
+    for (size_t i = 0; i < piece->count; i++)
+        r->block[piece->row[i].set_no] = piece->row[i];
+    return rps_rollup_add_block(r->rollup, r->block);
+}
+
+/* --- all of the periods ------------------------------------------------------------------------ */
+
+/* Walk what is left, for its holes and sums, and make the blocks. */
+static int walk(struct reconstruct *r)
+{
+    const struct rps_examiner examiner = {r, keep_hole, take_piece, ignore_faults};
+    const struct rps_rollup_sink sink = {r, insert_block};
+    int code = rps_run_shape_load(r->reader->db, r->run_id, &r->shape);
+
+    if (code != SQLITE_OK)
+        return code;
+    r->rollup = rps_rollup_new(r->shape.set_count, &sink);
+    r->block = calloc((size_t)r->shape.set_count + 1, sizeof(*r->block));
+    code = r->rollup && r->block ? rps_period_prepare(r->reader->db, 1, &r->insert_block)
+                                 : SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        code = rps_examine_run(r->reader->db, &r->shape, &examiner, &r->examined);
+    if (code == SQLITE_OK)
+        code = r->no_memory ? SQLITE_NOMEM : rps_rollup_end(r->rollup);
+    return code;
+}
+
+static int rebuild_periods(struct reconstruct *r)
+{
+    int64_t end_ns = -1, sets = 1;
+    int code = believed_end(r, &end_ns);
+
+    if (code == SQLITE_OK)
+        code = ask(r, "SELECT set_count FROM run WHERE run_id = ?1", 0, &sets);
+    if (code == SQLITE_OK)
+        code = drop_broken_blocks(r, sets);
+    if (code == SQLITE_OK)
+        code = rebuild_thinned(r);
+    if (code == SQLITE_OK)
+        code = rps_invalid_periods_delete(r->reader->db, r->run_id, (int)sets, end_ns, &r->dropped);
+    if (code == SQLITE_OK)
+        code = drop_coarse_blocks(r);
+    if (code == SQLITE_OK)
+        code = run_sql(r, "DELETE FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0)",
+                       0, 0);
+    if (code == SQLITE_OK && end_ns < 0)
+        code = run_sql(
+            r, "UPDATE run SET elapsed_ns = NULL WHERE run_id = ?1 AND state = 'complete'", 0, 0);
+    if (code == SQLITE_OK)
+        code = walk(r);
+    if (code == SQLITE_OK)
+        code = rebuild_end(r);
+    if (code == SQLITE_OK)
+        code = write_gaps(r);
+    return code == SQLITE_OK ? rebuild_totals(r) : code;
+}
+
+/* Detections that are not whole any more; `rpistat phases` makes them again. */
+static int rebuild_phases(const struct reconstruct *r)
+{
+    int64_t last = (int64_t)r->examined.last_period;
+    int code =
+        run_sql(r,
+                "DELETE FROM phase WHERE run_id = ?1 AND detection IN"
+                " (SELECT detection FROM (SELECT detection, first_period, last_period, phase,"
+                "  lag(last_period) OVER (PARTITION BY detection ORDER BY phase) AS before,"
+                "  row_number() OVER (PARTITION BY detection ORDER BY phase) - 1 AS place"
+                "  FROM phase WHERE run_id = ?1)"
+                "  WHERE first_period < 0 OR first_period > last_period OR last_period > ?2"
+                "  OR first_period <= before OR phase <> place)",
+                last, 0);
+
+    if (code == SQLITE_OK)
+        code = run_sql(r,
+                       "DELETE FROM outlier WHERE run_id = ?1 AND (period < 0 OR period > ?2 OR"
+                       " detection NOT IN (SELECT detection FROM phase WHERE run_id = ?1))",
+                       last, 0);
+    return code;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+/* "1 row", "2 rows". */
+static const char *counted(char ret[64], uint64_t count, const char *one, const char *many)
+{
+    snprintf(ret, 64, "%" PRIu64 " %s", count, count == 1 ? one : many);
+    return ret;
+}
+
+static void tell_periods(const struct reconstruct *r, struct rps_findings *findings)
+{
+    char saved[64], of[64] = "", lost[160] = ", no time is missing";
+    char stretches[64], time[RPS_TEXT_NUMBER_SIZE];
+
+    if (r->expected > (int64_t)r->examined.periods)
+        snprintf(of, sizeof(of), " of %" PRId64, r->expected);
+    if (r->hole_count > 0)
+        snprintf(lost, sizeof(lost), "; %s missing, %s in all: gap rows say where",
+                 counted(stretches, r->hole_count, "stretch is", "stretches are"),
+                 rps_text_duration(time, sizeof(time), r->lost_ns));
+    rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %s%s saved%s", r->run_id,
+                     counted(saved, r->examined.periods, "period", "periods"), of, lost);
+}
+
+static void tell(const struct reconstruct *r, struct rps_findings *findings)
+{
+    char number[64];
+
+    tell_periods(r, findings);
+    if (r->dropped > 0)
+        rps_findings_add(findings, RPS_FINDING_NOTE,
+                         "run %" PRId64 ": %s could be read but not believed, and left out",
+                         r->run_id, counted(number, r->dropped, "row", "rows"));
+    if (r->is_new)
+        rps_findings_add(findings, RPS_FINDING_NOTE,
+                         "run %" PRId64 ": what was recorded, when and where is lost", r->run_id);
+    if (r->placeholders > 0)
+        rps_findings_add(findings, RPS_FINDING_NOTE,
+                         "run %" PRId64 ": the description of %s is lost: numbers stand for names",
+                         r->run_id,
+                         counted(number, (uint64_t)r->placeholders, "event or event set",
+                                 "events and event sets"));
+    if (r->without_metrics)
+        rps_findings_add(findings, RPS_FINDING_NOTE,
+                         "run %" PRId64 ": the formulas of its derived figures are lost",
+                         r->run_id);
+}
+
+int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
+                        struct rps_repair_result *result, struct rps_error *err)
+{
+    struct reconstruct r = {.reader = reader, .run_id = run_id, .expected = -1};
+    int code = rps_database_exec(reader->db, "BEGIN IMMEDIATE"), failed = 0;
+
+    if (code == SQLITE_OK)
+        code = ensure_run(&r);
+    if (code == SQLITE_OK)
+        code = rebuild_sets(&r);
+    if (code == SQLITE_OK)
+        code = rebuild_periods(&r);
+    if (code == SQLITE_OK)
+        code = rebuild_phases(&r);
+    if (code == SQLITE_OK)
+        code = rebuild_description(&r);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(reader->db, "COMMIT");
+    if (code != SQLITE_OK) {
+        failed = rps_reader_error(reader, code, err);
+        rps_database_exec(reader->db, "ROLLBACK");
+    } else {
+        tell(&r, findings);
+        result->periods += r.examined.periods;
+        result->lost_stretches += r.hole_count;
+        result->dropped += r.dropped;
+        result->runs++;
+    }
+    rps_run_shape_free(&r.shape);
+    free(r.examined.sum);
+    free(r.hole);
+    free(r.block);
+    rps_rollup_free(r.rollup);
+    sqlite3_finalize(r.insert_block);
+    return failed;
+}

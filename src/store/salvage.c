@@ -1,0 +1,334 @@
+/*
+ * Salvage. A table is read in the order of its key from its beginning to where a page cannot be
+ * read, and from its end back to where one cannot; in between lies a stretch of keys with damage at
+ * both its borders. It is halved: a query is set down in its middle, and from there rows are read
+ * ahead and back as far as they can be, which leaves smaller stretches of the same kind. When a few
+ * halvings in a row have found nothing, the stretch is lost. A page that is damaged takes along what
+ * it alone leads to; nothing beside that, since each of the stretches was read up to its borders.
+ *
+ * A key is up to four numbers, compared one after the other. Where the upper border is the beginning
+ * of another run or CPU, the end of the one before is not known: there the middle is sought by
+ * leaps that get longer.
+ */
+#include "salvage.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "database.h"
+
+#define KEYS_MAX 4
+
+/* Halvings that may find nothing, one below the other: 15 queries and as many back. */
+#define FAILURES_MAX 4
+
+/* Rows with one key that are read at a time, where the key is only the first part of the table's. */
+#define SAME_KEY_MAX 1000000
+
+struct table {
+    const char *name;
+    int keys;
+    const char *key[KEYS_MAX];
+    int64_t least[KEYS_MAX]; /* that a recorder writes */
+    bool is_part;            /* key[] is only the first part of the table's key; the rest is text */
+    const char *not_indexed; /* its rows are read by rowid, past an index that may be damaged */
+};
+
+/* What says of a row what it is, first. */
+static const struct table tables[] = {
+    {"run", 1, {"run_id"}, {1}, false, " NOT INDEXED"},
+    {"event_set", 2, {"run_id", "set_no"}, {1, 0}, false, ""},
+    {"event", 3, {"run_id", "set_no", "slot"}, {1, -1, 0}, false, ""},
+    {"metric", 1, {"run_id"}, {1}, true, ""},
+    {"metric_step", 1, {"run_id"}, {1}, true, ""},
+    {"period", 4, {"run_id", "cpu", "cycle", "period"}, {1, -1, 0, 0}, false, ""},
+    {"rollup", 4, {"run_id", "level", "cpu", "period"}, {1, 1, -1, 0}, false, ""},
+    {"thinned", 3, {"run_id", "cpu", "level"}, {1, -1, 0}, false, ""},
+    {"phase", 3, {"run_id", "detection", "phase"}, {1, 0, 0}, false, ""},
+    {"outlier", 3, {"run_id", "detection", "period"}, {1, 0, 0}, false, ""},
+    {"mark", 3, {"run_id", "time_ns", "mark_no"}, {1, INT64_MIN, INT64_MIN}, false, ""},
+    {"gap", 3, {"run_id", "start_ns", "gap_no"}, {1, 0, INT64_MIN}, false, ""},
+};
+
+struct key {
+    int64_t at[KEYS_MAX];
+};
+
+struct salvage {
+    sqlite3 *from, *to;
+    const struct table *table;
+    sqlite3_stmt *ahead, *back, *insert;
+    struct rps_salvage_result *result;
+    int code; /* of a failure that ends it all */
+};
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static int compare(const struct table *table, const struct key *a, const struct key *b)
+{
+    for (int i = 0; i < table->keys; i++)
+        if (a->at[i] != b->at[i])
+            return a->at[i] < b->at[i] ? -1 : 1;
+    return 0;
+}
+
+/* The key that begins as `like` does before column i, then has `value`, then the least there is. */
+static struct key key_at(const struct table *table, const struct key *like, int i, int64_t value)
+{
+    struct key key = *like;
+
+    key.at[i] = value;
+    for (int k = i + 1; k < table->keys; k++)
+        key.at[k] = table->least[k];
+    return key;
+}
+
+/* A key between two, to look from; false when there is none. *ret_leap: the upper one is no end. */
+static bool middle_of(const struct table *table, const struct key *low, const struct key *high,
+                      struct key *ret, bool *ret_leap)
+{
+    int i = 0;
+
+    *ret_leap = false;
+    while (i < table->keys && low->at[i] == high->at[i])
+        i++;
+    if (i == table->keys)
+        return false;
+    if (high->at[i] - 1 > low->at[i] && high->at[i] < INT64_MAX) {
+        *ret = key_at(table, low, i,
+                      low->at[i] + (int64_t)(((uint64_t)high->at[i] - (uint64_t)low->at[i]) / 2));
+        return true;
+    }
+    if (high->at[i] < INT64_MAX) {
+        *ret = key_at(table, high, i, high->at[i]);
+        if (compare(table, ret, high) < 0)
+            return true;
+        i++;
+    }
+    *ret_leap = true;
+    if (i == table->keys || low->at[i] > INT64_MAX / 8)
+        return false;
+    *ret = key_at(table, low, i, low->at[i] < 4 ? low->at[i] + 1 : low->at[i] * 4);
+    return true;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+/* The key of the statement's row; false when it is none. */
+static bool read_key(const struct salvage *salvage, sqlite3_stmt *stmt, struct key *ret)
+{
+    for (int i = 0; i < salvage->table->keys; i++) {
+        if (sqlite3_column_type(stmt, i) != SQLITE_INTEGER)
+            return false;
+        ret->at[i] = sqlite3_column_int64(stmt, i);
+    }
+    return true;
+}
+
+static void copy_row(struct salvage *salvage, sqlite3_stmt *stmt)
+{
+    int keys = salvage->table->keys, count = sqlite3_column_count(stmt), code = SQLITE_OK;
+
+    for (int i = keys; i < count && code == SQLITE_OK; i++)
+        code = sqlite3_bind_value(salvage->insert, i - keys + 1, sqlite3_column_value(stmt, i));
+    if (code == SQLITE_OK)
+        code = rps_database_run(salvage->insert);
+    if (code == SQLITE_OK && sqlite3_changes(salvage->to) > 0)
+        salvage->result->rows++;
+    else if ((code & 0xff) == SQLITE_CONSTRAINT || (code & 0xff) == SQLITE_MISMATCH ||
+             (code == SQLITE_OK && !salvage->table->is_part))
+        salvage->result->dropped++;
+    else if (code != SQLITE_OK)
+        salvage->code = code;
+}
+
+/*
+ * Copy rows from one key on, in one direction, up to another, which is left out. *at is the last one
+ * read then. True when all were read; false at damage, which is also a key out of order: damaged
+ * pages may lead back to themselves.
+ */
+static bool read_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
+                      const struct key *end)
+{
+    const struct table *table = salvage->table;
+    bool is_part = table->is_part, done = false;
+    uint64_t same = 0;
+    struct key key;
+    int code = SQLITE_OK;
+
+    sqlite3_reset(stmt);
+    for (int i = 0; i < table->keys; i++)
+        sqlite3_bind_int64(stmt, i + 1, at->at[i]);
+    salvage->result->queries++;
+    while (salvage->code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int order;
+
+        if (!read_key(salvage, stmt, &key))
+            break;
+        order = direction * compare(table, &key, end);
+        done = is_part ? order > 0 : order >= 0;
+        if (done)
+            break;
+        order = direction * compare(table, &key, at);
+        same = order == 0 ? same + 1 : 0;
+        if (order < 0 || same > (is_part ? SAME_KEY_MAX : 1))
+            break;
+        copy_row(salvage, stmt);
+        *at = key;
+    }
+    if (salvage->code == SQLITE_OK && (code & 0xff) == SQLITE_NOMEM)
+        salvage->code = SQLITE_NOMEM;
+    done = done || (salvage->code == SQLITE_OK && code == SQLITE_DONE);
+    sqlite3_reset(stmt);
+    return done;
+}
+
+/* What lies between two keys with damage behind the one and before the other. */
+static void search(struct salvage *salvage, struct key low, struct key high, int failures)
+{
+    struct key middle, ahead, back;
+    bool leap, all_ahead, all_back, found_ahead, found_back;
+
+    while (salvage->code == SQLITE_OK && failures < FAILURES_MAX &&
+           middle_of(salvage->table, &low, &high, &middle, &leap)) {
+        ahead = back = middle;
+        all_ahead = read_rows(salvage, salvage->ahead, 1, &ahead, &high);
+        all_back = read_rows(salvage, salvage->back, -1, &back, &low);
+        found_ahead = compare(salvage->table, &ahead, &middle) != 0;
+        found_back = compare(salvage->table, &back, &middle) != 0;
+        if (!all_back)
+            search(salvage, low, back, found_back ? 0 : failures + 1);
+        if (all_ahead)
+            return;
+        low = ahead;
+        failures = found_ahead ? 0 : failures + !leap;
+    }
+    salvage->result->damaged++;
+}
+
+static void read_table(struct salvage *salvage)
+{
+    const struct table *table = salvage->table;
+    struct key low, high;
+
+    memcpy(low.at, table->least, sizeof(low.at));
+    for (int i = 0; i < KEYS_MAX; i++)
+        high.at[i] = INT64_MAX;
+    if (read_rows(salvage, salvage->ahead, 1, &low, &high) || salvage->code != SQLITE_OK)
+        return;
+    if (!read_rows(salvage, salvage->back, -1, &high, &low))
+        search(salvage, low, high, 0);
+}
+
+/* --- statements ------------------------------------------------------------------------------ */
+
+/* Is it a table whose rows are what they seem to be, with a column of that name (NULL: any)? */
+static bool has_column(sqlite3 *db, const char *table, const char *column)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool ret = false;
+
+    if (sqlite3_prepare_v2(db,
+                           "SELECT 1 FROM pragma_table_list AS t WHERE schema = 'main'"
+                           " AND name = ?1 COLLATE NOCASE AND type = 'table'"
+                           " AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name)"
+                           "                 WHERE hidden <> 0)"
+                           " AND (?2 IS NULL OR EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name)"
+                           " AS c WHERE c.name = ?2 COLLATE NOCASE))",
+                           -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+        sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC);
+        ret = sqlite3_step(stmt) == SQLITE_ROW;
+    }
+    sqlite3_finalize(stmt);
+    return ret;
+}
+
+static int prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
+{
+    char *text = sqlite3_str_finish(sql);
+    int code = text ? rps_database_prepare(db, text, ret) : SQLITE_NOMEM;
+
+    sqlite3_free(text);
+    return code;
+}
+
+/* SELECT key, all columns that the new store has, in the order of the key or against it. */
+static int prepare_read(struct salvage *salvage, const char *columns, bool back)
+{
+    const struct table *table = salvage->table;
+    const char *const comma[] = {"", ", "};
+    sqlite3_str *sql = sqlite3_str_new(salvage->from);
+
+    sqlite3_str_appendall(sql, "SELECT ");
+    for (int i = 0; i < table->keys; i++)
+        sqlite3_str_appendf(sql, "%s, ", table->key[i]);
+    sqlite3_str_appendf(sql, "%s FROM main.%s%s WHERE (", columns, table->name, table->not_indexed);
+    for (int i = 0; i < table->keys; i++)
+        sqlite3_str_appendf(sql, "%s%s", comma[i > 0], table->key[i]);
+    sqlite3_str_appendf(sql, ") %s (", back ? table->is_part ? "<=" : "<" : ">=");
+    for (int i = 0; i < table->keys; i++)
+        sqlite3_str_appendf(sql, "%s?%d", comma[i > 0], i + 1);
+    sqlite3_str_appendall(sql, ") ORDER BY ");
+    for (int i = 0; i < table->keys; i++)
+        sqlite3_str_appendf(sql, "%s%s%s", comma[i > 0], table->key[i], back ? " DESC" : "");
+    return prepare(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
+}
+
+/* The statements of the table. SQLITE_OK with none of them when `from` has no such table. */
+static int prepare_table(struct salvage *salvage)
+{
+    const struct table *table = salvage->table;
+    sqlite3_str *columns = sqlite3_str_new(NULL), *insert = sqlite3_str_new(NULL);
+    sqlite3_stmt *stmt = NULL;
+    char *text;
+    int count = 0, code;
+
+    sqlite3_str_appendf(insert, "INSERT OR IGNORE INTO %s VALUES (", table->name);
+    code = sqlite3_prepare_v2(salvage->to, "SELECT name FROM pragma_table_info(?1) ORDER BY cid",
+                              -1, &stmt, NULL);
+    sqlite3_bind_text(stmt, 1, table->name, -1, SQLITE_STATIC);
+    while (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0), *comma = count++ ? ", " : "";
+
+        sqlite3_str_appendf(columns, "%s%s", comma,
+                            has_column(salvage->from, table->name, name) ? name : "NULL");
+        sqlite3_str_appendf(insert, "%s?", comma);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_str_appendall(insert, ")");
+    text = sqlite3_str_finish(columns);
+    if (code == SQLITE_OK)
+        code = prepare(salvage->to, insert, &salvage->insert);
+    else
+        sqlite3_free(sqlite3_str_finish(insert));
+    for (int i = 0; i < table->keys && text && code == SQLITE_OK; i++)
+        if (!has_column(salvage->from, table->name, table->key[i]))
+            goto out;
+    if (code == SQLITE_OK && text && prepare_read(salvage, text, false) == SQLITE_OK)
+        prepare_read(salvage, text, true);
+out:
+    sqlite3_free(text);
+    return text ? code : SQLITE_NOMEM;
+}
+
+int rps_salvage(sqlite3 *from, sqlite3 *to, struct rps_salvage_result *ret)
+{
+    struct salvage salvage = {.from = from, .to = to, .result = ret};
+
+    *ret = (struct rps_salvage_result){0};
+    salvage.code = rps_database_exec(to, "BEGIN IMMEDIATE");
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && salvage.code == SQLITE_OK; t++) {
+        salvage.table = &tables[t];
+        salvage.code = prepare_table(&salvage);
+        if (salvage.code == SQLITE_OK && salvage.ahead && salvage.back)
+            read_table(&salvage);
+        sqlite3_finalize(salvage.ahead);
+        sqlite3_finalize(salvage.back);
+        sqlite3_finalize(salvage.insert);
+        salvage.ahead = salvage.back = salvage.insert = NULL;
+    }
+    if (salvage.code == SQLITE_OK)
+        salvage.code = rps_database_exec(to, "COMMIT");
+    return salvage.code;
+}
