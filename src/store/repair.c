@@ -18,7 +18,7 @@
 
 #include "database.h"
 #include "findings.h"
-#include "place.h"
+#include "path_check.h"
 #include "reconstruct.h"
 #include "salvage.h"
 
@@ -40,7 +40,7 @@ struct repair {
 /* A connection to a store that rps_database_open_read refuses, with as many guards as it has. */
 static int open_refused(const char *path, sqlite3 **ret)
 {
-    char *name = rps_place_sqlite_path(path);
+    char *name = rps_path_check_sqlite_path(path);
     int code = name ? sqlite3_open_v2(
                           name, ret,
                           SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL)
@@ -59,11 +59,11 @@ static int open_refused(const char *path, sqlite3 **ret)
 /* Open the damaged store, and hold one state of it. */
 static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
-    struct rps_place place;
+    struct rps_path_check place;
     sqlite3_int64 tables = 0;
     int code = SQLITE_OK;
 
-    if (rps_place_check_read(path, &place, err) < 0)
+    if (rps_path_check_read(path, &place, err) < 0)
         return RPS_FAILED;
     if (rps_database_open_read(path, &repair->from, err) < 0)
         code = open_refused(path, &repair->from);
