@@ -291,7 +291,9 @@ static int write_scatter_texts(const struct rps_picture *picture, const struct r
     fprintf(file, "# Title, second line, names of the axes. A line of text is what follows its "
                   "bar.\n$text << END\n");
     snprintf(text, sizeof(text), "%zu points, one a %s", cloud->count,
-             picture->plan->set_count > 1 ? "rotation of the event sets" : "period");
+             picture->cpu_series.resolution > 0 ? "block"
+             : picture->plan->set_count > 1     ? "rotation of the event sets"
+                                                : "period");
     rps_picture_write_titles(picture, text, file);
     for (int i = 0; i < 2; i++)
         rps_picture_write_line(picture, file,
