@@ -443,39 +443,6 @@ def test_pipes():
             refused(folder.call("record", "--pmu", "sim:script.sim", "-o", path, timeout=10), 1)
 
 
-def test_queues():
-    """what somebody put into shared memory under a run's name holds nobody up, and is not believed"""
-    if not os.path.isdir("/dev/shm"):
-        raise tap.Skip("there is no /dev/shm here")
-    name = str(uuid.uuid4())
-    left = "/dev/shm/rpistat-" + name
-    with Folder() as folder:
-        shutil.copy(GOOD / "rpistat.data", folder / "dead.data")
-        with sqlite3.connect(folder / "dead.data") as store:
-            store.execute("UPDATE run SET state = 'recording', recorder_pid = 1, uuid = ?,"
-                          " recorder_start_ticks = 1, host = ?, boot_id = ?",
-                          (name, socket.gethostname(), "0" * 36))
-        usual = expect(folder.call("report", "-i", "dead.data"), 0).stdout
-        try:
-            os.mkfifo(left)
-            answer = folder.call("report", "-i", "dead.data", timeout=10)
-            assert expect(answer, 0).stdout == usual
-            os.remove(left)
-            # 4 GiB that take no memory, all of them said to be periods, of whatever size they are
-            for size in range(64, 512, 8):
-                capacity = ((1 << 32) - (1 << 20)) // size
-                with open(left, "wb") as file:
-                    file.write(struct.pack("<16sIIQQ", b"rpistat queue 2", size, capacity, 1 << 32,
-                                           capacity))
-                    file.truncate(1 << 32)
-                os.chmod(left, 0o600)
-                answer = folder.call("report", "-i", "dead.data", timeout=10)
-                assert expect(answer, 0).stdout == usual, answer.stdout
-        finally:
-            if os.path.lexists(left):
-                os.remove(left)
-
-
 def test_read_only():
     """another user's store in a folder that cannot be written is read, and left as it is"""
     with Folder() as folder:
@@ -496,6 +463,6 @@ CASES = [("a store of %s: every command, every output" % name, test_store, name)
          for name in PAYLOADS] + [
              test_names, test_arguments, test_tables, test_documents, test_long_arguments,
              test_links, test_store_links, test_control_links, test_kept_folder, test_pipes,
-             test_queues, test_read_only]
+             test_read_only]
 with GOOD:
     tap.main(CASES)
