@@ -38,7 +38,8 @@ static void hand_over(const struct recording *recording, struct rps_writer *writ
             continue;
         if (recording->each > 1)
             rps_writer_mark(writer, (int64_t)n, "so far");
-        wait_for_commit(recording, writer, n + 1);
+        if (recording->options.commit_ns == 0)
+            wait_for_commit(recording, writer, n + 1);
     }
 }
 
@@ -50,11 +51,11 @@ int recording_make(const struct recording *recording, struct rps_error *err)
     int result;
 
     fixture_run(&run);
-    if (recording->elsewhere)
-        snprintf(run.boot_id, sizeof(run.boot_id), "00000000-0000-0000-0000-000000000000");
     result = rps_writer_open(&writer, recording->path, &recording->options, err);
     if (result == 0) {
         writer->patience_ns = recording->patience_ns;
+        if (recording->elsewhere)
+            snprintf(writer->boot_id, sizeof(writer->boot_id), "before");
         result = rps_writer_begin(writer, &run, plan, err);
     }
     if (result == 0) {
@@ -126,18 +127,6 @@ void recording_remove(const char *path)
         snprintf(name, sizeof(name), "%s%s", path, end[i]);
         unlink(name);
     }
-}
-
-int recording_leaves_queue(const char *path)
-{
-    char sql[80];
-    int left = 0;
-
-    for (int64_t n = fixture_number(path, "SELECT count(*) FROM run"); n > 0 && !left; n--) {
-        snprintf(sql, sizeof(sql), "SELECT uuid FROM run LIMIT 1 OFFSET %lld", (long long)n - 1);
-        left = rps_left_is_there(fixture_text(path, sql));
-    }
-    return left;
 }
 
 void recording_simulate(struct recording_simulation *ret, const char *path, const char *script)

@@ -21,7 +21,8 @@ struct recording {
     const char *path;
     struct rps_writer_options options;
     uint64_t periods;
-    uint64_t each;       /* so many at once, then a mark; 1: no marks. Waits for each commit */
+    uint64_t each;       /* so many at once, then a mark; 1: no marks. Waits for each commit, where
+                            each is committed */
     int64_t patience_ns; /* of the end */
     bool elsewhere;      /* the run's machine has been started again since */
     struct recording_progress *progress;
@@ -46,9 +47,6 @@ void recording_add(const char *path, const char *what, uint64_t before);
 
 /* Remove the store at path with the files beside it. */
 void recording_remove(const char *path);
-
-/* 1 when a queue of one of the store's runs still lies in shared memory. */
-int recording_leaves_queue(const char *path);
 
 /* The simulated processor, attached and with its plan; free with recording_end_simulation. */
 struct recording_simulation {

@@ -161,7 +161,7 @@ static void a_disk_that_stalls_makes_no_period_late(void **state)
     assert_in_range(stalls.most_queued, STALL_NS / PERIOD_NS, 2 * STALL_NS / PERIOD_NS);
     print_message(
         "# %ju stalls of 30 s, at every tenth commit: %ju of %ju periods late, %ju lost; at "
-        "most %ju waited in the queue\n",
+        "most %ju waited in the ring\n",
         (uintmax_t)stalls.count, (uintmax_t)stalls.late, (uintmax_t)stalls.periods,
         (uintmax_t)(stalls.periods - check.periods), (uintmax_t)stalls.most_queued);
     recording_end_simulation(&sim);
@@ -170,14 +170,27 @@ static void a_disk_that_stalls_makes_no_period_late(void **state)
 
 /* --- full for a while ------------------------------------------------------------------------- */
 
-#define ROOM 50
-
 struct full_disk {
     atomic_bool full;
     atomic_int said;
-    uint64_t pushed;
+    uint64_t pushed, room; /* room: of the ring, periods */
     struct rps_writer *writer;
 };
+
+/* Begin a run, with a ring that has little room. */
+static void begin_small(struct full_disk *disk, const char *path,
+                        const struct rps_writer_options *options, struct rps_run *run)
+{
+    struct rps_writer *writer = fixture_writer(path, options, run);
+    struct rps_error err;
+
+    pthread_mutex_lock(&writer->lock);
+    rps_ring_free(&writer->ring);
+    assert_int_equal(rps_ring_init(&writer->ring, 12288, &err), 0);
+    pthread_mutex_unlock(&writer->lock);
+    disk->room = writer->ring.size / rps_ring_bytes(sizeof(struct rps_period));
+    disk->writer = writer;
+}
 
 static int full_hook(void *context, const struct fault_step *step)
 {
@@ -223,18 +236,17 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
 {
     const char *path = fixture_path(state, "rpistat.data");
     struct full_disk disk = {.pushed = 0};
-    const struct rps_writer_options options = {
-        .queue_periods = ROOM, .notice = count_notice, .notice_context = &disk};
+    const struct rps_writer_options options = {.notice = count_notice, .notice_context = &disk};
     struct rps_check_result check;
     struct rps_run run;
 
-    disk.writer = fixture_writer(path, &options, &run);
+    begin_small(&disk, path, &options, &run);
     fault_vfs_set_hook(full_hook, &disk);
     push(&disk, 20);
     wait_for(&disk, true, 0);
     for (int i = 0; i < 3; i++) { /* within the room: nothing is lost */
         atomic_store(&disk.full, true);
-        push(&disk, ROOM - 10);
+        push(&disk, disk.room - 10);
         wait_for(&disk, false, 2 * i + 1);
         atomic_store(&disk.full, false);
         wait_for(&disk, true, 2 * i + 2);
@@ -242,7 +254,7 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
     atomic_store(&disk.full, true);
     push(&disk, 1); /* tried, and kept */
     wait_for(&disk, false, 7);
-    push(&disk, ROOM - 1 + 30);
+    push(&disk, disk.room - 1 + 30);
     atomic_store(&disk.full, false);
     wait_for(&disk, true, 8);
     push(&disk, 10);
@@ -260,75 +272,52 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
                   (uintmax_t)check.periods, (uintmax_t)disk.pushed);
 }
 
-/* A disk that is full to the end of the run, and is freed afterwards. */
-static void full_to_the_end(void **state, struct rps_writer_options options, uint64_t too_many)
+/* A disk that is full to the end of the run: what was written before is kept, and the rest is said. */
+static void a_disk_full_to_the_end(void **state, int64_t commit_ns, int durability_full)
 {
     const char *path = fixture_path(state, "rpistat.data");
     struct full_disk disk = {.pushed = 0};
-    struct rps_reader *reader = NULL;
+    const struct rps_writer_options options = {.commit_ns = commit_ns,
+                                               .durability_full = durability_full,
+                                               .notice = count_notice,
+                                               .notice_context = &disk};
     struct rps_check_result check;
     struct rps_error err;
     struct rps_run run;
+    char more[64];
 
-    options.queue_periods = ROOM;
-    options.notice = count_notice;
-    options.notice_context = &disk;
-    disk.writer = fixture_writer(path, &options, &run);
+    begin_small(&disk, path, &options, &run);
     fault_vfs_set_hook(full_hook, &disk);
     push(&disk, 20);
     rps_writer_mark(disk.writer, 1, "written");
     wait_for(&disk, true, 0);
     atomic_store(&disk.full, true);
     push(&disk, 1);
-    rps_writer_mark(disk.writer, 2, "not written"); /* nor does it wait for the commit's time */
     wait_for(&disk, false, 1);
-    push(&disk, ROOM - 1 + too_many);
+    push(&disk, disk.room - 1 + 30);
     disk.writer->patience_ns = 1;
     run.state = RPS_RUN_COMPLETE;
-    run.exit_status = 3;
     run.elapsed_ns = (int64_t)disk.pushed * SOUND_LENGTH_NS;
     assert_int_equal(rps_writer_end(disk.writer, &run, &err), RPS_FAILED);
-    fixture_says(&err, "holds 20 periods", "50 periods and", "stay in memory", "its disk is full",
-                 NULL);
+    snprintf(more, sizeof(more), "but %ju more periods", (uintmax_t)disk.room + 30);
+    fixture_says(&err, "holds 20 periods", more, "its disk is full", NULL);
     rps_writer_close(disk.writer);
     rps_run_free(&run);
-
-    if (rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0)
-        fail_msg("%s", err.message);
-    assert_int_equal(run.state, RPS_RUN_INTERRUPTED);
-    assert_non_null(strstr(run.end_reason, "could not be written to the end of the recording"));
-    assert_non_null(strstr(run.end_reason, "its disk is full"));
-    rps_run_free(&run);
-    rps_reader_close(reader);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM period"), 20);
 
     atomic_store(&disk.full, false);
     assert_int_equal(recording_check(path, "full to the end", &check), 0);
-    assert_int_equal(check.periods, disk.pushed - too_many);
-    assert_false(recording_leaves_queue(path));
-    assert_int_equal(fixture_number(path, "SELECT count(*) FROM mark"), 2);
-    assert_int_equal(fixture_number(path, "SELECT exit_status FROM run"), 3);
-    assert_int_equal(fixture_number(path, "SELECT elapsed_ns FROM run"),
-                     (int64_t)disk.pushed * SOUND_LENGTH_NS);
-    assert_string_equal(fixture_text(path, "SELECT state FROM run"), "interrupted");
-    assert_non_null(strstr(fixture_text(path, "SELECT end_reason FROM run"),
-                           "its disk is full; the last 50 periods"));
-    assert_int_equal(fixture_number(path, "SELECT total(length_ns) FROM gap"),
-                     (int64_t)too_many * SOUND_LENGTH_NS);
+    assert_int_equal(check.periods, 20);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM mark"), 1);
+    recording_add(path, "full to the end", 20);
     fault_vfs_set_hook(fault_skip_sync, NULL);
-    print_message("# full to the end: the %d periods of the queue were brought in afterwards, "
-                  "%ju without room are in a gap row\n",
-                  ROOM, (uintmax_t)too_many);
+    recording_remove(path);
 }
 
-static void a_disk_full_to_the_end_leaves_the_queue(void **state)
+static void a_disk_full_to_the_end_is_said(void **state)
 {
-    if (access("/dev/shm", W_OK) != 0)
-        skip();
-    full_to_the_end(state, (struct rps_writer_options){.commit_ns = RPS_COMMIT_CHOSEN}, 0);
-    recording_remove(fixture_path(state, "rpistat.data"));
-    full_to_the_end(state, (struct rps_writer_options){.commit_ns = RPS_COMMIT_CHOSEN}, 30);
-    recording_remove(fixture_path(state, "rpistat.data"));
-    full_to_the_end(state, (struct rps_writer_options){.durability_full = 1}, 30);
+    a_disk_full_to_the_end(state, 0, 0);
+    a_disk_full_to_the_end(state, 0, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
@@ -338,7 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_disk_that_stalls_makes_no_period_late),
         TEST(a_full_disk_loses_only_what_has_no_room),
-        TEST(a_disk_full_to_the_end_leaves_the_queue),
+        TEST(a_disk_full_to_the_end_is_said),
     };
 
     fault_vfs_install();

@@ -42,7 +42,7 @@ static uint64_t count_periods(struct rps_reader *reader, int64_t run_id)
     struct rps_error err;
     uint64_t count = 0;
 
-    if (rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, &err) == 0)
+    if (rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, 0, &err) == 0)
         while (count <= PERIODS_MAX && rps_cursor_next(cursor, &period, &err) > 0)
             count++;
     rps_cursor_close(cursor);

@@ -7,10 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "embed.h"
 #include "store/database.h"
 
-extern const struct rps_embedded rps_embedded_schema[];
 
 static const struct rps_phase three_phases[] = {
     {.first = 0, .last = 9, .end_ns = 1000, .confidence = 1, .label_confidence = 0.75},
@@ -194,83 +192,6 @@ static void beside_a_recorder(void **state)
     assert_string_equal(fixture_text(path, "PRAGMA integrity_check"), "ok");
 }
 
-/* A store of format 1.0 that holds the run of the store at `path`. */
-static void make_older(const char *path, const char *older)
-{
-    static const struct {
-        const char *name, *columns;
-    } tables[] = {
-        {"run", "*"},
-        {"event_set", "*"},
-        {"event", "*"},
-        {"metric", "*"},
-        {"metric_step", "*"},
-        {"period", "run_id, cpu, cycle, period, set_no, start_ns, length_ns, cycles, enabled_ns,"
-                   " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7"},
-    };
-    sqlite3 *db = NULL;
-    char sql[700];
-
-    assert_int_equal(sqlite3_open(older, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, rps_embedded_schema[0].text, NULL, NULL, NULL), SQLITE_OK);
-    snprintf(sql, sizeof(sql), "ATTACH '%s' AS other", path);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        snprintf(sql, sizeof(sql), "INSERT INTO main.%s SELECT %s FROM other.%s", tables[i].name,
-                 tables[i].columns, tables[i].name);
-        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    }
-    sqlite3_close(db);
-}
-
-/* Its periods are read and counted as those of today's. */
-static void check_periods(const char *path, int64_t run_id)
-{
-    struct rps_reader *reader = NULL;
-    struct rps_cursor *cursor = NULL;
-    struct rps_run_summary summary;
-    struct rps_period period;
-    struct rps_error err;
-    uint64_t count = 0;
-
-    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
-    assert_int_equal(rps_reader_summary(reader, run_id, &summary, &err), 0);
-    assert_int_equal(rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, 0, &err), 0);
-    while (rps_cursor_next(cursor, &period, &err) == 1) {
-        assert_int_equal(period.level, 0);
-        count++;
-    }
-    assert_true(count > 0);
-    assert_int_equal(summary.periods, count);
-    rps_cursor_close(cursor);
-    rps_reader_close(reader);
-}
-
-static void a_store_of_format_1_0(void **state)
-{
-    const char *older = fixture_path(state, "older");
-    int64_t run_id = make_run(fixture_path(state, "s"));
-    struct rps_detection back;
-    struct rps_error err;
-
-    make_older(fixture_path(state, "s"), older);
-    fixture_exec(older, "INSERT INTO phase VALUES (1, 0, 0, 0, 9, 'A', 'by hand', '{}')");
-    assert_int_equal(fixture_number(older, "PRAGMA user_version"), 1000);
-    assert_int_equal(newest(older, run_id, &back, &err), 0);
-    check_periods(older, run_id);
-    assert_int_equal(fixture_number(older, "PRAGMA user_version"), 1000);
-    assert_int_equal(add(older, run_id, "{}"), 1);
-    assert_int_equal(fixture_number(older, "PRAGMA user_version"), RPS_STORE_VERSION);
-    check_newest(older, run_id, 1, "{}");
-    /* what stood there is still there */
-    assert_string_equal(
-        fixture_text(older, "SELECT label || last_period || method || coalesce(end_ns, '-')"
-                            " FROM phase WHERE detection = 0"),
-        "A9by hand-");
-    assert_string_equal(fixture_text(older, "PRAGMA integrity_check"), "ok");
-    assert_int_equal(fixture_number(older, "SELECT count(*) FROM period"), 30);
-}
-
 /* What is not known of a phase that something else wrote. */
 static void nulls_are_read(void **state)
 {
@@ -326,8 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_detection_comes_back),  TEST(the_same_again_takes_its_place),
         TEST(a_run_that_is_not_there), TEST(beside_a_recorder),
-        TEST(a_store_of_format_1_0),   TEST(nulls_are_read),
-        TEST(phases_that_cannot_be),
+        TEST(nulls_are_read),          TEST(phases_that_cannot_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/downsample.h"
+
 #define MS 1000000
 
 /*
@@ -71,6 +73,7 @@ static int make_store(void **state)
         for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
             struct rps_period period = periods[i];
 
+            period.rotation = i / 2;
             period.count[0] += n == 0 ? 1000000 : 0;
             rps_writer_period(writer, &period);
         }
@@ -180,6 +183,113 @@ static void views_need_no_trust(void **state)
                  "SELECT * FROM rate");
 }
 
+/* --- a run of which the old part was thinned -------------------------------------------------- */
+
+#define PERIODS 1001
+
+/* What the views say in sum, whatever was thinned. */
+static void sums_of_views(const char *path, char *ret, size_t size)
+{
+    int at =
+        snprintf(ret, size, "%s|",
+                 fixture_text(path, "SELECT group_concat(event || ' ' || sum, ',') FROM (SELECT"
+                                    " event, sum(count) AS sum FROM sample GROUP BY event)"));
+
+    snprintf(ret + at, size - (size_t)at, "%s",
+             fixture_text(path, "SELECT periods || ' ' || elapsed_s FROM run_summary"));
+}
+
+static void thin(const char *path)
+{
+    const struct rps_downsample_options options = {.run_id = 1, .keep_ns = INT64_C(2000000000)};
+    struct rps_downsample *downsample = NULL;
+    struct rps_period last = fixture_period(PERIODS - 1, 2);
+    sqlite3 *db = NULL;
+    int left = 1;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(rps_downsample_open(db, &options, &downsample), SQLITE_OK);
+    while (left)
+        assert_int_equal(
+            rps_downsample_work(downsample, PERIODS, last.start_ns + last.length_ns, 9, &left),
+            SQLITE_OK);
+    rps_downsample_close(downsample);
+    sqlite3_close(db);
+}
+
+/* The figures of a rotation or block, made here of the rows that a cursor gives. */
+static void expect_rates(const char *path, const struct rps_period *set0,
+                         const struct rps_period *set1)
+{
+    double enabled = (double)(set0->enabled_ns + set1->enabled_ns);
+    double a = (double)set0->count[0] * enabled / (double)set0->running_ns;
+    double b = (double)set0->count[1] * enabled / (double)set0->running_ns;
+    double c = (double)set1->count[0] * enabled / (double)set1->running_ns;
+    double clock = (double)(set0->cycles + set1->cycles);
+    double seconds = (double)(set0->length_ns + set1->length_ns) / 1e9;
+    const struct {
+        const char *metric;
+        double value;
+    } rates[] = {
+        {"a_per_clock", a / clock}, {"c_share", 100 * c / (a + c)}, {"b_rate", b / seconds}};
+    char sql[256];
+
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        snprintf(sql, sizeof(sql),
+                 "SELECT value FROM rate WHERE run_id = 1 AND rotation = %llu AND metric = '%s'",
+                 (unsigned long long)set0->rotation, rates[i].metric);
+        assert_float_equal(fixture_real(path, sql), rates[i].value, 1e-9 * rates[i].value);
+    }
+}
+
+static uint64_t expect_all_rates(const char *path)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_cursor *cursor = NULL;
+    struct rps_period period, before = {.rotation = UINT64_MAX};
+    struct rps_error err;
+    uint64_t rotations = 0;
+
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    assert_int_equal(rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err), 0);
+    while (rps_cursor_next(cursor, &period, &err) == 1) {
+        if (period.rotation == before.rotation && rotations++ % 7 == 0)
+            expect_rates(path, &before, &period);
+        before = period;
+    }
+    rps_cursor_close(cursor);
+    rps_reader_close(reader);
+    return rotations;
+}
+
+static void views_show_what_took_their_place(void **state)
+{
+    const char *path = fixture_path(state, "thin");
+    char sums[1024], thinned[1024];
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+    struct rps_writer_status status;
+
+    for (uint64_t n = 0; n < PERIODS; n++) {
+        struct rps_period period = fixture_period(n, 2);
+
+        rps_writer_period(writer, &period);
+    }
+    do {
+        rps_writer_status(writer, &status);
+    } while (status.committed < PERIODS);
+    rps_writer_close(writer); /* as if it had been killed: no sums were stored */
+    rps_run_free(&run);
+    sums_of_views(path, sums, sizeof(sums));
+    assert_int_equal(expect_all_rates(path), 500);
+    thin(path);
+    sums_of_views(path, thinned, sizeof(thinned));
+    assert_string_equal(thinned, sums);
+    assert_in_range(expect_all_rates(path), 20, 60);
+    assert_int_equal(fixture_number(path, "SELECT count(DISTINCT level) FROM finest"), 3);
+    assert_int_equal(fixture_number(path, "SELECT sum(merged) FROM finest"), PERIODS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +299,7 @@ int main(void)
         cmocka_unit_test(sample_is_the_long_form),
         cmocka_unit_test(summary_is_a_line_a_run),
         cmocka_unit_test(views_need_no_trust),
+        cmocka_unit_test(views_show_what_took_their_place),
     };
 
     return cmocka_run_group_tests(tests, make_store, fixture_remove_folder);
