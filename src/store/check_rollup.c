@@ -25,13 +25,13 @@ enum fault {
 
 static const struct {
     enum rps_finding_kind kind;
-    const char *text;
+    const char *text; /* "blocks of level 1" and it */
 } fault_text[FAULT_COUNT] = {
-    [FAULT_WHOLE] = {RPS_FINDING_WRONG, "with rows that do not belong together"},
-    [FAULT_OVERLAP] = {RPS_FINDING_WRONG, "beginning before the one before has ended"},
-    [FAULT_SUM] = {RPS_FINDING_WRONG, "not the sum of the finer rows"},
-    [FAULT_THINNED] = {RPS_FINDING_WRONG, "in the middle of which table thinned ends"},
-    [FAULT_NONE] = {RPS_FINDING_ODD, "missing: finer rows are read instead"},
+    [FAULT_WHOLE] = {RPS_FINDING_WRONG, "have rows that do not belong together"},
+    [FAULT_OVERLAP] = {RPS_FINDING_WRONG, "begin before the one before has ended"},
+    [FAULT_SUM] = {RPS_FINDING_WRONG, "are not the sum of the finer rows"},
+    [FAULT_THINNED] = {RPS_FINDING_WRONG, "have the end of table thinned inside"},
+    [FAULT_NONE] = {RPS_FINDING_ODD, "are missing for finer rows, which are read instead"},
 };
 
 struct fault_sum {
@@ -170,7 +170,7 @@ static void take_loose(struct rps_check_rollup *check, const struct rps_period *
         check->count = INT32_MIN;
     check->loose = *row;
     if (check->count == check->shape->set_count)
-        count_fault(check, FAULT_NONE, row->period, NULL);
+        count_fault(check, FAULT_NONE, row->period + 1 - (uint64_t)check->count, NULL);
 }
 
 static void take_finer(struct rps_check_rollup *check, const struct rps_period *row)
@@ -217,18 +217,20 @@ static int end(struct rps_check_rollup *check)
         compare(check);
         next_block(check);
     }
+    if (check->fault[FAULT_WHOLE].count > 0)
+        check->fault[FAULT_NONE].count = 0;
     rps_findings_track(track, sizeof(track), check->shape->run_id, (int32_t)check->cpu);
     for (int kind = 0; kind < FAULT_COUNT; kind++) {
         const struct fault_sum *fault = &check->fault[kind];
 
-        snprintf(more, sizeof(more), fault->column ? ", by its %s" : "%s",
-                 fault->column ? fault->column : "");
+        more[0] = '\0';
+        if (fault->column)
+            snprintf(more, sizeof(more), ", by its %s", fault->column);
         if (fault->count > 0)
             rps_findings_add(
                 check->findings, fault_text[kind].kind,
-                "%s: %" PRIu64 " block%s of level %d %s%s (first: at period %" PRIu64 "%s)", track,
-                fault->count, fault->count == 1 ? "" : "s", check->level,
-                fault->count == 1 ? "is " : "are ", fault_text[kind].text, fault->period, more);
+                "%s: blocks of level %d %s: %" PRIu64 " (first: at period %" PRIu64 "%s)", track,
+                check->level, fault_text[kind].text, fault->count, fault->period, more);
     }
     return check->code;
 }

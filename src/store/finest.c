@@ -74,7 +74,7 @@ static bool is_whole(const struct rps_piece *piece, size_t set_count)
     int bits = RPS_LEVEL_BITS * piece->level;
 
     if (piece->count != set_count || piece->last - piece->first + 1 != merged * sets ||
-        (piece->rotation ^ piece->last_rotation) >> bits != 0 || piece->cycle < piece->cycles)
+        (piece->rotation ^ piece->last_rotation) >> bits != 0)
         return false;
     for (size_t i = 0; i < piece->count; i++) {
         const struct rps_period *row = &piece->row[i];

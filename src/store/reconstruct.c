@@ -195,6 +195,11 @@ static int rebuild_sets(struct reconstruct *r)
                        " OR slot NOT BETWEEN 0 AND 7)",
                        sets, 0);
     if (code == SQLITE_OK)
+        code = run_sql(r,
+                       "UPDATE event SET state = 'unsupported' WHERE run_id = ?1"
+                       " AND state NOT IN ('measured', 'unsupported', 'not permitted')",
+                       0, 0);
+    if (code == SQLITE_OK)
         code = find_counted(r, sets, counted);
     if (code == SQLITE_OK)
         code = ask(r,

@@ -37,7 +37,11 @@ struct repair {
 
 /* --- the damaged store ------------------------------------------------------------------------ */
 
-/* A connection to a store that rps_database_open_read refuses, with as many guards as it has. */
+/*
+ * A connection to a store that rps_database_open_read refuses, with as many guards as it has but one:
+ * not defensive, so that writable_schema reads past a row of the schema that makes no sense, and a
+ * file that was cut short. Nothing is written: the connection is read-only.
+ */
 static int open_refused(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
@@ -49,11 +53,26 @@ static int open_refused(const char *path, sqlite3 **ret)
     free(name);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, CELL_MAX_BYTES);
-    return rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON");
+    return rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;"
+                                   "PRAGMA writable_schema = ON");
+}
+
+#define RECOVER "if it was a store, `sqlite3 %s .recover` may still find rows in it"
+
+/* 1 when the file does not begin as SQLite's do. */
+static int lacks_header(const char *path)
+{
+    static const char header[] = "SQLite format 3";
+    char begins[sizeof(header)] = "";
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(begins, 1, sizeof(begins), file) : 0;
+
+    if (file)
+        fclose(file);
+    return got > 0 && memcmp(begins, header, sizeof(header)) != 0;
 }
 
 /* Open the damaged store, and hold one state of it. */
@@ -64,7 +83,11 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
     int code = SQLITE_OK;
 
     if (rps_path_check_read(path, &place, err) < 0)
-        return RPS_FAILED;
+        return lacks_header(path) ? rps_error_set(err, RPS_FAILED,
+                                                  "nothing of %s can be read as a store, since its "
+                                                  "first bytes are not those of one: " RECOVER,
+                                                  path, path)
+                                  : RPS_FAILED;
     if (rps_database_open_read(path, &repair->from, err) < 0)
         code = open_refused(path, &repair->from);
     if (code == SQLITE_OK) /* a page with one cell that is too large has others */
@@ -92,19 +115,22 @@ static int is_there(const char *path, const char *new_path, struct rps_error *er
                          new_path, path);
 }
 
-/* Create a file of a name that nobody else has, beside the place of the new store. */
-static int create_new(struct repair *repair, const char *path, const char *new_path,
-                      struct rps_error *err)
+static int check_new(const char *path, const char *new_path, struct rps_error *err)
 {
-    const struct rps_database_options options = {0};
     struct stat status;
-    uint32_t number;
-    int fd = -1;
 
     if (new_path[0] == '\0')
         return rps_error_set(err, RPS_FAILED, "the new store's name is empty: give a file name");
-    if (lstat(new_path, &status) == 0)
-        return is_there(path, new_path, err);
+    return lstat(new_path, &status) == 0 ? is_there(path, new_path, err) : 0;
+}
+
+/* Create a file of a name that nobody else has, beside the place of the new store. */
+static int create_new(struct repair *repair, const char *new_path, struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    uint32_t number;
+    int fd = -1;
+
     for (int i = 0; i < 8 && fd < 0; i++) {
         free(repair->to.path);
         sqlite3_randomness(sizeof(number), &number);
@@ -250,10 +276,12 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
                      struct rps_repair_result *ret, struct rps_error *err)
 {
     struct repair repair = {.findings.sink = sink};
-    int result = open_damaged(&repair, path, err);
+    int result = check_new(path, new_path, err);
 
     if (result == 0)
-        result = create_new(&repair, path, new_path, err);
+        result = open_damaged(&repair, path, err);
+    if (result == 0)
+        result = create_new(&repair, new_path, err);
     if (result == 0)
         result = fill(&repair, path, err);
     if (result == 0)

@@ -9,6 +9,7 @@ struct rps_period sound_period(uint64_t n)
 {
     struct rps_period period = fixture_period(n, 2);
 
+    period.rotation = n / 2;
     period.cycles = 70000000 + n % 7;
     period.cycle = 0;
     for (uint64_t i = 0; i <= n; i++)
@@ -17,15 +18,18 @@ struct rps_period sound_period(uint64_t n)
     period.length_ns = SOUND_LENGTH_NS;
     period.enabled_ns = (uint64_t)SOUND_LENGTH_NS - 500;
     period.running_ns = (uint64_t)SOUND_LENGTH_NS - 2000;
+    period.clock_running_ns = period.enabled_ns;
     return period;
 }
 
-void sound_store(const char *path, int runs, uint64_t periods)
+void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)
 {
+    const struct rps_writer_options options = {.keep_ns = keep_ns};
+
     unlink(path);
     for (int i = 0; i < runs; i++) {
         struct rps_run run;
-        struct rps_writer *writer = fixture_writer(path, NULL, &run);
+        struct rps_writer *writer = fixture_writer(path, &options, &run);
 
         for (uint64_t n = 0; n < periods; n++) {
             struct rps_period period = sound_period(n);

@@ -11,8 +11,9 @@
 /* Period n of a run that began at 0 and never paused. */
 struct rps_period sound_period(uint64_t n);
 
-/* A store of `runs` complete runs of `periods` periods; without a log beside it. */
-void sound_store(const char *path, int runs, uint64_t periods);
+/* A store of `runs` complete runs of `periods` periods, thinned when older than keep_ns (0: not);
+ * without a log beside it. */
+void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns);
 
 /* What was found, as lines "wrong: ...", "odd: ..." and "note: ...". */
 struct findings {

@@ -38,7 +38,7 @@ static void periods_fail(void **state, const char *sql, const char *says)
     struct rps_cursor *cursor = NULL;
     struct rps_period period;
     struct rps_error err;
-    int result = rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, &err);
+    int result = rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err);
 
     while (result >= 0 && (result = rps_cursor_next(cursor, &period, &err)) > 0)
         assert_in_range(period.set_no, 0, 1);
@@ -235,7 +235,7 @@ static void wrong_bytes_in_the_middle(void **state)
         fputc(0xa5, file);
     fclose(file);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
-    result = rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, &err);
+    result = rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err);
     while (result >= 0 && (result = rps_cursor_next(cursor, &period, &err)) > 0)
         ;
     assert_int_equal(result, RPS_FAILED);
