@@ -60,21 +60,6 @@ static int open_refused(const char *path, sqlite3 **ret)
                                    "PRAGMA writable_schema = ON");
 }
 
-#define RECOVER "if it was a store, `sqlite3 %s .recover` may still find rows in it"
-
-/* 1 when the file does not begin as SQLite's do. */
-static int lacks_header(const char *path)
-{
-    static const char header[] = "SQLite format 3";
-    char begins[sizeof(header)] = "";
-    FILE *file = fopen(path, "re");
-    size_t got = file ? fread(begins, 1, sizeof(begins), file) : 0;
-
-    if (file)
-        fclose(file);
-    return got > 0 && memcmp(begins, header, sizeof(header)) != 0;
-}
-
 /* Open the damaged store, and hold one state of it. */
 static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
@@ -83,11 +68,7 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
     int code = SQLITE_OK;
 
     if (rps_path_check_read(path, &place, err) < 0)
-        return lacks_header(path) ? rps_error_set(err, RPS_FAILED,
-                                                  "nothing of %s can be read as a store, since its "
-                                                  "first bytes are not those of one: " RECOVER,
-                                                  path, path)
-                                  : RPS_FAILED;
+        return RPS_FAILED;
     if (rps_database_open_read(path, &repair->from, err) < 0)
         code = open_refused(path, &repair->from);
     if (code == SQLITE_OK) /* a page with one cell that is too large has others */
