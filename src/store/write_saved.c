@@ -2,8 +2,8 @@
  * The writer, when the store or its run is taken away from it while it records.
  *
  * A file that has no name, or another one, is lost or written by somebody else's leave. So the
- * recording goes on in a new file beside the store's old place. What SQLite has in the log is then
- * taken up into the file that was moved: it is whole, wherever it is now.
+ * recording goes on in a new file beside the store's old place. What SQLite has in the log is first
+ * taken up into the file that was moved: it is whole then, wherever it is now.
  */
 #include "writer.h"
 
@@ -80,10 +80,6 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);
-    /* takes the log up into the file, wherever that is; BUSY, when somebody else has it open, is as
-     * good: nothing is touched then */
-    if (!blank)
-        rps_database_exec(before, "PRAGMA journal_mode = DELETE");
     sqlite3_close(before);
     return code;
 }
@@ -134,6 +130,9 @@ int rps_writer_save_copy(struct rps_writer *writer)
 {
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
+    /* takes the log up into the file, wherever that is, as far as nobody else reads it. (PRAGMA
+     * journal_mode = DELETE opens the log anew by its name, and that may be another store's by now.) */
+    rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     return save(writer, true, "was deleted, moved or replaced");
 }
 

@@ -101,16 +101,16 @@ static void a_new_store_has_its_marks(void **state)
     assert_string_equal(
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
-        "event event_set gap mark metric metric_step outlier period phase run rate run_summary "
-        "sample");
+        "event event_set gap heartbeat mark metric metric_step outlier period phase rollup run "
+        "thinned finest rate run_summary sample");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
                                           " name NOT LIKE 'sqlite_%'"),
                      0);
     assert_string_equal(
         fixture_text(path, "SELECT group_concat(name, ' ') FROM pragma_table_info('period')"),
-        "run_id cpu cycle period set_no start_ns length_ns cycles enabled_ns running_ns switch_ns"
-        " missed c0 c1 c2 c3 c4 c5 c6 c7 merged");
+        "run_id cpu cycle period rotation set_no start_ns length_ns cycles clock_running_ns"
+        " enabled_ns running_ns switch_ns missed c0 c1 c2 c3 c4 c5 c6 c7");
     /* closed cleanly: one file */
     snprintf(side, sizeof(side), "%s-wal", path);
     assert_int_not_equal(access(side, F_OK), 0);

@@ -316,7 +316,7 @@ static int limited_child(const char *path)
     tight.rlim_cur = 8192;
     setrlimit(RLIMIT_FSIZE, &tight);
     recorder_write(writer, 10, 200);
-    recorder_expect_notice(&notices, "File too large");
+    recorder_expect_notice(&notices, "its disk is full");
     recorder_write(writer, 200, 400);
     setrlimit(RLIMIT_FSIZE, &limit);
     recorder_expect_notice(&notices, "possible again; no period was lost");
