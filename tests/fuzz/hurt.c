@@ -74,11 +74,10 @@ static void add_phases(const char *path)
 /* Take out what differs from call to call; the last run's recorder was killed. */
 static void make_the_same(const char *path)
 {
-    fixture_exec(path,
-                 "UPDATE run SET uuid = printf('0f022e00-0000-4000-8000-%012d', run_id),"
-                 " recorder_pid = 1, recorder_start_ticks = 1, host = 'host', boot_id = 'boot';"
-                 "UPDATE run SET state = 'recording', elapsed_ns = NULL WHERE run_id = 3;"
-                 "PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL;");
+    fixture_exec(path, "UPDATE run SET uuid = printf('0f022e00-0000-4000-8000-%012d', run_id),"
+                       " recorder_pid = 1, host = 'host', boot_id = 'boot';"
+                       "UPDATE run SET state = 'recording', elapsed_ns = NULL WHERE run_id = 3;"
+                       "PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL;");
 }
 
 void hurt_prepare(void)
@@ -107,8 +106,9 @@ void hurt_prepare(void)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static const char *const tables[] = {"run",    "event_set", "event", "metric",  "metric_step",
-                                     "period", "phase",     "mark",  "outlier", "gap"};
+static const char *const tables[] = {"run",     "event_set", "event",    "metric", "metric_step",
+                                     "period",  "rollup",    "thinned",  "phase",  "mark",
+                                     "outlier", "gap",       "heartbeat"};
 
 /* Values that hurt whoever believes them, as SQL. */
 static const char *const values[] = {
