@@ -79,8 +79,10 @@ int rps_check_rollup_open(struct rps_check_rollup **ret, sqlite3 *db,
                                   -1, &check->thinned, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(db,
-                                  "SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = ?3"
-                                  " AND cpu > ?2",
+                                  "SELECT min(cpu) FROM rollup AS r WHERE run_id = ?1"
+                                  " AND cpu > ?2 AND level BETWEEN ?3 - 1 AND ?3 AND (?3 > 1 OR"
+                                  " NOT EXISTS (SELECT 1 FROM period AS p WHERE p.run_id = ?1"
+                                  " AND p.cpu = r.cpu))",
                                   -1, &check->next_cpu, NULL);
     return code;
 }
@@ -252,7 +254,8 @@ int rps_check_rollup_period(struct rps_check_rollup *check, const struct rps_per
     return check->code;
 }
 
-/* The CPU behind this one that has blocks of the level: SQLITE_ROW, or what there is instead. */
+/* The CPU behind this one that has blocks of the level or the one below, at level 1 of those that
+ * have no periods, since the others were looked at: SQLITE_ROW, or what there is instead. */
 static int next_cpu(struct rps_check_rollup *check, int level, int64_t *cpu)
 {
     int64_t next = *cpu;
@@ -271,7 +274,7 @@ static int next_cpu(struct rps_check_rollup *check, int level, int64_t *cpu)
     return code;
 }
 
-/* The blocks of a level of which the finer rows are blocks themselves. */
+/* The blocks of a level of which the finer rows are blocks themselves, or not there. */
 static int check_level(struct rps_check_rollup *check, int64_t cpu, int level)
 {
     struct rps_piece finer;
@@ -291,10 +294,10 @@ int rps_check_rollup_end(struct rps_check_rollup *check)
 {
     int code = check->in_cpu ? end(check) : SQLITE_OK;
 
-    for (int level = 2; level <= RPS_LEVELS && code == SQLITE_OK; level++) {
+    for (int level = 1; level <= RPS_LEVELS && code == SQLITE_OK; level++) {
         int64_t cpu = INT64_MIN;
 
-        while (code == SQLITE_OK && (code = next_cpu(check, level - 1, &cpu)) == SQLITE_ROW)
+        while (code == SQLITE_OK && (code = next_cpu(check, level, &cpu)) == SQLITE_ROW)
             code = check_level(check, cpu, level);
         code = code == SQLITE_DONE ? SQLITE_OK : code;
     }

@@ -354,6 +354,7 @@ static int is_same_row(sqlite3_stmt *a, sqlite3_stmt *b)
 /* Compare what the store holds with the steps that the plan's formulas give in an empty store. */
 static int compare_steps(struct check *check, sqlite3_stmt *is, sqlite3_stmt *should)
 {
+    const char *mine, *theirs; /* names, of the first row that differs */
     int at_is, at_should;
 
     sqlite3_bind_int64(is, 1, check->run_id);
@@ -362,13 +363,14 @@ static int compare_steps(struct check *check, sqlite3_stmt *is, sqlite3_stmt *sh
         at_is = sqlite3_step(is);
         at_should = sqlite3_step(should);
     } while (at_is == SQLITE_ROW && at_should == SQLITE_ROW && is_same_row(is, should));
-    if (at_is == SQLITE_ROW || at_should == SQLITE_ROW)
+    mine = at_is == SQLITE_ROW ? (const char *)sqlite3_column_text(is, 0) : NULL;
+    theirs = at_should == SQLITE_ROW ? (const char *)sqlite3_column_text(should, 0) : NULL;
+    if (mine || theirs)
         rps_findings_add(
             check->findings, RPS_FINDING_WRONG,
             "run %" PRId64 ": the steps of metric %s are not those of its formula, so that view "
             "rate is wrong",
-            check->run_id,
-            (const char *)sqlite3_column_text(at_should == SQLITE_ROW ? should : is, 0));
+            check->run_id, !theirs || (mine && strcmp(mine, theirs) < 0) ? mine : theirs);
     return at_is == SQLITE_ROW || at_is == SQLITE_DONE ? at_should : at_is;
 }
 

@@ -130,8 +130,10 @@ static int find_counted(const struct reconstruct *r, int64_t sets, uint8_t *ret)
         r->reader->db,
         "SELECT set_no, max(c0 IS NOT NULL) + 2 * max(c1 IS NOT NULL) + 4 * max(c2 IS NOT NULL)"
         " + 8 * max(c3 IS NOT NULL) + 16 * max(c4 IS NOT NULL) + 32 * max(c5 IS NOT NULL)"
-        " + 64 * max(c6 IS NOT NULL) + 128 * max(c7 IS NOT NULL) FROM finest WHERE run_id = ?1"
-        " AND set_no >= 0 AND set_no < ?2 GROUP BY set_no",
+        " + 64 * max(c6 IS NOT NULL) + 128 * max(c7 IS NOT NULL) FROM"
+        " (SELECT set_no, c0, c1, c2, c3, c4, c5, c6, c7 FROM period WHERE run_id = ?1 UNION ALL"
+        "  SELECT set_no, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE run_id = ?1)"
+        " WHERE set_no >= 0 AND set_no < ?2 GROUP BY set_no",
         -1, &stmt, NULL);
 
     if (code != SQLITE_OK)

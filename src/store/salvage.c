@@ -108,7 +108,10 @@ static bool middle_of(const struct table *table, const struct key *low, const st
     *ret_leap = true;
     if (i == table->keys || low->at[i] > INT64_MAX / 8)
         return false;
-    *ret = key_at(table, low, i, low->at[i] < 4 ? low->at[i] + 1 : low->at[i] * 4);
+    *ret = key_at(table, low, i,
+                  low->at[i] < 0   ? 0
+                  : low->at[i] < 4 ? low->at[i] + 1
+                                   : low->at[i] * 4);
     return true;
 }
 

@@ -106,9 +106,9 @@ void hurt_prepare(void)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static const char *const tables[] = {"run",    "event_set", "event",    "metric",  "metric_step",
-                                     "period", "phase",     "mark",     "outlier", "gap",
-                                     "rollup", "thinned",   "heartbeat"};
+static const char *const tables[] = {"run",     "event_set", "event",    "metric", "metric_step",
+                                     "period",  "rollup",    "thinned",  "phase",  "mark",
+                                     "outlier", "gap",       "heartbeat"};
 
 /* Values that hurt whoever believes them, as SQL. */
 static const char *const values[] = {

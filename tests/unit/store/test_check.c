@@ -148,7 +148,7 @@ static const struct damage damages[] = {
     {"UPDATE rollup SET c0 = NULL WHERE level = 4 AND set_no = 0",
      "(first: at period 0, by its c0)"},
     {"INSERT INTO thinned VALUES (1, -1, 0, 5)", "blocks of level 1 have the end of table thinned"},
-    {"INSERT INTO thinned VALUES (1, -1, 0, 12)", "run 1: 12 periods out of order"},
+    {"INSERT INTO thinned VALUES (1, -1, 0, 12)", "run 1: 1 period out of order"},
     {"INSERT INTO thinned VALUES (1, -1, 1, 12)",
      "run 1: rows of thinned that take more away than those of the finer levels: 1\n"},
     {"INSERT INTO thinned VALUES (1, -1, 7, 0)", "rows of thinned that take more away"},

@@ -61,7 +61,6 @@ static void periods_with_impossible_numbers(void **state)
     periods_fail(state, "UPDATE period SET switch_ns = -5", "switch_ns");
     periods_fail(state, "UPDATE period SET missed = 4294967296", "missed");
     periods_fail(state, "UPDATE period SET cycles = -1", "cycles");
-    periods_fail(state, "UPDATE period SET cycle = -1 - period", "cycle");
     periods_fail(state, "UPDATE period SET period = -1 - period", "number");
     periods_fail(state, "UPDATE period SET cpu = 2147483648", "cpu");
     periods_fail(state, "UPDATE period SET cpu = -2", "cpu");
@@ -72,7 +71,8 @@ static void periods_with_impossible_numbers(void **state)
 static void missing_tables_and_columns(void **state)
 {
     periods_fail(state, "DROP TABLE period", "no such table");
-    periods_fail(state, "ALTER TABLE period DROP COLUMN missed", "no such column");
+    periods_fail(state, "DROP VIEW sample; DROP VIEW rate; DROP VIEW run_summary; DROP VIEW finest;"
+                        "ALTER TABLE period DROP COLUMN missed", "no such column");
     periods_fail(state, "DROP TABLE event", "no such table");
 }
 

@@ -105,7 +105,8 @@ static void nothing_is_lost_of_a_sound_store(void **state)
 /* Whichever page is lost, what SQLite finds beside it is saved; without the schema it finds none. */
 static void every_page_in_turn(void **state)
 {
-    const char *path = fixture_path(state, "damaged"), *saved = fixture_path(state, "saved");
+    char *path = strdup(fixture_path(state, "damaged")),
+         *saved = strdup(fixture_path(state, "saved"));
     const struct rps_finding_sink sink = {NULL, ignore};
     struct rps_repair_result result;
     struct findings findings;
@@ -142,24 +143,24 @@ static void every_page_in_turn(void **state)
     }
     assert_in_range(refused, 1, 8);
     assert_in_range(least_lost, 10, PAGE / 60); /* a row takes about 80 bytes */
+    free(saved);
+    free(path);
     free(damaged);
     free(data);
 }
 
+/* What is lost of a file's end may be the beginning of a run: then its blocks stand for it. */
 static void a_file_that_was_cut(void **state)
 {
     struct findings findings;
     unsigned char *data;
-    uint64_t before = RUNS * PERIODS + 1;
     size_t size;
 
     data = store_of(state, &size);
-    for (size_t cut = 0; cut < 5; cut++) {
+    for (size_t cut = 1; cut < 6; cut++) {
         repaired(state, data, size - cut * 3 * PAGE / 2, &findings);
-        assert_in_range(findings.repair.periods, 0, before - (cut > 0 ? 0 : 1));
-        before = findings.repair.periods;
+        assert_in_range(findings.repair.periods, 100, RUNS * PERIODS - 1);
     }
-    assert_in_range(before, 1, RUNS * PERIODS - 1);
     free(data);
 }
 
@@ -281,7 +282,9 @@ static void the_log_is_read(void **state)
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(path, &every, &run);
     struct stat file, log;
+    unsigned char *data;
     char name[600];
+    size_t size;
 
     for (uint64_t n = 0; n < PERIODS; n++) {
         struct rps_period period = sound_period(n);
@@ -298,8 +301,13 @@ static void the_log_is_read(void **state)
     assert_int_equal(findings.repair.periods, PERIODS);
     assert_int_equal(findings.repair.lost_stretches, 0);
     /* the last transaction was not completed: all before it counts */
-    assert_int_equal(truncate(name, log.st_size - 100), 0);
-    sound_repair(&findings, path, saved);
+    data = sound_read(path, &size);
+    sound_write(fixture_path(state, "cut"), data, size);
+    free(data);
+    data = sound_read(name, &size);
+    sound_write(fixture_path(state, "cut-wal"), data, size - 100);
+    free(data);
+    sound_repair(&findings, fixture_path(state, "cut"), saved);
     assert_int_equal(findings.repair.runs, 1);
     assert_int_equal(findings.repair.periods, PERIODS);
     assert_int_equal(fixture_number(saved, "SELECT state = 'interrupted' FROM run"), 1);
@@ -310,7 +318,8 @@ static void the_log_is_read(void **state)
 /* Bytes changed at random: a repair ends, and what it makes is sound. */
 static void any_bytes_can_be_read(void **state)
 {
-    const char *path = fixture_path(state, "damaged"), *saved = fixture_path(state, "saved");
+    char *path = strdup(fixture_path(state, "damaged")),
+         *saved = strdup(fixture_path(state, "saved"));
     const struct rps_finding_sink sink = {NULL, ignore};
     struct rps_repair_result result;
     struct findings findings;
@@ -342,6 +351,8 @@ static void any_bytes_can_be_read(void **state)
         sound++;
     }
     assert_in_range(sound, 30, 60);
+    free(saved);
+    free(path);
     free(damaged);
     free(data);
 }
