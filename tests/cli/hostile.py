@@ -11,12 +11,9 @@ import os
 import re
 import resource
 import shutil
-import socket
 import sqlite3
-import struct
 import subprocess
 import tempfile
-import uuid
 import xml.etree.ElementTree
 
 from program import RPISTAT, Folder, environment, expect, is_sanitized, refused, tap
