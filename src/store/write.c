@@ -318,6 +318,14 @@ static void lose(struct rps_writer *writer, const struct rps_period *period)
         lost->end_ns = end_ns;
 }
 
+/* Is the thread to be told? It sleeps without an end in sight while the ring is empty, and else until
+ * the next commit. */
+static bool is_thread_wanted(const struct rps_writer *writer)
+{
+    return writer->sleeping && (writer->options.commit_ns == 0 || writer->ring.count == 1 ||
+                                writer->ring.used >= rps_writer_due(writer));
+}
+
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)
 {
     struct rps_period *place = NULL;
@@ -332,8 +340,7 @@ void rps_writer_period(struct rps_writer *writer, const struct rps_period *perio
     } else {
         lose(writer, period);
     }
-    wake = writer->sleeping &&
-           (writer->options.commit_ns == 0 || writer->ring.used >= rps_writer_due(writer));
+    wake = is_thread_wanted(writer);
     pthread_mutex_unlock(&writer->lock);
     if (wake) /* now: a thread woken under the lock would wait for the lock at once */
         pthread_cond_signal(&writer->wake);
@@ -368,10 +375,9 @@ static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
     return false;
 }
 
-/* Tell the thread of a note when every record is committed at once. */
 static void unlock_and_wake(struct rps_writer *writer)
 {
-    bool wake = writer->sleeping && writer->options.commit_ns == 0;
+    bool wake = is_thread_wanted(writer);
 
     pthread_mutex_unlock(&writer->lock);
     if (wake)

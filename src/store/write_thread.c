@@ -208,9 +208,10 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     pthread_mutex_unlock(&writer->lock);
     periods = sum_batch(writer, batch, &place);
     report_slow(writer, taken_ns);
-    writer->last_commit_ns = rps_clock_monotonic_ns();
+    if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
+        writer->last_commit_ns = rps_clock_monotonic_ns();
     if (is_beat_due(writer)) {
-        writer->last_beat_ns = writer->last_commit_ns;
+        writer->last_beat_ns = rps_clock_monotonic_ns();
         if (rps_writer_has_moved(writer))
             rps_writer_save_copy(writer);
     }

@@ -88,7 +88,9 @@ def kill_many(*options):
     folder = tempfile.mkdtemp(prefix="rpistat-kills-")
     store = os.path.join(folder, "rpistat.data")
     try:
-        behind = [kill_once(store, moments.expovariate(4), options) for _ in range(KILLS)]
+        # every second one when it has committed for the second time
+        behind = [kill_once(store, moments.expovariate(4) + number % 2, options)
+                  for number in range(KILLS)]
         lost = sorted(each for each in behind if each is not None)
         if lost:
             print("# %d kills, %d before the first commit; the last period ended before the kill by: "

@@ -76,6 +76,29 @@ static void grouped_commits_wait_for_the_end(void **state)
     recorder_expect(path, 1, 0, 50);
 }
 
+/* The first period is written at once, also when a heartbeat came before it. */
+static void a_heartbeat_delays_no_period(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(
+        path, &(struct rps_writer_options){.commit_ns = INT64_C(3600) * 1000000000}, &run);
+
+    while (fixture_number(path, "SELECT count(*) FROM heartbeat") == 0)
+        ;
+    pthread_mutex_lock(&writer->lock); /* it has gone to sleep, for an hour */
+    while (!writer->sleeping) {
+        pthread_mutex_unlock(&writer->lock);
+        pthread_mutex_lock(&writer->lock);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    recorder_write(writer, 0, 1);
+    recorder_wait_committed(writer, 1);
+    recorder_write(writer, 1, 9);
+    fixture_end(writer, &run);
+    recorder_expect(path, 1, 0, 9);
+}
+
 /* With 4,096 periods waiting the next commit is due. */
 static void many_periods_do_not_wait(void **state)
 {
@@ -683,6 +706,7 @@ int main(void)
         TEST(many_periods_are_kept_small),
         TEST(several_runs_with_one_writer),
         TEST(grouped_commits_wait_for_the_end),
+        TEST(a_heartbeat_delays_no_period),
         TEST(many_periods_do_not_wait),
         TEST(rollups_are_whole_at_the_end),
         TEST(too_many_marks_are_counted),
