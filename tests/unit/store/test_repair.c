@@ -8,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What a leaf of a table without rowids begins with (sqlite.org/fileformat2.html). */
+#define LEAF 10
+
 #define PAGE    4096
 #define RUNS    2
 #define PERIODS 200
@@ -170,13 +173,12 @@ static void many_places(void **state)
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
     struct findings findings;
     unsigned char *data;
-    size_t size, root;
+    size_t size;
 
     sound_store(path, 1, 20000, 0);
-    root = (size_t)fixture_number(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'period'");
     data = sound_read(path, &size);
     for (size_t page = size / PAGE / 10; page < size / PAGE; page += 40)
-        if (page + 1 != root)
+        if (data[page * PAGE] == LEAF) /* an inner page takes a part of the table along */
             memset(data + page * PAGE, 0, PAGE);
     sound_write(path, data, size);
     sound_repair(&findings, path, saved);
