@@ -55,7 +55,8 @@ static int follows(const struct rps_piece *a, const struct rps_piece *b)
 /* Could b have been recorded some time after a? */
 static int fits(const struct rps_piece *a, const struct rps_piece *b)
 {
-    if (b->first == next_number(a) && !follows(a, b))
+    if (b->first == next_number(a) ? !follows(a, b)
+                                   : b->start_ns <= (a ? a->end_ns : 0) + TIME_TOLERANCE_NS)
         return 0;
     if (!a)
         return b->cycle >= b->cycles;

@@ -80,11 +80,8 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
     if (code == SQLITE_OK && tables > 0)
         return 0;
     return rps_error_set(
-        err, RPS_FAILED,
-        "nothing of %s can be read as a store (%s): if it was one, `sqlite3 %s "
-        ".recover` may still find rows in it",
-        path, code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code),
-        path);
+        err, RPS_FAILED, "nothing of %s can be read as a store (%s): " RECOVER, path,
+        code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code), path);
 }
 
 /* --- the new one ------------------------------------------------------------------------------ */
@@ -110,7 +107,7 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
 {
     const struct rps_database_options options = {0};
     uint32_t number;
-    int fd = -1;
+    int fd = -1, code;
 
     for (int i = 0; i < 8 && fd < 0; i++) {
         free(repair->to.path);
@@ -129,7 +126,12 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
         return rps_error_set(err, RPS_FAILED, "cannot create %s: %s", new_path, strerror(errno));
     }
     close(fd);
-    return rps_database_open_write(repair->to.path, &options, &repair->to.db, err);
+    if (rps_database_open_write(repair->to.path, &options, &repair->to.db, err) < 0)
+        return RPS_FAILED;
+    /* nobody sees it before it is whole, and on the disk */
+    code =
+        rps_database_exec(repair->to.db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    return code == SQLITE_OK ? 0 : rps_reader_error(&repair->to, code, err);
 }
 
 static void remove_new(const struct repair *repair)
@@ -146,12 +148,16 @@ static void remove_new(const struct repair *repair)
 static int move_in_place(struct repair *repair, const char *path, const char *new_path,
                          struct rps_error *err)
 {
-    int code = rps_database_exec(repair->to.db, "VACUUM; PRAGMA journal_mode = DELETE"), failed;
+    int fd = open(repair->to.path, O_RDWR | O_CLOEXEC), failed;
 
-    if (code != SQLITE_OK)
-        return rps_reader_error(&repair->to, code, err);
+    rps_database_exec(repair->to.db, "VACUUM"); /* only makes it smaller, by a third */
     sqlite3_close(repair->to.db);
     repair->to.db = NULL;
+    failed = fd < 0 || fsync(fd) < 0;
+    if (fd >= 0)
+        close(fd);
+    if (failed)
+        return rps_error_set(err, RPS_FAILED, "cannot write %s: %s", new_path, strerror(errno));
     failed = renameat2(AT_FDCWD, repair->to.path, AT_FDCWD, new_path, RENAME_NOREPLACE) < 0;
     if (failed && (errno == EINVAL || errno == ENOSYS)) /* a file system that does not know it */
         failed = link(repair->to.path, new_path) < 0;
