@@ -80,8 +80,11 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
     if (code == SQLITE_OK && tables > 0)
         return 0;
     return rps_error_set(
-        err, RPS_FAILED, "nothing of %s can be read as a store (%s): " RECOVER, path,
-        code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code), path);
+        err, RPS_FAILED,
+        "nothing of %s can be read as a store (%s): if it was one, `sqlite3 %s .recover` may still "
+        "find rows in it",
+        path, code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code),
+        path);
 }
 
 /* --- the new one ------------------------------------------------------------------------------ */

@@ -317,10 +317,7 @@ static bool is_due(const struct rps_writer *writer, int64_t *ret_wait_ns)
     if (beat_ns <= 0 || (has_records && (next_ns <= 0 || writer->last_commit_ns == 0 ||
                                          writer->ring.used >= rps_writer_due(writer))))
         return true;
-    /* records that come are no reason to wake up, the time is; but for --commit 0 */
-    if (!has_records)
-        next_ns = commit_ns > 0 ? commit_ns : beat_ns;
-    *ret_wait_ns = next_ns < beat_ns ? next_ns : beat_ns;
+    *ret_wait_ns = has_records && next_ns < beat_ns ? next_ns : beat_ns;
     return false;
 }
 
