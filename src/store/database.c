@@ -4,8 +4,10 @@
 #include "database.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
+#include "fields.h"
 #include "vfs.h"
 
 /* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
@@ -42,6 +44,75 @@ int rps_database_run(sqlite3_stmt *stmt)
     } while (code == SQLITE_ROW);
     sqlite3_reset(stmt);
     return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static int bind_values(sqlite3_stmt *stmt, const char *types, va_list values)
+{
+    int code = SQLITE_OK;
+
+    for (int i = 1; *types && code == SQLITE_OK; i++, types++) {
+        if (*types == 'i')
+            code = sqlite3_bind_int64(stmt, i, va_arg(values, int64_t));
+        else if (*types == 'r')
+            code = sqlite3_bind_double(stmt, i, va_arg(values, double));
+        else if (*types == 't')
+            code = rps_fields_bind_text(stmt, i, va_arg(values, const char *));
+        else
+            code = sqlite3_bind_null(stmt, i);
+    }
+    return code;
+}
+
+int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...)
+{
+    va_list values;
+    int code;
+
+    va_start(values, types);
+    code = bind_values(stmt, types, values);
+    va_end(values);
+    return code;
+}
+
+/* Prepare and bind; *ret is to be finalized in any case. */
+static int prepare_values(sqlite3 *db, const char *sql, const char *types, va_list values,
+                          sqlite3_stmt **ret)
+{
+    int code = sqlite3_prepare_v2(db, sql, -1, ret, NULL);
+
+    return code == SQLITE_OK ? bind_values(*ret, types, values) : code;
+}
+
+int rps_database_do(sqlite3 *db, const char *sql, const char *types, ...)
+{
+    sqlite3_stmt *stmt = NULL;
+    va_list values;
+    int code;
+
+    va_start(values, types);
+    code = prepare_values(db, sql, types, values, &stmt);
+    va_end(values);
+    if (code == SQLITE_OK)
+        code = rps_database_run(stmt);
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *types, ...)
+{
+    sqlite3_stmt *stmt = NULL;
+    va_list values;
+    int code;
+
+    va_start(values, types);
+    code = prepare_values(db, sql, types, values, &stmt);
+    va_end(values);
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code;
 }
 
 int rps_database_exec(sqlite3 *db, const char *sql)

@@ -69,6 +69,19 @@ int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
 /* Step a statement that gives no rows, and reset it; an SQLite code. */
 int rps_database_run(sqlite3_stmt *stmt);
 
+/*
+ * Bind values to all parameters of a statement in their order, as `types` says: i int64_t, r double
+ * (NaN is NULL), t text (NULL is '', bytes that are not UTF-8 are U+FFFD), n NULL. Any but int64_t is
+ * to be cast. An SQLite code.
+ */
+int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...);
+
+/* Run constant SQL once, with parameters as above; an SQLite code. */
+int rps_database_do(sqlite3 *db, const char *sql, const char *types, ...);
+
+/* The same for SQL that gives a number: SQLITE_DONE when it gives no row. */
+int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *types, ...);
+
 /* Run constant SQL without parameters; an SQLite code. */
 int rps_database_exec(sqlite3 *db, const char *sql);
 

@@ -38,96 +38,44 @@ struct addition {
     int64_t number;
 };
 
-/* Prepare sql and bind run_id and number to its first two parameters. */
-static int prepare(const struct addition *add, const char *sql, int64_t number, sqlite3_stmt **ret)
-{
-    int code = rps_database_prepare(add->db, sql, ret);
-
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(*ret, 1, add->run_id);
-    if (code == SQLITE_OK && sqlite3_bind_parameter_count(*ret) > 1)
-        code = sqlite3_bind_int64(*ret, 2, number);
-    return code;
-}
-
-/* The one number that sql gives for the run; SQLITE_DONE when it gives no row. */
-static int number_of(const struct addition *add, const char *sql, int64_t *ret)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = prepare(add, sql, 0, &stmt);
-
-    if (code == SQLITE_OK)
-        code = sqlite3_step(stmt);
-    if (code == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(stmt, 0);
-        code = SQLITE_OK;
-    }
-    sqlite3_finalize(stmt);
-    return code;
-}
-
 /* Delete the run's detections of the same method and parameters. */
 static int delete_equal(const struct addition *add)
 {
     static const char *const sql[] = {
         "DELETE FROM outlier WHERE run_id = ?1 AND detection IN (SELECT detection FROM phase"
-        " WHERE run_id = ?1 AND phase = ?2 AND method = ?3 AND parameters = ?4)",
+        " WHERE run_id = ?1 AND phase = 0 AND method = ?2 AND parameters = ?3)",
         "DELETE FROM phase WHERE run_id = ?1 AND detection IN (SELECT detection FROM phase"
-        " WHERE run_id = ?1 AND phase = ?2 AND method = ?3 AND parameters = ?4)",
+        " WHERE run_id = ?1 AND phase = 0 AND method = ?2 AND parameters = ?3)",
     };
     int code = SQLITE_OK;
 
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++) {
-        sqlite3_stmt *stmt = NULL;
-
-        code = prepare(add, sql[i], 0, &stmt);
-        if (code == SQLITE_OK)
-            code = rps_fields_bind_text(stmt, 3, add->detection->method);
-        if (code == SQLITE_OK)
-            code = rps_fields_bind_text(stmt, 4, add->detection->parameters);
-        if (code == SQLITE_OK)
-            code = rps_database_run(stmt);
-        sqlite3_finalize(stmt);
-    }
-    return code;
-}
-
-static int bind_phase(sqlite3_stmt *stmt, size_t i, const struct rps_phase *phase)
-{
-    char label[RPS_PHASE_LABEL_SIZE];
-    const int64_t number[] = {
-        (int64_t)i,    (int64_t)phase->first,    (int64_t)phase->last,  phase->start_ns,
-        phase->end_ns, (int64_t)phase->earliest, (int64_t)phase->latest};
-    int code = SQLITE_OK;
-
-    for (int n = 0; n < (int)(sizeof(number) / sizeof(number[0])) && code == SQLITE_OK; n++)
-        code = sqlite3_bind_int64(stmt, 5 + n, number[n]);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_double(stmt, 12, phase->confidence);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_double(stmt, 13, phase->label_confidence);
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, 14, rps_phase_label(phase->label, label));
+    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++)
+        code = rps_database_do(add->db, sql[i], "itt", add->run_id, add->detection->method,
+                               add->detection->parameters);
     return code;
 }
 
 static int insert_phases(const struct addition *add)
 {
     const struct rps_phases *phases = &add->detection->phases;
+    char label[RPS_PHASE_LABEL_SIZE];
     sqlite3_stmt *stmt = NULL;
-    int code = prepare(add,
-                       "INSERT INTO phase (run_id, detection, method, parameters, phase,"
-                       " first_period, last_period, start_ns, end_ns, earliest, latest, confidence,"
-                       " label_confidence, label)"
-                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-                       add->number, &stmt);
+    int code = rps_database_prepare(
+        add->db,
+        "INSERT INTO phase (run_id, detection, method, parameters, phase, first_period, "
+        "last_period,"
+        " start_ns, end_ns, earliest, latest, confidence, label_confidence, label)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &stmt);
 
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, 3, add->detection->method);
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, 4, add->detection->parameters);
     for (size_t i = 0; i < phases->count && code == SQLITE_OK; i++) {
-        code = bind_phase(stmt, i, &phases->phase[i]);
+        const struct rps_phase *phase = &phases->phase[i];
+
+        code = rps_database_bind(
+            stmt, "iittiiiiiiirrt", add->run_id, add->number, add->detection->method,
+            add->detection->parameters, (int64_t)i, (int64_t)phase->first, (int64_t)phase->last,
+            phase->start_ns, phase->end_ns, (int64_t)phase->earliest, (int64_t)phase->latest,
+            phase->confidence, phase->label_confidence, rps_phase_label(phase->label, label));
         if (code == SQLITE_OK)
             code = rps_database_run(stmt);
     }
@@ -138,16 +86,12 @@ static int insert_phases(const struct addition *add)
 static int insert_outliers(const struct addition *add)
 {
     const struct rps_phases *phases = &add->detection->phases;
-    sqlite3_stmt *stmt = NULL;
-    int code = prepare(add, "INSERT INTO outlier (run_id, detection, period) VALUES (?1, ?2, ?3)",
-                       add->number, &stmt);
+    int code = SQLITE_OK;
 
-    for (size_t i = 0; i < phases->outlier_count && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_int64(stmt, 3, (int64_t)phases->outlier[i]);
-        if (code == SQLITE_OK)
-            code = rps_database_run(stmt);
-    }
-    sqlite3_finalize(stmt);
+    for (size_t i = 0; i < phases->outlier_count && code == SQLITE_OK; i++)
+        code = rps_database_do(add->db,
+                               "INSERT INTO outlier (run_id, detection, period) VALUES (?, ?, ?)",
+                               "iii", add->run_id, add->number, (int64_t)phases->outlier[i]);
     return code;
 }
 
@@ -155,12 +99,14 @@ static int insert_outliers(const struct addition *add)
 static int add_rows(struct addition *add)
 {
     int64_t found;
-    int code = number_of(add, "SELECT run_id FROM run WHERE run_id = ?1", &found);
+    int code = rps_database_ask(add->db, &found, "SELECT run_id FROM run WHERE run_id = ?", "i",
+                                add->run_id);
 
     if (code == SQLITE_OK)
-        code =
-            number_of(add, "SELECT coalesce(max(detection), -1) + 1 FROM phase WHERE run_id = ?1",
-                      &add->number);
+        code = rps_database_ask(add->db, &add->number,
+                                "SELECT coalesce(max(detection), -1) + 1 FROM phase"
+                                " WHERE run_id = ?",
+                                "i", add->run_id);
     if (code == SQLITE_OK)
         code = delete_equal(add);
     if (code == SQLITE_OK)

@@ -216,27 +216,22 @@ static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
 static int cut(struct rps_downsample *d, const struct track *track, int level,
                const struct block *block)
 {
+    int64_t run_id = d->options.run_id;
     sqlite3_stmt *stmt = level > 0 ? d->cut_rollups : d->cut_periods;
-    int at = 2;
+    int code = level > 0 ? rps_database_bind(stmt, "iiiii", run_id, (int64_t)level, track->cpu,
+                                             block->first, block->last)
+                         : rps_database_bind(stmt, "iiiiii", run_id, track->cpu, track->cycle,
+                                             block->cycle, block->first, block->last);
 
-    if (level > 0)
-        sqlite3_bind_int(stmt, at++, level);
-    sqlite3_bind_int64(stmt, at++, track->cpu);
-    if (level == 0) {
-        sqlite3_bind_int64(stmt, at++, track->cycle);
-        sqlite3_bind_int64(stmt, at++, block->cycle);
-    }
-    sqlite3_bind_int64(stmt, at++, block->first);
-    sqlite3_bind_int64(stmt, at, block->last);
-    return rps_database_run(stmt);
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
 static int note_thinned(struct rps_downsample *d, const struct track *track, int level)
 {
-    sqlite3_bind_int64(d->thinned, 2, track->cpu);
-    sqlite3_bind_int(d->thinned, 3, level);
-    sqlite3_bind_int64(d->thinned, 4, track->before[level]);
-    return rps_database_run(d->thinned);
+    int code = rps_database_bind(d->thinned, "iiii", d->options.run_id, track->cpu, (int64_t)level,
+                                 track->before[level]);
+
+    return code == SQLITE_OK ? rps_database_run(d->thinned) : code;
 }
 
 /* Delete rows of a CPU's level that end before limit_ns, some thousand at most; 1 in *ret_done when

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "database.h"
-#include "fields.h"
 #include "period.h"
 
 static uint32_t measured(const struct rps_writer *writer, uint32_t set_no)
@@ -28,18 +27,11 @@ static int insert_period(struct rps_writer *writer, sqlite3_stmt *stmt, const vo
 static int insert_note(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
 {
     const struct rps_write_note *note = payload;
-    int code = rps_fields_bind_text(stmt, 4, note->text);
+    int is_gap = sqlite3_bind_parameter_count(stmt) > 4;
+    int code = rps_database_bind(stmt, is_gap ? "iiitii" : "iiit", writer->run_id, note->start_ns,
+                                 note->number, note->text, (int64_t)note->cpu, note->length_ns);
 
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, writer->run_id);
-    sqlite3_bind_int64(stmt, 2, note->start_ns);
-    sqlite3_bind_int64(stmt, 3, note->number);
-    if (sqlite3_bind_parameter_count(stmt) > 4) { /* a gap */
-        sqlite3_bind_int64(stmt, 5, note->cpu);
-        sqlite3_bind_int64(stmt, 6, note->length_ns);
-    }
-    return rps_database_run(stmt);
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
 /* How records of each kind are inserted. A period's statement is made by period.c. */

@@ -104,80 +104,63 @@ static int insert_event(sqlite3_stmt *stmt, int64_t run_id, int set_no, int slot
     return rps_database_run(stmt);
 }
 
-static int insert_set(sqlite3_stmt *stmt, int64_t run_id, int set_no,
-                      const struct rps_event_set *set)
-{
-    int code = rps_fields_bind_text(stmt, 3, set->name);
-
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, 4, set->explain);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, run_id);
-    sqlite3_bind_int(stmt, 2, set_no);
-    return rps_database_run(stmt);
-}
-
 static int insert_sets(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 {
-    sqlite3_stmt *set = NULL, *event = NULL;
-    int code = rps_database_prepare(
-        db, "INSERT INTO event_set (run_id, set_no, name, explain) VALUES (?1, ?2, ?3, ?4)", &set);
-
-    if (code == SQLITE_OK)
-        code = rps_database_prepare(db,
+    sqlite3_stmt *event = NULL;
+    int code = rps_database_prepare(db,
                                     "INSERT INTO event (" RPS_EVENT_COLUMNS
                                     ", run_id, set_no, slot, state)"
                                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                     &event);
+
     if (code == SQLITE_OK)
         code = insert_event(event, run_id, RPS_CLOCK_SET, 0, &plan->clock);
     for (int n = 0; n < plan->set_count && code == SQLITE_OK; n++) {
-        code = insert_set(set, run_id, n, &plan->set[n]);
+        code = rps_database_do(
+            db, "INSERT INTO event_set (run_id, set_no, name, explain) VALUES (?1, ?2, ?3, ?4)",
+            "iitt", run_id, (int64_t)n, plan->set[n].name, plan->set[n].explain);
         for (int slot = 0; slot < plan->set[n].event_count && code == SQLITE_OK; slot++)
             code = insert_event(event, run_id, n, slot, &plan->set[n].event[slot]);
     }
     sqlite3_finalize(event);
-    sqlite3_finalize(set);
     return code;
 }
 
-static int insert_step(sqlite3_stmt *stmt, const struct rps_plan *plan,
-                       const struct rps_formula_step *step)
+static int insert_step(sqlite3_stmt *stmt, int64_t run_id, const struct rps_plan *plan,
+                       const char *metric, int64_t number, const struct rps_formula_step *step)
 {
     static const char *const op[] = {
         [RPS_FORMULA_NUMBER] = "number", [RPS_FORMULA_OPERAND] = "operand",
         [RPS_FORMULA_ADD] = "+",         [RPS_FORMULA_SUBTRACT] = "-",
         [RPS_FORMULA_MULTIPLY] = "*",    [RPS_FORMULA_DIVIDE] = "/",
     };
-    int code = SQLITE_OK;
+    int64_t event = step->operand - RPS_OPERAND_EVENTS;
+    int code;
 
-    sqlite3_bind_text(stmt, 4, op[step->op], -1, SQLITE_STATIC);
-    for (int index = 5; index <= 8; index++)
-        sqlite3_bind_null(stmt, index);
     if (step->op == RPS_FORMULA_NUMBER)
-        sqlite3_bind_double(stmt, 5, step->number); /* NaN becomes NULL: a missing value */
-    if (step->op == RPS_FORMULA_OPERAND) {
-        code = rps_fields_bind_text(stmt, 6, rps_plan_operand_name(plan, step->operand));
-        if (step->operand >= RPS_OPERAND_EVENTS) {
-            sqlite3_bind_int(stmt, 7, (step->operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX);
-            sqlite3_bind_int(stmt, 8, (step->operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX);
-        }
-    }
+        code = rps_database_bind(stmt,
+                                 "itit"
+                                 "rnnn",
+                                 run_id, metric, number, op[step->op], step->number);
+    else if (step->op != RPS_FORMULA_OPERAND)
+        code = rps_database_bind(stmt,
+                                 "itit"
+                                 "nnnn",
+                                 run_id, metric, number, op[step->op]);
+    else if (event < 0)
+        code = rps_database_bind(stmt,
+                                 "itit"
+                                 "ntnn",
+                                 run_id, metric, number, op[step->op],
+                                 rps_plan_operand_name(plan, step->operand));
+    else
+        code = rps_database_bind(stmt,
+                                 "itit"
+                                 "ntii",
+                                 run_id, metric, number, op[step->op],
+                                 rps_plan_operand_name(plan, step->operand), event / RPS_SLOT_MAX,
+                                 event % RPS_SLOT_MAX);
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
-}
-
-static int insert_steps(sqlite3_stmt *stmt, int64_t run_id, const struct rps_plan *plan,
-                        const struct rps_metric *metric)
-{
-    int code = rps_fields_bind_text(stmt, 2, metric->name);
-
-    sqlite3_bind_int64(stmt, 1, run_id);
-    for (int i = 0; i < metric->formula.step_count && code == SQLITE_OK; i++) {
-        sqlite3_bind_int(stmt, 3, i);
-        code = insert_step(stmt, plan, &metric->formula.step[i]);
-    }
-    return code;
 }
 
 int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
@@ -203,8 +186,9 @@ int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *pl
         sqlite3_bind_int(metric, RPS_METRIC_COLUMN_COUNT + 3, plan->metric[i].formula.step_count);
         if (code == SQLITE_OK)
             code = rps_database_run(metric);
-        if (code == SQLITE_OK)
-            code = insert_steps(step, run_id, plan, &plan->metric[i]);
+        for (int n = 0; n < plan->metric[i].formula.step_count && code == SQLITE_OK; n++)
+            code = insert_step(step, run_id, plan, plan->metric[i].name, n,
+                               &plan->metric[i].formula.step[n]);
     }
     sqlite3_finalize(step);
     sqlite3_finalize(metric);
@@ -291,79 +275,29 @@ void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, u
     }
 }
 
-static int update_counts(sqlite3_stmt *stmt, int64_t run_id, int set_no,
-                         const struct rps_set_sum *sum)
-{
-    int code = SQLITE_OK;
-
-    for (int slot = 0; slot < RPS_SLOT_MAX && code == SQLITE_OK; slot++) {
-        if (sum->counted[slot] == 0)
-            continue;
-        sqlite3_bind_int64(stmt, 1, run_id);
-        sqlite3_bind_int(stmt, 2, set_no);
-        sqlite3_bind_int(stmt, 3, slot);
-        sqlite3_bind_int64(stmt, 4, (sqlite3_int64)sum->count[slot]);
-        code = rps_database_run(stmt);
-    }
-    return code;
-}
-
-/* Sums over all sets: the clock event is counted beside each. */
-static int update_clock(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
-{
-    sqlite3_stmt *stmt = NULL;
-    uint64_t cycles = 0;
-    int code = rps_database_prepare(
-        db, "UPDATE event SET count = ?2 WHERE run_id = ?1 AND set_no = -1", &stmt);
-
-    for (int n = 0; n < set_count; n++)
-        cycles += sum[n].cycles;
-    if (code == SQLITE_OK) {
-        sqlite3_bind_int64(stmt, 1, run_id);
-        sqlite3_bind_int64(stmt, 2, (sqlite3_int64)cycles);
-        code = rps_database_run(stmt);
-    }
-    sqlite3_finalize(stmt);
-    return code;
-}
-
 int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
 {
-    sqlite3_stmt *set = NULL, *event = NULL;
-    int code = rps_database_prepare(db,
-                                    "UPDATE event_set SET periods = ?3, enabled_ns = ?4,"
-                                    " running_ns = ?5 WHERE run_id = ?1 AND set_no = ?2",
-                                    &set);
+    int64_t cycles = 0; /* of all sets: the clock event is counted beside each */
+    int code = SQLITE_OK;
 
+    for (int64_t n = 0; n < set_count && code == SQLITE_OK; n++) {
+        cycles += (int64_t)sum[n].cycles;
+        code = rps_database_do(db,
+                               "UPDATE event_set SET periods = ?3, enabled_ns = ?4, running_ns = ?5"
+                               " WHERE run_id = ?1 AND set_no = ?2",
+                               "iiiii", run_id, n, (int64_t)sum[n].periods,
+                               (int64_t)sum[n].enabled_ns, (int64_t)sum[n].running_ns);
+        for (int64_t slot = 0; slot < RPS_SLOT_MAX && code == SQLITE_OK; slot++) {
+            if (sum[n].counted[slot] > 0)
+                code = rps_database_do(db,
+                                       "UPDATE event SET count = ?4 WHERE run_id = ?1"
+                                       " AND set_no = ?2 AND slot = ?3",
+                                       "iiii", run_id, n, slot, (int64_t)sum[n].count[slot]);
+        }
+    }
     if (code == SQLITE_OK)
-        code = rps_database_prepare(
-            db, "UPDATE event SET count = ?4 WHERE run_id = ?1 AND set_no = ?2 AND slot = ?3",
-            &event);
-    for (int n = 0; n < set_count && code == SQLITE_OK; n++) {
-        sqlite3_bind_int64(set, 1, run_id);
-        sqlite3_bind_int(set, 2, n);
-        sqlite3_bind_int64(set, 3, (sqlite3_int64)sum[n].periods);
-        sqlite3_bind_int64(set, 4, (sqlite3_int64)sum[n].enabled_ns);
-        sqlite3_bind_int64(set, 5, (sqlite3_int64)sum[n].running_ns);
-        code = rps_database_run(set);
-        if (code == SQLITE_OK)
-            code = update_counts(event, run_id, n, &sum[n]);
-    }
-    sqlite3_finalize(event);
-    sqlite3_finalize(set);
-    return code == SQLITE_OK ? update_clock(db, run_id, set_count, sum) : code;
-}
-
-static int delete_heartbeat(sqlite3 *db, int64_t run_id)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(db, "DELETE FROM heartbeat WHERE run_id = ?1", &stmt);
-
-    if (code == SQLITE_OK) {
-        sqlite3_bind_int64(stmt, 1, run_id);
-        code = rps_database_run(stmt);
-    }
-    sqlite3_finalize(stmt);
+        code = rps_database_do(db, "UPDATE event SET count = ?2 WHERE run_id = ?1 AND set_no = -1",
+                               "ii", run_id, cycles);
     return code;
 }
 
@@ -374,5 +308,7 @@ int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, in
 
     if (code == SQLITE_OK)
         code = rps_write_run_sums(db, run_id, set_count, sum);
-    return code == SQLITE_OK ? delete_heartbeat(db, run_id) : code;
+    if (code == SQLITE_OK)
+        code = rps_database_do(db, "DELETE FROM heartbeat WHERE run_id = ?1", "i", run_id);
+    return code;
 }

@@ -59,11 +59,10 @@ static int beat(struct rps_writer *writer)
 {
     sqlite3_stmt *stmt = writer->statements.heartbeat;
 
-    sqlite3_bind_int64(stmt, 1, writer->run_id);
-    sqlite3_bind_int64(stmt, 2, rps_clock_realtime_ns());
-    sqlite3_bind_text(stmt, 3, writer->boot_id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(stmt, 4, beat_interval_ns(writer));
-    return rps_database_run(stmt);
+    int code = rps_database_bind(stmt, "iiti", writer->run_id, rps_clock_realtime_ns(),
+                                 writer->boot_id, beat_interval_ns(writer));
+
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
 int rps_writer_check_run(struct rps_writer *writer)
