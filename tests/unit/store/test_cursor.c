@@ -590,6 +590,20 @@ static void nothing(void **state)
     forget_run(made);
 }
 
+/* Of a CPU that went away blocks of level 1 alone may be left, while the run goes on. */
+static void blocks_alone(void **state)
+{
+    const struct shape_options options = {.seed = 30000009, .sets = 2, .cpus = 3, .rotations = 16};
+    struct made *made = *state;
+
+    make_run(made, &options, false);
+    thin_by_age(made, 1);
+    assert_int_equal(made->before[0][0], 32);
+    expect_whole(made);
+    expect_part(made, (struct part){end_of(made) / 2, INT64_MAX, 0}, NULL);
+    forget_run(made);
+}
+
 /* One state of the store, whatever is deleted meanwhile. */
 static void one_state(void **state)
 {
@@ -651,9 +665,10 @@ static void a_part_is_sought(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape), cmocka_unit_test(small_runs),
-        cmocka_unit_test(long_runs),   cmocka_unit_test(nothing),
-        cmocka_unit_test(one_state),   cmocka_unit_test(a_part_is_sought),
+        cmocka_unit_test(every_shape),      cmocka_unit_test(small_runs),
+        cmocka_unit_test(long_runs),        cmocka_unit_test(nothing),
+        cmocka_unit_test(blocks_alone),     cmocka_unit_test(one_state),
+        cmocka_unit_test(a_part_is_sought),
     };
 
     if (argc > 1)
