@@ -70,7 +70,7 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
     if (rps_path_check_read(path, &place, err) < 0)
         return RPS_FAILED;
     if (rps_database_open_read(path, &repair->from, err) < 0)
-        code = open_refused(path, &repair->from);
+        code = rps_error_is_memory(err) ? SQLITE_NOMEM : open_refused(path, &repair->from);
     if (code == SQLITE_OK) /* a page with one cell that is too large has others */
         code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
     if (code == SQLITE_OK)

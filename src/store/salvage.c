@@ -115,6 +115,13 @@ static bool middle_of(const struct table *table, const struct key *low, const st
     return true;
 }
 
+/* Keep it when it is for want of memory: everything else is damage. */
+static void note_memory(struct salvage *salvage, int code)
+{
+    if ((code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
+        salvage->code = SQLITE_NOMEM;
+}
+
 /* --- rows ------------------------------------------------------------------------------------ */
 
 /* The key of the statement's row; false when it is none. */
@@ -179,8 +186,7 @@ static bool read_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction
         copy_row(salvage, stmt);
         *at = key;
     }
-    if (salvage->code == SQLITE_OK && (code & 0xff) == SQLITE_NOMEM)
-        salvage->code = SQLITE_NOMEM;
+    note_memory(salvage, code);
     done = done || (salvage->code == SQLITE_OK && code == SQLITE_DONE);
     sqlite3_reset(stmt);
     return done;
@@ -225,26 +231,39 @@ static void read_table(struct salvage *salvage)
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-/* Is it a table whose rows are what they seem to be, with a column of that name (NULL: any)? */
-static bool has_column(sqlite3 *db, const char *table, const char *column)
+/* Is it a table, and not a view or virtual, in the damaged store? */
+static bool is_table(struct salvage *salvage)
 {
-    sqlite3_stmt *stmt = NULL;
-    bool ret = false;
+    int64_t found = 0;
+    int code = rps_database_ask(salvage->from, &found,
+                                "SELECT 1 FROM main.sqlite_schema WHERE type = 'table'"
+                                " AND name = ?1 COLLATE NOCASE AND sql NOT LIKE '%CREATE VIRTUAL%'",
+                                "t", salvage->table->name);
 
-    if (sqlite3_prepare_v2(db,
-                           "SELECT 1 FROM pragma_table_list AS t WHERE schema = 'main'"
-                           " AND name = ?1 COLLATE NOCASE AND type = 'table'"
-                           " AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name)"
-                           "                 WHERE hidden <> 0)"
-                           " AND (?2 IS NULL OR EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name)"
-                           " AS c WHERE c.name = ?2 COLLATE NOCASE))",
-                           -1, &stmt, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-        sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC);
-        ret = sqlite3_step(stmt) == SQLITE_ROW;
+    note_memory(salvage, code);
+    return code == SQLITE_OK && found;
+}
+
+/* Has the table of the damaged store the column, in its rows and not computed? A pragma is asked as
+ * a pragma: a table may hide its function. */
+static bool has_column(struct salvage *salvage, const char *column)
+{
+    char *sql = sqlite3_mprintf("PRAGMA main.table_xinfo(%Q)", salvage->table->name);
+    sqlite3_stmt *stmt = NULL;
+    int code = sql ? sqlite3_prepare_v2(salvage->from, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+    bool found = false;
+
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 1);
+
+        found = found ||
+                (name && sqlite3_stricmp(name, column) == 0 && sqlite3_column_int(stmt, 6) == 0);
+        code = SQLITE_OK;
     }
+    note_memory(salvage, code);
     sqlite3_finalize(stmt);
-    return ret;
+    sqlite3_free(sql);
+    return found;
 }
 
 static int prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
@@ -294,8 +313,7 @@ static int prepare_table(struct salvage *salvage)
     while (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0), *comma = count++ ? ", " : "";
 
-        sqlite3_str_appendf(columns, "%s%s", comma,
-                            has_column(salvage->from, table->name, name) ? name : "NULL");
+        sqlite3_str_appendf(columns, "%s%s", comma, has_column(salvage, name) ? name : "NULL");
         sqlite3_str_appendf(insert, "%s?", comma);
     }
     sqlite3_finalize(stmt);
@@ -305,14 +323,16 @@ static int prepare_table(struct salvage *salvage)
         code = prepare(salvage->to, insert, &salvage->insert);
     else
         sqlite3_free(sqlite3_str_finish(insert));
+    if (!is_table(salvage))
+        goto out;
     for (int i = 0; i < table->keys && text && code == SQLITE_OK; i++)
-        if (!has_column(salvage->from, table->name, table->key[i]))
+        if (!has_column(salvage, table->key[i]))
             goto out;
-    if (code == SQLITE_OK && text && prepare_read(salvage, text, false) == SQLITE_OK)
-        prepare_read(salvage, text, true);
+    for (int back = 0; back < 2 && text && code == SQLITE_OK; back++)
+        note_memory(salvage, prepare_read(salvage, text, back));
 out:
     sqlite3_free(text);
-    return text ? code : SQLITE_NOMEM;
+    return !text ? SQLITE_NOMEM : salvage->code != SQLITE_OK ? salvage->code : code;
 }
 
 int rps_salvage(sqlite3 *from, sqlite3 *to, struct rps_salvage_result *ret)
