@@ -318,12 +318,10 @@ static void lose(struct rps_writer *writer, const struct rps_period *period)
         lost->end_ns = end_ns;
 }
 
-/* Is the thread to be told? It sleeps until the next heartbeat while the ring is empty, and else until
- * the next commit. */
+/* Is the thread to be told of a record? */
 static bool is_thread_wanted(const struct rps_writer *writer)
 {
-    return writer->sleeping && (writer->options.commit_ns == 0 || writer->ring.count == 1 ||
-                                writer->ring.used >= rps_writer_due(writer));
+    return writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
 }
 
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)

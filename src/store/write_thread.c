@@ -306,17 +306,19 @@ size_t rps_writer_due(const struct rps_writer *writer)
 }
 
 /* Is a write due? If not, *ret_wait_ns: how long to sleep until one may be. */
-static bool is_due(const struct rps_writer *writer, int64_t *ret_wait_ns)
+static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
 {
-    int64_t now_ns = rps_clock_monotonic_ns(), commit_ns = writer->options.commit_ns;
+    int64_t now_ns = rps_clock_monotonic_ns();
     int64_t beat_ns = writer->last_beat_ns + beat_interval_ns(writer) - now_ns;
-    int64_t next_ns = writer->last_commit_ns + commit_ns - now_ns;
-    bool has_records = writer->ring.count > 0;
+    int64_t next_ns = writer->last_commit_ns == 0
+                          ? 0
+                          : writer->last_commit_ns + writer->options.commit_ns - now_ns;
+    bool is_commit_due = next_ns <= 0 || writer->ring.used >= rps_writer_due(writer);
 
-    if (beat_ns <= 0 || (has_records && (next_ns <= 0 || writer->last_commit_ns == 0 ||
-                                         writer->ring.used >= rps_writer_due(writer))))
+    if (beat_ns <= 0 || (writer->ring.count > 0 && is_commit_due))
         return true;
-    *ret_wait_ns = has_records && next_ns < beat_ns ? next_ns : beat_ns;
+    writer->idle = is_commit_due;
+    *ret_wait_ns = !writer->idle && next_ns < beat_ns ? next_ns : beat_ns;
     return false;
 }
 

@@ -92,7 +92,8 @@ struct rps_writer {
     int64_t mark_time_ns; /* of the last that was left out */
     uint64_t lost_notes;  /* marks and gaps for which there was no room */
     uint64_t committed, dropped;
-    bool sleeping;      /* the thread waits to be told of work */
+    bool sleeping;      /* the thread waits to be told of work, or for the next commit */
+    bool idle;          /* it has nothing to write, and a commit would be due */
     bool stop;          /* the thread is to finish */
     bool failing;       /* the last write failed and is tried again */
     bool broken;        /* writing has ended for good */
