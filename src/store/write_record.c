@@ -61,8 +61,9 @@ int rps_write_record_prepare(struct rps_writer *writer)
         {&s->run_state, "SELECT state FROM run WHERE run_id = ?1 AND uuid = ?2"},
         {&s->set_recording, "UPDATE run SET state = 'recording', end_reason = '',"
                             " elapsed_ns = NULL WHERE run_id = ?1"},
-        {&s->heartbeat, "INSERT OR REPLACE INTO heartbeat (run_id, realtime_ns, boot_id,"
-                        " interval_ns) VALUES (?1, ?2, ?3, ?4)"},
+        {&s->heartbeat, "INSERT INTO heartbeat (run_id, realtime_ns, boot_id, interval_ns)"
+                        " VALUES (?1, ?2, ?3, ?4)"
+                        " ON CONFLICT DO UPDATE SET realtime_ns = excluded.realtime_ns"},
     };
     int code = rps_period_prepare(writer->db, 0, &s->kind[RPS_WRITE_RECORD_PERIOD]);
 
