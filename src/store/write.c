@@ -192,7 +192,8 @@ void rps_writer_close_run(struct rps_writer *writer)
     writer->sum = NULL;
 }
 
-int rps_writer_check_room(struct rps_writer *writer, struct rps_error *err)
+/* Does what the store holds leave room for a run below max_bytes? RPS_FAILED and a sentence. */
+static int check_room(struct rps_writer *writer, struct rps_error *err)
 {
     uint64_t max_bytes = writer->options.max_bytes, used = 0;
     char is[RPS_TEXT_NUMBER_SIZE], max[RPS_TEXT_NUMBER_SIZE];
@@ -241,7 +242,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
 {
     int code, result = RPS_FAILED;
 
-    if (make_uuid(run->uuid, err) < 0 || rps_writer_check_room(writer, err) < 0)
+    if (make_uuid(run->uuid, err) < 0 || check_room(writer, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
     writer->plan = plan;

@@ -154,7 +154,4 @@ bool rps_writer_has_moved(const struct rps_writer *writer);
 int rps_writer_save_copy(struct rps_writer *writer);
 int rps_writer_save_run(struct rps_writer *writer);
 
-/* Does what the store holds leave room for a run below max_bytes? RPS_FAILED and a sentence. */
-int rps_writer_check_room(struct rps_writer *writer, struct rps_error *err);
-
 #endif
