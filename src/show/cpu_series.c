@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Values that a detection holds, some 37 bytes each. */
+#define VALUES_MAX UINT64_C(12000000)
+
 /* Blocks a bin of a picture. */
 #define BIN_BLOCKS 8
 
@@ -149,8 +152,12 @@ void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins)
         series->resolution++;
 }
 
-void rps_cpu_series_choose_rows(struct rps_cpu_series *series, uint64_t rows_max)
+void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals)
 {
+    uint64_t rows_max = VALUES_MAX / (uint64_t)signals;
+
+    if (rows_max > RPS_CPU_SERIES_FINE_PERIODS)
+        rows_max = RPS_CPU_SERIES_FINE_PERIODS;
     series->resolution = 0;
     while (series->resolution < RPS_LEVELS &&
            series->periods >> (RPS_LEVEL_BITS * series->resolution) > rows_max)

@@ -45,8 +45,9 @@ void rps_cpu_series_free(struct rps_cpu_series *series);
  */
 void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins);
 
-/* The same for what is done for each row: the finest level with no more of them than rows_max. */
-void rps_cpu_series_choose_rows(struct rps_cpu_series *series, uint64_t rows_max);
+/* The same for what holds so many signals of each row, as a detection of phases does: the finest level
+ * of which they are less than 512 MiB. */
+void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals);
 
 /* One row; a result that is not 0 ends the walk, which returns it when it is negative. */
 typedef int rps_cpu_series_each(void *context, const struct rps_period *period,

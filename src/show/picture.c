@@ -241,7 +241,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
                                "run %lld holds no measurement periods there: nothing can be drawn",
                                (long long)run_id);
     if (result == 0) {
-        rps_cpu_series_choose_rows(&picture->cpu_series, RPS_CPU_SERIES_FINE_PERIODS);
+        rps_cpu_series_choose_signals(&picture->cpu_series, 1);
         result = rps_picture_choose_look(picture, options->cpus.way, err);
     }
     if (result == 0)

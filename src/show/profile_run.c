@@ -194,7 +194,7 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
     if (result == 0)
         result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
     if (result == 0) {
-        rps_cpu_series_choose_rows(&cpu_series, RPS_CPU_SERIES_FINE_PERIODS);
+        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         result = work_begin(&work, err);
     }
     if (result == 0 && phases->count > 0)

@@ -15,9 +15,6 @@
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
 
-/* Values of signals that a detection holds, some 37 bytes each: less than 512 MiB. */
-#define CELLS_MAX UINT64_C(12000000)
-
 /* --- collecting ------------------------------------------------------------------------------ */
 
 struct walk {
@@ -81,16 +78,6 @@ static int walk_tracks(struct rps_reader *reader, const struct rps_cpu_series *c
     return result;
 }
 
-/* How many rows of a run's signals are held at once. */
-static uint64_t rows_max(const struct rps_plan *plan, const struct rps_run_phases_options *options)
-{
-    uint64_t signals = options->metric_count > 0 ? options->metric_count
-                                                 : (uint64_t)plan->metric_count + 1;
-
-    return CELLS_MAX / signals < RPS_CPU_SERIES_FINE_PERIODS ? CELLS_MAX / signals
-                                                             : RPS_CPU_SERIES_FINE_PERIODS;
-}
-
 static int collect_run(struct rps_reader *reader, const struct rps_run *run,
                        const struct rps_run_phases_options *options, int by_rotation,
                        struct rps_collected *ret, struct rps_error *err)
@@ -108,7 +95,7 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
         result = rps_cpu_series_open(&cpu_series, reader, run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
     if (result == 0) {
-        rps_cpu_series_choose_rows(&cpu_series, rows_max(plan, options));
+        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         collect.level = cpu_series.resolution;
         collect.by_rotation = by_rotation || collect.level > 0;
         result = walk_tracks(reader, &cpu_series, &options->cpus, &collect, ret, err);
