@@ -1,9 +1,9 @@
 /*
  * Binning: a run's metrics brought to the width of a picture while its periods stream by.
  *
- * A bin's value is a ratio of sums (the metric over the bin's tally), its band goes from the smallest
- * to the largest value of the rotations inside it, so that a spike of one period stays visible. The
- * cost of what follows depends on the number of bins, not on the length of the run.
+ * A bin's value is a ratio of sums (the metric over the bin's tally), its band goes from the
+ * smallest to the largest value of the rotations inside it, so that a spike of one period stays
+ * visible. The cost of what follows depends on the number of bins, not on the length of the run.
  *
  * A stretch in which the workload hardly ran, or ran beside the periods of a set that the metric
  * needs, gives no value: its estimates would be noise.
@@ -36,9 +36,9 @@ void rps_bins_free(struct rps_bins *bins);
 void rps_bins_add(struct rps_bins *bins, const struct rps_period *period);
 
 /*
- * End the adding, and give the series of metric m (index into plan->metric) to the caller: one point
- * a bin that holds a rotation, position in the middle of what it holds; bins in which nothing was
- * recorded (gaps) give one point with NaN. Free with rps_series_free.
+ * End the adding, and give the series of metric m (index into plan->metric) to the caller: one
+ * point a bin that holds a rotation, position in the middle of what it holds; bins in which nothing
+ * was recorded (gaps) give one point with NaN. Free with rps_series_free.
  */
 int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
                     struct rps_error *err);

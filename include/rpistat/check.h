@@ -47,11 +47,11 @@ struct rps_repair_result {
 };
 
 /*
- * Save what SQLite can still read of the store at path into a new one at new_path, which must not be
- * there. The damaged one is only read. What is missing becomes gap rows, rollups and totals are made
- * anew, and what is lost of a run's description is replaced by numbers for names. The sink is told
- * what was saved and lost of every run. A run that was being recorded is interrupted in the new
- * store, which is written beside its place and appears there when it is whole. RPS_FAILED when
+ * Save what SQLite can still read of the store at path into a new one at new_path, which must not
+ * be there. The damaged one is only read. What is missing becomes gap rows, rollups and totals are
+ * made anew, and what is lost of a run's description is replaced by numbers for names. The sink is
+ * told what was saved and lost of every run. A run that was being recorded is interrupted in the
+ * new store, which is written beside its place and appears there when it is whole. RPS_FAILED when
  * nothing of a store can be read, or the new one cannot be written, or another one has come there
  * meanwhile; nothing is left then.
  */

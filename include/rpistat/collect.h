@@ -1,18 +1,20 @@
 /*
  * Collecting: the signals that a run's periods make, for the detector and for principal components.
- * A run streams by once; what comes out is a matrix, transformed so that noise is alike at all levels.
+ * A run streams by once; what comes out is a matrix, transformed so that noise is alike at all
+ * levels.
  *
- * The signals are the plan's metrics and the workload's CPU use (`cpu_use`), which tells sleeping from
- * working. Where event sets take turns, a metric is seen in the periods of the set that holds its
- * events. One whose events are in several sets can be seen only once a rotation; unless it is asked for
- * by name, the rates of its events per clock tick stand in for it, which are seen in every period of
- * their sets. Rates per second are seen while the workload sleeps, as 0; ratios are not.
+ * The signals are the plan's metrics and the workload's CPU use (`cpu_use`), which tells sleeping
+ * from working. Where event sets take turns, a metric is seen in the periods of the set that holds
+ * its events. One whose events are in several sets can be seen only once a rotation; unless it is
+ * asked for by name, the rates of its events per clock tick stand in for it, which are seen in
+ * every period of their sets. Rates per second are seen while the workload sleeps, as 0; ratios are
+ * not.
  *
- * Transforms: rates per second become a function of the count in a nominal period, like a square root
- * for few and a logarithm for many; everything else log1p of itself (with its sign). The noise of such
- * rates grows with their mean; that of the transformed values does not. Resolutions: the deviation that
- * chance gives a count for the former, 0.15 for the latter; four times as much for context switches
- * and migrations, which other programs cause too.
+ * Transforms: rates per second become a function of the count in a nominal period, like a square
+ * root for few and a logarithm for many; everything else log1p of itself (with its sign). The noise
+ * of such rates grows with their mean; that of the transformed values does not. Resolutions: the
+ * deviation that chance gives a count for the former, 0.15 for the latter; four times as much for
+ * context switches and migrations, which other programs cause too.
  */
 #ifndef RPISTAT_COLLECT_H
 #define RPISTAT_COLLECT_H
@@ -63,14 +65,15 @@ struct rps_collected {
 struct rps_collect;
 
 /*
- * RPS_USAGE for a name that the plan does not have, with those that it has; RPS_FAILED without memory,
- * or when first ... last is more than can be held.
+ * RPS_USAGE for a name that the plan does not have, with those that it has; RPS_FAILED without
+ * memory, or when first ... last is more than can be held.
  */
 int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
                     struct rps_error *err);
 void rps_collect_free(struct rps_collect *collect);
 
-/* Add the next period of track 0 ... cpu_count - 1; tracks one after the other, periods in order. */
+/* Add the next period of track 0 ... cpu_count - 1; tracks one after the other, periods in
+ * order. */
 int rps_collect_add(struct rps_collect *collect, int track, const struct rps_period *period,
                     struct rps_error *err);
 

@@ -1,7 +1,7 @@
 /*
- * Principal components of signals: the few directions along which many signals vary together, for runs
- * that count many events. Signals are standardised first, so that a unit does not decide which one
- * matters. The eigenvectors of the correlation matrix are LAPACK's (dsyevr).
+ * Principal components of signals: the few directions along which many signals vary together, for
+ * runs that count many events. Signals are standardised first, so that a unit does not decide which
+ * one matters. The eigenvectors of the correlation matrix are LAPACK's (dsyevr).
  */
 #ifndef RPISTAT_COMPONENTS_H
 #define RPISTAT_COMPONENTS_H
@@ -27,8 +27,8 @@ struct rps_components {
 };
 
 /*
- * Find up to component_max components. A value that was not seen counts as its signal's mean. *ret is
- * for rps_components_free. RPS_FAILED: fewer than two signals that vary, fewer than three
+ * Find up to component_max components. A value that was not seen counts as its signal's mean. *ret
+ * is for rps_components_free. RPS_FAILED: fewer than two signals that vary, fewer than three
  * observations, more than RPS_COMPONENTS_SIGNALS_MAX signals, out of memory.
  */
 int rps_components_find(const struct rps_signals *signals, size_t component_max,

@@ -2,11 +2,11 @@
  * Signals from a CSV file of any program: one row an observation, numeric columns are signals.
  *
  * What is not said is found out: the separator (, ; tab |), the decimal mark, whether there is a
- * header. Empty cells, NaN, NA, and what stands in <...> are not observed. Columns that only number the
- * rows, or say when they were, are no signals: those with such a name (`time`, `index`, `date`) that
- * never fall, and those that rise by the same step from row to row. Of rpistat's own exports the columns
- * that place a row in the run are none, and a new run or CPU begins behind a gap. Rows whose first cell
- * begins with # are left out.
+ * header. Empty cells, NaN, NA, and what stands in <...> are not observed. Columns that only number
+ * the rows, or say when they were, are no signals: those with such a name (`time`, `index`, `date`)
+ * that never fall, and those that rise by the same step from row to row. Of rpistat's own exports
+ * the columns that place a row in the run are none, and a new run or CPU begins behind a gap. Rows
+ * whose first cell begins with # are left out.
  */
 #ifndef RPISTAT_CSV_SIGNALS_H
 #define RPISTAT_CSV_SIGNALS_H
@@ -35,9 +35,9 @@ struct rps_csv_signals {
 };
 
 /*
- * Read `in` to its end. Errors, one sentence each (RPS_FAILED, for unknown columns RPS_USAGE): reading
- * fails; it is no text; it has no rows; a row has more or fewer cells than the first; no column of
- * numbers; a column that it does not have; without memory.
+ * Read `in` to its end. Errors, one sentence each (RPS_FAILED, for unknown columns RPS_USAGE):
+ * reading fails; it is no text; it has no rows; a row has more or fewer cells than the first; no
+ * column of numbers; a column that it does not have; without memory.
  */
 int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
                          struct rps_csv_signals *ret, struct rps_error *err);

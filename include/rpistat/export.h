@@ -35,8 +35,8 @@ struct rps_export_job {
     void *state; /* the format's own; NULL at first */
 };
 
-/* Functions that a format has no use for are NULL. None looks at what became of its writing: the walk
- * ends when job->out has failed. */
+/* Functions that a format has no use for are NULL. None looks at what became of its writing: the
+ * walk ends when job->out has failed. */
 struct rps_export_format {
     const char *name;    /* "wide", "rates", "long" */
     const char *summary; /* one line for --help */

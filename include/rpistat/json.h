@@ -1,6 +1,7 @@
 /*
- * JSON written to a stream or into memory: commas and quoting are put here. Numbers have the decimal
- * sign of the locale, which the caller leaves at "C". Nothing is checked a value: ask the stream.
+ * JSON written to a stream or into memory: commas and quoting are put here. Numbers have the
+ * decimal sign of the locale, which the caller leaves at "C". Nothing is checked a value: ask the
+ * stream.
  */
 #ifndef RPISTAT_JSON_H
 #define RPISTAT_JSON_H

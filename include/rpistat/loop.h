@@ -1,6 +1,7 @@
 /*
- * The measurement loop: at each expiry of an absolute timer it reads the current event set, switches
- * to the next, and hands the period to a sink. It allocates nothing and waits for nothing but time.
+ * The measurement loop: at each expiry of an absolute timer it reads the current event set,
+ * switches to the next, and hands the period to a sink. It allocates nothing and waits for nothing
+ * but time.
  */
 #ifndef RPISTAT_LOOP_H
 #define RPISTAT_LOOP_H
@@ -17,7 +18,7 @@
 #define RPS_PERIOD_MAX_NS     INT64_C(3600000000000) /* 1 h */
 #define RPS_PERIOD_DEFAULT_NS INT64_C(100000000)     /* 100 ms */
 
-/* --- the event loop: time and what happens in it ---------------------------------------------------- */
+/* --- the event loop: time and what happens in it ---------------------------------------------- */
 
 enum rps_wake {
     RPS_WAKE_DEADLINE, /* the time was reached */
@@ -34,8 +35,8 @@ struct rps_event_loop {
     int64_t (*now_ns)(void *self);
     /* Wait until deadline_ns, the end of the workload or a request, whichever is first. */
     int (*wait)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
-    /* closer 1: run on the workload's CPU, and 1 when that is a change; 0: run anywhere again. NULL where
-     * there is nothing of the kind. */
+    /* closer 1: run on the workload's CPU, and 1 when that is a change; 0: run anywhere again. NULL
+     * where there is nothing of the kind. */
     int (*approach)(void *self, int closer);
     /* The clocks now, to tell sleep and a clock that was set; NULL: there is but one. */
     void (*clocks)(void *self, struct rps_clocks *ret);
@@ -63,7 +64,7 @@ const struct rps_event_loop *
 rps_real_event_loop_table(const struct rps_real_event_loop *event_loop);
 void rps_real_event_loop_close(struct rps_real_event_loop *event_loop);
 
-/* --- the loop ------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 /* Where periods go. Called on the measurement loop: must not wait. */
 struct rps_sink {
@@ -99,19 +100,19 @@ enum rps_loop_end {
 
 /*
  * Run until the end. The timer stands on the grid start + k * period: a late wake-up makes a longer
- * period whose missed expiries are counted, the next one ends on the grid again, nothing drifts. The
- * last, shorter period ends with the workload. A pause ends the period; what follows until counting
- * goes on is a gap. Where a counter could wrap twice within a period it
- * is read in between.
+ * period whose missed expiries are counted, the next one ends on the grid again, nothing drifts.
+ * The last, shorter period ends with the workload. A pause ends the period; what follows until
+ * counting goes on is a gap. Where a counter could wrap twice within a period it is read in
+ * between.
  *
  * The period is stretched by a whole factor when the switch (the median of 16, or of 3 when each
- * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; with one
- * event set, which counts while it is read, when that takes a quarter. It shrinks again when half of
- * that would do, later and later where that does not last. A mark says so each time.
+ * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; with
+ * one event set, which counts while it is read, when that takes a quarter. It shrinks again when
+ * half of that would do, later and later where that does not last. A mark says so each time.
  *
- * The run's time is the event loop's, which stands still while the machine sleeps: nothing is missing in
- * it then. A mark says that the machine slept and for how long; another one when the wall clock was
- * set by more than a second, whose times in the store are those of the start.
+ * The run's time is the event loop's, which stands still while the machine sleeps: nothing is
+ * missing in it then. A mark says that the machine slept and for how long; another one when the
+ * wall clock was set by more than a second, whose times in the store are those of the start.
  */
 #define RPS_LOOP_SWITCH_FREE_NS INT64_C(50000)
 

@@ -35,9 +35,8 @@ struct rps_mux {
 };
 
 /*
- * A multiplexer for the plan's sets on one track (of CPU `cpu`) of an attached backend, whose counters
- * begin at 0; set 0 is current.
- * RPS_FAILED without memory.
+ * A multiplexer for the plan's sets on one track (of CPU `cpu`) of an attached backend, whose
+ * counters begin at 0; set 0 is current. RPS_FAILED without memory.
  */
 int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
                  void *self, int32_t cpu, struct rps_error *err);
@@ -55,8 +54,8 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading);
 /*
  * End the period at end_ns (since the start of the run) with a last reading of the current set, and
  * make the next set current (round robin). Honest values: the workload did not run (enabled time 0)
- * gives true zeros; a set that was enabled but never on a counter has no bit in `counted`, nor has a
- * slot that could not be read, in that period and until it was read again.
+ * gives true zeros; a set that was enabled but never on a counter has no bit in `counted`, nor has
+ * a slot that could not be read, in that period and until it was read again.
  */
 void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
                         struct rps_period *ret);

@@ -40,11 +40,11 @@ struct rps_period {
 };
 
 /*
- * Levels. A block of level k is a stretch of up to RPS_LEVEL_ROTATIONS^k whole rotations in one cell
- * of the grid rotation / RPS_LEVEL_ROTATIONS^k, without a gap in it. It is as many rows as there are
- * event sets, each the sum of the set's periods: counts, cycles, times and `missed`. `period`,
- * `rotation` and start_ns are those of the first period summed, `cycle`, last_period and end_ns those
- * of the last. The rows of a block overlap in time.
+ * Levels. A block of level k is a stretch of up to RPS_LEVEL_ROTATIONS^k whole rotations in one
+ * cell of the grid rotation / RPS_LEVEL_ROTATIONS^k, without a gap in it. It is as many rows as
+ * there are event sets, each the sum of the set's periods: counts, cycles, times and `missed`.
+ * `period`, `rotation` and start_ns are those of the first period summed, `cycle`, last_period and
+ * end_ns those of the last. The rows of a block overlap in time.
  */
 #define RPS_LEVELS          4
 #define RPS_LEVEL_BITS      4
@@ -69,10 +69,10 @@ static inline uint64_t rps_period_last(const struct rps_period *period)
 }
 
 /*
- * A merged period has the number of the first of its periods, and in a run of n event sets it stands
- * for the numbers period, period + n, period + 2 n, ... All counts, times and cycles are the sums.
- * The sets of a merged rotation follow one another in time, each for as long as its periods took
- * together, and the whole is as long as it was.
+ * A merged period has the number of the first of its periods, and in a run of n event sets it
+ * stands for the numbers period, period + n, period + 2 n, ... All counts, times and cycles are the
+ * sums. The sets of a merged rotation follow one another in time, each for as long as its periods
+ * took together, and the whole is as long as it was.
  */
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The second noun right of the store: a phase, a stretch of a run in which the event rates stay alike.
- * A phase that comes back keeps its label. The detector makes phases of observations, the store keeps
- * them as rows of `phase`, the pictures shade them.
+ * The second noun right of the store: a phase, a stretch of a run in which the event rates stay
+ * alike. A phase that comes back keeps its label. The detector makes phases of observations, the
+ * store keeps them as rows of `phase`, the pictures shade them.
  */
 #ifndef RPISTAT_PHASE_H
 #define RPISTAT_PHASE_H
@@ -42,10 +42,10 @@ const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE]);
 int rps_phase_label_parse(const char *text);
 
 /*
- * Give the phases of a later look at a run, of whose beginning it may see less, the labels that they
- * had in `before`: a label becomes the one that it shares most time with, each at most once; one that
- * shares none becomes the first that neither has. label_count is then the highest label and one.
- * Phases need their times. Returns RPS_FAILED without memory, and nothing is changed.
+ * Give the phases of a later look at a run, of whose beginning it may see less, the labels that
+ * they had in `before`: a label becomes the one that it shares most time with, each at most once;
+ * one that shares none becomes the first that neither has. label_count is then the highest label
+ * and one. Phases need their times. Returns RPS_FAILED without memory, and nothing is changed.
  */
 int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
                            struct rps_error *err);

@@ -36,8 +36,8 @@ struct rps_phase_output {
 };
 
 /*
- * The settings of a detection and what it found out, as a JSON object: `parameters` above and in the
- * store. To be freed; NULL without memory. min_length 0 is written as null: chosen.
+ * The settings of a detection and what it found out, as a JSON object: `parameters` above and in
+ * the store. To be freed; NULL without memory. min_length 0 is written as null: chosen.
  */
 char *rps_phase_output_parameters(const struct rps_detect_options *options,
                                   const struct rps_detect_details *details, const char *cpus,

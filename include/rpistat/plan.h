@@ -104,7 +104,7 @@ struct rps_plan {
     struct rps_metric *metric; /* owned */
 };
 
-/* --- operands of formulas ------------------------------------------------------------------- */
+/* --- operands of formulas --------------------------------------------------------------------- */
 
 /* Fixed operands; event slot s of set n is RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + s. */
 enum rps_operand {
@@ -170,8 +170,8 @@ void rps_plan_free(struct rps_plan *plan);
  * events, but not inside PMU/.../; a group of more than RPS_SLOT_MAX events becomes several sets of
  * about the same size. An event's ID is made from what was typed, so that formulas can use it
  * ("L1-dcache-loads" gives L1_dcache_loads; formulas may also quote 'L1-dcache-loads'), and its
- * label is what was typed. There are no metrics yet, and nothing is resolved. RPS_USAGE for an empty
- * event, or one that is too long.
+ * label is what was typed. There are no metrics yet, and nothing is resolved. RPS_USAGE for an
+ * empty event, or one that is too long.
  */
 int rps_plan_from_events(const char *const *group, int count, struct rps_plan **ret,
                          struct rps_error *err);

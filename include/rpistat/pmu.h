@@ -7,9 +7,9 @@
  * (rps_pmu_prepare does that); attach once; start, where counting does not start by itself at exec;
  * then enable, disable and read; stop and start again for a pause; close.
  *
- * What is counted is one or more tracks: one for a workload as a whole, one a CPU for a machine. All
- * tracks switch together. Counters are cumulative from attach to close and never reset; a counter of
- * `width` bits wraps, and whoever reads it takes differences modulo 2^width (see mux.h).
+ * What is counted is one or more tracks: one for a workload as a whole, one a CPU for a machine.
+ * All tracks switch together. Counters are cumulative from attach to close and never reset; a
+ * counter of `width` bits wraps, and whoever reads it takes differences modulo 2^width (see mux.h).
  */
 #ifndef RPISTAT_PMU_H
 #define RPISTAT_PMU_H
@@ -57,8 +57,8 @@ struct rps_pmu {
     const char *summary;      /* one line for people */
     const char *default_plan; /* document recorded when the user names none */
 
-    /* Begin. `argument` is what stood behind "NAME:", or NULL. RPS_FAILED with the likely cause when
-     * this machine has nothing of the kind (that is how `auto` finds the best backend). */
+    /* Begin. `argument` is what stood behind "NAME:", or NULL. RPS_FAILED with the likely cause
+     * when this machine has nothing of the kind (that is how `auto` finds the best backend). */
     int (*open)(void **ret, const char *argument, struct rps_error *err);
 
     /* The clock event of this backend: fills *clock. */
@@ -72,8 +72,8 @@ struct rps_pmu {
     int (*fits)(void *self, const struct rps_event *const *event, int count);
 
     /* Open every counter of the plan on the target, standing still. Descriptors are counted first,
-     * and the limit raised to what is allowed; RPS_FAILED says what it takes when that is too few, or
-     * why the target cannot be counted. The plan must outlive the backend. */
+     * and the limit raised to what is allowed; RPS_FAILED says what it takes when that is too few,
+     * or why the target cannot be counted. The plan must outlive the backend. */
     int (*attach)(void *self, const struct rps_plan *plan, const struct rps_target *target,
                   struct rps_error *err);
 
@@ -98,8 +98,8 @@ struct rps_pmu {
     /* Read one track. 1: the track is no more (its CPU went offline), *ret is untouched. */
     int (*read)(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err);
 
-    /* The event loop the backend brings along (simulated time and workload), or NULL for the real one;
-     * NULL may also stand for the function. Lives as long as the backend. */
+    /* The event loop the backend brings along (simulated time and workload), or NULL for the real
+     * one; NULL may also stand for the function. Lives as long as the backend. */
     const struct rps_event_loop *(*event_loop)(void *self);
 
     /* How the simulated workload ended, as rps_workload_wait; NULL together with `event_loop`. */
@@ -120,15 +120,15 @@ extern const struct rps_pmu rps_pmu_sim;
  * Open the backend that `choice` names ("hardware", "software", "sim:SCRIPT", or "auto": the first
  * that this machine has). *ret_pmu is the row, *ret_self the backend, for (*ret_pmu)->close.
  * RPS_USAGE for an unknown name; RPS_FAILED with one sentence when it cannot be used here, or, for
- * auto, when nothing can be counted at all. `note` (size bytes) receives why auto passed over better
- * backends, "" if it did not.
+ * auto, when nothing can be counted at all. `note` (size bytes) receives why auto passed over
+ * better backends, "" if it did not.
  */
 int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_self, char *note,
                  size_t size, struct rps_error *err);
 
 /*
- * The document that is counted with this backend: the one called `sets` (see rps_plan_load), or, for
- * NULL, the one for this machine's processor or the backend's own. *ret is for rps_plan_free.
+ * The document that is counted with this backend: the one called `sets` (see rps_plan_load), or,
+ * for NULL, the one for this machine's processor or the backend's own. *ret is for rps_plan_free.
  * Errors: those of rps_plan_load; RPS_FAILED when hardware counters are to count a document of
  * another processor, whose numbers of events mean something else here.
  */

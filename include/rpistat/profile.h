@@ -1,6 +1,6 @@
 /*
- * Profiles: what phases are like. Figures (metrics of a run, columns of a table) for each phase, each
- * label and the whole, how they spread, and which of them tell the phases apart.
+ * Profiles: what phases are like. Figures (metrics of a run, columns of a table) for each phase,
+ * each label and the whole, how they spread, and which of them tell the phases apart.
  */
 #ifndef RPISTAT_PROFILE_H
 #define RPISTAT_PROFILE_H
@@ -50,10 +50,10 @@ struct rps_profile {
 };
 
 /*
- * The profile of a run's phases (as of rps_run_phases_get or _detect), walking its periods once. The
- * figures are the metrics of its plan, and CPU use; each is the
- * metric over the stretch, a ratio of sums. CPUs of a recording by CPU are added up. Periods outside
- * [from_ns, to_ns) are left out. Errors: the store's.
+ * The profile of a run's phases (as of rps_run_phases_get or _detect), walking its periods once.
+ * The figures are the metrics of its plan, and CPU use; each is the metric over the stretch, a
+ * ratio of sums. CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left
+ * out. Errors: the store's.
  */
 int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                     const struct rps_cpus *cpus, const struct rps_phases *phases,

@@ -66,7 +66,7 @@ void rps_region_end(const char *name);
 /* What was measured, for people: a block a region, in the order of their first entry. */
 void rps_region_report(FILE *out);
 
-/* --- the figures, for programs --------------------------------------------------------------- */
+/* --- the figures, for programs ---------------------------------------------------------------- */
 
 /* Times of a region, over all its completed entries in all threads. */
 struct rps_region_times {

@@ -1,7 +1,7 @@
 /*
- * Rotations: the periods of one turn of the event sets added up, the smallest stretch in which every
- * metric has a value. Periods stream by; whoever adds them asks first whether the next one begins
- * another rotation, and takes what was added up:
+ * Rotations: the periods of one turn of the event sets added up, the smallest stretch in which
+ * every metric has a value. Periods stream by; whoever adds them asks first whether the next one
+ * begins another rotation, and takes what was added up:
  *
  *     if (rps_rotation_ends(&rotation, period)) {
  *         ... use rotation.tally ...

@@ -10,8 +10,8 @@
 
 #define RPS_RUN_TEXT_SIZE 256
 
-/* The line of `fitting` for a workload whose counts Linux gives to nobody but root: it is the reason
- * for all that is not counted then. */
+/* The line of `fitting` for a workload whose counts Linux gives to nobody but root: it is the
+ * reason for all that is not counted then. */
 #define RPS_RUN_NO_COUNTS                                                                          \
     "the command changes its user, group or capabilities, or may not be read: Linux stops "        \
     "counting at its start; record as that user instead"

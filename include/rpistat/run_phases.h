@@ -19,11 +19,11 @@
 #define RPS_RUN_PHASES_PERIODS_MAX 100000
 
 /*
- * The phases of a run, for commands that only use them: those of its newest stored detection, if that
- * reaches to the end of the run; else they are detected now, with default options, and not stored.
- * Returns 1 and *ret (for rps_phases_free), 0 when there are none (no periods; a run of more than
- * RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error. first, last and
- * the outliers are period numbers; start_ns and end_ns are set.
+ * The phases of a run, for commands that only use them: those of its newest stored detection, if
+ * that reaches to the end of the run; else they are detected now, with default options, and not
+ * stored. Returns 1 and *ret (for rps_phases_free), 0 when there are none (no periods; a run of
+ * more than RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error.
+ * first, last and the outliers are period numbers; start_ns and end_ns are set.
  */
 int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phases *ret,
                        struct rps_error *err);
@@ -54,8 +54,8 @@ struct rps_run_phases {
 };
 
 /*
- * Detect the phases of a run, or of a part of it; nothing is stored. Errors: the store's; an unknown
- * metric (RPS_USAGE); a run or part without periods; CPUs that were not recorded.
+ * Detect the phases of a run, or of a part of it; nothing is stored. Errors: the store's; an
+ * unknown metric (RPS_USAGE); a run or part without periods; CPUs that were not recorded.
  */
 int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
                           const struct rps_run_phases_options *options, struct rps_run_phases *ret,

@@ -2,8 +2,8 @@
  * The store: one SQLite file with any number of runs. Its tables are the contract of `schema/`.
  *
  * Writing: the measurement loop hands periods to a writer, which never makes it wait; a thread of
- * the writer owns the database. Reading: cursors over a read-only connection, also while a recording
- * goes on.
+ * the writer owns the database. Reading: cursors over a read-only connection, also while a
+ * recording goes on.
  */
 #ifndef RPISTAT_STORE_H
 #define RPISTAT_STORE_H
@@ -55,27 +55,29 @@ struct rps_writer_status {
 /*
  * Open the store at path for writing, create it when it is absent or empty, bring its schema up to
  * date, and prove by a real write that it can be written. Runs whose recorder is dead are marked
- * interrupted. No run is added yet. Errors (RPS_FAILED, one sentence): a folder, not SQLite, another
- * program's SQLite file (application_id), a newer version, read-only, no space, a missing folder, a
- * file beside it that is not its own. An existing file that is refused is not changed.
+ * interrupted. No run is added yet. Errors (RPS_FAILED, one sentence): a folder, not SQLite,
+ * another program's SQLite file (application_id), a newer version, read-only, no space, a missing
+ * folder, a file beside it that is not its own. An existing file that is refused is not changed.
  */
 int rps_writer_open(struct rps_writer **ret, const char *path,
                     const struct rps_writer_options *options, struct rps_error *err);
 
 /*
  * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
- * run->uuid. The plan and the texts of run are borrowed until rps_writer_close. RPS_FAILED also when
- * what the store holds already leaves too little of max_bytes: only the new run is thinned.
+ * run->uuid. The plan and the texts of run are borrowed until rps_writer_close. RPS_FAILED also
+ * when what the store holds already leaves too little of max_bytes: only the new run is thinned.
  *
- * The thread adds the rows of `rollup` in the transaction of the period that completes them. Thinning
- * deletes fine rows for which a coarser one stands, in transactions of some milliseconds between its
- * writes: sums over the run, and over stretches that blocks make up, stay exactly what they were.
- * While a reader holds a cursor open the log cannot be taken up, and grows for so long. When no more
- * can be thinned (the store is full of other runs) a notice says so and the recording goes on.
+ * The thread adds the rows of `rollup` in the transaction of the period that completes them.
+ * Thinning deletes fine rows for which a coarser one stands, in transactions of some milliseconds
+ * between its writes: sums over the run, and over stretches that blocks make up, stay exactly what
+ * they were. While a reader holds a cursor open the log cannot be taken up, and grows for so long.
+ * When no more can be thinned (the store is full of other runs) a notice says so and the recording
+ * goes on.
  *
- * A store that is deleted, moved or replaced meanwhile is copied to a new file beside its old place,
- * where the recording goes on; so does that of a run whose rows another hand has deleted, alone in
- * its file. A run that was taken for interrupted is `recording` again with the next commit.
+ * A store that is deleted, moved or replaced meanwhile is copied to a new file beside its old
+ * place, where the recording goes on; so does that of a run whose rows another hand has deleted,
+ * alone in its file. A run that was taken for interrupted is `recording` again with the next
+ * commit.
  */
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err);
@@ -100,9 +102,9 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
 /*
  * Write what is left and end the run: state, end_reason, start (known exactly only after
  * rps_writer_begin), elapsed_ns, exit status or signal, recorder_cpu_ns and fitting are taken from
- * run; then stop the thread. Returns RPS_FAILED when something could not be written, for ten seconds;
- * what was committed stays. RPS_FAILED also when the recording went on in another file, which the
- * sentence names.
+ * run; then stop the thread. Returns RPS_FAILED when something could not be written, for ten
+ * seconds; what was committed stays. RPS_FAILED also when the recording went on in another file,
+ * which the sentence names.
  */
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
 
@@ -116,10 +118,10 @@ struct rps_reader;
 struct rps_cursor;
 
 /*
- * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself needs
- * in order to read a log or to undo a journal it may do. Errors (RPS_FAILED, one sentence): not there,
- * a folder, not SQLite, another program's, a newer major version, damaged, a file beside it that is
- * not its own.
+ * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself
+ * needs in order to read a log or to undo a journal it may do. Errors (RPS_FAILED, one sentence):
+ * not there, a folder, not SQLite, another program's, a newer major version, damaged, a file beside
+ * it that is not its own.
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
 void rps_reader_close(struct rps_reader *reader);
@@ -144,7 +146,8 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
                     struct rps_error *err);
 
 /* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
- * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period when the run has not ended. */
+ * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period
+ * when the run has not ended. */
 int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *ret,
                    struct rps_error *err);
 
@@ -163,14 +166,14 @@ int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan *
  * The rows of a run that lie in [from_ns, to_ns), ordered by CPU and time, at a resolution: 0 for
  * periods as measured, k for rows not coarser than level k and as few as possible. Where finer rows
  * were thinned away the finest that is left comes instead, and where no block of a level lies whole
- * in the part, finer rows. No stretch comes twice, and none is left out. A period lies in the part by
- * its middle. One cursor sees one state of the store, even while a recording goes on.
+ * in the part, finer rows. No stretch comes twice, and none is left out. A period lies in the part
+ * by its middle. One cursor sees one state of the store, even while a recording goes on.
  */
 int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, int resolution, struct rps_error *err);
 
-/* Of what was read so far: 1, and from when to when, when the part begins or ends inside a block whose
- * finer rows were thinned away, so that it was widened to that block; else 0. */
+/* Of what was read so far: 1, and from when to when, when the part begins or ends inside a block
+ * whose finer rows were thinned away, so that it was widened to that block; else 0. */
 int rps_cursor_widened(const struct rps_cursor *cursor, int64_t *ret_from_ns, int64_t *ret_to_ns);
 
 /* Read one CPU alone; before the first rps_cursor_next. */
@@ -210,9 +213,9 @@ struct rps_detection {
 };
 
 /*
- * Add a detection to a run of the store at path, in one transaction, and give it the next number. Works
- * while a recorder writes the same store. An earlier detection with the same method and parameters is
- * replaced. Errors: those of rps_writer_open; a run that is not there.
+ * Add a detection to a run of the store at path, in one transaction, and give it the next number.
+ * Works while a recorder writes the same store. An earlier detection with the same method and
+ * parameters is replaced. Errors: those of rps_writer_open; a run that is not there.
  */
 int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
                             struct rps_error *err);

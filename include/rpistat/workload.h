@@ -1,8 +1,8 @@
 /*
  * The workload: launching a command that waits, to be released once its counters are open.
  *
- * The command gets what it would have without rpistat: streams, environment, working folder, process
- * group, terminal, signal mask and dispositions, limits, and no descriptor of ours.
+ * The command gets what it would have without rpistat: streams, environment, working folder,
+ * process group, terminal, signal mask and dispositions, limits, and no descriptor of ours.
  */
 #ifndef RPISTAT_WORKLOAD_H
 #define RPISTAT_WORKLOAD_H
@@ -22,17 +22,17 @@ struct rps_workload {
 
 /*
  * Can the command be executed? Searches `search_path` (the value of PATH, or NULL) as execvp does.
- * *ret_path (may be NULL) is the file that would be executed, for free(). Returns 0, RPS_CANNOT_FIND
- * or RPS_CANNOT_EXEC with a sentence. Cheap; made before anything is opened, so that a mistyped
- * command leaves no trace.
+ * *ret_path (may be NULL) is the file that would be executed, for free(). Returns 0,
+ * RPS_CANNOT_FIND or RPS_CANNOT_EXEC with a sentence. Cheap; made before anything is opened, so
+ * that a mistyped command leaves no trace.
  */
 int rps_workload_check(const char *command, const char *search_path, char **ret_path,
                        struct rps_error *err);
 
 /*
  * 1 when executing the file gives the process rights of another user or group, or capabilities, or
- * when the file may be executed but not read: Linux then closes all its counters without a word, and
- * they read as if nothing had happened.
+ * when the file may be executed but not read: Linux then closes all its counters without a word,
+ * and they read as if nothing had happened.
  */
 int rps_workload_drops_counters(const char *path);
 
@@ -45,7 +45,8 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset
 
 /*
  * Let the child execute its command, and wait until it has. *ret_start_ns is CLOCK_MONOTONIC just
- * before exec, taken by the child: the recorder may wake up late. RPS_CANNOT_FIND or RPS_CANNOT_EXEC when exec failed.
+ * before exec, taken by the child: the recorder may wake up late. RPS_CANNOT_FIND or
+ * RPS_CANNOT_EXEC when exec failed.
  */
 int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
                          struct rps_error *err);

@@ -6,7 +6,8 @@
  * period with a transposition at the end, would take twice the memory of a day's run.
  *
  * With one track a period is the next row. With several, of which the store gives one after the
- * other, the row is the period's number, so that tracks meet. A block of a coarser level is one row.
+ * other, the row is the period's number, so that tracks meet. A block of a coarser level is one
+ * row.
  */
 #include "rpistat/collect.h"
 
@@ -53,7 +54,7 @@ struct rps_collect {
     double period_s;
 };
 
-/* --- the matrix ------------------------------------------------------------------------------ */
+/* --- the matrix ------------------------------------------------------------------------------- */
 
 /* Make room for so many rows; what is new is not seen. */
 static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
@@ -149,7 +150,7 @@ static void put(struct rps_collect *collect, size_t s, size_t row, const struct 
     collect->weight[signal * collect->room + row] = weight_of(collect, source, tally, sets);
 }
 
-/* --- adding ---------------------------------------------------------------------------------- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 /* Is a rotation one observation, and not each of its periods? */
 static int is_whole(const struct rps_collect *collect, int level)
@@ -230,7 +231,7 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
     return 0;
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* Take out the rows that nothing was added to. */
 static void drop_rows(struct rps_collect *collect)
@@ -396,7 +397,7 @@ int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, stru
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
                     struct rps_error *err)

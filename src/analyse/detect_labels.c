@@ -5,8 +5,8 @@
  *
  * Merging segments whose means a test cannot tell apart was tried and dropped: phases that come
  * back never have exactly the mean that they had, and a long segment makes any difference
- * significant. Where signals have a least variance, means may differ by some of it; by how much, the
- * boundaries say, for neighbours that surely differ must not get one label. The observations
+ * significant. Where signals have a least variance, means may differ by some of it; by how much,
+ * the boundaries say, for neighbours that surely differ must not get one label. The observations
  * themselves are never clustered: their noise hides what the means show.
  */
 #include "detect_labels.h"

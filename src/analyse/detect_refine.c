@@ -188,7 +188,7 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
     return result;
 }
 
-/* --- autocorrelated noise -------------------------------------------------------------------- */
+/* --- autocorrelated noise --------------------------------------------------------------------- */
 
 /* A boundary moves at most so far: what was found without is near. */
 #define ECHO_REACH 64

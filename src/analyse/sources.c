@@ -29,7 +29,7 @@ void rps_sources_free(struct rps_sources *sources)
     *sources = (struct rps_sources){0};
 }
 
-/* --- what a source is ------------------------------------------------------------------------ */
+/* --- what a source is ------------------------------------------------------------------------- */
 
 static int event_set(int operand)
 {
@@ -139,7 +139,7 @@ double rps_source_value(const struct rps_source *source, const struct rps_plan *
     return isfinite(value) ? transformed(value, source->transform, period_s) : NAN;
 }
 
-/* --- choosing -------------------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 /* Append; there is room for every metric and event of the plan and one more. */
 static void append(struct rps_sources *sources, struct rps_source source)

@@ -63,7 +63,7 @@ static int refuse(const char *path, int number, struct rps_error *err)
     return result;
 }
 
-/* --- what is there --------------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 
 /* Access lists, labels and what else there is of attributes. */
 static int copy_attributes(int fd, const char *path)
@@ -93,7 +93,7 @@ static int is_replaceable(int fd, const char *path, const struct stat *there)
            copy_attributes(fd, path) == 0 && fchmod(fd, there->st_mode & 07777) == 0;
 }
 
-/* --- opening --------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* A file without a name anywhere. */
 static int open_elsewhere(void)
@@ -164,7 +164,7 @@ int rps_output_file_open(struct rps_output_file *ret, const char *path, int regu
     return result;
 }
 
-/* --- finishing ------------------------------------------------------------------------------- */
+/* --- finishing -------------------------------------------------------------------------------- */
 
 static int link_as(int fd, const char *name)
 {

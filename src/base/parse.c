@@ -51,7 +51,7 @@ static const char *quote(char *ret, const char *text)
     return rps_text_printable(ret, QUOTE_SIZE, text);
 }
 
-/* --- whole numbers --------------------------------------------------------------------------- */
+/* --- whole numbers ---------------------------------------------------------------------------- */
 
 enum scan {
     SCAN_OK,
@@ -134,7 +134,7 @@ int rps_parse_uint64(const char *what, const char *text, uint64_t min, uint64_t 
     return rps_error_set(err, RPS_USAGE, "%s %s: must be %s", what, quote(quoted, text), range);
 }
 
-/* --- decimal numbers ------------------------------------------------------------------------- */
+/* --- decimal numbers -------------------------------------------------------------------------- */
 
 /* [-]digits[.digits][e[+-]digits], with a digit before or behind the point. */
 static bool is_decimal(const char *text)
@@ -184,7 +184,7 @@ int rps_parse_double(const char *what, const char *text, double *ret, struct rps
     return 0;
 }
 
-/* --- numbers with a unit --------------------------------------------------------------------- */
+/* --- numbers with a unit ---------------------------------------------------------------------- */
 
 /* A number as text, before its unit is known. */
 struct scaled {
@@ -241,7 +241,7 @@ static bool scale(const struct scaled *number, uint64_t factor, uint64_t *ret)
     return true;
 }
 
-/* --- durations ------------------------------------------------------------------------------- */
+/* --- durations -------------------------------------------------------------------------------- */
 
 /* Move *text behind the unit at its start; its index in duration_units, or -1. */
 static int scan_duration_unit(const char **text)
@@ -362,7 +362,7 @@ int rps_parse_duration_ns(const char *what, const char *text, int64_t min_ns, in
     return 0;
 }
 
-/* --- sizes ----------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 /* The factor a size suffix stands for, 0 for one that is none. */
 static uint64_t size_factor(const char *suffix)

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- UTF-8 ----------------------------------------------------------------------------------- */
+/* --- UTF-8 ------------------------------------------------------------------------------------ */
 
 int rps_text_decode(const char *text, uint32_t *ret_code)
 {
@@ -96,7 +96,7 @@ int rps_text_is_harmless(uint32_t code)
     return code < 0x2066 || code > 0x2069;
 }
 
-/* --- escaping -------------------------------------------------------------------------------- */
+/* --- escaping --------------------------------------------------------------------------------- */
 
 #define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its end */
 
@@ -174,7 +174,7 @@ void rps_text_print(FILE *out, const char *text)
     }
 }
 
-/* --- command lines --------------------------------------------------------------------------- */
+/* --- command lines ---------------------------------------------------------------------------- */
 
 /* True when a shell would take the argument for something else than its plain text. */
 static bool needs_quotes(const char *argument, bool first)
@@ -221,7 +221,7 @@ char *rps_text_command(char *ret, size_t size, int argc, char *const argv[])
     return ret;
 }
 
-/* --- numbers --------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* n / unit, rounded to the nearest. */
 static uint64_t rounded(uint64_t n, uint64_t unit)

@@ -13,7 +13,7 @@
 
 #define COMPONENTS_MAX 5
 
-/* --- what is written ------------------------------------------------------------------------- */
+/* --- what is written -------------------------------------------------------------------------- */
 
 static void say(const struct rps_cli *cli, const char *sentence)
 {
@@ -53,7 +53,7 @@ static int write_output(struct rps_cli *cli, struct rps_phase_output *output,
     return result;
 }
 
-/* --- a run ----------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 struct run_job {
     struct rps_run run;
@@ -180,7 +180,7 @@ static int phases_of_run(struct rps_cli *cli)
     return result;
 }
 
-/* --- a table --------------------------------------------------------------------------------- */
+/* --- a table ---------------------------------------------------------------------------------- */
 
 struct table_job {
     struct rps_csv_signals table;

@@ -22,7 +22,7 @@
 /* The queue holds an hour of periods. */
 #define QUEUE_NS (3600 * RPS_NS_PER_S)
 
-/* --- before the run -------------------------------------------------------------------------- */
+/* --- before the run --------------------------------------------------------------------------- */
 
 static void notice(void *context, const char *sentence)
 {
@@ -128,7 +128,7 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
     return rps_writer_open(&r->writer, r->cli->output, &options, err);
 }
 
-/* --- after the run --------------------------------------------------------------------------- */
+/* --- after the run ---------------------------------------------------------------------------- */
 
 static void describe_end(struct rps_recording *r, enum rps_loop_end end)
 {

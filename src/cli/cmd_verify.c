@@ -40,7 +40,7 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     return 0;
 }
 
-/* --- one backend ----------------------------------------------------------------------------- */
+/* --- one backend ------------------------------------------------------------------------------ */
 
 static int needs_counter(const struct rps_event *event)
 {

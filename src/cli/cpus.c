@@ -1,4 +1,5 @@
-/* Lists of CPUs, and the option --cpu: which CPUs of a recording by CPU, and whether they are added up. */
+/* Lists of CPUs, and the option --cpu: which CPUs of a recording by CPU, and whether they are added
+ * up. */
 #include "cpus.h"
 
 #include <stdlib.h>

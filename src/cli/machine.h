@@ -19,7 +19,8 @@ struct rps_machine {
     struct rps_backend backend[RPS_BACKEND_MAX];
 };
 
-/* The backends of a choice, as --pmu has it; `auto`: all, used or not. Nothing is left open on failure. */
+/* The backends of a choice, as --pmu has it; `auto`: all, used or not. Nothing is left open on
+ * failure. */
 int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err);
 void rps_machine_close(struct rps_machine *machine);
 

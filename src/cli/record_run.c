@@ -3,10 +3,11 @@
  *
  * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
  * that the terminal sent has reached the workload already, unless it has left rpistat's process
- * group (setsid); that one, and what was sent to rpistat alone, is passed on. Either way the recording ends with the workload, as with `time`. It ends at once, with
- * everything written and the workload left alone, when the workload ignores the signal, and at the
- * second one that was sent. Without a workload of our own (-p, -a) a signal is how the user ends
- * the recording, and the exit status is 0.
+ * group (setsid); that one, and what was sent to rpistat alone, is passed on. Either way the
+ * recording ends with the workload, as with `time`. It ends at once, with everything written and
+ * the workload left alone, when the workload ignores the signal, and at the second one that was
+ * sent. Without a workload of our own (-p, -a) a signal is how the user ends the recording, and the
+ * exit status is 0.
  */
 #include "record.h"
 
@@ -67,7 +68,7 @@ static int on_signal(void *context, enum rps_wake *ret)
     return 0;
 }
 
-/* --- the run --------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void sink_period(void *context, const struct rps_period *period)
 {
@@ -218,7 +219,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     return rc;
 }
 
-/* --- a workload that goes on ----------------------------------------------------------------- */
+/* --- a workload that goes on ------------------------------------------------------------------ */
 
 void rps_record_wait(struct rps_recording *r)
 {

@@ -94,7 +94,7 @@ int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
     return 0;
 }
 
-/* --- programs -------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 /* Let a program of this user in, where there is room. */
 static void admit(struct rps_region_marks *marks)

@@ -81,7 +81,7 @@ static void print_row(struct rps_verify *verify, const char *workload,
             comparison->expected, number, share, 100 * comparison->tolerance, remark);
 }
 
-/* --- predicted against measured -------------------------------------------------------------- */
+/* --- predicted against measured --------------------------------------------------------------- */
 
 /* Slot of the event in the plan's only set that the prediction is for, or -1. */
 static int find_slot(const struct rps_plan *plan, const char *what)
@@ -198,7 +198,7 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
     return rc;
 }
 
-/* --- estimates against measured -------------------------------------------------------------- */
+/* --- estimates against measured --------------------------------------------------------------- */
 
 /* The events of one of the plan's sets in turns, each a set of its own. */
 static struct rps_plan *plan_in_turns(const struct rps_plan *plan)

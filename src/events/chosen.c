@@ -32,7 +32,7 @@ static void trim(const char **text, size_t *length)
         (*length)--;
 }
 
-/* --- -e -------------------------------------------------------------------------------------- */
+/* --- -e --------------------------------------------------------------------------------------- */
 
 /* Length of the first event of a group: up to a comma that is not between slashes. */
 static size_t event_length(const char *group)
@@ -169,7 +169,7 @@ int rps_plan_from_events(const char *const *group, int count, struct rps_plan **
     return result;
 }
 
-/* --- --metric -------------------------------------------------------------------------------- */
+/* --- --metric --------------------------------------------------------------------------------- */
 
 static bool has_metric(const struct rps_plan *plan, const char *name)
 {
@@ -230,7 +230,7 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
     return add_metric(plan, &metric, err);
 }
 
-/* --- rates ----------------------------------------------------------------------------------- */
+/* --- rates ------------------------------------------------------------------------------------ */
 
 static bool is_used(const struct rps_plan *plan, int operand)
 {

@@ -35,7 +35,7 @@ struct paragraph {
     bool armv8;
 };
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* The value of a line "KEY : VALUE", or NULL for a line with another key. */
 static const char *value_of(const char *line, const char *key)
@@ -121,7 +121,7 @@ static void read_machine(const char *cpuinfo, struct machine *ret)
     fclose(file);
 }
 
-/* --- matching -------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
 /* True when one of the patterns of the list is for the kind of core. */
 static bool is_for(const char *match, const struct kind *kind)

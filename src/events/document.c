@@ -88,7 +88,7 @@ bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_sectio
     return true;
 }
 
-/* --- the beginning of a section -------------------------------------------------------------- */
+/* --- the beginning of a section --------------------------------------------------------------- */
 
 static enum rps_section_kind find_kind(const char *name, size_t length)
 {
@@ -162,7 +162,7 @@ static void begin_section(struct rps_document_reader *reader, const char *line)
     }
 }
 
-/* --- lines ----------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* True when a terminal or an editor would show the whole line as it is. */
 static bool is_text(const char *line)
@@ -287,7 +287,7 @@ static int next_value(void *context, const char *section, const char *key, const
     return 1;
 }
 
-/* --- documents ------------------------------------------------------------------------------- */
+/* --- documents -------------------------------------------------------------------------------- */
 
 /* A plan is called like its file unless it says otherwise. */
 static void name_after_origin(struct rps_plan *plan, const char *origin)

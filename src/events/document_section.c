@@ -75,7 +75,7 @@ bool rps_document_is_known(struct rps_document_reader *reader, enum rps_section_
     return false;
 }
 
-/* --- the end of a section -------------------------------------------------------------------- */
+/* --- the end of a section --------------------------------------------------------------------- */
 
 static const char *value(const struct rps_document_reader *reader, enum rps_section_key field)
 {

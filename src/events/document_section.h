@@ -73,7 +73,7 @@ struct rps_document_reader {
     struct rps_error *err;
 };
 
-/* --- document.c ------------------------------------------------------------------------------ */
+/* --- document.c ------------------------------------------------------------------------------- */
 
 /* Note an error; only the first counts. */
 void rps_document_fail(struct rps_document_reader *reader, int line, const char *format, ...)
@@ -85,7 +85,7 @@ void rps_document_fail_memory(struct rps_document_reader *reader);
 /* True, and an error, when the section has no such key, or nothing behind its =. */
 bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field);
 
-/* --- document_section.c ---------------------------------------------------------------------- */
+/* --- document_section.c ----------------------------------------------------------------------- */
 
 /* True when the document already has a section of that kind with that ID. */
 bool rps_document_is_known(struct rps_document_reader *reader, enum rps_section_kind kind,

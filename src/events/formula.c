@@ -78,7 +78,7 @@ static int emit_number(struct compiler *compiler, double number)
     return emit(compiler, (struct rps_formula_step){.op = RPS_FORMULA_NUMBER, .number = number}, 1);
 }
 
-/* --- tokens ---------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -169,7 +169,7 @@ static int compile_quoted_name(struct compiler *compiler)
     return result;
 }
 
-/* --- grammar --------------------------------------------------------------------------------- */
+/* --- grammar ---------------------------------------------------------------------------------- */
 
 static int compile_parentheses(struct compiler *compiler)
 {
@@ -281,7 +281,7 @@ int rps_formula_compile(const char *text, rps_formula_lookup *lookup, void *cont
     return result;
 }
 
-/* --- evaluation ------------------------------------------------------------------------------ */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 static double apply(enum rps_formula_op op, double left, double right)
 {

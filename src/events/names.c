@@ -70,7 +70,7 @@ const char *const rps_name_roles[] = {
     "task_clock",      "minor_faults",   "major_faults",   "context_switches",
     "syscalls",        "block_io",       "cpu_migrations", NULL};
 
-/* --- finding --------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static const struct generic *find_generic(const char *name)
 {
@@ -157,7 +157,7 @@ bool rps_name_is_id(const char *text, size_t length)
     return true;
 }
 
-/* --- modifiers ------------------------------------------------------------------------------- */
+/* --- modifiers -------------------------------------------------------------------------------- */
 
 /* Read "u", "k" or both; false for anything else. */
 static bool scan_modifiers(const char *text, char ret[8])
@@ -185,7 +185,7 @@ void rps_name_take_modifiers(char *text, char ret[8])
     }
 }
 
-/* --- suggestions and lists ------------------------------------------------------------------- */
+/* --- suggestions and lists -------------------------------------------------------------------- */
 
 void rps_name_suggest(struct rps_suggestion *suggestion)
 {

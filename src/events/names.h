@@ -27,7 +27,7 @@ bool rps_name_role(const char *name);
 /* True for a name that formulas can use without quotes; it need not end behind `length`. */
 bool rps_name_is_id(const char *text, size_t length);
 
-/* --- modifiers ------------------------------------------------------------------------------- */
+/* --- modifiers -------------------------------------------------------------------------------- */
 
 /*
  * Cut the modifiers from text: "u", "k" or both. They stand behind the last ':' or, as perf also

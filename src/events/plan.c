@@ -23,7 +23,7 @@ static const char *const fixed_operands[RPS_OPERAND_EVENTS] = {
     [RPS_OPERAND_CPU_SECONDS] = "cpu_seconds",
 };
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct rps_plan *rps_plan_new(void)
 {
@@ -65,7 +65,7 @@ void rps_plan_free(struct rps_plan *plan)
     free(plan);
 }
 
-/* --- operands of formulas -------------------------------------------------------------------- */
+/* --- operands of formulas --------------------------------------------------------------------- */
 
 int rps_plan_operand_count(const struct rps_plan *plan)
 {
@@ -139,7 +139,7 @@ const struct rps_event *rps_plan_role(const struct rps_plan *plan, const char *r
     return NULL;
 }
 
-/* --- formulas -------------------------------------------------------------------------------- */
+/* --- formulas --------------------------------------------------------------------------------- */
 
 struct lookup {
     struct rps_plan *plan;
@@ -177,7 +177,7 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
     return 0;
 }
 
-/* --- documents by name ----------------------------------------------------------------------- */
+/* --- documents by name ------------------------------------------------------------------------ */
 
 const char *const *rps_plan_names(void)
 {

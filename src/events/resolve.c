@@ -36,7 +36,7 @@ static bool has_bad_modifiers(const char *text)
            (rps_name_generic(name, &ignored) || rps_name_raw(name, &ignored));
 }
 
-/* --- tracepoints ----------------------------------------------------------------------------- */
+/* --- tracepoints ------------------------------------------------------------------------------ */
 
 enum trace {
     TRACE_FOUND,
@@ -108,7 +108,7 @@ static bool is_tracepoint(const char *text)
     return rps_resolve_is_file_name(system) && rps_resolve_is_file_name(colon + 1);
 }
 
-/* --- roles ----------------------------------------------------------------------------------- */
+/* --- roles ------------------------------------------------------------------------------------ */
 
 /* The event with that role in a document that is part of the program: 1 and *ret, 0 when there is
  * none, negative on error. */
@@ -162,7 +162,7 @@ static int resolve_role(struct rps_event *event, const char *role, const char *s
     return 0;
 }
 
-/* --- every kind of name ---------------------------------------------------------------------- */
+/* --- every kind of name ----------------------------------------------------------------------- */
 
 static void consider(void *context, const char *name)
 {

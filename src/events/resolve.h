@@ -10,12 +10,12 @@
 int rps_resolve(struct rps_event *event, const char *sys, const char *cpuinfo,
                 struct rps_error *err);
 
-/* --- resolve_pmu.c: PMUs of sysfs ------------------------------------------------------------ */
+/* --- resolve_pmu.c: PMUs of sysfs ------------------------------------------------------------- */
 
 /* Resolve PMU/TERMS/, without modifiers; text is taken apart. Returns as rps_event_resolve does. */
 int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, struct rps_error *err);
 
-/* --- resolve_files.c: small files, and what is not there ------------------------------------- */
+/* --- resolve_files.c: small files, and what is not there -------------------------------------- */
 
 #define RPS_RESOLVE_PATH_SIZE  1024
 #define RPS_RESOLVE_VALUE_SIZE 512 /* the longest content of a sysfs file that is read */

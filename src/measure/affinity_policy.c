@@ -1,8 +1,8 @@
 /*
- * Where the loop runs. Being near pays where each access to a counter is trapped (affinity.c); but two
- * busy threads on one CPU are what a scheduler mends, so the workload is moved away now and then,
- * and has to be followed: waiting for a whole row of dear switches first made a quarter of all
- * switches of a recording of 20 s dear.
+ * Where the loop runs. Being near pays where each access to a counter is trapped (affinity.c); but
+ * two busy threads on one CPU are what a scheduler mends, so the workload is moved away now and
+ * then, and has to be followed: waiting for a whole row of dear switches first made a quarter of
+ * all switches of a recording of 20 s dear.
  */
 #include "affinity_policy.h"
 

@@ -24,8 +24,8 @@ struct rps_affinity_policy {
 };
 
 /*
- * Anywhere; for good where there is no event loop, or one without `approach`. A single event set is not
- * switched, and read for less from elsewhere than by pushing the workload off its CPU.
+ * Anywhere; for good where there is no event loop, or one without `approach`. A single event set is
+ * not switched, and read for less from elsewhere than by pushing the workload off its CPU.
  */
 void rps_affinity_policy_init(struct rps_affinity_policy *policy,
                               const struct rps_event_loop *event_loop);
@@ -34,9 +34,9 @@ void rps_affinity_policy_init(struct rps_affinity_policy *policy,
 void rps_affinity_policy_woke(struct rps_affinity_policy *policy, int64_t late_ns);
 
 /*
- * A switch took so long, or the median of the first RPS_AFFINITY_POLICY_FIRST of the run (later calls of
- * _first do nothing), or the median of a row. Each returns 1 when the loop moved: costs seen before
- * say nothing of those to come.
+ * A switch took so long, or the median of the first RPS_AFFINITY_POLICY_FIRST of the run (later
+ * calls of _first do nothing), or the median of a row. Each returns 1 when the loop moved: costs
+ * seen before say nothing of those to come.
  */
 int rps_affinity_policy_switch(struct rps_affinity_policy *policy, int64_t switch_ns);
 int rps_affinity_policy_first(struct rps_affinity_policy *policy, int64_t median_ns);

@@ -1,6 +1,6 @@
 /*
- * The measurement loop, written against two tables: the PMU backend and the event loop. With the real
- * event loop it records a workload; with the simulated one an hour passes in a moment.
+ * The measurement loop, written against two tables: the PMU backend and the event loop. With the
+ * real event loop it records a workload; with the simulated one an hour passes in a moment.
  *
  * A timer with an interval (timerfd) was not used: a one-shot absolute timer costs one more cheap
  * system call a period, and leaves the grid, lateness and stretching in one place, here.
@@ -265,7 +265,7 @@ static int finish(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* --- pauses ---------------------------------------------------------------------------------- */
+/* --- pauses ----------------------------------------------------------------------------------- */
 
 static int pause_counting(struct loop *loop, struct rps_error *err)
 {
@@ -300,7 +300,7 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* --- waiting --------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static int64_t next_deadline(const struct loop *loop)
 {
@@ -334,7 +334,7 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
     }
 }
 
-/* --- sleep, and clocks that are set ---------------------------------------------------------- */
+/* --- sleep, and clocks that are set ----------------------------------------------------------- */
 
 /* A look at the clocks at each wake-up: what happened to them since the last. */
 static void watch_clocks(struct loop *loop)
@@ -363,7 +363,7 @@ static void watch_clocks(struct loop *loop)
     }
 }
 
-/* --- the run --------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static int init_tracks(struct loop *loop, struct rps_error *err)
 {

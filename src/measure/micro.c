@@ -121,7 +121,7 @@ static int predict_random(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* --- memory ---------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static int prepare_walk(void *memory, size_t bytes)
 {
@@ -231,7 +231,7 @@ static int predict_chase(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* --- the kernel's events --------------------------------------------------------------------- */
+/* --- the kernel's events ---------------------------------------------------------------------- */
 
 static void run_touch(void *memory, size_t bytes, uint64_t turns)
 {
@@ -341,7 +341,7 @@ static int predict_call(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static const struct rps_micro micros[] = {
     {"linear", "1,000 additions in a row", 20000, 0, NULL, run_linear, predict_linear},

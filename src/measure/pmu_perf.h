@@ -70,7 +70,7 @@ struct rps_perf {
     struct rps_perf_place *place; /* owned */
 };
 
-/* --- pmu_perf_event.c: one event ------------------------------------------------------------- */
+/* --- pmu_perf_event.c: one event -------------------------------------------------------------- */
 
 enum rps_perf_flags {
     RPS_PERF_DISABLED = 1, /* count only when enabled */
@@ -101,7 +101,7 @@ int rps_perf_paranoid(void);
 /* 1 when this machine says that it is a virtual one. */
 int rps_perf_is_virtual(void);
 
-/* --- pmu_perf_cores.c: kinds of core --------------------------------------------------------- */
+/* --- pmu_perf_cores.c: kinds of core ---------------------------------------------------------- */
 
 /* Fill perf->core; `probe` is an event that every kind counts. No kinds are told apart where the
  * kernel cannot be told which one an event is for. */
@@ -126,7 +126,7 @@ struct rps_event rps_perf_event_on(const struct rps_perf *perf, const struct rps
 /* Move this thread to one kind of core; 0 when it may not go there. */
 int rps_perf_go_to(const struct rps_perf_core *core);
 
-/* --- pmu_perf_fit.c: what can be counted here ------------------------------------------------ */
+/* --- pmu_perf_fit.c: what can be counted here ------------------------------------------------- */
 
 /* As struct rps_pmu says. */
 int rps_perf_try_event(void *self, struct rps_event *event, struct rps_error *err);
@@ -143,7 +143,7 @@ int rps_perf_counts_here(const struct rps_perf *perf, const struct rps_event *ev
  */
 int rps_perf_find_limit(void);
 
-/* --- pmu_perf_attach.c: the counters of a target --------------------------------------------- */
+/* --- pmu_perf_attach.c: the counters of a target ---------------------------------------------- */
 
 /* As struct rps_pmu says. */
 int rps_perf_attach(void *self, const struct rps_plan *plan, const struct rps_target *target,
@@ -152,7 +152,7 @@ int rps_perf_attach(void *self, const struct rps_plan *plan, const struct rps_ta
 /* Close all counters, and free places and tracks. Harmless where nothing was attached to. */
 void rps_perf_detach(struct rps_perf *perf);
 
-/* --- pmu_perf_read.c: switching and reading -------------------------------------------------- */
+/* --- pmu_perf_read.c: switching and reading --------------------------------------------------- */
 
 /* As struct rps_pmu says. */
 int rps_perf_start(void *self, int set, struct rps_error *err);

@@ -27,7 +27,7 @@
 #define ATTACH_TRIES 1000
 #define ATTACH_NS    (3 * RPS_NS_PER_S)
 
-/* --- places ---------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 /* The event could be counted on rpistat itself: what is refused here is the target. */
 static int attach_failed(struct rps_error *err, const struct rps_event *event,
@@ -184,7 +184,7 @@ void rps_perf_detach(struct rps_perf *perf)
     free(perf->track_cpu);
 }
 
-/* --- targets --------------------------------------------------------------------------------- */
+/* --- targets ---------------------------------------------------------------------------------- */
 
 static int add_thread(struct rps_perf *perf, pid_t tid, int start_at_exec, struct rps_error *err)
 {

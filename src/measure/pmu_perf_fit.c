@@ -113,7 +113,7 @@ int rps_perf_counts_here(const struct rps_perf *perf, const struct rps_event *ev
     return number;
 }
 
-/* --- fitting --------------------------------------------------------------------------------- */
+/* --- fitting ---------------------------------------------------------------------------------- */
 
 int rps_perf_find_limit(void)
 {

@@ -105,7 +105,7 @@ int rps_perf_stop(void *self, int set, struct rps_error *err)
     return rc;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Read one descriptor. A thread that is just leaving answers ECHILD until it has taken its counters
  * apart; it may be waiting for the very CPU that we are on, so each try lets it run. */

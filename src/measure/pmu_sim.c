@@ -48,7 +48,7 @@ struct sim {
     uint64_t late;  /* next item of script->late */
 };
 
-/* --- time ------------------------------------------------------------------------------------ */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x) /* splitmix64, Steele, Lea and Flood 2014 */
 {
@@ -200,7 +200,7 @@ static void advance(struct sim *sim, int64_t until_ns)
     }
 }
 
-/* --- the event loop ------------------------------------------------------------------------------- */
+/* --- the event loop --------------------------------------------------------------------------- */
 
 static int64_t sim_now_ns(void *self)
 {
@@ -240,7 +240,7 @@ static void sim_outcome(void *self, int *ret_status, int *ret_signal)
     *ret_status = *ret_signal ? -1 : sim->script->exit_status;
 }
 
-/* --- counters -------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static int sim_choose_clock(void *self, struct rps_event *clock, struct rps_error *err)
 {

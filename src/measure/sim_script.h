@@ -11,8 +11,8 @@
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
-/* Event numbers of the ARM1176 are below this, but for that of the cycle counter, which programmable
- * counters can count too; the names are in sim_events.c. */
+/* Event numbers of the ARM1176 are below this, but for that of the cycle counter, which
+ * programmable counters can count too; the names are in sim_events.c. */
 #define SIM_EVENT_COUNT 0x27
 #define SIM_CYCLES      0xff
 

@@ -195,7 +195,7 @@ void rps_counters_close(struct rps_counters *counters, int forked)
     clear(counters);
 }
 
-/* --- reading without a system call ----------------------------------------------------------- */
+/* --- reading without a system call ------------------------------------------------------------ */
 
 /* The time since the page's times were true. */
 static uint64_t time_since(const volatile struct perf_event_mmap_page *page)
@@ -283,7 +283,7 @@ int rps_counters_read_user(struct rps_counters *counters, struct rps_counters_sa
     return 0;
 }
 
-/* --- reading with a system call -------------------------------------------------------------- */
+/* --- reading with a system call --------------------------------------------------------------- */
 
 /* The times as they were at before_ns, when the kernel began to read; from there they go on as long
  * as the lock is what it was then. */

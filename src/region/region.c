@@ -123,7 +123,7 @@ void rps_region_state_sum(const struct rps_region *region, struct rps_sums *ret)
     }
 }
 
-/* --- threads --------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 static void free_thread(struct thread *thread, int forked)
 {
@@ -186,7 +186,7 @@ static struct thread *join_thread(void)
     return thread;
 }
 
-/* --- the process ----------------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static void free_regions(void)
 {
@@ -353,7 +353,7 @@ void rps_region_close(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* --- begin and end --------------------------------------------------------------------------- */
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 struct rps_region *rps_region_state_find(const struct rps_region_state *state, const char *name)
 {

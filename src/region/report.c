@@ -215,7 +215,7 @@ int rps_region_item(int number, struct rps_region_item *ret)
     return result;
 }
 
-/* --- for people ------------------------------------------------------------------------------ */
+/* --- for people ------------------------------------------------------------------------------- */
 
 static void print_label(FILE *out, const char *label)
 {

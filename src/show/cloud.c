@@ -104,7 +104,7 @@ int rps_cloud_take_log(float *values, size_t count)
     return skewed;
 }
 
-/* --- thinning -------------------------------------------------------------------------------- */
+/* --- thinning --------------------------------------------------------------------------------- */
 
 /* Where points of one label lie, within a cell. */
 struct dot {

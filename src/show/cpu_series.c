@@ -1,10 +1,10 @@
 /*
  * The CPUs' series of a run, and their sum.
  *
- * The store gives rows CPU by CPU, since that is the order of its keys. The sum needs them number by
- * number, so it reads each CPU with a cursor of its own. All CPUs of a recording switch sets together:
- * the same number means the same set at the same time. A CPU that went away in the middle is simply
- * missing from later sums.
+ * The store gives rows CPU by CPU, since that is the order of its keys. The sum needs them number
+ * by number, so it reads each CPU with a cursor of its own. All CPUs of a recording switch sets
+ * together: the same number means the same set at the same time. A CPU that went away in the middle
+ * is simply missing from later sums.
  *
  * At a coarser resolution CPUs need not have the same blocks: one that was away has its blocks cut.
  * What is added up is then what lies in one cell of the level's grid, between the same gaps of the
@@ -23,7 +23,7 @@
 /* Blocks a bin of a picture. */
 #define BIN_BLOCKS 8
 
-/* --- finding --------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static int is_asked(const struct rps_cpus *cpus, int32_t cpu)
 {
@@ -136,7 +136,7 @@ void rps_cpu_series_free(struct rps_cpu_series *series)
     memset(series, 0, sizeof(*series));
 }
 
-/* --- the resolution -------------------------------------------------------------------------- */
+/* --- the resolution --------------------------------------------------------------------------- */
 
 void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins)
 {
@@ -164,7 +164,7 @@ void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals)
         series->resolution++;
 }
 
-/* --- walking --------------------------------------------------------------------------------- */
+/* --- walking ---------------------------------------------------------------------------------- */
 
 /* Is the CPU one of the series? */
 static int is_chosen(const struct rps_cpu_series *series, int32_t cpu)
@@ -208,7 +208,7 @@ int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each
     return answer < 0 ? answer : 0;
 }
 
-/* --- the sum of several ---------------------------------------------------------------------- */
+/* --- the sum of several ----------------------------------------------------------------------- */
 
 /* A CPU's rows. */
 struct source {
@@ -460,7 +460,7 @@ int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_
     return answer < 0 ? answer : 0;
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 char *rps_cpu_series_level_text(char *ret, const struct rps_cpu_series *series)
 {

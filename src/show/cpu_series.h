@@ -29,8 +29,8 @@ struct rps_cpu_series {
 
 /*
  * Find the CPUs of the part [from_ns, to_ns) of a run, and how many periods they have. Reads the
- * coarsest level. RPS_FAILED: the store's errors; CPUs that are asked for and were not recorded. Free
- * in both cases.
+ * coarsest level. RPS_FAILED: the store's errors; CPUs that are asked for and were not recorded.
+ * Free in both cases.
  */
 int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
@@ -40,13 +40,13 @@ int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader
 void rps_cpu_series_free(struct rps_cpu_series *series);
 
 /*
- * Choose the resolution for a picture of so many bins: 0 for up to RPS_CPU_SERIES_FINE_PERIODS, else
- * the coarsest level that still gives eight blocks a bin.
+ * Choose the resolution for a picture of so many bins: 0 for up to RPS_CPU_SERIES_FINE_PERIODS,
+ * else the coarsest level that still gives eight blocks a bin.
  */
 void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins);
 
-/* The same for what holds so many signals of each row, as a detection of phases does: the finest level
- * of which they are less than 512 MiB. */
+/* The same for what holds so many signals of each row, as a detection of phases does: the finest
+ * level of which they are less than 512 MiB. */
 void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals);
 
 /* One row; a result that is not 0 ends the walk, which returns it when it is negative. */

@@ -37,7 +37,7 @@ static double value_at(const struct choice *choice, size_t row, size_t column)
     return choice->table->value[(choice->first + row) * choice->table->column_count + column];
 }
 
-/* --- what a column is ------------------------------------------------------------------------ */
+/* --- what a column is ------------------------------------------------------------------------- */
 
 /* A first row with a word above numbers. */
 static int has_header(const struct rps_csv_table *table)
@@ -153,7 +153,7 @@ static int is_own_export(const struct choice *choice)
            strcmp(table->column[0].first, "run") == 0 && strcmp(table->column[1].first, "cpu") == 0;
 }
 
-/* --- choosing -------------------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 static void name_of(const struct choice *choice, size_t c, char ret[RPS_NAME_SIZE])
 {
@@ -234,7 +234,7 @@ static int choose_all(struct choice *choice, struct rps_error *err)
     return 0;
 }
 
-/* --- taking ---------------------------------------------------------------------------------- */
+/* --- taking ----------------------------------------------------------------------------------- */
 
 /* A new run or CPU in an export: nothing goes on there. */
 static void mark_breaks(const struct choice *choice, uint8_t *broken)

@@ -30,7 +30,7 @@ struct parse {
     struct rps_error *err;
 };
 
-/* --- guessing -------------------------------------------------------------------------------- */
+/* --- guessing --------------------------------------------------------------------------------- */
 
 /* Count `mark` outside quotes in the line at text; *ret_length: the line's, with its end. */
 static size_t count_in_line(const char *text, size_t size, char mark, size_t *ret_length)
@@ -103,7 +103,7 @@ static char guess_decimal(const char *text, size_t size, char separator)
                : '.';
 }
 
-/* --- cells ----------------------------------------------------------------------------------- */
+/* --- cells ------------------------------------------------------------------------------------ */
 
 static void *limited_realloc(void *old, size_t size)
 {
@@ -273,7 +273,7 @@ static void on_row(int terminator, void *context)
     parse->comment = 0;
 }
 
-/* --- the file -------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static int fail_binary(const struct parse *parse)
 {

@@ -16,8 +16,8 @@ int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_err
 /* The cells that name a place in the run: "run,cpu". */
 void rps_export_csv_place(struct rps_export_job *job, int32_t cpu);
 
-/* Cells of the header: the format's own columns, and then one of the plan's, which becomes NAME_KIND
- * where one of the format's has that name: `-e cycles` makes cycles_event. */
+/* Cells of the header: the format's own columns, and then one of the plan's, which becomes
+ * NAME_KIND where one of the format's has that name: `-e cycles` makes cycles_event. */
 void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count);
 void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
                           const char *name, const char *kind);

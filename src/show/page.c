@@ -28,7 +28,7 @@
 #define PAGE_MARK     "@@" /* around the name of a part, in the template */
 #define PAGE_LINE_MAX 4096
 
-/* --- the data -------------------------------------------------------------------------------- */
+/* --- the data --------------------------------------------------------------------------------- */
 
 /* Enough digits for a screen, and half as many bytes as all of them. */
 static void put_number(struct rps_json *json, double value, int digits)
@@ -316,7 +316,7 @@ static void put_data(struct rps_json *json, const struct rps_picture *picture,
     rps_json_end(json);
 }
 
-/* --- the template ---------------------------------------------------------------------------- */
+/* --- the template ----------------------------------------------------------------------------- */
 
 struct page {
     FILE *out;

@@ -45,7 +45,7 @@ char *rps_phase_output_parameters(const struct rps_detect_options *options,
     return rps_json_close(&json);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static double seconds(int64_t ns)
 {
@@ -178,7 +178,7 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
     return check_written(out, err);
 }
 
-/* --- CSV ------------------------------------------------------------------------------------- */
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
 {

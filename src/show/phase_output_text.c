@@ -36,7 +36,7 @@ struct page {
     int doubtful; /* 1: a label had a question mark */
 };
 
-/* --- cells ----------------------------------------------------------------------------------- */
+/* --- cells ------------------------------------------------------------------------------------ */
 
 /* Three or four digits, whatever the size; 4 decimals at most. */
 static int decimals_for(double value)
@@ -124,7 +124,7 @@ static double share_of(const struct page *page, int64_t length_ns, uint64_t rows
     return (double)rows / (double)page->rows;
 }
 
-/* --- figures --------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 static void add_figure_column(struct rps_table *table, const struct rps_figure *figure)
 {
@@ -148,7 +148,7 @@ static size_t figures_to_show(const struct rps_profile *profile, size_t figure[F
     return count;
 }
 
-/* --- the phases in order of time ------------------------------------------------------------- */
+/* --- the phases in order of time -------------------------------------------------------------- */
 
 static void fill_phase(struct page *page, struct rps_table *table, const struct rps_phase *phase)
 {
@@ -258,7 +258,7 @@ static int print_phases(struct page *page, const size_t *figure, size_t *count,
     return result;
 }
 
-/* --- the distinct phases --------------------------------------------------------------------- */
+/* --- the distinct phases ---------------------------------------------------------------------- */
 
 #define LABEL_COLUMNS 4
 
@@ -339,7 +339,7 @@ static int print_labels(const struct page *page, const size_t *figure, size_t co
     return result;
 }
 
-/* --- the rest -------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static const char *plural(uint64_t count)
 {

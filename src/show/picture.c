@@ -127,7 +127,7 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
     return 0;
 }
 
-/* --- what was asked for ---------------------------------------------------------------------- */
+/* --- what was asked for ----------------------------------------------------------------------- */
 
 static const char *title_of(const struct rps_metric *metric)
 {
@@ -251,7 +251,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     return result;
 }
 
-/* --- series ---------------------------------------------------------------------------------- */
+/* --- series ----------------------------------------------------------------------------------- */
 
 static size_t bins_across(const struct rps_picture *picture)
 {
@@ -347,7 +347,7 @@ struct rps_series *rps_picture_series(const struct rps_picture *picture, int met
     return &picture->series[metric * picture->line_count + line];
 }
 
-/* --- panels ---------------------------------------------------------------------------------- */
+/* --- panels ----------------------------------------------------------------------------------- */
 
 static int metric_has_data(const struct rps_picture *picture, int metric)
 {
@@ -395,7 +395,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     return 0;
 }
 
-/* --- height ---------------------------------------------------------------------------------- */
+/* --- height ----------------------------------------------------------------------------------- */
 
 /* What is not panels, in pixels at scale 1. */
 static double frame_height(const struct rps_picture *picture)
@@ -456,7 +456,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
                                PICTURE_PANEL_LEAST));
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 void rps_picture_free(struct rps_picture *picture)
 {

@@ -71,12 +71,12 @@ struct rps_picture {
     struct rps_notes marks, gaps;
 };
 
-/* --- reading: picture.c ---------------------------------------------------------------------- */
+/* --- reading: picture.c ----------------------------------------------------------------------- */
 
 /*
- * Read what all pictures of a run need: run, plan, cpu_series, phases, marks and gaps, the metrics that
- * were asked for, width and scale. RPS_FAILED: the store's errors, a run without periods in that
- * part; RPS_USAGE for a metric or panel that is not there. Free in any case.
+ * Read what all pictures of a run need: run, plan, cpu_series, phases, marks and gaps, the metrics
+ * that were asked for, width and scale. RPS_FAILED: the store's errors, a run without periods in
+ * that part; RPS_USAGE for a metric or panel that is not there. Free in any case.
  */
 int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int64_t run_id,
                      const struct rps_plot_options *options, int characters, struct rps_error *err);
@@ -98,7 +98,7 @@ int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *eac
 /* Line `line` of a metric. */
 struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
 
-/* --- several CPUs: picture_cpus.c ------------------------------------------------------------ */
+/* --- several CPUs: picture_cpus.c ------------------------------------------------------------- */
 
 /* Added up, side by side, or as quantiles. RPS_USAGE where only a sum can be drawn. */
 int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
@@ -115,7 +115,7 @@ void rps_picture_drop_bands(struct rps_picture *picture);
 /* Rows of the CPUs' legend above the panels; 0 when there is none. */
 int rps_picture_legend_rows(const struct rps_picture *picture);
 
-/* --- phases, marks and gaps: picture_phases.c ------------------------------------------------ */
+/* --- phases, marks and gaps: picture_phases.c ------------------------------------------------- */
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err);

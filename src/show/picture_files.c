@@ -16,7 +16,7 @@
 
 #define PICTURE_FEW 40 /* points of a series that are drawn as dots too */
 
-/* --- files ----------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err)
 {
@@ -42,7 +42,7 @@ int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err)
     return 0;
 }
 
-/* --- numbers --------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
 {
@@ -131,7 +131,7 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }
 
-/* --- texts ----------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* The phases as a line of characters, as in |--A--|-B-|-A--|, one for each column of the panels. */
 static int write_strip(const struct rps_picture *picture, FILE *file, struct rps_error *err)
@@ -215,7 +215,7 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }
 
-/* --- series ---------------------------------------------------------------------------------- */
+/* --- series ----------------------------------------------------------------------------------- */
 
 /* Neither neighbour has a value, so that no line can show this point. */
 static int is_lone(const struct rps_series *series, size_t i)

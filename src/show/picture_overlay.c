@@ -56,7 +56,7 @@ static double px_of(const struct rps_picture *picture, double length)
     return length / (picture->to - picture->from) * pixels_across(picture) / picture->scale;
 }
 
-/* --- phases ---------------------------------------------------------------------------------- */
+/* --- phases ----------------------------------------------------------------------------------- */
 
 static int write_boxes(const struct rps_picture *picture, int folder_fd,
                        const struct rps_picture_box *box, size_t count, struct rps_error *err)
@@ -186,7 +186,7 @@ static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *
     return result;
 }
 
-/* --- marks and gaps -------------------------------------------------------------------------- */
+/* --- marks and gaps --------------------------------------------------------------------------- */
 
 static int write_gaps(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
                       struct rps_error *err)

@@ -45,7 +45,7 @@ static struct layout lay_out(const struct rps_picture *picture, size_t signals)
     return layout;
 }
 
-/* --- over time ------------------------------------------------------------------------------- */
+/* --- over time -------------------------------------------------------------------------------- */
 
 static double position_of(const struct rps_picture *picture, const struct rps_run_components *found,
                           size_t i)
@@ -93,7 +93,7 @@ static int write_scores(const struct rps_picture *picture, const struct rps_run_
     return rps_picture_file_close(file, name, err);
 }
 
-/* --- points and loadings --------------------------------------------------------------------- */
+/* --- points and loadings ---------------------------------------------------------------------- */
 
 static int make_cloud(const struct rps_picture *picture, const struct rps_run_components *found,
                       struct rps_cloud *ret, struct rps_error *err)

@@ -14,7 +14,7 @@
 
 #define CYCLE_MAP_ROOM 8192
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err)
@@ -120,7 +120,7 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
     return low;
 }
 
-/* --- boxes ----------------------------------------------------------------------------------- */
+/* --- boxes ------------------------------------------------------------------------------------ */
 
 /* A phase's place in the picture; 0 when it has none. */
 static int place(const struct rps_picture *picture, const struct rps_phase *phase,

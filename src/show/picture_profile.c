@@ -45,7 +45,7 @@ static double spread_of(const struct grid *grid, size_t row, int label)
     return isfinite(spread) ? spread : 0;
 }
 
-/* --- what fits ------------------------------------------------------------------------------- */
+/* --- what fits -------------------------------------------------------------------------------- */
 
 static int is_wanted(const struct rps_picture *picture, const char *name)
 {
@@ -115,7 +115,7 @@ static void choose_columns(const struct rps_picture *picture, struct grid *grid)
     }
 }
 
-/* --- files ----------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* How many times the run's figure, as a power of two; NaN where that says nothing. */
 static double times(double value, double whole)

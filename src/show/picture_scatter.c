@@ -32,7 +32,7 @@ static void choose_height(struct rps_picture *picture, const struct rps_plot_opt
     picture->height = options->height > 0 ? options->height : (int)(SCATTER_SHAPE * picture->width);
 }
 
-/* --- choosing two metrics -------------------------------------------------------------------- */
+/* --- choosing two metrics --------------------------------------------------------------------- */
 
 /* How far figure f tells two labels apart: squared distance of means in units of the spread. */
 static double distance(const struct rps_profile *profile, size_t f, int a, int b)
@@ -144,7 +144,7 @@ static int choose(struct rps_picture *picture, struct rps_reader *reader,
     return 0;
 }
 
-/* --- points ---------------------------------------------------------------------------------- */
+/* --- points ----------------------------------------------------------------------------------- */
 
 struct gathering {
     const struct rps_picture *picture;
@@ -211,7 +211,7 @@ static int gather_points(const struct rps_picture *picture, const int metric[2],
     return result;
 }
 
-/* --- files ----------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void write_axis(const char *name, const struct rps_picture_axis *axis, FILE *file)
 {

@@ -172,7 +172,7 @@ char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value)
     return ret;
 }
 
-/* --- panels ---------------------------------------------------------------------------------- */
+/* --- panels ----------------------------------------------------------------------------------- */
 
 const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
 {

@@ -84,7 +84,7 @@ struct plot {
     int drawing_fd;              /* what gnuplot writes: the file's, or our own */
 };
 
-/* --- places ---------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static const struct plot_format *format_of(const struct rps_plot_options *options)
 {
@@ -178,7 +178,8 @@ static int open_folder(struct plot *plot, struct rps_error *err)
     return 0;
 }
 
-/* Remove the temporary folder and what gnuplot and we put there; of a kept one what nobody needs. */
+/* Remove the temporary folder and what gnuplot and we put there; of a kept one what nobody
+ * needs. */
 static void close_folder(struct plot *plot)
 {
     DIR *dir = plot->folder_made && plot->folder_fd >= 0 ? fdopendir(dup(plot->folder_fd)) : NULL;
@@ -196,7 +197,7 @@ static void close_folder(struct plot *plot)
         close(plot->folder_fd);
 }
 
-/* --- the script ------------------------------------------------------------------------------ */
+/* --- the script ------------------------------------------------------------------------------- */
 
 static int copy_stream(FILE *from, FILE *to)
 {
@@ -276,7 +277,7 @@ static int write_redraw(struct plot *plot, struct rps_error *err)
                          strerror(errno));
 }
 
-/* --- gnuplot --------------------------------------------------------------------------------- */
+/* --- gnuplot ---------------------------------------------------------------------------------- */
 
 /* Does the drawing end as a whole picture does? */
 static int is_whole(struct plot *plot)
@@ -305,7 +306,7 @@ static int run_gnuplot(struct plot *plot, struct rps_error *err)
     return rc;
 }
 
-/* --- the finished drawing -------------------------------------------------------------------- */
+/* --- the finished drawing --------------------------------------------------------------------- */
 
 /* Is there anything but blanks and colours in a line? */
 static int is_visible(const char *line)
@@ -402,7 +403,7 @@ static void plot_close(struct plot *plot)
     rps_picture_free(&plot->picture);
 }
 
-/* --- drawing --------------------------------------------------------------------------------- */
+/* --- drawing ---------------------------------------------------------------------------------- */
 
 /* Options that exclude each other. */
 static int check(const struct plot *plot, struct rps_error *err)

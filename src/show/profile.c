@@ -38,7 +38,7 @@ static double deviation(const struct rps_spread *spread)
     return spread->count > 0 ? sqrt(spread->squares / (double)spread->count) : NAN;
 }
 
-/* --- arrays ---------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 static double *not_known(size_t count)
 {
@@ -108,7 +108,7 @@ void rps_spreads_free(struct rps_spreads *spreads)
     free(spreads->whole);
 }
 
-/* --- what follows ---------------------------------------------------------------------------- */
+/* --- what follows ----------------------------------------------------------------------------- */
 
 /* Deviation over mean; 0 for a figure that is always 0, NaN for one that varies around 0. */
 static double variation(double spread, double mean)
@@ -222,7 +222,7 @@ int rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *sp
     return 0;
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static double mean_of(const struct rps_spread *spread)
 {

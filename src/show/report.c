@@ -16,7 +16,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-/* --- the head -------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static void print_head(struct rps_report *report)
 {
@@ -153,7 +153,7 @@ static void print_run(struct rps_report *report)
     print_own_cost(report);
 }
 
-/* --- putting it together --------------------------------------------------------------------- */
+/* --- putting it together ---------------------------------------------------------------------- */
 
 static int add_to_sum(void *context, const struct rps_period *period, struct rps_error *err)
 {

@@ -128,7 +128,7 @@ static void explain_family(struct rps_report *report, const char *family)
     }
 }
 
-/* --- software events: a table ---------------------------------------------------------------- */
+/* --- software events: a table ----------------------------------------------------------------- */
 
 #define TABLE_COLUMNS 5
 #define TABLE_CELL    RPS_REPORT_NUMBER_SIZE
@@ -230,7 +230,7 @@ static int print_software(struct rps_report *report, const char *family, int eve
     return 0;
 }
 
-/* --- all blocks ------------------------------------------------------------------------------ */
+/* --- all blocks ------------------------------------------------------------------------------- */
 
 static void print_clock(struct rps_report *report)
 {

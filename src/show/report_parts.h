@@ -28,7 +28,7 @@ struct rps_report {
     int titled;      /* the title of the remarks is printed */
 };
 
-/* --- lines (report_lines.c); their writes fail silently, the stream remembers ---------------- */
+/* --- lines (report_lines.c); their writes fail silently, the stream remembers ----------------- */
 
 /* A number with the locale's separators in a buffer of RPS_REPORT_NUMBER_SIZE; returns it. */
 char *rps_report_count(char *ret, uint64_t count);
@@ -55,7 +55,7 @@ typedef void rps_report_event(struct rps_report *report, const struct rps_event 
 void rps_report_each(struct rps_report *report, const char *family, rps_report_event *each,
                      void *context);
 
-/* --- parts ----------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 /* 1 when the family is not that of an event before (set, slot), or of a metric before `metric`. */
 int rps_report_family_is_new(const struct rps_plan *plan, const char *family, int set, int slot,

@@ -15,7 +15,7 @@
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
 
-/* --- collecting ------------------------------------------------------------------------------ */
+/* --- collecting ------------------------------------------------------------------------------- */
 
 struct walk {
     struct rps_collect *collect;
@@ -111,7 +111,7 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     return result;
 }
 
-/* --- detecting ------------------------------------------------------------------------------- */
+/* --- detecting -------------------------------------------------------------------------------- */
 
 /* From observations to period numbers and times. */
 static void place(struct rps_phases *phases, const struct rps_collected *collected)
@@ -215,7 +215,7 @@ int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
     return result;
 }
 
-/* --- what other commands use ----------------------------------------------------------------- */
+/* --- what other commands use ------------------------------------------------------------------ */
 
 /* Does the detection reach to the end of the run? A recording may have gone on since. */
 static int reaches_end(const struct rps_phases *phases, const struct rps_run *run)
@@ -278,7 +278,7 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
     return result;
 }
 
-/* --- principal components -------------------------------------------------------------------- */
+/* --- principal components --------------------------------------------------------------------- */
 
 void rps_run_components_free(struct rps_run_components *components)
 {

@@ -97,7 +97,7 @@ int rps_table_width(const struct rps_table *table, int count)
     return width;
 }
 
-/* --- printing -------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 /* The columns of a block: the fixed ones, and those from `first` up to `end`. */
 struct block {

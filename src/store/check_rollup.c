@@ -110,7 +110,7 @@ static void count_fault(struct rps_check_rollup *check, enum fault kind, uint64_
     }
 }
 
-/* --- a level of a CPU ------------------------------------------------------------------------ */
+/* --- a level of a CPU ------------------------------------------------------------------------- */
 
 /* Compare the block with what its finer rows came to. */
 static void compare(struct rps_check_rollup *check)
@@ -237,7 +237,7 @@ static int end(struct rps_check_rollup *check)
     return check->code;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 int rps_check_rollup_period(struct rps_check_rollup *check, const struct rps_period *period)
 {

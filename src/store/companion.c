@@ -29,7 +29,7 @@ struct rps_file_id rps_companion_id(const char *name)
     return (struct rps_file_id){.device = status.st_dev, .inode = status.st_ino};
 }
 
-/* --- before SQLite opens them ------------------------------------------------------------------ */
+/* --- before SQLite opens them ----------------------------------------------------------------- */
 
 static const char *kind_of(mode_t mode)
 {
@@ -125,7 +125,7 @@ int rps_companion_make(const char *name, const struct stat *store)
     return 0;
 }
 
-/* --- logs -------------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 /* 1 when a file of that name with that ending is there and holds something, or cannot be named. */
 static int has_companion(const char *path, const char *end)

@@ -1,14 +1,14 @@
 /*
  * Cursors over the periods of a run, at a resolution.
  *
- * A cursor goes from one period's number to the next, CPU by CPU. At each it takes the coarsest block
- * that begins there, is not coarser than asked for and lies in the part of the run; where none does
- * it looks one level finer, down to table period, up to where the next coarser block begins. Finer
- * rows than those that stand there are never missed: what was thinned away has a coarser row, and
- * `thinned` says up to where.
+ * A cursor goes from one period's number to the next, CPU by CPU. At each it takes the coarsest
+ * block that begins there, is not coarser than asked for and lies in the part of the run; where
+ * none does it looks one level finer, down to table period, up to where the next coarser block
+ * begins. Finer rows than those that stand there are never missed: what was thinned away has a
+ * coarser row, and `thinned` says up to where.
  *
- * Times are not in the key of either table, but grow along it. Where a part of a run begins is found
- * by halving over the numbers of blocks of level 1, or, where there are none, over the cycle
+ * Times are not in the key of either table, but grow along it. Where a part of a run begins is
+ * found by halving over the numbers of blocks of level 1, or, where there are none, over the cycle
  * timestamps and numbers of periods: a workload that sleeps for hours has one cycle timestamp.
  *
  * A statement that is never done holds the one state of the store that all others see.
@@ -50,7 +50,7 @@ struct rps_cursor {
     int64_t first_ns, last_ns;    /* what was handed out of blocks reaches so far */
 };
 
-/* --- opening --------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* What the cursor must know of the run: its sets, and the most slots any has. */
 static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
@@ -75,8 +75,8 @@ static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
     return result;
 }
 
-/* The statements of a run's rows, for sets of at most `slots` events: a column that is not asked for
- * costs nothing. */
+/* The statements of a run's rows, for sets of at most `slots` events: a column that is not asked
+ * for costs nothing. */
 static const char *rows_sql(int level, int64_t slots)
 {
 #define PERIODS(counts)                                                                            \
@@ -198,7 +198,7 @@ int rps_cursor_widened(const struct rps_cursor *cursor, int64_t *ret_from_ns, in
     return widened;
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static int damaged(struct rps_cursor *cursor, sqlite3_stmt *stmt,
                    const struct rps_period_fault *fault, struct rps_error *err)
@@ -268,7 +268,7 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
     return result;
 }
 
-/* --- where a part begins --------------------------------------------------------------------- */
+/* --- where a part begins ---------------------------------------------------------------------- */
 
 /* The number of the first row, at or behind the number, of a level-1 block: 1, and its start; 0:
  * none; RPS_FAILED. */
@@ -290,8 +290,8 @@ static int block_from(struct rps_cursor *cursor, int64_t number, int64_t *ret_nu
     return code == SQLITE_ROW;
 }
 
-/* *ret: a number from which on no period that belongs to the part is missed, found over the blocks of
- * level 1; 0 when there are none before the part. */
+/* *ret: a number from which on no period that belongs to the part is missed, found over the blocks
+ * of level 1; 0 when there are none before the part. */
 static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error *err)
 {
     int64_t low = 0, high = INT64_MAX / 2, found = 0;
@@ -423,7 +423,7 @@ static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
     return result == 0 ? 1 : result;
 }
 
-/* --- one after the other --------------------------------------------------------------------- */
+/* --- one after the other ---------------------------------------------------------------------- */
 
 /* The finest level of which rows are left at the place. */
 static int finest(const struct rps_cursor *cursor)

@@ -71,8 +71,8 @@ int rps_database_run(sqlite3_stmt *stmt);
 
 /*
  * Bind values to all parameters of a statement in their order, as `types` says: i int64_t, r double
- * (NaN is NULL), t text (NULL is '', bytes that are not UTF-8 are U+FFFD), n NULL. Any but int64_t is
- * to be cast. An SQLite code.
+ * (NaN is NULL), t text (NULL is '', bytes that are not UTF-8 are U+FFFD), n NULL. Any but int64_t
+ * is to be cast. An SQLite code.
  */
 int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...);
 

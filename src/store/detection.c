@@ -28,7 +28,7 @@ void rps_detection_free(struct rps_detection *detection)
     memset(detection, 0, sizeof(*detection));
 }
 
-/* --- writing --------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* What is written, and where to. */
 struct addition {
@@ -159,7 +159,7 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
     return result;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int damaged(const struct rps_reader *reader, int64_t run_id, struct rps_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * Downsampling. The older, the coarser: rows of period that are older than an age T go where a block
- * of level 1 stands, rows of level 1 older than 16 T where one of level 2 does, and so on, so that
- * what is kept grows with the logarithm of time. T is what --keep says. For --max-size it is as long
- * as the store is small enough, and a fifth shorter each time it is not.
+ * Downsampling. The older, the coarser: rows of period that are older than an age T go where a
+ * block of level 1 stands, rows of level 1 older than 16 T where one of level 2 does, and so on, so
+ * that what is kept grows with the logarithm of time. T is what --keep says. For --max-size it is
+ * as long as the store is small enough, and a fifth shorter each time it is not.
  *
  * Pages that become free are used again by the rows that come, so that the file does not grow. It
  * never shrinks: that would mean moving pages about, VACUUM's work.
@@ -61,7 +61,7 @@ struct rps_downsample {
     int in_vain;
 };
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int prepare(struct rps_downsample *d)
 {
@@ -192,7 +192,7 @@ void rps_downsample_close(struct rps_downsample *d)
     free(d);
 }
 
-/* --- one transaction ------------------------------------------------------------------------- */
+/* --- one transaction -------------------------------------------------------------------------- */
 
 /* The next block of a level, of the statement whose row is *at (SQLITE_ROW), or SQLITE_DONE. */
 static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
@@ -294,7 +294,7 @@ static int step(struct rps_downsample *d, int64_t end_ns, int *ret_done)
     return code;
 }
 
-/* --- when ------------------------------------------------------------------------------------ */
+/* --- when ------------------------------------------------------------------------------------- */
 
 /* The CPUs that the run has blocks of by now: a seek each. What does not rise ends the search. */
 static int find_tracks(struct rps_downsample *d)

@@ -24,7 +24,7 @@
  */
 #define RACE_NS(enabled_ns) (RPS_NS_PER_MS + (int64_t)((enabled_ns) / 20))
 
-/* --- the shape ------------------------------------------------------------------------------- */
+/* --- the shape -------------------------------------------------------------------------------- */
 
 static int load_run(sqlite3 *db, struct rps_run_shape *shape)
 {
@@ -94,7 +94,7 @@ void rps_run_shape_free(struct rps_run_shape *shape)
     shape->measured = NULL;
 }
 
-/* --- gaps ------------------------------------------------------------------------------------ */
+/* --- gaps ------------------------------------------------------------------------------------- */
 
 struct interval {
     int64_t start_ns, end_ns;
@@ -159,7 +159,7 @@ static int is_covered(struct intervals *list, int64_t start_ns, int64_t end_ns)
            list->item[list->next].start_ns <= start_ns + TIME_TOLERANCE_NS;
 }
 
-/* --- one piece after the other --------------------------------------------------------------- */
+/* --- one piece after the other ---------------------------------------------------------------- */
 
 struct walk {
     const struct rps_run_shape *shape;

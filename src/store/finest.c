@@ -13,7 +13,7 @@
 
 const char rps_piece_not_whole[] = "a block that is not whole";
 
-/* --- blocks ---------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 int rps_blocks_open(struct rps_blocks *ret, sqlite3 *db, int64_t run_id, int64_t set_count)
 {
@@ -130,7 +130,7 @@ int rps_blocks_next(struct rps_blocks *blocks, struct rps_piece *ret)
     return blocks->at == SQLITE_ROW || blocks->at == SQLITE_DONE ? SQLITE_ROW : blocks->at;
 }
 
-/* --- the finest ------------------------------------------------------------------------------ */
+/* --- the finest ------------------------------------------------------------------------------- */
 
 struct rps_finest {
     int64_t set_count;

@@ -20,7 +20,8 @@ int rps_identity_foreign(const char *path, struct rps_error *err);
 
 /*
  * Look what the database at path is: 0 and *ret for a blank one, or a store whose format is known
- * and whose schema does nothing by itself (schema_check.h). RPS_FAILED with a sentence for all others.
+ * and whose schema does nothing by itself (schema_check.h). RPS_FAILED with a sentence for all
+ * others.
  */
 int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,
                        struct rps_error *err);

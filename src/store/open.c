@@ -46,7 +46,7 @@ _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: mig
 
 static const unsigned char sqlite_magic[16] = "SQLite format 3";
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int open_connection(const char *name, int flags, sqlite3 **ret)
 {
@@ -289,7 +289,7 @@ void rps_database_tidy(const char *path)
     free(name);
 }
 
-/* --- writing ------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 int rps_database_migrate(sqlite3 *db, int version_wanted)
 {

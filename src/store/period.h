@@ -1,4 +1,5 @@
-/* Rows of `period` and of `rollup` as a struct rps_period: the one insert, bind and read of both. */
+/* Rows of `period` and of `rollup` as a struct rps_period: the one insert, bind and read of
+ * both. */
 #ifndef RPISTAT_STORE_PERIOD_H
 #define RPISTAT_STORE_PERIOD_H
 
@@ -25,9 +26,9 @@ struct rps_period_fault {
 };
 
 /*
- * Read the statement's row: one of `period` when level is 0, else of `rollup`. A store is input from
- * elsewhere: -1 and *ret_fault when a number is out of any range for a run of set_count event sets;
- * *ret is untouched then.
+ * Read the statement's row: one of `period` when level is 0, else of `rollup`. A store is input
+ * from elsewhere: -1 and *ret_fault when a number is out of any range for a run of set_count event
+ * sets; *ret is untouched then.
  */
 int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
                     struct rps_period_fault *ret_fault);

@@ -79,7 +79,7 @@ void rps_reader_close(struct rps_reader *reader)
     free(reader);
 }
 
-/* --- finding runs ---------------------------------------------------------------------------- */
+/* --- finding runs ----------------------------------------------------------------------------- */
 
 /* 1 and the number that sql gives, 0 when it gives no row, RPS_FAILED. Parameters: a number and a
  * text, either may be unused. */
@@ -212,7 +212,7 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
                               ret_count, err);
 }
 
-/* --- a run's metadata ------------------------------------------------------------------------ */
+/* --- a run's metadata ------------------------------------------------------------------------- */
 
 static enum rps_run_state state_of(const char *name)
 {
@@ -302,7 +302,8 @@ static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_ru
     return result;
 }
 
-/* The row of table run; 1 when there is one. A run whose recorder is dead is read as interrupted. */
+/* The row of table run; 1 when there is one. A run whose recorder is dead is read as
+ * interrupted. */
 static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
                     struct rps_error *err)
 {
@@ -465,7 +466,7 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
     return result < 0 ? result : 0;
 }
 
-/* --- marks and gaps -------------------------------------------------------------------------- */
+/* --- marks and gaps --------------------------------------------------------------------------- */
 
 static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
 {

@@ -349,7 +349,7 @@ static int rebuild_totals(struct reconstruct *r)
     return code;
 }
 
-/* --- blocks ---------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 /* Blocks of a level, ?2, whose finer rows may have been thinned away. */
 #define SQL_BLOCKS                                                                                 \
@@ -445,7 +445,7 @@ static int take_piece(void *context, const struct rps_piece *piece)
     return rps_rollup_add_block(r->rollup, r->block);
 }
 
-/* --- all of the periods ------------------------------------------------------------------------ */
+/* --- all of the periods ----------------------------------------------------------------------- */
 
 /* Walk what is left, for its holes and sums, and make the blocks. */
 static int walk(struct reconstruct *r)

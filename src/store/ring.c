@@ -2,8 +2,8 @@
  * The ring. Where a record does not fit before the end of the memory, the rest of it is a record of
  * kind 0, and the ring goes on at the beginning.
  *
- * A recorder is seldom idle while it commits, so its ring is seldom empty: without moving the little
- * that is left to the front it would go through all of its memory, and keep it.
+ * A recorder is seldom idle while it commits, so its ring is seldom empty: without moving the
+ * little that is left to the front it would go through all of its memory, and keep it.
  */
 #include "ring.h"
 

@@ -1,7 +1,7 @@
 /*
  * Rollups. Each CPU has the rotation that is being added up and a block a level, a row an event set
- * in each; beside them stands how they were at the last commit, copied when the CPU is first touched
- * after it.
+ * in each; beside them stands how they were at the last commit, copied when the CPU is first
+ * touched after it.
  */
 #include "rollup.h"
 
@@ -63,7 +63,7 @@ void rps_rollup_free(struct rps_rollup *rollup)
     free(rollup);
 }
 
-/* --- blocks ---------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static struct rps_period *block_of(const struct rps_rollup *rollup, const struct track *track,
                                    int level)
@@ -153,7 +153,7 @@ static int close_all(struct rps_rollup *rollup, struct track *track)
     return code;
 }
 
-/* --- periods --------------------------------------------------------------------------------- */
+/* --- periods ---------------------------------------------------------------------------------- */
 
 static struct track *add_track(struct rps_rollup *rollup, int32_t cpu)
 {
@@ -285,7 +285,7 @@ int rps_rollup_end(struct rps_rollup *rollup)
     return code;
 }
 
-/* --- transactions ---------------------------------------------------------------------------- */
+/* --- transactions ----------------------------------------------------------------------------- */
 
 void rps_rollup_commit(struct rps_rollup *rollup)
 {

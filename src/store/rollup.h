@@ -3,8 +3,8 @@
  *
  * Periods become whole rotations, sixteen rotations of one cell of the grid a block of level 1, its
  * blocks those of level 2, and so on (rpistat/period.h). A block is closed early at a gap, at the
- * run's end, and where other events could be counted than before, so that a count of a block is that
- * of all its periods or NULL. A rotation that is not whole is in no block.
+ * run's end, and where other events could be counted than before, so that a count of a block is
+ * that of all its periods or NULL. A rotation that is not whole is in no block.
  */
 #ifndef RPISTAT_STORE_ROLLUP_H
 #define RPISTAT_STORE_ROLLUP_H

@@ -62,7 +62,7 @@ struct salvage {
     int code; /* of a failure that ends it all */
 };
 
-/* --- keys ------------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static int compare(const struct table *table, const struct key *a, const struct key *b)
 {
@@ -122,7 +122,7 @@ static void note_memory(struct salvage *salvage, int code)
         salvage->code = SQLITE_NOMEM;
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* The key of the statement's row; false when it is none. */
 static bool read_key(const struct salvage *salvage, sqlite3_stmt *stmt, struct key *ret)
@@ -229,7 +229,7 @@ static void read_table(struct salvage *salvage)
         search(salvage, low, high, 0);
 }
 
-/* --- statements ------------------------------------------------------------------------------ */
+/* --- statements ------------------------------------------------------------------------------- */
 
 /* Is it a table, and not a view or virtual, in the damaged store? */
 static bool is_table(struct salvage *salvage)

@@ -48,7 +48,8 @@ static int hides_function(const char *name)
            sqlite3_stricmp(name, "json_tree") == 0;
 }
 
-/* Columns that are not in the rows are hidden: 2 and 3 are computed, 1 belongs to virtual tables. */
+/* Columns that are not in the rows are hidden: 2 and 3 are computed, 1 belongs to virtual
+ * tables. */
 static int has_hidden_columns(sqlite3 *db, const struct own_table *table, int *ret)
 {
     sqlite3_stmt *stmt = NULL;

@@ -2,8 +2,8 @@
  * A VFS over the default one, as https://sqlite.org/vfs.html has it. Only database files are
  * wrapped, for their shared memory; the others are the VFS's below, once they have been looked at.
  *
- * SQLite passes an error's code and no text, so that the sentence of a refusal stays with the thread,
- * as errno does.
+ * SQLite passes an error's code and no text, so that the sentence of a refusal stays with the
+ * thread, as errno does.
  */
 #include "vfs.h"
 
@@ -53,7 +53,7 @@ static sqlite3_file *real_of(sqlite3_file *file)
     return ((struct database_file *)file)->real;
 }
 
-/* --- opening companions ------------------------------------------------------------------------ */
+/* --- opening companions ----------------------------------------------------------------------- */
 
 /* Look at a companion that is opened next, and make it. An SQLite code, and what it is in *ret. */
 static int prepare(const struct database_file *file, const char *name, int create,
@@ -175,7 +175,7 @@ static int file_shm_unmap(sqlite3_file *base, int remove)
     return file->real->pMethods->xShmUnmap(file->real, remove);
 }
 
-/* --- a database file, passed on ---------------------------------------------------------------- */
+/* --- a database file, passed on --------------------------------------------------------------- */
 
 static int file_close(sqlite3_file *base)
 {
@@ -274,7 +274,7 @@ static const sqlite3_io_methods methods_2 = {
     .xShmUnmap = file_shm_unmap,
 };
 
-/* --- the VFS ----------------------------------------------------------------------------------- */
+/* --- the VFS ---------------------------------------------------------------------------------- */
 
 static int open_database(struct store_vfs *vfs, const char *name, struct database_file *file,
                          int flags, int *ret_flags)
@@ -355,7 +355,8 @@ static enum companion companion_of(const struct store_vfs *vfs, const char *name
 
 /*
  * SQLite deletes a log or a journal that it did not open beside an empty database. A journal that
- * says that there was nothing before is that of a recorder that was killed in its first transaction.
+ * says that there was nothing before is that of a recorder that was killed in its first
+ * transaction.
  */
 static int vfs_delete(sqlite3_vfs *base, const char *name, int sync_folder)
 {

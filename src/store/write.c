@@ -34,7 +34,7 @@
 
 #define MARK_MAX_BYTES 1024
 
-/* --- opening --------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int init_lock(struct rps_writer *writer)
 {
@@ -111,7 +111,7 @@ void rps_writer_notice(const struct rps_writer *writer, const char *sentence)
         writer->options.notice(writer->options.notice_context, sentence);
 }
 
-/* --- beginning ------------------------------------------------------------------------------- */
+/* --- beginning -------------------------------------------------------------------------------- */
 
 /* A random UUID (RFC 9562, version 4). */
 static int make_uuid(char ret[40], struct rps_error *err)
@@ -263,7 +263,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
     return 0;
 }
 
-/* --- while the run goes on ------------------------------------------------------------------- */
+/* --- while the run goes on -------------------------------------------------------------------- */
 
 /* Append a mark or a gap, with the lock held; without room it is counted as lost. */
 static bool add_note(struct rps_writer *writer, enum rps_write_record_kind kind, int32_t cpu,

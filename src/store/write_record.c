@@ -1,6 +1,6 @@
 /*
- * What the writer inserts: a row a kind of record in the table below, and the rollups, whose rows are
- * added in the transaction of the period that completes them.
+ * What the writer inserts: a row a kind of record in the table below, and the rollups, whose rows
+ * are added in the transaction of the period that completes them.
  */
 #include "writer.h"
 

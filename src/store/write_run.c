@@ -225,7 +225,7 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
     return code;
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
 {

@@ -26,12 +26,13 @@ void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, u
 int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan,
                         int64_t *ret_run_id);
 
-/* The part of it that inserts the metrics and their steps, inside the caller's transaction or none. */
+/* The part of it that inserts the metrics and their steps, inside the caller's transaction or
+ * none. */
 int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);
 
 /*
- * Complete run `run_id` from what `run` says about its end, and the sums of its sets, in the caller's
- * transaction. Returns an SQLite code.
+ * Complete run `run_id` from what `run` says about its end, and the sums of its sets, in the
+ * caller's transaction. Returns an SQLite code.
  */
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum);

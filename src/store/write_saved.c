@@ -131,7 +131,8 @@ int rps_writer_save_copy(struct rps_writer *writer)
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
     /* takes the log up into the file, wherever that is, as far as nobody else reads it. (PRAGMA
-     * journal_mode = DELETE opens the log anew by its name, and that may be another store's by now.) */
+     * journal_mode = DELETE opens the log anew by its name, and that may be another store's by
+     * now.) */
     rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     return save(writer, true, "was deleted, moved or replaced");
 }

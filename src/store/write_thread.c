@@ -40,7 +40,7 @@ struct batch {
     char trouble[200];    /* why it could not be written */
 };
 
-/* --- one write ------------------------------------------------------------------------------- */
+/* --- one write -------------------------------------------------------------------------------- */
 
 static int64_t beat_interval_ns(const struct rps_writer *writer)
 {
@@ -124,7 +124,7 @@ static int write_batch(struct rps_writer *writer, struct batch *batch)
     return code;
 }
 
-/* --- after a write --------------------------------------------------------------------------- */
+/* --- after a write ---------------------------------------------------------------------------- */
 
 static void report_slow(struct rps_writer *writer, int64_t taken_ns)
 {
@@ -295,7 +295,7 @@ static bool is_saved(struct rps_writer *writer, int code)
     return saved;
 }
 
-/* --- the loop -------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 size_t rps_writer_due(const struct rps_writer *writer)
 {

@@ -1,7 +1,7 @@
 /*
- * The writer, as its files see it: write.c is the caller's side, write_thread.c the thread that owns
- * the database, write_record.c what it inserts, write_saved.c where it goes on when the store or the
- * run is taken away from it, write_end.c the end.
+ * The writer, as its files see it: write.c is the caller's side, write_thread.c the thread that
+ * owns the database, write_record.c what it inserts, write_saved.c where it goes on when the store
+ * or the run is taken away from it, write_end.c the end.
  */
 #ifndef RPISTAT_STORE_WRITER_H
 #define RPISTAT_STORE_WRITER_H

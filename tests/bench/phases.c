@@ -6,8 +6,8 @@
  * P recurring means N(0, delta^2) in each signal, unit noise, sqrt(n)/2 segments of at least 20
  * periods and exponential length, 3 to 8 phases. Prints a table: precision, recall and F1 of
  * boundaries with a margin of five periods; covering; adjusted Rand index of the labels per period,
- * and phases found against true; time. Then a day of periods, beside the search at every point (PELT
- * alone), which takes minutes: not when quick.
+ * and phases found against true; time. Then a day of periods, beside the search at every point
+ * (PELT alone), which takes minutes: not when quick.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +33,7 @@ struct series {
     int label_count;
 };
 
-/* --- random numbers -------------------------------------------------------------------------- */
+/* --- random numbers --------------------------------------------------------------------------- */
 
 static uint64_t state;
 

@@ -1,7 +1,7 @@
 /*
  * A clock that fails, and counters that fail at any read: the measurement loop over the simulated
- * processor, with an event loop whose time jumps ahead, stands still or goes back. The periods still
- * follow one another without a hole, and the store they go to is sound.
+ * processor, with an event loop whose time jumps ahead, stands still or goes back. The periods
+ * still follow one another without a hole, and the store they go to is sound.
  */
 #include "fault_vfs.h"
 
@@ -30,7 +30,7 @@ struct odd_event_loop {
     int64_t last_ns;
 };
 
-/* --- the event loop -------------------------------------------------------------------------------- */
+/* --- the event loop --------------------------------------------------------------------------- */
 
 static int64_t odd_now(void *self)
 {

@@ -272,7 +272,8 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
                   (uintmax_t)check.periods, (uintmax_t)disk.pushed);
 }
 
-/* A disk that is full to the end of the run: what was written before is kept, and the rest is said. */
+/* A disk that is full to the end of the run: what was written before is kept, and the rest is
+ * said. */
 static void a_disk_full_to_the_end(void **state, int64_t commit_ns, int durability_full)
 {
     const char *path = fixture_path(state, "rpistat.data");

@@ -22,7 +22,7 @@
 static uint8_t *good;
 static size_t good_size;
 
-/* --- the good store -------------------------------------------------------------------------- */
+/* --- the good store --------------------------------------------------------------------------- */
 
 static void add_run(const char *path, int cpu_count, int state)
 {
@@ -104,7 +104,7 @@ void hurt_prepare(void)
     unlink(path);
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static const char *const tables[] = {"run",     "event_set", "event",    "metric", "metric_step",
                                      "period",  "rollup",    "thinned",  "phase",  "mark",
@@ -244,7 +244,7 @@ static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
     sqlite3_free(insert);
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 /* What another program may have made of the schema. */
 static const char *const schemas[] = {
@@ -313,7 +313,7 @@ static void change_content(const char *path, struct fuzz_bytes *bytes)
     sqlite3_close(db);
 }
 
-/* --- bytes ----------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static void change_bytes(int fd, off_t size, struct fuzz_bytes *bytes)
 {

@@ -416,8 +416,8 @@ static void feed_block(struct source *source, uint64_t merged, uint64_t cycles, 
     source->time_ns += (int64_t)all * PERIOD_NS;
 }
 
-/* A block is a point, its rows overlap without a gap, and a gap behind it is seen though it is shorter
- * than the block. */
+/* A block is a point, its rows overlap without a gap, and a gap behind it is seen though it is
+ * shorter than the block. */
 static void test_blocks(void **state)
 {
     for (int axis = RPS_AXIS_TIME; axis <= RPS_AXIS_CYCLE; axis++) {

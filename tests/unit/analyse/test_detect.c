@@ -70,7 +70,7 @@ static void expect_one(const struct rps_signals *signals)
     rps_phases_free(&phases);
 }
 
-/* --- what is there --------------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 
 static void phases_come_back(void **state)
 {
@@ -173,7 +173,7 @@ static void exact_agrees(void **state)
     rps_signals_free(&signals);
 }
 
-/* --- what is not there ----------------------------------------------------------------------- */
+/* --- what is not there ------------------------------------------------------------------------ */
 
 static void noise_has_no_phases(void **state)
 {
@@ -265,7 +265,7 @@ static void nothing_at_all(void **state)
     assert_null(phases.phase);
 }
 
-/* --- what was not seen ----------------------------------------------------------------------- */
+/* --- what was not seen ------------------------------------------------------------------------ */
 
 /* Four signals, each seen one time in four. */
 static void taking_turns(void **state)
@@ -350,7 +350,7 @@ static void gaps_are_boundaries(void **state)
     rps_signals_free(&signals);
 }
 
-/* --- signals --------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 /* What says the same counts once: in the same units or not, and whatever constants stand beside. */
 static void copies_count_once(void **state)
@@ -489,7 +489,7 @@ static void period_of_both(void **state)
     rps_signals_free(&signals);
 }
 
-/* --- options --------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static size_t count_with(const struct rps_signals *signals, struct rps_detect_options options)
 {

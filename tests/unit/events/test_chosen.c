@@ -24,7 +24,7 @@ static struct rps_plan *choose(const char *first, const char *second)
     return plan;
 }
 
-/* --- -e -------------------------------------------------------------------------------------- */
+/* --- -e --------------------------------------------------------------------------------------- */
 
 /* One event each: what was typed, its ID, what it counts, its unit. */
 static const struct {
@@ -191,7 +191,7 @@ static void test_wrong_events(void **state)
     assert_null(plan);
 }
 
-/* --- --metric -------------------------------------------------------------------------------- */
+/* --- --metric --------------------------------------------------------------------------------- */
 
 static void test_formulas(void **state)
 {
@@ -260,7 +260,7 @@ static void test_wrong_formulas(void **state)
     rps_plan_free(plan);
 }
 
-/* --- rates ----------------------------------------------------------------------------------- */
+/* --- rates ------------------------------------------------------------------------------------ */
 
 static void test_rates(void **state)
 {

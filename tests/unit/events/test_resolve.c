@@ -22,7 +22,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- a sysfs --------------------------------------------------------------------------------- */
+/* --- a sysfs ---------------------------------------------------------------------------------- */
 
 #define DEVICES "bus/event_source/devices"
 
@@ -91,7 +91,7 @@ static int resolve(const char *sys, const char *spec, struct rps_event *ret, str
     return rps_event_resolve(ret, sys, err);
 }
 
-/* --- what is found --------------------------------------------------------------------------- */
+/* --- what is found ---------------------------------------------------------------------------- */
 
 static const struct {
     const char *spec;
@@ -191,7 +191,7 @@ static void test_cache_events(void **state)
     }
 }
 
-/* --- what is not here ------------------------------------------------------------------------ */
+/* --- what is not here ------------------------------------------------------------------------- */
 
 static const struct {
     const char *spec, *reason;
@@ -284,7 +284,7 @@ static void test_not_permitted(void **state)
     assert_int_equal(event.state, RPS_EVENT_NOT_PERMITTED);
 }
 
-/* --- what is no event ------------------------------------------------------------------------ */
+/* --- what is no event ------------------------------------------------------------------------- */
 
 static const struct {
     const char *spec, *part;
@@ -356,7 +356,7 @@ static void test_where(void **state)
     assert_int_equal(strncmp(err.message, "my.ini:7: no event is called \"foo\"", 33), 0);
 }
 
-/* --- roles ----------------------------------------------------------------------------------- */
+/* --- roles ------------------------------------------------------------------------------------ */
 
 #define PI_2 "processor : 0\nCPU implementer : 0x41\nCPU architecture: 7\nCPU part : 0xc07\n"
 

@@ -166,7 +166,7 @@ static void test_nothing_to_show(void **state)
     rps_plan_free(plan);
 }
 
-/* --- the documents --------------------------------------------------------------------------- */
+/* --- the documents ---------------------------------------------------------------------------- */
 
 static void check_document(const struct rps_embedded *embedded)
 {

@@ -192,7 +192,7 @@ static void test_panels(void **state)
     }
 }
 
-/* --- 2013 ------------------------------------------------------------------------------------ */
+/* --- 2013 ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *set, *name, *label, *family;
@@ -284,7 +284,7 @@ static void test_figures_of_2013(void **state)
     rps_plan_free(plan);
 }
 
-/* --- codes ----------------------------------------------------------------------------------- */
+/* --- codes ------------------------------------------------------------------------------------ */
 
 /*
  * Numbers of events of the processors' documents, from their manuals, and the name by which libpfm4
@@ -657,7 +657,7 @@ static void test_metrics_are_comparable(void **state)
     }
 }
 
-/* --- the others ------------------------------------------------------------------------------ */
+/* --- the others ------------------------------------------------------------------------------- */
 
 static void test_generic_has_the_roles_of_2013(void **state)
 {

@@ -402,7 +402,7 @@ static void test_hiccup(void **state)
     test_run_free(&run);
 }
 
-/* --- near the workload ----------------------------------------------------------------------- */
+/* --- near the workload ------------------------------------------------------------------------ */
 
 static int approach_in_vain(void *self, int closer)
 {
@@ -625,7 +625,7 @@ static void test_document(void **state)
     unlink(name);
 }
 
-/* --- clocks ---------------------------------------------------------------------------------- */
+/* --- clocks ----------------------------------------------------------------------------------- */
 
 /* What happens to the clocks of a run: from the n-th look on, so much more. */
 struct clock_story {

@@ -25,7 +25,7 @@
 #define GOLDEN_FOLDER TEST_DATA_FOLDER "/plot"
 #define GOLDEN_WIDTH  640
 
-/* --- golden pictures ------------------------------------------------------------------------- */
+/* --- golden pictures -------------------------------------------------------------------------- */
 
 static int is_data(const struct dirent *entry)
 {
@@ -156,7 +156,7 @@ static void test_golden(void **state)
     free(svg);
 }
 
-/* --- phases ---------------------------------------------------------------------------------- */
+/* --- phases ----------------------------------------------------------------------------------- */
 
 /* A run of so many periods of alike counts. */
 static void begin_run(struct fixture *fixture, int periods)
@@ -289,7 +289,7 @@ static void test_phases_on_cycles(void **state)
     fixture_end(&fixture);
 }
 
-/* --- what is drawn --------------------------------------------------------------------------- */
+/* --- what is drawn ---------------------------------------------------------------------------- */
 
 static void test_chosen_metrics(void **state)
 {
@@ -444,7 +444,7 @@ static void test_profile(void **state)
     fixture_end(&fixture);
 }
 
-/* --- what is refused ------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void refuse(struct fixture *fixture, const char *output, struct rps_plot_options options,
                    int code, const char *words)

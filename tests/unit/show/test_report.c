@@ -34,7 +34,7 @@ static void assert_holds(const char *text, const char *part)
     }
 }
 
-/* --- the reports of 2013 --------------------------------------------------------------------- */
+/* --- the reports of 2013 ---------------------------------------------------------------------- */
 
 /* A quantity of the published reports, where it belongs, and what its line is called. */
 static const struct quantity {
@@ -289,7 +289,7 @@ static void test_locale(void **state)
     freelocale(options.locale);
 }
 
-/* --- honesty --------------------------------------------------------------------------------- */
+/* --- honesty ---------------------------------------------------------------------------------- */
 
 static void test_not_counted(void **state)
 {

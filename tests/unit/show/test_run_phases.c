@@ -252,7 +252,7 @@ static void test_long_run(void **state)
     fixture_end(&fixture);
 }
 
-/* --- by CPU ---------------------------------------------------------------------------------- */
+/* --- by CPU ----------------------------------------------------------------------------------- */
 
 /* Two CPUs; the second is busy from 60 on, the first always quiet. */
 static void make_cpus(struct fixture *fixture)
@@ -306,7 +306,7 @@ static void test_by_cpu(void **state)
     fixture_end(&fixture);
 }
 
-/* --- profiles -------------------------------------------------------------------------------- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 static size_t figure_of(const struct rps_profile *profile, const char *name)
 {
@@ -387,7 +387,7 @@ static void test_profile_of_signals(void **state)
     rps_profile_free(&profile);
 }
 
-/* --- principal components -------------------------------------------------------------------- */
+/* --- principal components --------------------------------------------------------------------- */
 
 static void test_components(void **state)
 {

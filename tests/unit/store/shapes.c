@@ -31,7 +31,7 @@ struct shape_options shape_options_of(uint64_t seed, uint64_t periods)
     return ret;
 }
 
-/* --- making ---------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 struct track {
     uint64_t number, cycle;
@@ -126,7 +126,7 @@ void shape_free(struct shape *shape)
     *shape = (struct shape){0};
 }
 
-/* --- comparing ------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 bool shape_follows(const struct rps_period *before, const struct rps_period *after)
 {

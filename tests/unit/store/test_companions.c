@@ -161,7 +161,7 @@ static void as_nobody(int (*check)(const char *path), const char *path)
     wait_for(child);
 }
 
-/* --- journals ---------------------------------------------------------------------------------- */
+/* --- journals --------------------------------------------------------------------------------- */
 
 static void put_number(unsigned char *at, uint32_t number)
 {
@@ -260,7 +260,7 @@ static void a_journal_of_nothing_is_no_obstacle(void **state)
         fail_msg("%s", err.message);
 }
 
-/* --- what is not the store's ------------------------------------------------------------------- */
+/* --- what is not the store's ------------------------------------------------------------------ */
 
 static void other_kinds_of_file(void **state)
 {
@@ -360,7 +360,8 @@ static void a_shared_folder(void **state)
     assert_true(reads(path));
 }
 
-/* A reader leaves nothing in a sticky folder that the store's owner could neither use nor remove. */
+/* A reader leaves nothing in a sticky folder that the store's owner could neither use nor
+ * remove. */
 static void a_reader_locks_no_owner_out(void **state)
 {
     char path[512], name[600];
@@ -400,7 +401,7 @@ static void root_locks_no_owner_out(void **state)
     rps_reader_close(reader);
 }
 
-/* --- stores that were moved -------------------------------------------------------------------- */
+/* --- stores that were moved ------------------------------------------------------------------- */
 
 static void a_log_of_a_moved_store_is_kept(void **state)
 {
@@ -491,7 +492,7 @@ static void many_make_one_store(void **state)
         wait_for(child[i]);
 }
 
-/* --- locks ------------------------------------------------------------------------------------- */
+/* --- locks ------------------------------------------------------------------------------------ */
 
 /* Does another process find the shared lock of this one? */
 static void is_locked_by_us(const char *path)
@@ -563,7 +564,7 @@ static void a_locked_store_is_said(void **state)
     close(ready[1]);
 }
 
-/* --- where nothing can be written -------------------------------------------------------------- */
+/* --- where nothing can be written ------------------------------------------------------------- */
 
 static int says_what_to_copy(const char *path)
 {
@@ -591,7 +592,7 @@ static void a_log_without_shared_memory(void **state)
     chmod(*state, 0755);
 }
 
-/* --- tables that are none ---------------------------------------------------------------------- */
+/* --- tables that are none --------------------------------------------------------------------- */
 
 static void names_of_sqlites_functions(void **state)
 {
@@ -617,7 +618,7 @@ static void names_of_sqlites_functions(void **state)
     }
 }
 
-/* --- queries without an end -------------------------------------------------------------------- */
+/* --- queries without an end ------------------------------------------------------------------- */
 
 static void a_query_ends(void **state)
 {

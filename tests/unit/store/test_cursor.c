@@ -1,9 +1,9 @@
 /*
- * Cursors over runs of every shape: gaps, several CPUs, killed before the end, thinned at any place,
- * asleep, at every resolution and from and to any time. What a cursor gives are sums of the periods
- * that the rows claim to stand for; no period comes twice, none is left out, none is coarser than
- * asked for unless it was thinned, and nothing that is outside of the part comes unless the cursor
- * says that it was widened. `test_cursor 20` tries twenty times as many.
+ * Cursors over runs of every shape: gaps, several CPUs, killed before the end, thinned at any
+ * place, asleep, at every resolution and from and to any time. What a cursor gives are sums of the
+ * periods that the rows claim to stand for; no period comes twice, none is left out, none is
+ * coarser than asked for unless it was thinned, and nothing that is outside of the part comes
+ * unless the cursor says that it was widened. `test_cursor 20` tries twenty times as many.
  */
 #include "shapes.h"
 
@@ -202,7 +202,8 @@ static void run_sql(sqlite3 *db, const char *format, ...)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 }
 
-/* Delete the rows of a level up to any block of the next one, as downsampling would, level by level. */
+/* Delete the rows of a level up to any block of the next one, as downsampling would, level by
+ * level. */
 static void thin_at_random(struct made *made, uint64_t *random)
 {
     for (int n = 0; n < made->shape.options.cpus; n++) {

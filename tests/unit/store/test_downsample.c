@@ -1,5 +1,5 @@
-/* Downsampling: by age and by size; sums stay exact at every resolution, rotations that a gap cuts stay
- * as they are, `thinned` is right, and the store stays small. */
+/* Downsampling: by age and by size; sums stay exact at every resolution, rotations that a gap cuts
+ * stay as they are, `thinned` is right, and the store stays small. */
 #include "fixture.h"
 
 #include <sched.h>
@@ -280,7 +280,8 @@ static void a_store_full_of_other_runs(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
 }
 
-/* Rotations that a gap cuts are in no block: that no more can be thinned is said, and all are kept. */
+/* Rotations that a gap cuts are in no block: that no more can be thinned is said, and all are
+ * kept. */
 static void what_cannot_be_thinned(void **state)
 {
     char sentence[512] = "";

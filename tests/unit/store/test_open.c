@@ -347,7 +347,7 @@ static void permissions(void **state)
     chmod(path, 0644);
 }
 
-/* --- a full disk ----------------------------------------------------------------------------- */
+/* --- a full disk ------------------------------------------------------------------------------ */
 
 /* Fill a file system to the last byte. */
 static void fill_disk(const char *path)
@@ -408,7 +408,7 @@ static void a_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* --- where no write-ahead log works ---------------------------------------------------------- */
+/* --- where no write-ahead log works ----------------------------------------------------------- */
 
 static void count_notice(void *context, const char *sentence)
 {

@@ -105,7 +105,8 @@ static void nothing_is_lost_of_a_sound_store(void **state)
     assert_int_equal(findings.repair.periods, 2000);
 }
 
-/* Whichever page is lost, what SQLite finds beside it is saved; without the schema it finds none. */
+/* Whichever page is lost, what SQLite finds beside it is saved; without the schema it finds
+ * none. */
 static void every_page_in_turn(void **state)
 {
     char *path = strdup(fixture_path(state, "damaged")),

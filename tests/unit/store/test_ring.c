@@ -1,4 +1,5 @@
-/* The ring against a list: what is pushed comes out in order, and lies still until it is dropped. */
+/* The ring against a list: what is pushed comes out in order, and lies still until it is
+ * dropped. */
 #include "fixture.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include "store/rollup.h"
 
-/* --- rows that come out ---------------------------------------------------------------------- */
+/* --- rows that come out ----------------------------------------------------------------------- */
 
 struct rows {
     size_t count, room;
@@ -43,7 +43,7 @@ static void roll_up(const struct shape *shape, struct rows *ret)
     rps_rollup_free(rollup);
 }
 
-/* --- blocks, found otherwise ----------------------------------------------------------------- */
+/* --- blocks, found otherwise ------------------------------------------------------------------ */
 
 struct rotation {
     uint64_t number, first; /* of its first period */
@@ -113,8 +113,8 @@ static bool match(struct rotation *block, const struct rotation *rotation, int s
     return true;
 }
 
-/* The rows of a level are those of the blocks, row by row; changes of what is counted end a block of
- * the first level where the grid says nothing else. */
+/* The rows of a level are those of the blocks, row by row; changes of what is counted end a block
+ * of the first level where the grid says nothing else. */
 static void expect_level(const struct shape *shape, const struct rows *rows, int32_t cpu, int level,
                          const struct rotation *rotation, size_t count)
 {
@@ -188,7 +188,7 @@ static void blocks_of_every_shape(void **state)
     print_message("# %zu rows of rollups, each the sum of its periods\n", count);
 }
 
-/* --- by hand --------------------------------------------------------------------------------- */
+/* --- by hand ---------------------------------------------------------------------------------- */
 
 static void the_grid(void **state)
 {
@@ -237,7 +237,7 @@ static void as_soon_as_complete(void **state)
     shape_free(&shape);
 }
 
-/* --- transactions ---------------------------------------------------------------------------- */
+/* --- transactions ----------------------------------------------------------------------------- */
 
 /* Write a shape in batches; some fail at random and are written again. */
 static void roll_up_with_failures(const struct shape *shape, uint64_t seed, struct rows *ret,

@@ -1,7 +1,7 @@
 /*
- * The store, or the run in it, is taken away from its recorder: it was deleted, moved or replaced, with
- * and without a reader that has it open. The recording goes on in a new file; nothing of the user's is
- * touched, and a file that was moved is whole.
+ * The store, or the run in it, is taken away from its recorder: it was deleted, moved or replaced,
+ * with and without a reader that has it open. The recording goes on in a new file; nothing of the
+ * user's is touched, and a file that was moved is whole.
  */
 #include "recorder.h"
 
@@ -263,8 +263,8 @@ static void no_place_for_it(void **state)
                         "complete");
 }
 
-/* Another program deletes the run: its rows are gone, what comes is saved, and the number is not given
- * again. */
+/* Another program deletes the run: its rows are gone, what comes is saved, and the number is not
+ * given again. */
 static void the_run_is_deleted(void **state)
 {
     struct recording recording;

@@ -1,6 +1,7 @@
 /*
- * The writer: what it writes and when, and when things go wrong: locks, failing writes, a full ring,
- * another recorder, a changed schema. What happened is learnt from its own notices, through a pipe.
+ * The writer: what it writes and when, and when things go wrong: locks, failing writes, a full
+ * ring, another recorder, a changed schema. What happened is learnt from its own notices, through a
+ * pipe.
  */
 #include "recorder.h"
 
@@ -584,7 +585,8 @@ static void it_beats_while_idle(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM heartbeat"), 0);
 }
 
-/* Another opening took it for dead, as after a clock that jumped: the next commit says otherwise. */
+/* Another opening took it for dead, as after a clock that jumped: the next commit says
+ * otherwise. */
 static void taken_for_interrupted(void **state)
 {
     const char *path = fixture_path(state, "s");
