@@ -39,7 +39,7 @@ static const struct rps_option options[] = {
     {"delay", OPTION_DELAY, "T", "count from T on; off: when --control says enable", NULL},
     {"control", OPTION_CONTROL, "PIPE", "take commands from a pipe, fifo:PATH", NULL},
     {"pid", 'p', "LIST", "record running processes, PID,PID..., all threads", NULL},
-    {"all-cpus", 'a', NULL, "record the whole machine, a track a CPU", NULL},
+    {"all-cpus", 'a', NULL, "record the whole machine, CPU by CPU", NULL},
     {"cpu", 'C', "LIST", "record these CPUs: 0-3,8", NULL},
     {"cgroup", 'G', "NAME", "record a control group", NULL},
     {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", ""},

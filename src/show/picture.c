@@ -263,7 +263,7 @@ static size_t bins_across(const struct rps_picture *picture)
     return room > 10 ? (size_t)room : 10;
 }
 
-/* The bins of the track that is being walked, and where its series go. */
+/* The bins of the CPU that is being walked, and where its series go. */
 struct binning {
     struct rps_picture *picture;
     struct rps_bins *bins;
@@ -274,7 +274,7 @@ struct binning {
     int multiplexed;
 };
 
-static int end_track(struct binning *binning, struct rps_error *err)
+static int end_cpu(struct binning *binning, struct rps_error *err)
 {
     const struct rps_picture *picture = binning->picture;
     int result = 0;
@@ -299,10 +299,10 @@ static int bin_period(void *context, const struct rps_period *period, struct rps
     struct binning *binning = context;
     const struct rps_picture *picture = binning->picture;
 
-    if (binning->bins && period->cpu != binning->cpu && end_track(binning, err) < 0)
+    if (binning->bins && period->cpu != binning->cpu && end_cpu(binning, err) < 0)
         return RPS_FAILED;
     if (binning->line >= binning->lines)
-        return 1; /* a CPU that came while the tracks were counted: not in this picture */
+        return 1; /* a CPU that came while the CPUs were counted: not in this picture */
     if (!binning->bins && rps_bins_new(&binning->bins, picture->plan, picture->axis, picture->from,
                                        picture->to, picture->bin_count, err) < 0)
         return RPS_FAILED;
@@ -333,7 +333,7 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
         return rps_error_memory(err);
     result = rps_picture_walk(picture, bin_period, &binning, err);
     if (result == 0)
-        result = end_track(&binning, err);
+        result = end_cpu(&binning, err);
     rps_bins_free(binning.bins);
     if (result == 0 && picture->quantile)
         return rps_picture_merge_lines(picture, binning.series, binning.lines, err);

@@ -130,7 +130,7 @@ size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, 
 /* The same by time. */
 size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns);
 
-/* Add a period to the cycle_map, of one track in order. */
+/* Add a period to the cycle_map, of one CPU in order. */
 int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
                       struct rps_error *err);
 

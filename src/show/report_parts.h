@@ -20,8 +20,8 @@ struct rps_report {
     struct rps_run run;
     struct rps_plan *plan;
     struct rps_cpu_series cpu_series;
-    struct rps_tally tally;      /* of all tracks added up */
-    struct rps_tally *cpu_tally; /* owned; of each track, or NULL: not asked for */
+    struct rps_tally tally;      /* of all CPUs added up */
+    struct rps_tally *cpu_tally; /* owned; of each CPU, or NULL: not asked for */
     int64_t thinned_ns;          /* before it periods were thinned to their sums; -1: nowhere */
     struct rps_notes gaps;
     double *operand; /* of the plan's formulas */

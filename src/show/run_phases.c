@@ -20,20 +20,20 @@
 struct walk {
     struct rps_collect *collect;
     const struct rps_cpu_series *cpu_series;
-    int side_by_side, track;
+    int side_by_side, at; /* at: the CPU whose rows come */
 };
 
 static int collect_period(void *context, const struct rps_period *period, struct rps_error *err)
 {
     struct walk *walk = context;
 
-    while (walk->side_by_side && walk->cpu_series->cpu[walk->track] != period->cpu &&
-           walk->track + 1 < walk->cpu_series->count)
-        walk->track++;
-    return rps_collect_add(walk->collect, walk->track, period, err);
+    while (walk->side_by_side && walk->cpu_series->cpu[walk->at] != period->cpu &&
+           walk->at + 1 < walk->cpu_series->count)
+        walk->at++;
+    return rps_collect_add(walk->collect, walk->at, period, err);
 }
 
-/* Tracks cannot be put side by side when their numbers are nonsense. */
+/* CPUs cannot be put side by side when their numbers are nonsense. */
 static int check_numbers(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
                          struct rps_error *err)
 {
@@ -49,9 +49,9 @@ static int check_numbers(struct rps_reader *reader, const struct rps_cpu_series 
                          cpu_series->run_id);
 }
 
-static int walk_tracks(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
-                       const struct rps_cpus *cpus, struct rps_collect_options *options,
-                       struct rps_collected *ret, struct rps_error *err)
+static int walk_cpus(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
+                     const struct rps_cpus *cpus, struct rps_collect_options *options,
+                     struct rps_collected *ret, struct rps_error *err)
 {
     struct walk walk = {.cpu_series = cpu_series};
     int result = 0;
@@ -98,7 +98,7 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         collect.level = cpu_series.resolution;
         collect.by_rotation = by_rotation || collect.level > 0;
-        result = walk_tracks(reader, &cpu_series, &options->cpus, &collect, ret, err);
+        result = walk_cpus(reader, &cpu_series, &options->cpus, &collect, ret, err);
     }
     if (result == 0 && ret->signals.count == 0) {
         rps_collected_free(ret);
