@@ -232,6 +232,8 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     if (result == 0)
         result = rps_reader_plan(reader, run_id, &picture->plan, err);
     if (result == 0)
+        result = rps_reader_thinned(reader, run_id, &picture->thinned_ns, err);
+    if (result == 0)
         result = choose_metrics(picture, options, err);
     if (result == 0)
         result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,

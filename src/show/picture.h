@@ -48,6 +48,7 @@ struct rps_picture {
     int apart;       /* 1: CPUs side by side: a panel a metric, in it a line a CPU */
     int quantile;    /* 1: a line is the median of the CPUs, its band reaches from 10 % to 90 % */
     struct rps_cpu_series cpu_series;
+    int64_t thinned_ns; /* before it periods were thinned to their sums; -1: nowhere */
     enum rps_axis axis;
     double from, to; /* of the axis: s or clock ticks */
     struct rps_cycle_map cycle_map;

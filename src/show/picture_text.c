@@ -123,6 +123,11 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
     append_cpus(picture, raw);
     append(raw, run->label);
     append(raw, rps_cpu_series_level_text(level, &picture->cpu_series));
+    if (picture->thinned_ns >= 0) {
+        append(raw, "thinned to sums before ");
+        rps_text_clock(part, sizeof(part), picture->thinned_ns, 0);
+        strncat(raw, part, RPS_PICTURE_TEXT_SIZE - strlen(raw) - 1);
+    }
     return rps_text_printable(text, RPS_PICTURE_TEXT_SIZE - 8, raw);
 }
 

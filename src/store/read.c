@@ -454,7 +454,7 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
     /* the last block before the place, of whatever level is left of it */
     static const char sql[] =
         "SELECT coalesce(max((SELECT r.end_ns FROM rollup AS r WHERE r.run_id = ?1"
-        " AND r.cpu = t.cpu AND r.level = l.level AND r.period < t.before_period"
+        " AND r.cpu = t.cpu AND r.level = l.level AND r.last_period < t.before_period"
         " ORDER BY r.period DESC LIMIT 1)), -1) FROM thinned AS t,"
         " (SELECT 1 AS level UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS l"
         " WHERE t.run_id = ?1 AND t.level = 0";
