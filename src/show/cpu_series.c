@@ -259,12 +259,10 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
     if (to->cpu != RPS_CPU_ALL) {
         *to = *row;
         to->cpu = RPS_CPU_ALL;
-        if (resolution > 0) {
-            to->merged = rps_period_weight(row);
-            to->last_period = rps_period_last(row);
-            to->end_ns = rps_period_end_ns(row);
-            to->level = resolution;
-        }
+        to->merged = rps_period_weight(row);
+        to->last_period = rps_period_last(row);
+        to->end_ns = rps_period_end_ns(row);
+        to->level = resolution;
         return;
     }
     to->merged += rps_period_weight(row);

@@ -140,9 +140,8 @@ int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_perio
 const char *rps_period_differs(const struct rps_period *a, const struct rps_period *b)
 {
     static const char *const slots[RPS_SLOT_MAX] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
-    int fixed = a->level > 0 ? ROLLUP_COLUMNS : COLUMNS;
 
-    for (int i = 0; i < fixed; i++)
+    for (int i = 0; i < ROLLUP_COLUMNS; i++)
         if (get(a, &columns[i]) != get(b, &columns[i]))
             return columns[i].name;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {

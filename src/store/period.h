@@ -33,7 +33,7 @@ struct rps_period_fault {
 int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
                     struct rps_period_fault *ret_fault);
 
-/* The first column in which two rows of a level differ; NULL: in none. */
+/* The first column in which two rows of `rollup` differ; NULL: in none. */
 const char *rps_period_differs(const struct rps_period *a, const struct rps_period *b);
 
 /* The column of a number in the row of either. */

@@ -263,7 +263,7 @@ int rps_rollup_add_block(struct rps_rollup *rollup, const struct rps_period *row
         if (row[n].last_period > last.last_period)
             last = row[n];
     }
-    if (!track->now.begun || !follows(track, &first))
+    if (track->now.filled != (int)rollup->set_count || !follows(track, &first))
         code = close_all(rollup, track);
     track->now = (struct state){true, last.last_period + 1, last_rotation, last.end_ns,
                                 (int)rollup->set_count};

@@ -259,6 +259,236 @@ static void test_name(void **state)
     }
 }
 
+/* --- the series ------------------------------------------------------------------------------- */
+
+#define SERIES_ROTATIONS 600
+#define SERIES_PERIODS   (4 * SERIES_ROTATIONS)
+#define SERIES_GAP_AT    902 /* in the middle of a rotation, and of a cell of each level */
+
+/* Period n of a CPU of write_series(), all of whose members differ from CPU to CPU. */
+static void write_series_period(struct fixture *fixture, uint64_t n, int32_t cpu)
+{
+    const uint64_t count[2] = {1000 + n * 7 + (uint64_t)cpu, n % 11};
+    struct rps_period *next = &fixture->next;
+
+    next->cpu = cpu;
+    next->period = n;
+    next->start_ns = (int64_t)n * FIXTURE_PERIOD_NS + (n % 2 ? 7 * cpu : 21 - 7 * cpu) +
+                     (n >= SERIES_GAP_AT ? 5 * FIXTURE_PERIOD_NS : 0);
+    next->length_ns = FIXTURE_PERIOD_NS + (int64_t)(n + (uint64_t)cpu) % 3;
+    next->enabled_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 13;
+    next->running_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 17;
+    next->clock_running_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 19;
+    next->switch_ns = 1000 + (int64_t)(n % 23) * (cpu == 1 ? 2 : 1);
+    next->missed = n % (cpu == 0 ? 5 : 7) == 0;
+    next->counted = n < 1400 && cpu == 0 ? 1 : 3;
+    fixture_period(fixture, 5000 + n % 29 + (uint64_t)cpu, count);
+}
+
+/* CPUs 0, 1 and 3, and a gap in all of them; CPU 1 is away for a while, and CPU 3 goes. */
+static void write_series(struct fixture *fixture)
+{
+    const int64_t at_ns = SERIES_GAP_AT * FIXTURE_PERIOD_NS;
+    static const int32_t cpus[] = {0, 1, 3};
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    for (int c = 0; c < 3; c++) {
+        begin_cpu(fixture, cpus[c]);
+        for (uint64_t n = 0; n < (cpus[c] == 3 ? 1500 : SERIES_PERIODS); n++) {
+            if (cpus[c] != 1 || n < 300 || n >= 333)
+                write_series_period(fixture, n, cpus[c]);
+        }
+    }
+    rps_writer_gap(fixture->writer, 1, 300 * FIXTURE_PERIOD_NS, 33 * FIXTURE_PERIOD_NS, "away");
+    rps_writer_gap(fixture->writer, RPS_CPU_ALL, at_ns, 5 * FIXTURE_PERIOD_NS, "suspended");
+    fixture_read(fixture);
+}
+
+struct rows {
+    struct rps_period row[3 * SERIES_PERIODS];
+    size_t count;
+};
+
+static int collect_row(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct rows *rows = context;
+
+    (void)err;
+    assert_true(rows->count < sizeof(rows->row) / sizeof(rows->row[0]));
+    rows->row[rows->count++] = *period;
+    return 0;
+}
+
+/* The cell of a level that a period lies in, told from that behind the gap. */
+static uint64_t cell_of(const struct rps_period *period, int level)
+{
+    return (period->rotation >> (RPS_LEVEL_BITS * level)) * 2 + (period->period >= SERIES_GAP_AT);
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What is added up alike, over the periods of a CPU and over CPUs. */
+static void add_up(struct rps_period *to, const struct rps_period *from)
+{
+    to->start_ns = from->start_ns < to->start_ns ? from->start_ns : to->start_ns;
+    to->end_ns = most(to->end_ns, rps_period_end_ns(from));
+    to->last_period = (uint64_t)most((int64_t)to->last_period, (int64_t)rps_period_last(from));
+    to->cycles += from->cycles;
+    to->enabled_ns += from->enabled_ns;
+    to->running_ns += from->running_ns;
+    to->clock_running_ns += from->clock_running_ns;
+    to->counted |= from->counted;
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
+        to->count[slot] += from->count[slot];
+}
+
+/* The sum of what lies in the cell and set of a row, made of the periods. */
+static struct rps_period sum_of(const struct rows *periods, const struct rps_period *of, int level)
+{
+    struct rps_period all = *of, one;
+
+    all.start_ns = INT64_MAX;
+    all.end_ns = all.length_ns = all.switch_ns = 0;
+    all.merged = all.last_period = all.cycle = all.cycles = 0;
+    all.enabled_ns = all.running_ns = all.clock_running_ns = 0;
+    all.missed = all.counted = 0;
+    all.level = level;
+    memset(all.count, 0, sizeof(all.count));
+    for (int32_t cpu = 0; cpu <= 3; cpu++) {
+        one = (struct rps_period){.start_ns = INT64_MAX, .level = level};
+        for (const struct rps_period *p = periods->row; p < periods->row + periods->count; p++) {
+            if (p->cpu != cpu || p->set_no != of->set_no || cell_of(p, level) != cell_of(of, level))
+                continue;
+            add_up(&one, p);
+            one.merged++;
+            one.cycle = p->cycle;
+            one.length_ns += p->length_ns;
+            one.switch_ns += p->switch_ns;
+            one.missed += p->missed;
+        }
+        add_up(&all, &one);
+        all.merged = one.merged > all.merged ? one.merged : all.merged;
+        all.cycle += one.cycle;
+        all.length_ns = most(all.length_ns, one.length_ns);
+        all.switch_ns = most(all.switch_ns, one.switch_ns);
+        all.missed = one.missed > all.missed ? one.missed : all.missed;
+    }
+    return all;
+}
+
+static void assert_sums(struct rps_cpu_series *series, const struct rows *periods, int level)
+{
+    struct rows *got = calloc(1, sizeof(*got));
+    uint64_t count = 0, before = 0, cycle = 0;
+    struct rps_error err;
+
+    assert_non_null(got);
+    series->resolution = level;
+    assert_int_equal(rps_cpu_series_walk_sum(series, collect_row, got, &err), 0);
+    for (size_t i = 0; i < got->count; i++) {
+        const struct rps_period *row = &got->row[i];
+        struct rps_period expected = sum_of(periods, row, level);
+        uint64_t place = cell_of(row, level) * 4 + row->set_no + 1;
+
+        expected.cpu = RPS_CPU_ALL;
+        cycle = expected.cycle = expected.cycle > cycle ? expected.cycle : cycle;
+        assert_memory_equal(row, &expected, sizeof(expected));
+        assert_true(place > before);
+        before = place;
+        count += row->count[0];
+    }
+    for (size_t i = 0; i < periods->count; i++)
+        count -= periods->row[i].count[0];
+    assert_int_equal(count, 0); /* none is missing */
+    free(got);
+}
+
+/* The sum at a level is that of the periods, cell by cell, whatever blocks the CPUs have. */
+static void test_sum_of_blocks(void **state)
+{
+    struct rows *periods = calloc(1, sizeof(*periods));
+    struct rps_cpu_series series;
+    struct fixture fixture;
+    struct rps_error err;
+
+    (void)state;
+    assert_non_null(periods);
+    write_series(&fixture);
+    assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
+                                         &as_chosen, &err),
+                     0);
+    assert_int_equal(series.count, 3);
+    assert_int_equal(series.set_count, 4);
+    assert_int_equal(series.periods, 2 * SERIES_PERIODS - 33 + 1500);
+    assert_int_equal(series.first, 0);
+    assert_int_equal(series.last, SERIES_PERIODS - 1);
+    assert_int_equal(series.first_rotation, 0);
+    assert_int_equal(series.last_rotation, SERIES_ROTATIONS - 1);
+    assert_int_equal(rps_cpu_series_walk(&series, collect_row, periods, &err), 0);
+    assert_int_equal(periods->count, series.periods);
+    for (int level = 1; level <= RPS_LEVELS; level++)
+        assert_sums(&series, periods, level);
+    rps_cpu_series_free(&series);
+    free(periods);
+    fixture_end(&fixture);
+}
+
+/* What is looked at finely, and the coarsest level that gives eight blocks a bin. */
+static void test_resolution(void **state)
+{
+    static const struct {
+        uint64_t periods;
+        int cpus, sets;
+        size_t bins;
+        int level;
+    } bins[] = {
+        {2000000, 1, 1, 1, 0},
+        {2000001, 1, 1, 20000, 0},
+        {8 * 16 * 20000, 1, 1, 20000, 1},
+        {8 * 16 * 20000 - 1, 1, 1, 20000, 0},
+        {8 * 256 * 1000, 1, 1, 1000, 2},
+        {8 * 256 * 1000 - 1, 1, 1, 1000, 1},
+        {3 * 2 * 8 * 256 * 1000, 3, 2, 1000, 2},
+        {3 * 2 * 8 * 256 * 1000 - 1, 3, 2, 1000, 1},
+        {UINT64_C(8) << 40, 1, 1, 1, RPS_LEVELS},
+        {4000000, 0, 0, 4000000 / 8 / 16, 1},
+    };
+    static const struct {
+        uint64_t periods, rows;
+        int level;
+    } rows[] = {
+        {1000, 1000, 0},
+        {1001, 1000, 1},
+        {16015, 1000, 1},
+        {16016, 1000, 2},
+        {UINT64_MAX, 1, RPS_LEVELS},
+    };
+    struct rps_cpu_series series = {.resolution = 3};
+    char text[RPS_CPU_SERIES_TEXT_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bins) / sizeof(bins[0]); i++) {
+        series.periods = bins[i].periods;
+        series.count = bins[i].cpus;
+        series.set_count = bins[i].sets;
+        rps_cpu_series_choose_bins(&series, bins[i].bins);
+        assert_int_equal(series.resolution, bins[i].level);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        series.periods = rows[i].periods;
+        rps_cpu_series_choose_rows(&series, rows[i].rows);
+        assert_int_equal(series.resolution, rows[i].level);
+    }
+    series.resolution = 0;
+    assert_string_equal(rps_cpu_series_level_text(text, &series), "");
+    series.resolution = 2;
+    assert_string_equal(rps_cpu_series_level_text(text, &series), "in blocks of 256 rotations");
+}
+
 /* --- the report ------------------------------------------------------------------------------- */
 
 static char *report_text(struct fixture *fixture, struct rps_cpus cpus)
@@ -470,6 +700,7 @@ int main(void)
         cmocka_unit_test(test_export),         cmocka_unit_test(test_cpu_goes_away),
         cmocka_unit_test(test_long_run),       cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_whole_workload), cmocka_unit_test(test_name),
+        cmocka_unit_test(test_sum_of_blocks),  cmocka_unit_test(test_resolution),
         cmocka_unit_test(test_report),         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_many_cpus),      cmocka_unit_test(test_bands),
     };

@@ -626,50 +626,71 @@ static void one_state(void **state)
     forget_run(made);
 }
 
+/* Steps of SQLite's machine for a part of a run with so many rotations; *ret_rows: what it gave. */
+static uint64_t steps_of(struct made *made, uint64_t rotations, bool most_of_it, uint64_t *ret_rows)
+{
+    const struct shape_options options = {.seed = 30000002 + rotations + most_of_it,
+                                          .sets = 2,
+                                          .cpus = 1,
+                                          .rotations = rotations,
+                                          .sleeps = true};
+    struct rps_cursor *cursor = NULL;
+    struct rps_period period;
+    struct rps_error err;
+    int64_t end_ns, from_ns, to_ns;
+    uint64_t steps = 0;
+
+    make_run(made, &options, true);
+    end_ns = end_of(made);
+    from_ns = most_of_it ? end_ns / 40 : end_ns / 2;
+    to_ns = most_of_it ? end_ns - from_ns : from_ns + 100000;
+    assert_int_equal(rps_cursor_open(&cursor, made->reader, made->run_id, from_ns, to_ns,
+                                     most_of_it ? RPS_LEVELS : 0, &err),
+                     0);
+    for (*ret_rows = 0; rps_cursor_next(cursor, &period, &err) == 1;)
+        ++*ret_rows;
+    for (sqlite3_stmt *stmt = NULL; (stmt = sqlite3_next_stmt(made->reader->db, stmt));)
+        steps += (uint64_t)sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+    rps_cursor_close(cursor);
+    forget_run(made);
+    return steps;
+}
+
 /* A part is sought: it takes no more steps of SQLite's machine the longer the run is. */
 static void a_part_is_sought(void **state)
 {
-    struct made *made = *state;
-    uint64_t taken[2];
+    uint64_t rows, taken[2];
 
     for (int i = 0; i < 2; i++) {
-        const struct shape_options options = {.seed = 30000002 + (uint64_t)i,
-                                              .sets = 2,
-                                              .cpus = 1,
-                                              .rotations = i ? 20000 : 1000,
-                                              .sleeps = true};
-        struct rps_cursor *cursor = NULL;
-        struct rps_period period;
-        struct rps_error err;
-        int64_t end_ns;
-        uint64_t rows = 0;
-
-        make_run(made, &options, true);
-        end_ns = end_of(made);
-        assert_int_equal(rps_cursor_open(&cursor, made->reader, made->run_id, end_ns / 2,
-                                         end_ns / 2 + 100000, 0, &err),
-                         0);
-        taken[i] = 0;
-        while (rps_cursor_next(cursor, &period, &err) == 1)
-            rows++;
-        for (sqlite3_stmt *stmt = NULL; (stmt = sqlite3_next_stmt(made->reader->db, stmt));)
-            taken[i] += (uint64_t)sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+        taken[i] = steps_of(*state, i ? 20000 : 1000, false, &rows);
         assert_in_range(rows, 40, 60);
-        rps_cursor_close(cursor);
-        forget_run(made);
     }
     print_message("# steps for 50 periods of 2,000 and of 40,000: %" PRIu64 " and %" PRIu64 "\n",
                   taken[0], taken[1]);
     assert_true(taken[1] < 2 * taken[0]);
 }
 
+/* Between the borders of a part its blocks are read, and not the finer rows that lie in them. */
+static void finer_rows_are_skipped(void **state)
+{
+    uint64_t rows, steps = steps_of(*state, 20000, true, &rows);
+
+    print_message("# steps for 38,000 periods as %" PRIu64 " rows: %" PRIu64 "\n", rows, steps);
+    assert_in_range(rows, 50, 400);
+    assert_true(steps < 40000);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape),      cmocka_unit_test(small_runs),
-        cmocka_unit_test(long_runs),        cmocka_unit_test(nothing),
-        cmocka_unit_test(blocks_alone),     cmocka_unit_test(one_state),
+        cmocka_unit_test(every_shape),
+        cmocka_unit_test(small_runs),
+        cmocka_unit_test(long_runs),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(blocks_alone),
+        cmocka_unit_test(one_state),
         cmocka_unit_test(a_part_is_sought),
+        cmocka_unit_test(finer_rows_are_skipped),
     };
 
     if (argc > 1)

@@ -363,6 +363,36 @@ static void small_transactions(void **state)
     assert_in_range(most_rows, 1, 2000 + 2 * 16 + 1);
 }
 
+/* In a copy of its store a recording goes on thinning where it was: what is done is not done again. */
+static void it_goes_on_where_it_was(void **state)
+{
+    const struct rps_writer_options keep = {.keep_ns = MINUTE_NS / 4};
+    const struct rps_downsample_options options = {.run_id = 1, .keep_ns = MINUTE_NS / 4};
+    const char *path = fixture_path(state, "s");
+    int64_t end_ns, rows[3] = {0};
+    sqlite3 *db = NULL;
+
+    record_with_gaps(path, &keep);
+    end_ns = fixture_number(path, "SELECT max(start_ns + length_ns) FROM period");
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (int i = 0; i < 3; i++) {
+        struct rps_downsample *downsample = NULL;
+        int64_t before = sqlite3_total_changes64(db);
+
+        /* first what became a block at the run's end, at last what is old a minute later */
+        end_ns += i == 2 ? MINUTE_NS : 0;
+        assert_int_equal(rps_downsample_open(db, &options, &downsample), SQLITE_OK);
+        for (int left = 1; left;)
+            assert_int_equal(rps_downsample_work(downsample, 16000, end_ns, 1, &left), SQLITE_OK);
+        rps_downsample_close(downsample);
+        rows[i] = sqlite3_total_changes64(db) - before;
+        expect_thinned(path);
+    }
+    sqlite3_close(db);
+    assert_int_equal(rows[1], 0);
+    assert_true(rows[2] > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 
 int main(void)
@@ -370,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(old_periods_are_thinned),    TEST(sleep_is_thinned),       TEST(the_store_stays_small),
         TEST(a_store_full_of_other_runs), TEST(what_cannot_be_thinned), TEST(small_transactions),
+        TEST(it_goes_on_where_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

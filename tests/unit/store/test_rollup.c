@@ -306,13 +306,114 @@ static void rolled_back(void **state)
     assert_true(failures > 200);
 }
 
+/* --- blocks in place of periods -------------------------------------------------------------- */
+
+/* The rows of the block of a level that begins with the period; NULL when none does. */
+static const struct rps_period *block_at(const struct rows *rows, size_t sets, int level,
+                                         const struct rps_period *first)
+{
+    for (size_t i = 0; i < rows->count; i += sets) {
+        const struct rps_period *row = &rows->row[i];
+        uint64_t number = row->period;
+
+        for (size_t n = 1; n < sets; n++)
+            number = row[n].period < number ? row[n].period : number;
+        if (row->level == level && row->cpu == first->cpu && number == first->period)
+            return row;
+    }
+    return NULL;
+}
+
+/* Take the block's rows, and those of finer levels that it stands for, out of the list. */
+static void take_out(struct rows *rows, struct rps_period block)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct rps_period *row = &rows->row[i];
+
+        if (row->cpu != block.cpu || row->level > block.level || row->rotation < block.rotation ||
+            row->rotation >= block.rotation + block.merged)
+            rows->row[kept++] = *row;
+    }
+    rows->count = kept;
+}
+
+static uint64_t last_of(const struct rps_period *block, size_t sets)
+{
+    uint64_t last = 0;
+
+    for (size_t n = 0; n < sets; n++)
+        last = block[n].last_period > last ? block[n].last_period : last;
+    return last;
+}
+
+/* Roll a shape up, some of whose periods are given as the blocks that `all` has for them. What is to
+ * come out of that is left in `all`. */
+static void roll_up_thinned(const struct shape *shape, struct rows *all, struct rows *ret)
+{
+    const struct rps_rollup_sink sink = {ret, keep_row};
+    struct rps_rollup *rollup = rps_rollup_new(shape->options.sets, &sink);
+    size_t sets = (size_t)shape->options.sets;
+    uint64_t state = shape->options.seed, next[64] = {0};
+
+    memset(ret, 0, sizeof(*ret));
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct rps_period *period = &shape->period[i], *block = NULL;
+        uint64_t *at = &next[period->cpu + 1];
+        int level = (int)shape_random(&state, RPS_LEVELS + 1);
+
+        if (period->period < *at)
+            continue;
+        for (; level > 0 && !block; level--)
+            block = block_at(all, sets, level, period);
+        if (block) {
+            *at = last_of(block, sets) + 1;
+            assert_int_equal(rps_rollup_add_block(rollup, block), SQLITE_OK);
+            take_out(all, *block);
+        } else {
+            assert_int_equal(rps_rollup_add(rollup, period), SQLITE_OK);
+        }
+    }
+    assert_int_equal(rps_rollup_end(rollup), SQLITE_OK);
+    rps_rollup_free(rollup);
+}
+
+/* Coarser blocks are the same whether they are made of periods or of the blocks that are left. */
+static void blocks_of_blocks(void **state)
+{
+    size_t given = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct shape_options options = shape_options_of(seed, seed % 50 == 0 ? 6000 : 1200);
+        struct rows rows, again;
+        struct shape shape;
+
+        shape_make(&shape, &options);
+        roll_up(&shape, &rows);
+        given += rows.count;
+        roll_up_thinned(&shape, &rows, &again);
+        given -= rows.count;
+        assert_int_equal(again.count, rows.count);
+        if (rows.count > 0) {
+            qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
+            qsort(again.row, again.count, sizeof(*again.row), compare_rows);
+            assert_memory_equal(again.row, rows.row, rows.count * sizeof(*rows.row));
+        }
+        free(rows.row);
+        free(again.row);
+        shape_free(&shape);
+    }
+    assert_true(given > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_of_every_shape),
-        cmocka_unit_test(the_grid),
-        cmocka_unit_test(as_soon_as_complete),
-        cmocka_unit_test(rolled_back),
+        cmocka_unit_test(blocks_of_every_shape), cmocka_unit_test(the_grid),
+        cmocka_unit_test(as_soon_as_complete),   cmocka_unit_test(rolled_back),
+        cmocka_unit_test(blocks_of_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,163 @@
+/* Output files: how the content gets its name, and what stays when it does not; rights, links and
+ * owners are tested in tests/cli/outputs.py. */
+#include "rpistat/output_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAMES_MAX 100 /* passing names that are tried */
+
+/* What linkat, in place of the C library's, fails with; 0: it does what it should. */
+static int link_error;
+
+int linkat(int from, const char *old, int to, const char *new, int flags)
+{
+    if (link_error == 0)
+        return (int)syscall(SYS_linkat, from, old, to, new, flags);
+    errno = link_error;
+    return -1;
+}
+
+static int make_folder(void **state)
+{
+    char *folder = strdup("/tmp/rpistat-output-XXXXXX");
+
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    *state = folder;
+    return 0;
+}
+
+static const char *passing_name(int i)
+{
+    static char name[64];
+
+    snprintf(name, sizeof(name), "file.%ld-%d", (long)getpid(), i);
+    return name;
+}
+
+static int remove_folder(void **state)
+{
+    link_error = 0;
+    for (int i = 0; i < NAMES_MAX; i++)
+        unlink(passing_name(i));
+    unlink("file");
+    assert_int_equal(rmdir(*state), 0); /* nothing is left */
+    free(*state);
+    return 0;
+}
+
+static void put(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_content(int fd, const char *expected)
+{
+    char text[64] = "";
+
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+    assert_string_equal(text, expected);
+    close(fd);
+}
+
+/* Write "after" into `file`, where "before" stands; *ret_before is a descriptor of what stood there. */
+static int write_over(int *ret_before, struct rps_error *err)
+{
+    struct rps_output_file file;
+    int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+
+    if (fd < 0) {
+        print_message("files without a name cannot be made here\n");
+        skip();
+    }
+    close(fd);
+    put("file", "before");
+    *ret_before = open("file", O_RDONLY);
+    if (rps_output_file_open(&file, "file", 0, err) < 0)
+        fail_msg("%s", err->message);
+    assert_int_equal(write(file.fd, "after", 5), 5);
+    return rps_output_file_finish(&file, err);
+}
+
+/* Who reads the old file goes on reading it: another one takes its place. */
+static void test_replaced(void **state)
+{
+    struct rps_error err;
+    int before;
+
+    (void)state;
+    put(passing_name(0), "another program's");
+    assert_int_equal(write_over(&before, &err), 0);
+    expect_content(before, "before");
+    expect_content(open("file", O_RDONLY), "after");
+    expect_content(open(passing_name(0), O_RDONLY), "another program's");
+    assert_int_equal(access(passing_name(1), F_OK), -1);
+}
+
+static void test_all_passing_names_are_taken(void **state)
+{
+    struct rps_error err;
+    int before;
+
+    (void)state;
+    for (int i = 0; i < NAMES_MAX; i++)
+        put(passing_name(i), "another program's");
+    assert_int_equal(write_over(&before, &err), 0);
+    expect_content(before, "after"); /* copied into it */
+}
+
+/* Where another file cannot be put in its place the content is copied; but not when that would fail
+ * too, and cost what is there. */
+static void test_no_name(void **state)
+{
+    static const int passing[] = {EPERM, EACCES, ENOENT, EXDEV, EOPNOTSUPP};
+    static const int final[] = {ENOSPC, EDQUOT, EIO, EROFS};
+    struct rps_error err;
+    int before;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+        link_error = passing[i];
+        assert_int_equal(write_over(&before, &err), 0);
+        expect_content(before, "after");
+    }
+    for (size_t i = 0; i < sizeof(final) / sizeof(final[0]); i++) {
+        link_error = final[i];
+        assert_int_equal(write_over(&before, &err), RPS_FAILED);
+        assert_non_null(strstr(err.message, strerror(final[i])));
+        assert_non_null(strstr(err.message, "not complete"));
+        expect_content(before, "before");
+        expect_content(open("file", O_RDONLY), "before");
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_replaced),
+        TEST(test_all_passing_names_are_taken),
+        TEST(test_no_name),
+    };
+
+    return cmocka_run_group_tests_name("output_file", tests, NULL, NULL);
+}
