@@ -1,7 +1,7 @@
 /*
- * Checking rollups. The blocks of a level are read beside the rows of the next finer one, both in
- * the order of their numbers, and those rows are summed again. Where the finer rows were thinned away
- * nothing can be compared: there the blocks are the finest rows, and examine.c looks at them.
+ * Checking rollups. The run's finest rows go through rollup.c again, as when they were recorded, and
+ * each row that it makes is sought in the store. Then the blocks of the store are gone through for
+ * those that nothing makes.
  */
 #include "check_rollup.h"
 
@@ -12,7 +12,6 @@
 
 #include "period.h"
 #include "rollup.h"
-#include "rpistat/clock.h"
 
 enum fault {
     FAULT_WHOLE,   /* rows that do not belong together, or with numbers that no recorder writes */
@@ -34,26 +33,29 @@ static const struct {
     [FAULT_NONE] = {RPS_FINDING_ODD, "are missing for finer rows, which are read instead"},
 };
 
-struct fault_sum {
-    uint64_t count, period; /* how many, and the number of the first */
-    const char *column;     /* SUM: which differs in the first */
+struct level {
+    struct {
+        uint64_t count, period; /* how many, and the number of the first */
+        const char *column;     /* SUM: which differs in the first */
+    } fault[FAULT_COUNT];
+    /* of the block that should be there next */
+    uint64_t first;     /* number of its first period */
+    uint64_t finer;     /* what it sums: blocks of the level below that are there, or rotations */
+    bool finer_missing; /* one of those blocks is not there */
+    bool is_missing;    /* a row of it is not there, */
+    const char *column; /* or differs in this; NULL: none */
 };
 
 struct rps_check_rollup {
+    sqlite3 *db;
     const struct rps_run_shape *shape;
     struct rps_findings *findings;
-    sqlite3_stmt *next_cpu, *thinned;
-    struct rps_blocks blocks, finer; /* of a level, and of the one below, when that has blocks */
-    bool in_cpu, has_block;
+    sqlite3_stmt *row, *finer; /* a row by its key; what is known of a block's finer rows */
+    struct rps_rollup *rollup; /* of this CPU; NULL: before the first */
+    struct rps_period *block;  /* owned: rows of one, in the order of the sets */
     int64_t cpu;
-    int level, code; /* code: of reading blocks */
-    uint64_t before; /* up to where the finer level was thinned */
-    struct rps_piece block;
-    uint64_t end;            /* number behind the block before */
-    struct rps_period *sum;  /* owned; by set: of the finer rows of the block */
-    struct rps_period loose; /* the last row that is in no block */
-    int64_t count;           /* so many of its rotation, one behind the other */
-    struct fault_sum fault[FAULT_COUNT];
+    struct level level[RPS_LEVELS + 1];
+    struct rps_piece before; /* the block before; of level 0: there was none */
 };
 
 int rps_check_rollup_open(struct rps_check_rollup **ret, sqlite3 *db,
@@ -64,26 +66,27 @@ int rps_check_rollup_open(struct rps_check_rollup **ret, sqlite3 *db,
 
     if (!check)
         return SQLITE_NOMEM;
+    check->db = db;
     check->shape = shape;
     check->findings = findings;
-    check->sum = calloc((size_t)shape->set_count + 1, sizeof(*check->sum));
-    code = check->sum ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK)
-        code = rps_blocks_open(&check->blocks, db, shape->run_id, shape->set_count);
-    if (code == SQLITE_OK)
-        code = rps_blocks_open(&check->finer, db, shape->run_id, shape->set_count);
+    check->block = calloc((size_t)shape->set_count + 1, sizeof(*check->block));
+    code = check->block ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(db,
-                                  "SELECT before_period FROM thinned WHERE run_id = ?1"
-                                  " AND cpu = ?2 AND level = ?3",
-                                  -1, &check->thinned, NULL);
+                                  "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS
+                                  " FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
+                                  " AND period = ?4",
+                                  -1, &check->row, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(db,
-                                  "SELECT min(cpu) FROM rollup AS r WHERE run_id = ?1"
-                                  " AND cpu > ?2 AND level BETWEEN ?3 - 1 AND ?3 AND (?3 > 1 OR"
-                                  " NOT EXISTS (SELECT 1 FROM period AS p WHERE p.run_id = ?1"
-                                  " AND p.cpu = r.cpu))",
-                                  -1, &check->next_cpu, NULL);
+        code = sqlite3_prepare_v2(
+            db,
+            "SELECT coalesce((SELECT before_period FROM thinned WHERE run_id = ?1 AND cpu = ?3"
+            " AND level = ?2 - 1), 0), CASE ?2 WHEN 1 THEN EXISTS (SELECT 1 FROM period"
+            "  WHERE run_id = ?1 AND cpu = ?3 AND cycle BETWEEN ?6 AND ?7"
+            "  AND period BETWEEN ?4 AND ?5)"
+            " ELSE EXISTS (SELECT 1 FROM rollup WHERE run_id = ?1 AND level = ?2 - 1 AND cpu = ?3"
+            "  AND period BETWEEN ?4 AND ?5) END",
+            -1, &check->finer, NULL);
     return code;
 }
 
@@ -91,215 +94,190 @@ void rps_check_rollup_close(struct rps_check_rollup *check)
 {
     if (!check)
         return;
-    sqlite3_finalize(check->next_cpu);
-    sqlite3_finalize(check->thinned);
-    rps_blocks_close(&check->blocks);
-    rps_blocks_close(&check->finer);
-    free(check->sum);
+    sqlite3_finalize(check->row);
+    sqlite3_finalize(check->finer);
+    rps_rollup_free(check->rollup);
+    free(check->block);
     free(check);
 }
 
-static void count_fault(struct rps_check_rollup *check, enum fault kind, uint64_t period,
-                        const char *column)
+static void count_fault(struct rps_check_rollup *check, int level, enum fault kind, uint64_t count,
+                        uint64_t period, const char *column)
 {
-    struct fault_sum *fault = &check->fault[kind];
+    struct level *at = &check->level[level];
 
-    if (fault->count++ == 0) {
-        fault->period = period;
-        fault->column = column;
+    if (at->fault[kind].count == 0) {
+        at->fault[kind].period = period;
+        at->fault[kind].column = column;
     }
+    at->fault[kind].count += count;
 }
 
-/* --- a level of a CPU ------------------------------------------------------------------------ */
-
-/* Compare the block with what its finer rows came to. */
-static void compare(struct rps_check_rollup *check)
-{
-    const struct rps_piece *block = &check->block;
-
-    if (block->first < check->before) {
-        if (block->last >= check->before)
-            count_fault(check, FAULT_THINNED, block->first, NULL);
-        return;
-    }
-    for (size_t i = 0; i < block->count; i++) {
-        const struct rps_period *row = &block->row[i];
-        const char *column = rps_period_differs(row, &check->sum[row->set_no]);
-
-        if (!column)
-            continue;
-        count_fault(check, FAULT_SUM, block->first, column);
-        return;
-    }
-}
-
-/* Go on to the next block; check->code says whether that could be read. */
-static void next_block(struct rps_check_rollup *check)
-{
-    memset(check->sum, 0, (size_t)check->shape->set_count * sizeof(*check->sum));
-    for (;;) {
-        int code = rps_blocks_next(&check->blocks, &check->block);
-
-        check->has_block = code == SQLITE_ROW;
-        if (code != SQLITE_ROW && code != SQLITE_DONE)
-            check->code = code;
-        if (!check->has_block)
-            return;
-        if (check->block.fault) {
-            count_fault(check, FAULT_WHOLE, check->block.first, NULL);
-            continue;
-        }
-        if (check->block.first < check->end)
-            count_fault(check, FAULT_OVERLAP, check->block.first, NULL);
-        check->end = check->block.last + 1;
-        return;
-    }
-}
-
-/* A finer row that is in no block. Rotations that a gap cuts are in none. */
-static void take_loose(struct rps_check_rollup *check, const struct rps_period *row)
-{
-    const struct rps_period *before = &check->loose;
-
-    if (!check->shape->complete || row->period < check->before)
-        return;
-    if (check->count == 0 || before->rotation != row->rotation)
-        check->count = 1;
-    else if (check->level > 1 || (row->period == before->period + 1 &&
-                                  row->start_ns - rps_period_end_ns(before) <= RPS_NS_PER_US))
-        check->count++;
-    else
-        check->count = INT32_MIN;
-    check->loose = *row;
-    if (check->count == check->shape->set_count)
-        count_fault(check, FAULT_NONE, row->period + 1 - (uint64_t)check->count, NULL);
-}
-
-static void take_finer(struct rps_check_rollup *check, const struct rps_period *row)
-{
-    while (check->has_block && row->period > check->block.last) {
-        compare(check);
-        next_block(check);
-    }
-    if (check->has_block && row->period >= check->block.first)
-        rps_rollup_sum(&check->sum[row->set_no], row, check->level);
-    else
-        take_loose(check, row);
-}
-
-static int begin(struct rps_check_rollup *check, int64_t cpu, int level)
-{
-    int code;
-
-    check->cpu = cpu;
-    check->level = level;
-    check->before = check->end = 0;
-    check->count = 0;
-    memset(check->fault, 0, sizeof(check->fault));
-    sqlite3_reset(check->thinned);
-    sqlite3_bind_int64(check->thinned, 1, check->shape->run_id);
-    sqlite3_bind_int64(check->thinned, 2, cpu);
-    sqlite3_bind_int(check->thinned, 3, level - 1);
-    code = sqlite3_step(check->thinned);
-    if (code == SQLITE_ROW && sqlite3_column_int64(check->thinned, 0) > 0)
-        check->before = (uint64_t)sqlite3_column_int64(check->thinned, 0);
-    sqlite3_reset(check->thinned);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return code;
-    rps_blocks_seek(&check->blocks, cpu, level, INT64_MIN, INT64_MAX);
-    next_block(check);
-    return check->code;
-}
-
-static int end(struct rps_check_rollup *check)
+/* Say what was found of a CPU, and begin anew. */
+static void tell(struct rps_check_rollup *check)
 {
     char track[64], more[64];
 
-    while (check->has_block) {
-        compare(check);
-        next_block(check);
-    }
-    if (check->fault[FAULT_WHOLE].count > 0)
-        check->fault[FAULT_NONE].count = 0;
     rps_findings_track(track, sizeof(track), check->shape->run_id, (int32_t)check->cpu);
-    for (int kind = 0; kind < FAULT_COUNT; kind++) {
-        const struct fault_sum *fault = &check->fault[kind];
+    for (int level = 1; level <= RPS_LEVELS; level++) {
+        for (int kind = 0; kind < FAULT_COUNT; kind++) {
+            const char *column = check->level[level].fault[kind].column;
+            uint64_t count = check->level[level].fault[kind].count;
 
-        more[0] = '\0';
-        if (fault->column)
-            snprintf(more, sizeof(more), ", by its %s", fault->column);
-        if (fault->count > 0)
-            rps_findings_add(
-                check->findings, fault_text[kind].kind,
-                "%s: blocks of level %d %s: %" PRIu64 " (first: at period %" PRIu64 "%s)", track,
-                check->level, fault_text[kind].text, fault->count, fault->period, more);
+            snprintf(more, sizeof(more), "%s%s", column ? ", by its " : "", column ? column : "");
+            if (count > 0)
+                rps_findings_add(check->findings, fault_text[kind].kind,
+                                 "%s: blocks of level %d %s: %" PRIu64 " (first: at period %" PRIu64
+                                 "%s)",
+                                 track, level, fault_text[kind].text, count,
+                                 check->level[level].fault[kind].period, more);
+        }
     }
-    return check->code;
+    memset(check->level, 0, sizeof(check->level));
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- what should be there -------------------------------------------------------------------- */
 
-int rps_check_rollup_period(struct rps_check_rollup *check, const struct rps_period *period)
+/* A row that should be there: is it, and does it say the same? An SQLite code. */
+static int seek_row(struct rps_check_rollup *check, const struct rps_period *should)
 {
-    if (!check->in_cpu || period->cpu != check->cpu) {
-        int code = check->in_cpu ? end(check) : SQLITE_OK;
-
-        if (code == SQLITE_OK)
-            code = begin(check, period->cpu, 1);
-        if (code != SQLITE_OK)
-            return code;
-        check->in_cpu = true;
-    }
-    take_finer(check, period);
-    return check->code;
-}
-
-/* The CPU behind this one that has blocks of the level or the one below, at level 1 of those that
- * have no periods, since the others were looked at: SQLITE_ROW, or what there is instead. */
-static int next_cpu(struct rps_check_rollup *check, int level, int64_t *cpu)
-{
-    int64_t next = *cpu;
+    struct level *level = &check->level[should->level];
+    struct rps_period_fault fault;
+    struct rps_period is;
     int code;
 
-    sqlite3_bind_int64(check->next_cpu, 1, check->shape->run_id);
-    sqlite3_bind_int64(check->next_cpu, 2, *cpu);
-    sqlite3_bind_int(check->next_cpu, 3, level);
-    code = sqlite3_step(check->next_cpu);
-    if (code == SQLITE_ROW && sqlite3_column_type(check->next_cpu, 0) == SQLITE_INTEGER)
-        next = sqlite3_column_int64(check->next_cpu, 0);
-    sqlite3_reset(check->next_cpu);
-    if (code == SQLITE_ROW && next <= *cpu)
-        return SQLITE_DONE;
-    *cpu = next;
+    sqlite3_bind_int64(check->row, 1, check->shape->run_id);
+    sqlite3_bind_int(check->row, 2, should->level);
+    sqlite3_bind_int64(check->row, 3, should->cpu);
+    sqlite3_bind_int64(check->row, 4, (int64_t)should->period);
+    code = sqlite3_step(check->row);
+    /* one that cannot be read is told of with its block */
+    if (code == SQLITE_ROW && !level->column &&
+        rps_period_read(check->row, should->level, check->shape->set_count, &is, &fault) == 0)
+        level->column = rps_period_differs(&is, should);
+    level->is_missing |= code == SQLITE_DONE;
+    sqlite3_reset(check->row);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* All rows of a block that should be there were sought. One that has no finer rows any more is told
+ * of when the blocks are gone through. */
+static void end_block(struct rps_check_rollup *check, int at)
+{
+    struct level *level = &check->level[at];
+
+    if (level->is_missing && level->finer > 0 && check->shape->complete)
+        count_fault(check, at, FAULT_NONE, level->finer, level->first, NULL);
+    if (!level->is_missing && level->finer_missing && level->finer > 0)
+        level->column = "merged";
+    if (!level->is_missing && level->column)
+        count_fault(check, at, FAULT_SUM, 1, level->first, level->column);
+    if (at < RPS_LEVELS) {
+        level[1].finer += !level->is_missing;
+        level[1].finer_missing |= level->is_missing;
+    }
+    level->finer = 0;
+    level->is_missing = level->finer_missing = false;
+    level->column = NULL;
+}
+
+static int expect_row(void *context, const struct rps_period *should)
+{
+    struct rps_check_rollup *check = context;
+    struct level *level = &check->level[should->level];
+    int code = seek_row(check, should);
+
+    if (should->set_no == 0 || should->period < level->first)
+        level->first = should->period;
+    if (should->level == 1)
+        level->finer = should->merged;
+    if ((int)should->set_no == check->shape->set_count - 1)
+        end_block(check, should->level);
     return code;
 }
 
-/* The blocks of a level of which the finer rows are blocks themselves, or not there. */
-static int check_level(struct rps_check_rollup *check, int64_t cpu, int level)
+/* Go on to another CPU. */
+static int begin_cpu(struct rps_check_rollup *check, int64_t cpu)
 {
-    struct rps_piece finer;
-    int code = begin(check, cpu, level);
+    const struct rps_rollup_sink sink = {check, expect_row};
+    int code = check->rollup ? rps_rollup_end(check->rollup) : SQLITE_OK;
 
+    tell(check);
+    rps_rollup_free(check->rollup);
+    check->rollup = rps_rollup_new(check->shape->set_count, &sink);
+    check->cpu = cpu;
+    return check->rollup ? code : SQLITE_NOMEM;
+}
+
+int rps_check_rollup_piece(struct rps_check_rollup *check, const struct rps_piece *piece)
+{
+    int code = SQLITE_OK;
+
+    if (!check->rollup || check->cpu != piece->cpu)
+        code = begin_cpu(check, piece->cpu);
     if (code != SQLITE_OK)
         return code;
-    rps_blocks_seek(&check->finer, cpu, level - 1, INT64_MIN, INT64_MAX);
-    while ((code = rps_blocks_next(&check->finer, &finer)) == SQLITE_ROW) {
-        for (size_t i = 0; i < finer.count && !finer.fault; i++)
-            take_finer(check, &finer.row[i]);
+    if (piece->level == 0)
+        return rps_rollup_add(check->rollup, piece->row);
+    if (piece->level < RPS_LEVELS)
+        check->level[piece->level + 1].finer++;
+    for (size_t i = 0; i < piece->count; i++)
+        check->block[piece->row[i].set_no] = piece->row[i];
+    return rps_rollup_add_block(check->rollup, check->block);
+}
+
+/* --- what is there --------------------------------------------------------------------------- */
+
+/* The block against `thinned`, and the finer rows that it must have. */
+static int look_at_finer(struct rps_check_rollup *check, const struct rps_piece *block)
+{
+    const int64_t parameter[] = {
+        check->shape->run_id,  block->level,         block->cpu,
+        (int64_t)block->first, (int64_t)block->last, (int64_t)(block->cycle - block->cycles),
+        (int64_t)block->cycle,
+    };
+    uint64_t before;
+    int code;
+
+    for (int i = 0; i < 7; i++)
+        sqlite3_bind_int64(check->finer, i + 1, parameter[i]);
+    code = sqlite3_step(check->finer);
+    before = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(check->finer, 0) : 0;
+    if (code == SQLITE_ROW && block->first < before && block->last >= before)
+        count_fault(check, block->level, FAULT_THINNED, 1, block->first, NULL);
+    else if (code == SQLITE_ROW && block->first >= before && !sqlite3_column_int(check->finer, 1))
+        count_fault(check, block->level, FAULT_SUM, 1, block->first, "merged");
+    sqlite3_reset(check->finer);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
+static int take_block(void *context, const struct rps_piece *block)
+{
+    struct rps_check_rollup *check = context;
+    const struct rps_piece *before = &check->before;
+    int level = block->level < 1 || block->level > RPS_LEVELS ? RPS_LEVELS : block->level;
+
+    if (block->cpu != check->cpu) {
+        tell(check);
+        check->cpu = block->cpu;
     }
-    return code == SQLITE_DONE ? end(check) : code;
+    if (block->fault) {
+        count_fault(check, level, FAULT_WHOLE, 1, block->first, NULL);
+        return SQLITE_OK;
+    }
+    if (before->level == level && before->cpu == block->cpu && block->first <= before->last)
+        count_fault(check, level, FAULT_OVERLAP, 1, block->first, NULL);
+    check->before = *block;
+    return look_at_finer(check, block);
 }
 
 int rps_check_rollup_end(struct rps_check_rollup *check)
 {
-    int code = check->in_cpu ? end(check) : SQLITE_OK;
+    const struct rps_piece_taker taker = {check, take_block};
+    int code = begin_cpu(check, check->cpu);
 
-    for (int level = 1; level <= RPS_LEVELS && code == SQLITE_OK; level++) {
-        int64_t cpu = INT64_MIN;
-
-        while (code == SQLITE_OK && (code = next_cpu(check, level, &cpu)) == SQLITE_ROW)
-            code = check_level(check, cpu, level);
-        code = code == SQLITE_DONE ? SQLITE_OK : code;
-    }
+    if (code == SQLITE_OK)
+        code = rps_finest_blocks(check->db, check->shape->run_id, check->shape->set_count, &taker);
+    tell(check);
     return code;
 }

@@ -1,8 +1,6 @@
-/* Checking the rows of `rollup`: each against the finer rows that it sums. */
+/* Checking the rows of `rollup`: each against what the periods of the run make of it. */
 #ifndef RPISTAT_STORE_CHECK_ROLLUP_H
 #define RPISTAT_STORE_CHECK_ROLLUP_H
-
-#include <stdint.h>
 
 #include "examine.h"
 #include "findings.h"
@@ -14,10 +12,10 @@ int rps_check_rollup_open(struct rps_check_rollup **ret, sqlite3 *db,
                           const struct rps_run_shape *shape, struct rps_findings *findings);
 void rps_check_rollup_close(struct rps_check_rollup *check);
 
-/* The next period of the run, CPU by CPU: for the blocks of level 1. An SQLite code. */
-int rps_check_rollup_period(struct rps_check_rollup *check, const struct rps_period *period);
+/* The next of the run's finest rows, CPU by CPU. An SQLite code. */
+int rps_check_rollup_piece(struct rps_check_rollup *check, const struct rps_piece *piece);
 
-/* There are no more: the rest of level 1, and the levels above it. An SQLite code. */
+/* There are no more: look at the blocks themselves. An SQLite code. */
 int rps_check_rollup_end(struct rps_check_rollup *check);
 
 #endif

@@ -107,7 +107,7 @@ static int take_piece(void *context, const struct rps_piece *piece)
 {
     struct check *check = context;
 
-    return piece->level > 0 ? SQLITE_OK : rps_check_rollup_period(check->rollup, piece->row);
+    return rps_check_rollup_piece(check->rollup, piece);
 }
 
 static int check_periods(struct check *check)

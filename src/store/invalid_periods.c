@@ -134,8 +134,9 @@ static int end_cpu(struct invalid *invalid)
     return code;
 }
 
-static int take_piece(struct invalid *invalid, const struct rps_piece *piece)
+static int take_piece(void *context, const struct rps_piece *piece)
 {
+    struct invalid *invalid = context;
     const struct rps_period *row = piece->row;
     int code = SQLITE_OK;
 
@@ -150,30 +151,18 @@ static int take_piece(struct invalid *invalid, const struct rps_piece *piece)
     return code == SQLITE_OK ? take(invalid, piece) : code;
 }
 
-static int find(sqlite3 *db, int64_t run_id, int set_count, struct invalid *invalid)
-{
-    struct rps_finest *finest = NULL;
-    struct rps_piece piece;
-    int at = SQLITE_DONE, code = rps_finest_open(&finest, db, run_id, set_count);
-
-    while (code == SQLITE_OK && (at = rps_finest_next(finest, &piece)) == SQLITE_ROW)
-        code = take_piece(invalid, &piece);
-    rps_finest_close(finest);
-    if (code == SQLITE_OK && at == SQLITE_DONE)
-        return end_cpu(invalid);
-    return code == SQLITE_OK ? at : code;
-}
-
 int rps_invalid_periods_delete(sqlite3 *db, int64_t run_id, int set_count, int64_t end_ns,
                                uint64_t *ret)
 {
     struct invalid invalid = {.end_ns = end_ns, .set_count = (size_t)set_count + 1};
+    const struct rps_piece_taker taker = {&invalid, take_piece};
     sqlite3_stmt *period = NULL, *block = NULL;
     int code;
 
     invalid.seen = calloc(invalid.set_count, sizeof(*invalid.seen));
-    code = invalid.seen ? find(db, run_id, set_count, &invalid) : SQLITE_NOMEM;
-
+    code = invalid.seen ? rps_finest_each(db, run_id, set_count, &taker) : SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        code = end_cpu(&invalid);
     if (code == SQLITE_OK)
         code = rps_database_prepare(db,
                                     "DELETE FROM period WHERE run_id = ?1 AND cpu = ?2"

@@ -22,9 +22,7 @@ struct reconstruct {
     int64_t run_id;
     struct rps_run_shape shape;
     struct rps_examined examined;
-    struct rps_hole *hole; /* owned */
-    size_t hole_count, hole_room;
-    int no_memory;
+    uint64_t lost_stretches;
     int64_t lost_ns;
     int64_t expected; /* periods by the run's own totals; -1: it had none */
     uint64_t dropped;
@@ -33,7 +31,7 @@ struct reconstruct {
     int without_metrics; /* its metrics could not be used any more */
     struct rps_rollup *rollup;
     struct rps_period *block; /* owned: rows of one, in the order of the sets */
-    sqlite3_stmt *insert_block;
+    sqlite3_stmt *insert_block, *insert_gap;
 };
 
 /* Run constant SQL with ?1 run_id, ?2 and ?3; an SQLite code. */
@@ -263,57 +261,20 @@ static int believed_end(const struct reconstruct *r, int64_t *ret_ns)
                0, ret_ns);
 }
 
-static void keep_hole(void *context, const struct rps_hole *hole)
+/* A gap row for what is missing, while the others are read: that it may be met there does no harm. */
+static int write_gap(void *context, const struct rps_hole *hole)
 {
     struct reconstruct *r = context;
+    sqlite3_stmt *stmt = r->insert_gap;
 
-    if (r->hole_count == r->hole_room) {
-        size_t room = 2 * r->hole_room + 64;
-        struct rps_hole *more = realloc(r->hole, room * sizeof(*more));
-
-        if (!more) {
-            r->no_memory = 1;
-            return;
-        }
-        r->hole = more;
-        r->hole_room = room;
-    }
-    r->hole[r->hole_count++] = *hole;
+    r->lost_stretches++;
     r->lost_ns += hole->end_ns - hole->start_ns;
-}
-
-static void ignore_faults(void *context, int32_t cpu,
-                          const struct rps_fault_sum fault[RPS_FAULT_COUNT])
-{
-    (void)context;
-    (void)cpu;
-    (void)fault;
-}
-
-static int write_gaps(struct reconstruct *r)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(
-        r->reader->db,
-        "INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason) VALUES (?1, ?2,"
-        " (SELECT coalesce(max(gap_no), -1) + 1 FROM gap WHERE run_id = ?1 AND start_ns = ?2),"
-        " ?3, ?4, CASE WHEN ?5 = 0 THEN 'lost when the store was damaged'"
-        " ELSE printf('lost when the store was damaged: %d period%s', ?5,"
-        " CASE ?5 WHEN 1 THEN '' ELSE 's' END) END)",
-        &stmt);
-
-    for (size_t i = 0; i < r->hole_count && code == SQLITE_OK; i++) {
-        const struct rps_hole *hole = &r->hole[i];
-
-        sqlite3_bind_int64(stmt, 1, r->run_id);
-        sqlite3_bind_int64(stmt, 2, hole->start_ns);
-        sqlite3_bind_int64(stmt, 3, hole->cpu);
-        sqlite3_bind_int64(stmt, 4, hole->end_ns - hole->start_ns);
-        sqlite3_bind_int64(stmt, 5, (int64_t)hole->periods);
-        code = rps_database_run(stmt);
-    }
-    sqlite3_finalize(stmt);
-    return code;
+    sqlite3_bind_int64(stmt, 1, r->run_id);
+    sqlite3_bind_int64(stmt, 2, hole->start_ns);
+    sqlite3_bind_int64(stmt, 3, hole->cpu);
+    sqlite3_bind_int64(stmt, 4, hole->end_ns - hole->start_ns);
+    sqlite3_bind_int64(stmt, 5, (int64_t)hole->periods);
+    return rps_database_run(stmt);
 }
 
 /* State and end of the run, once it is known which periods stay. */
@@ -450,7 +411,7 @@ static int take_piece(void *context, const struct rps_piece *piece)
 /* Walk what is left, for its holes and sums, and make the blocks. */
 static int walk(struct reconstruct *r)
 {
-    const struct rps_examiner examiner = {r, keep_hole, take_piece, ignore_faults};
+    const struct rps_examiner examiner = {r, write_gap, take_piece, NULL};
     const struct rps_rollup_sink sink = {r, insert_block};
     int code = rps_run_shape_load(r->reader->db, r->run_id, &r->shape);
 
@@ -461,9 +422,18 @@ static int walk(struct reconstruct *r)
     code = r->rollup && r->block ? rps_period_prepare(r->reader->db, 1, &r->insert_block)
                                  : SQLITE_NOMEM;
     if (code == SQLITE_OK)
+        code = rps_database_prepare(
+            r->reader->db,
+            "INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason) VALUES (?1, ?2,"
+            " (SELECT coalesce(max(gap_no), -1) + 1 FROM gap WHERE run_id = ?1 AND start_ns = ?2),"
+            " ?3, ?4, CASE WHEN ?5 = 0 THEN 'lost when the store was damaged'"
+            " ELSE printf('lost when the store was damaged: %d period%s', ?5,"
+            " CASE ?5 WHEN 1 THEN '' ELSE 's' END) END)",
+            &r->insert_gap);
+    if (code == SQLITE_OK)
         code = rps_examine_run(r->reader->db, &r->shape, &examiner, &r->examined);
     if (code == SQLITE_OK)
-        code = r->no_memory ? SQLITE_NOMEM : rps_rollup_end(r->rollup);
+        code = rps_rollup_end(r->rollup);
     return code;
 }
 
@@ -492,8 +462,6 @@ static int rebuild_periods(struct reconstruct *r)
         code = walk(r);
     if (code == SQLITE_OK)
         code = rebuild_end(r);
-    if (code == SQLITE_OK)
-        code = write_gaps(r);
     return code == SQLITE_OK ? rebuild_totals(r) : code;
 }
 
@@ -536,9 +504,9 @@ static void tell_periods(const struct reconstruct *r, struct rps_findings *findi
 
     if (r->expected > (int64_t)r->examined.periods)
         snprintf(of, sizeof(of), " of %" PRId64, r->expected);
-    if (r->hole_count > 0)
+    if (r->lost_stretches > 0)
         snprintf(lost, sizeof(lost), "; %s missing, %s in all: gap rows say where",
-                 counted(stretches, r->hole_count, "stretch is", "stretches are"),
+                 counted(stretches, r->lost_stretches, "stretch is", "stretches are"),
                  rps_text_duration(time, sizeof(time), r->lost_ns));
     rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %s%s saved%s", r->run_id,
                      counted(saved, r->examined.periods, "period", "periods"), of, lost);
@@ -592,15 +560,15 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
     } else {
         tell(&r, findings);
         result->periods += r.examined.periods;
-        result->lost_stretches += r.hole_count;
+        result->lost_stretches += r.lost_stretches;
         result->dropped += r.dropped;
         result->runs++;
     }
     rps_run_shape_free(&r.shape);
     free(r.examined.sum);
-    free(r.hole);
     free(r.block);
     rps_rollup_free(r.rollup);
     sqlite3_finalize(r.insert_block);
+    sqlite3_finalize(r.insert_gap);
     return failed;
 }
