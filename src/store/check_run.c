@@ -22,7 +22,6 @@ struct check {
     sqlite3 *expected; /* an empty store */
     struct rps_run_shape shape;
     struct rps_examined examined;
-    struct rps_check_rollup *rollup;
 };
 
 /* "run 3: " and what it is about. */
@@ -110,31 +109,21 @@ static void tell_faults(void *context, int32_t cpu,
     }
 }
 
-static int take_piece(void *context, const struct rps_piece *piece)
-{
-    struct check *check = context;
-
-    return rps_check_rollup_piece(check->rollup, piece);
-}
-
 static int check_periods(struct check *check)
 {
-    const struct rps_examiner examiner = {check, NULL, take_piece, tell_faults};
+    const struct rps_examiner examiner = {check, NULL, NULL, tell_faults};
     sqlite3 *db = check->reader->db;
     int code = rps_run_shape_load(db, check->run_id, &check->shape);
 
     if (code == SQLITE_OK)
-        code = rps_check_rollup_open(&check->rollup, db, &check->shape, check->findings);
-    if (code == SQLITE_OK)
         code = rps_examine_run(db, &check->shape, &examiner, &check->examined);
     if (code == SQLITE_OK)
-        code = rps_check_rollup_end(check->rollup);
+        code = rps_check_rollup(db, &check->shape, check->findings);
     if (code != SQLITE_OK && !rps_findings_end_by_code(check->findings, code))
         rps_findings_add(check->findings, RPS_FINDING_WRONG,
                          "run %" PRId64 ": its periods cannot be read beyond the first %" PRIu64
                          " (%s)",
                          check->run_id, check->examined.periods, rps_database_reason(db, code));
-    rps_check_rollup_close(check->rollup);
     return code;
 }
 

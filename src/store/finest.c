@@ -21,17 +21,20 @@ struct rows {
     struct rps_piece piece; /* the next one, when there is one */
 };
 
-static int open_rows(struct rows *rows, sqlite3 *db, const char *sql, int64_t run_id, int set_count)
+/* `number` is what the statement's parameters are. */
+static int open_rows(struct rows *rows, sqlite3 *db, const char *sql, const int64_t *number,
+                     int set_count)
 {
     int code = sqlite3_prepare_v2(db, sql, -1, &rows->stmt, NULL);
 
     rows->set_count = (size_t)set_count;
     rows->row = calloc(rows->set_count + 1, sizeof(*rows->row));
-    if (code == SQLITE_OK)
-        code = rows->row ? sqlite3_bind_int64(rows->stmt, 1, run_id) : SQLITE_NOMEM;
-    if (code == SQLITE_OK)
-        rows->at = sqlite3_step(rows->stmt);
-    return code;
+    if (code != SQLITE_OK || !rows->row)
+        return code == SQLITE_OK ? SQLITE_NOMEM : code;
+    for (int i = 0; i < sqlite3_bind_parameter_count(rows->stmt); i++)
+        sqlite3_bind_int64(rows->stmt, i + 1, number[i]);
+    rows->at = sqlite3_step(rows->stmt);
+    return SQLITE_OK;
 }
 
 static void close_rows(struct rows *rows)
@@ -148,7 +151,8 @@ static const char sql_standing[] =
     " ORDER BY cpu, cycle, period";
 
 static const char sql_blocks[] = "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS
-                                 " FROM rollup WHERE run_id = ?1 ORDER BY cpu, level, period";
+                                 " FROM rollup WHERE run_id = ?1 AND cpu = ?2 AND level = ?3"
+                                 " ORDER BY period";
 
 /* Does the next block come before the next period? */
 static bool is_block_next(const struct rps_piece *block, const struct rps_piece *period)
@@ -181,10 +185,10 @@ static int take_all(struct rows *periods, struct rows *blocks, const struct rps_
 int rps_finest_each(sqlite3 *db, int64_t run_id, int set_count, const struct rps_piece_taker *taker)
 {
     struct rows periods = {.at = SQLITE_DONE}, blocks = {.at = SQLITE_DONE, .are_blocks = true};
-    int code = open_rows(&periods, db, sql_periods, run_id, set_count);
+    int code = open_rows(&periods, db, sql_periods, &run_id, set_count);
 
     if (code == SQLITE_OK)
-        code = open_rows(&blocks, db, sql_standing, run_id, set_count);
+        code = open_rows(&blocks, db, sql_standing, &run_id, set_count);
     if (code == SQLITE_OK)
         code = take_all(&periods, &blocks, taker);
     close_rows(&periods);
@@ -192,11 +196,12 @@ int rps_finest_each(sqlite3 *db, int64_t run_id, int set_count, const struct rps
     return code;
 }
 
-int rps_finest_blocks(sqlite3 *db, int64_t run_id, int set_count,
+int rps_finest_blocks(sqlite3 *db, int64_t run_id, int64_t cpu, int level, int set_count,
                       const struct rps_piece_taker *taker)
 {
+    const int64_t number[] = {run_id, cpu, level};
     struct rows none = {.at = SQLITE_DONE}, blocks = {.at = SQLITE_DONE, .are_blocks = true};
-    int code = open_rows(&blocks, db, sql_blocks, run_id, set_count);
+    int code = open_rows(&blocks, db, sql_blocks, number, set_count);
 
     if (code == SQLITE_OK)
         code = take_all(&none, &blocks, taker);

@@ -43,8 +43,8 @@ struct rps_piece_taker {
 int rps_finest_each(sqlite3 *db, int64_t run_id, int set_count,
                     const struct rps_piece_taker *taker);
 
-/* All blocks of a run by CPU, level and number. An SQLite code. */
-int rps_finest_blocks(sqlite3 *db, int64_t run_id, int set_count,
+/* All blocks of a level, by their numbers. An SQLite code. */
+int rps_finest_blocks(sqlite3 *db, int64_t run_id, int64_t cpu, int level, int set_count,
                       const struct rps_piece_taker *taker);
 
 #endif

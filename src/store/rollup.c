@@ -77,9 +77,7 @@ static bool counts_match(const struct rps_period *a, const struct rps_period *b)
     return a->running_ns == 0 || b->running_ns == 0 || a->counted == b->counted;
 }
 
-/* Add a row of a finer level to the sum of its set in a block of `level`; a sum whose merged is 0
- * begins with it. */
-static void add_to_sum(struct rps_period *sum, const struct rps_period *row, int level)
+void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int level)
 {
     if (sum->merged == 0) {
         *sum = *row;
@@ -124,7 +122,7 @@ static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
     if (!match)
         code = close_block(rollup, track, level);
     for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
-        add_to_sum(&block[n], &row[n], level);
+        rps_rollup_sum(&block[n], &row[n], level);
     if (code == SQLITE_OK && (last & cell) == cell)
         code = close_block(rollup, track, level);
     return code;
@@ -244,7 +242,7 @@ int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period)
         state->filled = -1;
         return SQLITE_OK;
     }
-    add_to_sum(&track->row[period->set_no], period, 0);
+    rps_rollup_sum(&track->row[period->set_no], period, 0);
     if (++state->filled == (int)rollup->set_count)
         code = add_rows(rollup, track, 1, track->row, period->rotation);
     return code;
