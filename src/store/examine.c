@@ -26,66 +26,39 @@
 
 /* --- the shape ------------------------------------------------------------------------------- */
 
-static int load_run(sqlite3 *db, struct rps_run_shape *shape)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT coalesce(elapsed_ns, -1), state = 'complete',"
-                                  " (SELECT count(*) FROM event_set WHERE run_id = ?1)"
-                                  " FROM run WHERE run_id = ?1",
-                                  -1, &stmt, NULL);
-    int64_t sets;
-
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, shape->run_id);
-    code = sqlite3_step(stmt);
-    if (code == SQLITE_ROW) {
-        shape->elapsed_ns = sqlite3_column_int64(stmt, 0);
-        shape->complete = sqlite3_column_int(stmt, 1);
-        sets = sqlite3_column_int64(stmt, 2);
-        shape->set_count = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : (int)sets;
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-static int load_measured(sqlite3 *db, struct rps_run_shape *shape)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                  " AND state = 'measured'",
-                                  -1, &stmt, NULL);
-
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, shape->run_id);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int set = rps_database_index(stmt, 0, shape->set_count);
-        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
-
-        if (set >= 0 && slot >= 0)
-            shape->measured[set] |= (uint8_t)(1u << slot);
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
+/* A row, and one more for each event that is measured. */
+static const char sql_shape[] =
+    "SELECT coalesce(r.elapsed_ns, -1), r.state = 'complete', e.set_no, e.slot,"
+    " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id) FROM run AS r"
+    " LEFT JOIN event AS e ON e.run_id = r.run_id AND e.state = 'measured' WHERE r.run_id = ?1";
 
 int rps_run_shape_load(sqlite3 *db, int64_t run_id, struct rps_run_shape *ret)
 {
     struct rps_run_shape shape = {.run_id = run_id, .elapsed_ns = -1};
-    int code = load_run(db, &shape);
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql_shape, -1, &stmt, NULL);
 
-    if (code == SQLITE_OK) {
-        shape.measured = calloc((size_t)shape.set_count + 1, sizeof(*shape.measured));
-        code = shape.measured ? load_measured(db, &shape) : SQLITE_NOMEM;
+    shape.measured = calloc(RPS_SHAPE_SETS_MAX, sizeof(*shape.measured));
+    if (code == SQLITE_OK)
+        code = shape.measured ? sqlite3_bind_int64(stmt, 1, run_id) : SQLITE_NOMEM;
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int set = rps_database_index(stmt, 2, RPS_SHAPE_SETS_MAX);
+        int slot = rps_database_index(stmt, 3, RPS_SLOT_MAX);
+        int64_t sets = sqlite3_column_int64(stmt, 4);
+
+        shape.elapsed_ns = sqlite3_column_int64(stmt, 0);
+        shape.complete = sqlite3_column_int(stmt, 1);
+        shape.set_count = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : (int)sets;
+        if (sqlite3_column_type(stmt, 2) == SQLITE_INTEGER && set >= 0 && slot >= 0)
+            shape.measured[set] |= (uint8_t)(1u << slot);
+        code = SQLITE_OK;
     }
-    if (code != SQLITE_OK)
+    sqlite3_finalize(stmt);
+    if (code != SQLITE_DONE)
         rps_run_shape_free(&shape);
     else
         *ret = shape;
-    return code;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 void rps_run_shape_free(struct rps_run_shape *shape)
