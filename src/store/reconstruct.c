@@ -144,10 +144,11 @@ static int rebuild_sets(struct reconstruct *r)
     if (code == SQLITE_OK)
         code = run_sql(r, sql_drop_events, r->sets);
     if (code == SQLITE_OK)
-        code = ask(r,
-                   "SELECT CASE WHEN count(periods) = ?2 THEN sum(periods) ELSE -1 END"
-                   " FROM event_set WHERE run_id = ?1",
-                   r->sets, &r->expected);
+        code = ask(
+            r,
+            "SELECT CASE WHEN count(periods) = ?2 THEN CAST(total(periods) AS INTEGER) ELSE -1 END"
+            " FROM event_set WHERE run_id = ?1",
+            r->sets, &r->expected);
     if (code == SQLITE_OK)
         code = ask(r, sql_count_events, 0, &before);
     if (code == SQLITE_OK)
