@@ -38,13 +38,6 @@ static int each_row(struct check *check, const char *sql,
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static void unreadable(struct check *check, const char *what, int code)
-{
-    if (!rps_findings_end_by_code(&check->findings, code))
-        rps_findings_add(&check->findings, RPS_FINDING_WRONG, "%s cannot be read (%s)", what,
-                         rps_database_reason(check->reader.db, code));
-}
-
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* The table or index whose tree begins at a page; "" when there is none. */
@@ -101,67 +94,43 @@ static void check_integrity(struct check *check)
         rps_findings_add(&check->findings, RPS_FINDING_WRONG,
                          "%" PRIu64 " or more pages of the file belong to nothing", check->unused);
     if (code != SQLITE_OK && check->findings.count[RPS_FINDING_WRONG] == 0)
-        unreadable(check, "the file", code);
+        rps_findings_unreadable(&check->findings, check->reader.db, "the file", code);
 }
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
 #define SCHEMA_SQL "SELECT type, name, coalesce(sql, '') FROM sqlite_schema"
 
-/* 1 when db has the table, view or index of the row, exactly so; 0 when it differs, -1 not there.
- */
-static int has_same(struct check *check, sqlite3 *db, sqlite3_stmt *row)
+/* Run in the empty store, with the schema of the one that is checked in `found`. */
+static const char sql_differences[] =
+    "SELECT e.type, e.name, f.type IS NULL AS missing, 0 AS added FROM main.sqlite_schema AS e"
+    " LEFT JOIN found AS f ON f.type = e.type AND f.name = e.name"
+    " WHERE f.sql IS NOT coalesce(e.sql, '') UNION ALL SELECT type, name, 0, 1 FROM found"
+    " WHERE (type, name) NOT IN (SELECT type, name FROM main.sqlite_schema)";
+
+static int compare_schema(struct check *check)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db, SCHEMA_SQL " WHERE type = ?1 AND name = ?2", -1, &stmt, NULL);
-    int result = -1;
+    int code = rps_database_exec(check->expected, "CREATE TEMP TABLE found (type, name, sql)");
 
     if (code == SQLITE_OK)
-        code = sqlite3_bind_value(stmt, 1, sqlite3_column_value(row, 0));
+        code = rps_database_copy(check->reader.db, SCHEMA_SQL, 0, check->expected,
+                                 "INSERT INTO found VALUES (?, ?, ?)");
     if (code == SQLITE_OK)
-        code = sqlite3_bind_value(stmt, 2, sqlite3_column_value(row, 1));
-    if (code == SQLITE_OK)
-        code = sqlite3_step(stmt);
-    rps_findings_end_by_code(&check->findings, code);
-    if (code == SQLITE_ROW) {
-        const char *mine = (const char *)sqlite3_column_text(row, 2);
-        const char *theirs = (const char *)sqlite3_column_text(stmt, 2);
-
-        result = mine && theirs && strcmp(mine, theirs) == 0;
-    }
-    sqlite3_finalize(stmt);
-    return result;
-}
-
-static void compare_schema(struct check *check, sqlite3 *expected)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(expected, SCHEMA_SQL, -1, &stmt, NULL);
-
+        code = sqlite3_prepare_v2(check->expected, sql_differences, -1, &stmt, NULL);
     while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int same = has_same(check, check->reader.db, stmt);
+        int missing = sqlite3_column_int(stmt, 2), added = sqlite3_column_int(stmt, 3);
 
-        if (same != 1)
-            rps_findings_add(&check->findings, RPS_FINDING_WRONG, "%s %s %s",
-                             (const char *)sqlite3_column_text(stmt, 0),
-                             (const char *)sqlite3_column_text(stmt, 1),
-                             same < 0 ? "is missing" : "is not as rpistat makes it");
+        rps_findings_add(&check->findings, added ? RPS_FINDING_ODD : RPS_FINDING_WRONG, "%s %s %s",
+                         (const char *)sqlite3_column_text(stmt, 0),
+                         (const char *)sqlite3_column_text(stmt, 1),
+                         added     ? "is not rpistat's: another program has added it"
+                         : missing ? "is missing"
+                                   : "is not as rpistat makes it");
         code = SQLITE_OK;
     }
-    rps_findings_end_by_code(&check->findings, code);
     sqlite3_finalize(stmt);
-    stmt = NULL;
-    code = sqlite3_prepare_v2(check->reader.db, SCHEMA_SQL, -1, &stmt, NULL);
-    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        if (has_same(check, expected, stmt) < 0)
-            rps_findings_add(&check->findings, RPS_FINDING_ODD,
-                             "%s %s is not rpistat's: another program has added it",
-                             (const char *)sqlite3_column_text(stmt, 0),
-                             (const char *)sqlite3_column_text(stmt, 1));
-        code = SQLITE_OK;
-    }
-    rps_findings_end_by_code(&check->findings, code);
-    sqlite3_finalize(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 /* The tables, views and indexes against those of a new store of the same version. */
@@ -179,16 +148,19 @@ static int check_schema(struct check *check, struct rps_error *err)
         return 0;
     }
     if (code != SQLITE_OK) {
-        unreadable(check, "the version", code);
+        rps_findings_unreadable(&check->findings, check->reader.db, "the version", code);
         return 0;
     }
     code = sqlite3_open_v2(":memory:", &check->expected,
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
         code = rps_database_migrate(check->expected, (int)version);
-    if (code == SQLITE_OK)
-        compare_schema(check, check->expected);
-    return code == SQLITE_OK ? 0 : rps_error_memory(err);
+    if (code != SQLITE_OK)
+        return rps_error_memory(err);
+    code = compare_schema(check);
+    if (code != SQLITE_OK)
+        rps_findings_unreadable(&check->findings, check->reader.db, "the schema", code);
+    return 0;
 }
 
 /* --- constraints ------------------------------------------------------------------------------ */
@@ -200,20 +172,15 @@ static void check_constraint(struct check *check, const char *table, const char 
 {
     char *sql =
         sqlite3_mprintf("SELECT count(*) FROM \"%w\" WHERE NOT %.*s", table, length, condition);
-    sqlite3_stmt *stmt = NULL;
-    int code = sql ? sqlite3_prepare_v2(check->reader.db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+    int64_t found[2];
 
-    if (code == SQLITE_OK)
-        code = sqlite3_step(stmt);
-    if (code != SQLITE_ROW && code != SQLITE_ERROR) /* a missing table was told of */
-        unreadable(check, table, code);
-    else if (code == SQLITE_ROW && sqlite3_column_int64(stmt, 0) > 0)
+    if (!sql)
+        rps_findings_end_by_code(&check->findings, SQLITE_NOMEM);
+    else if (rps_findings_ask(&check->findings, check->reader.db, sql, NULL, table, found) &&
+             found[0] > 0)
         rps_findings_add(&check->findings, RPS_FINDING_WRONG,
-                         "table %s has %lld row%s not as it must be: CHECK %.*s", table,
-                         sqlite3_column_int64(stmt, 0),
-                         sqlite3_column_int64(stmt, 0) == 1 ? " that is" : "s that are", length,
-                         condition);
-    sqlite3_finalize(stmt);
+                         "table %s has %" PRId64 " row%s not as it must be: CHECK %.*s", table,
+                         found[0], found[0] == 1 ? " that is" : "s that are", length, condition);
     sqlite3_free(sql);
 }
 
@@ -273,20 +240,15 @@ static void check_orphans(struct check *check)
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        sqlite3_stmt *stmt = NULL;
-        int code = sqlite3_prepare_v2(check->reader.db, tables[i].sql, -1, &stmt, NULL);
+        int64_t found[2];
 
-        if (code == SQLITE_OK)
-            code = sqlite3_step(stmt);
-        if (code != SQLITE_ROW && code != SQLITE_ERROR) /* a missing table was told of */
-            unreadable(check, tables[i].table, code);
-        else if (code == SQLITE_ROW && sqlite3_column_int64(stmt, 0) > 0)
-            rps_findings_add(&check->findings, RPS_FINDING_WRONG,
-                             "%s has rows of %lld run%s not in the store, run %lld the first",
-                             tables[i].table, sqlite3_column_int64(stmt, 0),
-                             sqlite3_column_int64(stmt, 0) == 1 ? " that is" : "s that are",
-                             sqlite3_column_int64(stmt, 1));
-        sqlite3_finalize(stmt);
+        if (rps_findings_ask(&check->findings, check->reader.db, tables[i].sql, NULL,
+                             tables[i].table, found) &&
+            found[0] > 0)
+            rps_findings_add(
+                &check->findings, RPS_FINDING_WRONG,
+                "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64 " the first",
+                tables[i].table, found[0], found[0] == 1 ? " that is" : "s that are", found[1]);
     }
 }
 

@@ -1,7 +1,8 @@
 /*
- * Checking rollups. The blocks of a level are read beside the rows of the next finer one, both in
- * the order of their numbers, and those rows are summed again. Where the finer rows were thinned away
- * nothing can be compared: there the blocks are the finest rows, and examine.c looks at them.
+ * Checking rollups, a level of a CPU at a time. The finer rows of each block are summed again, and
+ * those between two blocks are looked through for what should be in one. Where the finer rows were
+ * thinned away nothing can be compared: there the blocks are the finest rows, and examine.c looks at
+ * them.
  */
 #include "check_rollup.h"
 
@@ -39,68 +40,20 @@ struct fault_sum {
     const char *column;     /* SUM: which differs in the first */
 };
 
-struct rps_check_rollup {
+struct check {
+    sqlite3 *db;
     const struct rps_run_shape *shape;
     struct rps_findings *findings;
-    sqlite3_stmt *next_cpu, *thinned;
-    struct rps_blocks blocks, finer; /* of a level, and of the one below, when that has blocks */
-    bool in_cpu, has_block;
     int64_t cpu;
-    int level, code; /* code: of reading blocks */
-    uint64_t before; /* up to where the finer level was thinned */
-    struct rps_piece block;
-    uint64_t end;            /* number behind the block before */
-    struct rps_period *sum;  /* owned; by set: of the finer rows of the block */
-    struct rps_period loose; /* the last row that is in no block */
-    int64_t count;           /* so many of its rotation, one behind the other */
+    int level;
+    sqlite3_stmt *finer;    /* rows of the level below, by their numbers */
+    uint64_t before;        /* up to where they were thinned */
+    uint64_t end, cycle;    /* of the block before: the number behind it, and its timestamp */
+    struct rps_period *sum; /* owned; by set: of the finer rows of a block */
     struct fault_sum fault[FAULT_COUNT];
 };
 
-int rps_check_rollup_open(struct rps_check_rollup **ret, sqlite3 *db,
-                          const struct rps_run_shape *shape, struct rps_findings *findings)
-{
-    struct rps_check_rollup *check = *ret = calloc(1, sizeof(*check));
-    int code;
-
-    if (!check)
-        return SQLITE_NOMEM;
-    check->shape = shape;
-    check->findings = findings;
-    check->sum = calloc((size_t)shape->set_count + 1, sizeof(*check->sum));
-    code = check->sum ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK)
-        code = rps_blocks_open(&check->blocks, db, shape->run_id, shape->set_count);
-    if (code == SQLITE_OK)
-        code = rps_blocks_open(&check->finer, db, shape->run_id, shape->set_count);
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(db,
-                                  "SELECT before_period FROM thinned WHERE run_id = ?1"
-                                  " AND cpu = ?2 AND level = ?3",
-                                  -1, &check->thinned, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(db,
-                                  "SELECT min(cpu) FROM rollup AS r WHERE run_id = ?1"
-                                  " AND cpu > ?2 AND level BETWEEN ?3 - 1 AND ?3 AND (?3 > 1 OR"
-                                  " NOT EXISTS (SELECT 1 FROM period AS p WHERE p.run_id = ?1"
-                                  " AND p.cpu = r.cpu))",
-                                  -1, &check->next_cpu, NULL);
-    return code;
-}
-
-void rps_check_rollup_close(struct rps_check_rollup *check)
-{
-    if (!check)
-        return;
-    sqlite3_finalize(check->next_cpu);
-    sqlite3_finalize(check->thinned);
-    rps_blocks_close(&check->blocks);
-    rps_blocks_close(&check->finer);
-    free(check->sum);
-    free(check);
-}
-
-static void count_fault(struct rps_check_rollup *check, enum fault kind, uint64_t period,
-                        const char *column)
+static void count_fault(struct check *check, enum fault kind, uint64_t period, const char *column)
 {
     struct fault_sum *fault = &check->fault[kind];
 
@@ -110,196 +63,172 @@ static void count_fault(struct rps_check_rollup *check, enum fault kind, uint64_
     }
 }
 
-/* --- a level of a CPU ------------------------------------------------------------------------- */
+/* --- finer rows ------------------------------------------------------------------------------ */
 
-/* Compare the block with what its finer rows came to. */
-static void compare(struct rps_check_rollup *check)
+static const char sql_periods[] = "SELECT " RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS
+                                  " FROM period WHERE run_id = ?1 AND cpu = ?2"
+                                  " AND cycle BETWEEN ?3 AND ?4 AND period BETWEEN ?5 AND ?6"
+                                  " ORDER BY cycle, period";
+static const char sql_blocks[] = "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS
+                                 " FROM rollup WHERE run_id = ?1 AND cpu = ?2 AND level = ?3"
+                                 " AND period BETWEEN ?5 AND ?6 ORDER BY period";
+
+/* Seek the finer rows with numbers from first to last, between two cycle timestamps. */
+static void seek(struct check *check, uint64_t first, uint64_t last, uint64_t from, uint64_t to)
 {
-    const struct rps_piece *block = &check->block;
+    sqlite3_stmt *stmt = check->finer;
 
-    if (block->first < check->before) {
-        if (block->last >= check->before)
-            count_fault(check, FAULT_THINNED, block->first, NULL);
-        return;
-    }
-    for (size_t i = 0; i < block->count; i++) {
-        const struct rps_period *row = &block->row[i];
-        const char *column = rps_period_differs(row, &check->sum[row->set_no]);
-
-        if (!column)
-            continue;
-        count_fault(check, FAULT_SUM, block->first, column);
-        return;
-    }
+    sqlite3_reset(stmt);
+    sqlite3_bind_int64(stmt, 1, check->shape->run_id);
+    sqlite3_bind_int64(stmt, 2, check->cpu);
+    sqlite3_bind_int64(stmt, 3, check->level == 1 ? (int64_t)from : check->level - 1);
+    sqlite3_bind_int64(stmt, 4, (int64_t)to);
+    sqlite3_bind_int64(stmt, 5, (int64_t)first);
+    sqlite3_bind_int64(stmt, 6, (int64_t)last);
 }
 
-/* Go on to the next block; check->code says whether that could be read. */
-static void next_block(struct rps_check_rollup *check)
+/* The next of them that can be read: SQLITE_ROW, SQLITE_DONE or an error's code. */
+static int next_row(struct check *check, struct rps_period *ret)
 {
-    memset(check->sum, 0, (size_t)check->shape->set_count * sizeof(*check->sum));
-    for (;;) {
-        int code = rps_blocks_next(&check->blocks, &check->block);
-
-        check->has_block = code == SQLITE_ROW;
-        if (code != SQLITE_ROW && code != SQLITE_DONE)
-            check->code = code;
-        if (!check->has_block)
-            return;
-        if (check->block.fault) {
-            count_fault(check, FAULT_WHOLE, check->block.first, NULL);
-            continue;
-        }
-        if (check->block.first < check->end)
-            count_fault(check, FAULT_OVERLAP, check->block.first, NULL);
-        check->end = check->block.last + 1;
-        return;
-    }
-}
-
-/* A finer row that is in no block. Rotations that a gap cuts are in none. */
-static void take_loose(struct rps_check_rollup *check, const struct rps_period *row)
-{
-    const struct rps_period *before = &check->loose;
-
-    if (!check->shape->complete || row->period < check->before)
-        return;
-    if (check->count == 0 || before->rotation != row->rotation)
-        check->count = 1;
-    else if (check->level > 1 || (row->period == before->period + 1 &&
-                                  row->start_ns - rps_period_end_ns(before) <= RPS_NS_PER_US))
-        check->count++;
-    else
-        check->count = INT32_MIN;
-    check->loose = *row;
-    if (check->count == check->shape->set_count)
-        count_fault(check, FAULT_NONE, row->period + 1 - (uint64_t)check->count, NULL);
-}
-
-static void take_finer(struct rps_check_rollup *check, const struct rps_period *row)
-{
-    while (check->has_block && row->period > check->block.last) {
-        compare(check);
-        next_block(check);
-    }
-    if (check->has_block && row->period >= check->block.first)
-        rps_rollup_sum(&check->sum[row->set_no], row, check->level);
-    else
-        take_loose(check, row);
-}
-
-static int begin(struct rps_check_rollup *check, int64_t cpu, int level)
-{
+    struct rps_period_fault fault;
     int code;
 
-    check->cpu = cpu;
-    check->level = level;
-    check->before = check->end = 0;
-    check->count = 0;
-    memset(check->fault, 0, sizeof(check->fault));
-    sqlite3_reset(check->thinned);
-    sqlite3_bind_int64(check->thinned, 1, check->shape->run_id);
-    sqlite3_bind_int64(check->thinned, 2, cpu);
-    sqlite3_bind_int(check->thinned, 3, level - 1);
-    code = sqlite3_step(check->thinned);
-    if (code == SQLITE_ROW && sqlite3_column_int64(check->thinned, 0) > 0)
-        check->before = (uint64_t)sqlite3_column_int64(check->thinned, 0);
-    sqlite3_reset(check->thinned);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return code;
-    rps_blocks_seek(&check->blocks, cpu, level, INT64_MIN, INT64_MAX);
-    next_block(check);
-    return check->code;
+    while ((code = sqlite3_step(check->finer)) == SQLITE_ROW)
+        if (rps_period_read(check->finer, check->level - 1, check->shape->set_count, ret, &fault) ==
+            0)
+            break;
+    return code;
 }
 
-static int end(struct rps_check_rollup *check)
+/* Compare a block with what its finer rows come to. */
+static int compare(struct check *check, const struct rps_piece *block)
+{
+    const char *column = NULL;
+    struct rps_period row;
+    int code;
+
+    memset(check->sum, 0, (size_t)check->shape->set_count * sizeof(*check->sum));
+    seek(check, block->first, block->last, block->cycle - block->cycles, block->cycle);
+    while ((code = next_row(check, &row)) == SQLITE_ROW)
+        rps_rollup_sum(&check->sum[row.set_no], &row, check->level);
+    for (size_t i = 0; i < block->count && !column; i++)
+        column = rps_period_differs(&block->row[i], &check->sum[block->row[i].set_no]);
+    if (column && code == SQLITE_DONE)
+        count_fault(check, FAULT_SUM, block->first, column);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Rows that are in no block: those of whole rotations should be in one; a gap cuts the others. */
+static int look_between(struct check *check, uint64_t first, uint64_t last, uint64_t cycle)
+{
+    struct rps_period row, before = {0};
+    int64_t count = 0; /* so many of the rotation, one behind the other */
+    int code;
+
+    first = first < check->before ? check->before : first;
+    if (!check->shape->complete || first > last)
+        return SQLITE_OK;
+    seek(check, first, last, check->cycle, cycle);
+    while ((code = next_row(check, &row)) == SQLITE_ROW) {
+        if (count == 0 || before.rotation != row.rotation)
+            count = 1;
+        else if (check->level > 1 || (row.period == before.period + 1 &&
+                                      row.start_ns - rps_period_end_ns(&before) <= RPS_NS_PER_US))
+            count++;
+        else
+            count = INT32_MIN;
+        before = row;
+        if (count == check->shape->set_count)
+            count_fault(check, FAULT_NONE, row.period + 1 - (uint64_t)count, NULL);
+    }
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* --- a level of a CPU ------------------------------------------------------------------------ */
+
+static int take_block(void *context, const struct rps_piece *block)
+{
+    struct check *check = context;
+    int code = SQLITE_OK;
+
+    if (block->fault) {
+        count_fault(check, FAULT_WHOLE, block->first, NULL);
+        return SQLITE_OK;
+    }
+    if (block->first < check->end)
+        count_fault(check, FAULT_OVERLAP, block->first, NULL);
+    else if (block->first > check->end)
+        code = look_between(check, check->end, block->first - 1, block->cycle);
+    check->end = block->last + 1;
+    check->cycle = block->cycle;
+    if (block->first < check->before && block->last >= check->before)
+        count_fault(check, FAULT_THINNED, block->first, NULL);
+    return code == SQLITE_OK && block->first >= check->before ? compare(check, block) : code;
+}
+
+static void tell(struct check *check)
 {
     char track[64], more[64];
 
-    while (check->has_block) {
-        compare(check);
-        next_block(check);
-    }
     if (check->fault[FAULT_WHOLE].count > 0)
         check->fault[FAULT_NONE].count = 0;
     rps_findings_track(track, sizeof(track), check->shape->run_id, (int32_t)check->cpu);
     for (int kind = 0; kind < FAULT_COUNT; kind++) {
         const struct fault_sum *fault = &check->fault[kind];
+        const char *column = fault->column;
 
-        more[0] = '\0';
-        if (fault->column)
-            snprintf(more, sizeof(more), ", by its %s", fault->column);
+        snprintf(more, sizeof(more), "%s%s", column ? ", by its " : "", column ? column : "");
         if (fault->count > 0)
             rps_findings_add(
                 check->findings, fault_text[kind].kind,
                 "%s: blocks of level %d %s: %" PRIu64 " (first: at period %" PRIu64 "%s)", track,
                 check->level, fault_text[kind].text, fault->count, fault->period, more);
     }
-    return check->code;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
-
-int rps_check_rollup_period(struct rps_check_rollup *check, const struct rps_period *period)
+static int check_level(struct check *check, int64_t before)
 {
-    if (!check->in_cpu || period->cpu != check->cpu) {
-        int code = check->in_cpu ? end(check) : SQLITE_OK;
+    const struct rps_piece_taker taker = {check, take_block};
+    int code = sqlite3_prepare_v2(check->db, check->level == 1 ? sql_periods : sql_blocks, -1,
+                                  &check->finer, NULL);
 
-        if (code == SQLITE_OK)
-            code = begin(check, period->cpu, 1);
-        if (code != SQLITE_OK)
-            return code;
-        check->in_cpu = true;
-    }
-    take_finer(check, period);
-    return check->code;
-}
-
-/* The CPU behind this one that has blocks of the level or the one below, at level 1 of those that
- * have no periods, since the others were looked at: SQLITE_ROW, or what there is instead. */
-static int next_cpu(struct rps_check_rollup *check, int level, int64_t *cpu)
-{
-    int64_t next = *cpu;
-    int code;
-
-    sqlite3_bind_int64(check->next_cpu, 1, check->shape->run_id);
-    sqlite3_bind_int64(check->next_cpu, 2, *cpu);
-    sqlite3_bind_int(check->next_cpu, 3, level);
-    code = sqlite3_step(check->next_cpu);
-    if (code == SQLITE_ROW && sqlite3_column_type(check->next_cpu, 0) == SQLITE_INTEGER)
-        next = sqlite3_column_int64(check->next_cpu, 0);
-    sqlite3_reset(check->next_cpu);
-    if (code == SQLITE_ROW && next <= *cpu)
-        return SQLITE_DONE;
-    *cpu = next;
+    check->before = before > 0 ? (uint64_t)before : 0;
+    check->end = check->cycle = 0;
+    memset(check->fault, 0, sizeof(check->fault));
+    if (code == SQLITE_OK)
+        code = rps_finest_blocks(check->db, check->shape->run_id, check->cpu, check->level,
+                                 check->shape->set_count, &taker);
+    if (code == SQLITE_OK)
+        code = look_between(check, check->end, INT64_MAX, INT64_MAX);
+    if (code == SQLITE_OK)
+        tell(check);
+    sqlite3_finalize(check->finer);
+    check->finer = NULL;
     return code;
 }
 
-/* The blocks of a level of which the finer rows are blocks themselves, or not there. */
-static int check_level(struct rps_check_rollup *check, int64_t cpu, int level)
+/* Every level of every CPU, and up to where the rows below it were thinned. */
+#define SQL_LEVELS                                                                                 \
+    "SELECT c.cpu, l.value, t.before_period FROM json_each('[1,2,3,4]') AS l CROSS JOIN"           \
+    " (SELECT cpu FROM period WHERE run_id = ?1 UNION SELECT cpu FROM rollup WHERE run_id = ?1)"   \
+    " AS c LEFT JOIN thinned AS t ON t.run_id = ?1 AND t.cpu = c.cpu AND t.level = l.value - 1"    \
+    " ORDER BY l.value, c.cpu"
+
+int rps_check_rollup(sqlite3 *db, const struct rps_run_shape *shape, struct rps_findings *findings)
 {
-    struct rps_piece finer;
-    int code = begin(check, cpu, level);
+    struct check check = {.db = db, .shape = shape, .findings = findings};
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, SQL_LEVELS, -1, &stmt, NULL), at = SQLITE_DONE;
 
-    if (code != SQLITE_OK)
-        return code;
-    rps_blocks_seek(&check->finer, cpu, level - 1, INT64_MIN, INT64_MAX);
-    while ((code = rps_blocks_next(&check->finer, &finer)) == SQLITE_ROW) {
-        for (size_t i = 0; i < finer.count && !finer.fault; i++)
-            take_finer(check, &finer.row[i]);
+    check.sum = calloc((size_t)shape->set_count + 1, sizeof(*check.sum));
+    if (code == SQLITE_OK)
+        code = check.sum ? sqlite3_bind_int64(stmt, 1, shape->run_id) : SQLITE_NOMEM;
+    while (code == SQLITE_OK && (at = sqlite3_step(stmt)) == SQLITE_ROW) {
+        check.cpu = sqlite3_column_int64(stmt, 0);
+        check.level = sqlite3_column_int(stmt, 1);
+        code = check_level(&check, sqlite3_column_int64(stmt, 2));
     }
-    return code == SQLITE_DONE ? end(check) : code;
-}
-
-int rps_check_rollup_end(struct rps_check_rollup *check)
-{
-    int code = check->in_cpu ? end(check) : SQLITE_OK;
-
-    for (int level = 1; level <= RPS_LEVELS && code == SQLITE_OK; level++) {
-        int64_t cpu = INT64_MIN;
-
-        while (code == SQLITE_OK && (code = next_cpu(check, level, &cpu)) == SQLITE_ROW)
-            code = check_level(check, cpu, level);
-        code = code == SQLITE_DONE ? SQLITE_OK : code;
-    }
-    return code;
+    sqlite3_finalize(stmt);
+    free(check.sum);
+    return code == SQLITE_OK && at != SQLITE_DONE ? at : code;
 }

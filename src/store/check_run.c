@@ -22,16 +22,22 @@ struct check {
     sqlite3 *expected; /* an empty store */
     struct rps_run_shape shape;
     struct rps_examined examined;
-    struct rps_check_rollup *rollup;
 };
+
+/* "run 3: " and what it is about. */
+#define WHAT_SIZE 128
+static const char *of_run(const struct check *check, char ret[WHAT_SIZE], const char *what)
+{
+    snprintf(ret, WHAT_SIZE, "run %" PRId64 ": %s", check->run_id, what);
+    return ret;
+}
 
 /* A question that the store could not answer. */
 static void unreadable(struct check *check, const char *what, int code)
 {
-    if (!rps_findings_end_by_code(check->findings, code))
-        rps_findings_add(check->findings, RPS_FINDING_WRONG,
-                         "run %" PRId64 ": %s cannot be read (%s)", check->run_id, what,
-                         rps_database_reason(check->reader->db, code));
+    char text[WHAT_SIZE];
+
+    rps_findings_unreadable(check->findings, check->reader->db, of_run(check, text, what), code);
 }
 
 /* --- what the periods say --------------------------------------------------------------------- */
@@ -103,31 +109,21 @@ static void tell_faults(void *context, int32_t cpu,
     }
 }
 
-static int take_piece(void *context, const struct rps_piece *piece)
-{
-    struct check *check = context;
-
-    return piece->level > 0 ? SQLITE_OK : rps_check_rollup_period(check->rollup, piece->row);
-}
-
 static int check_periods(struct check *check)
 {
-    const struct rps_examiner examiner = {check, NULL, take_piece, tell_faults};
+    const struct rps_examiner examiner = {check, NULL, NULL, tell_faults};
     sqlite3 *db = check->reader->db;
     int code = rps_run_shape_load(db, check->run_id, &check->shape);
 
     if (code == SQLITE_OK)
-        code = rps_check_rollup_open(&check->rollup, db, &check->shape, check->findings);
-    if (code == SQLITE_OK)
         code = rps_examine_run(db, &check->shape, &examiner, &check->examined);
     if (code == SQLITE_OK)
-        code = rps_check_rollup_end(check->rollup);
+        code = rps_check_rollup(db, &check->shape, check->findings);
     if (code != SQLITE_OK && !rps_findings_end_by_code(check->findings, code))
         rps_findings_add(check->findings, RPS_FINDING_WRONG,
                          "run %" PRId64 ": its periods cannot be read beyond the first %" PRIu64
                          " (%s)",
                          check->run_id, check->examined.periods, rps_database_reason(db, code));
-    rps_check_rollup_close(check->rollup);
     return code;
 }
 
@@ -277,36 +273,23 @@ static const struct {
      "it has ended, and has a heartbeat all the same", 0, 0},
 };
 
-static void tell_answer(struct check *check, size_t i, int64_t count)
-{
-    char number[32] = "";
-
-    if (question[i].counted)
-        snprintf(number, sizeof(number), ": %" PRId64, count);
-    rps_findings_add(check->findings, question[i].kind, "run %" PRId64 ": %s%s", check->run_id,
-                     question[i].what, number);
-}
-
 static void check_rest(struct check *check, int all_read)
 {
-    for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
-        sqlite3_stmt *stmt = NULL;
-        int code;
+    const int64_t number[] = {check->run_id, (int64_t)check->examined.last_period,
+                              check->examined.end_ns};
 
-        if (question[i].whole && !all_read)
+    for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+        char what[WHAT_SIZE], count[32] = "";
+        int64_t found[2];
+
+        if ((question[i].whole && !all_read) ||
+            !rps_findings_ask(check->findings, check->reader->db, question[i].sql, number,
+                              of_run(check, what, question[i].what), found) ||
+            found[0] == 0)
             continue;
-        code = sqlite3_prepare_v2(check->reader->db, question[i].sql, -1, &stmt, NULL);
-        if (code == SQLITE_OK) {
-            sqlite3_bind_int64(stmt, 1, check->run_id);
-            sqlite3_bind_int64(stmt, 2, (int64_t)check->examined.last_period);
-            sqlite3_bind_int64(stmt, 3, check->examined.end_ns);
-            code = sqlite3_step(stmt);
-        }
-        if (code != SQLITE_ROW && code != SQLITE_ERROR) /* a missing table was told of */
-            unreadable(check, question[i].what, code);
-        else if (code == SQLITE_ROW && sqlite3_column_int64(stmt, 0) != 0)
-            tell_answer(check, i, sqlite3_column_int64(stmt, 0));
-        sqlite3_finalize(stmt);
+        if (question[i].counted)
+            snprintf(count, sizeof(count), ": %" PRId64, found[0]);
+        rps_findings_add(check->findings, question[i].kind, "%s%s", what, count);
     }
 }
 
@@ -336,61 +319,41 @@ static void tell_error(struct check *check, const struct rps_error *err)
 #define SQL_STEPS                                                                                  \
     "SELECT m.name, step_count, step, op, number, operand, set_no, slot FROM metric AS m"          \
     " LEFT JOIN metric_step AS s ON s.run_id = m.run_id AND s.metric = m.name"                     \
-    " WHERE m.run_id = ?1 ORDER BY m.name, step"
-
-static int is_same_row(sqlite3_stmt *a, sqlite3_stmt *b)
-{
-    for (int i = 0; i < sqlite3_column_count(a); i++) {
-        const char *mine = (const char *)sqlite3_column_text(a, i);
-        const char *theirs = (const char *)sqlite3_column_text(b, i);
-
-        if (sqlite3_column_type(a, i) != sqlite3_column_type(b, i) || !mine != !theirs ||
-            (mine && strcmp(mine, theirs) != 0))
-            return 0;
-    }
-    return 1;
-}
+    " WHERE m.run_id = ?1"
 
 /* Compare what the store holds with the steps that the plan's formulas give in an empty store. */
-static int compare_steps(struct check *check, sqlite3_stmt *is, sqlite3_stmt *should)
-{
-    const char *mine, *theirs; /* names, of the first row that differs */
-    int at_is, at_should;
-
-    sqlite3_bind_int64(is, 1, check->run_id);
-    sqlite3_bind_int64(should, 1, check->run_id);
-    do {
-        at_is = sqlite3_step(is);
-        at_should = sqlite3_step(should);
-    } while (at_is == SQLITE_ROW && at_should == SQLITE_ROW && is_same_row(is, should));
-    mine = at_is == SQLITE_ROW ? (const char *)sqlite3_column_text(is, 0) : NULL;
-    theirs = at_should == SQLITE_ROW ? (const char *)sqlite3_column_text(should, 0) : NULL;
-    if (mine || theirs)
-        rps_findings_add(
-            check->findings, RPS_FINDING_WRONG,
-            "run %" PRId64 ": the steps of metric %s are not those of its formula, so that view "
-            "rate is wrong",
-            check->run_id, !theirs || (mine && strcmp(mine, theirs) < 0) ? mine : theirs);
-    return at_is == SQLITE_ROW || at_is == SQLITE_DONE ? at_should : at_is;
-}
-
 static void check_steps(struct check *check, const struct rps_plan *plan)
 {
-    sqlite3_stmt *is = NULL, *should = NULL;
-    int code = rps_database_exec(check->expected, "DELETE FROM metric; DELETE FROM metric_step");
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_exec(check->expected,
+                                 "DELETE FROM metric; DELETE FROM metric_step;"
+                                 "DROP TABLE IF EXISTS temp.steps; CREATE TEMP TABLE steps"
+                                 " (name, step_count, step, op, number, operand, set_no, slot)");
 
     if (code == SQLITE_OK)
         code = rps_write_run_metrics(check->expected, check->run_id, plan);
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(check->expected, SQL_STEPS, -1, &should, NULL);
+        code = rps_database_copy(check->reader->db, SQL_STEPS, check->run_id, check->expected,
+                                 "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(check->reader->db, SQL_STEPS, -1, &is, NULL);
-    if (code == SQLITE_OK)
-        code = compare_steps(check, is, should);
-    if (code != SQLITE_ROW && code != SQLITE_DONE && code != SQLITE_ERROR)
+        code = sqlite3_prepare_v2(check->expected,
+                                  "SELECT name FROM (SELECT * FROM (" SQL_STEPS ") EXCEPT"
+                                  " SELECT * FROM steps) UNION ALL SELECT name FROM (SELECT * FROM"
+                                  " steps EXCEPT " SQL_STEPS ") ORDER BY name LIMIT 1",
+                                  -1, &stmt, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, check->run_id);
+        code = sqlite3_step(stmt);
+    }
+    if (code == SQLITE_ROW)
+        rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                         "run %" PRId64
+                         ": the steps of metric %s are not those of its formula, so that view "
+                         "rate is wrong",
+                         check->run_id, (const char *)sqlite3_column_text(stmt, 0));
+    else if (code != SQLITE_DONE && code != SQLITE_ERROR)
         unreadable(check, "the steps of its metrics", code);
-    sqlite3_finalize(is);
-    sqlite3_finalize(should);
+    sqlite3_finalize(stmt);
 }
 
 /* The row of the run and its plan, as every command reads them. */

@@ -134,6 +134,28 @@ int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,
+                      const char *insert)
+{
+    sqlite3_stmt *row = NULL, *copy = NULL;
+    int code = sqlite3_prepare_v2(from, select, -1, &row, NULL);
+
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(row) > 0)
+        sqlite3_bind_int64(row, 1, run_id);
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(to, insert, &copy);
+    while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        code = SQLITE_OK;
+        for (int i = 0; i < sqlite3_column_count(row) && code == SQLITE_OK; i++)
+            code = sqlite3_bind_value(copy, i + 1, sqlite3_column_value(row, i));
+        if (code == SQLITE_OK)
+            code = rps_database_run(copy);
+    }
+    sqlite3_finalize(row);
+    sqlite3_finalize(copy);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
 static int count_steps(void *context)
 {
     struct rps_step_limit *limit = context;

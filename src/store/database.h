@@ -88,6 +88,11 @@ int rps_database_exec(sqlite3 *db, const char *sql);
 /* The number in the first column of the first row that sql gives; an SQLite code. */
 int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
 
+/* Run `insert`, constant SQL, in `to` for every row that `select` gives in `from`, with as many
+ * parameters as it has columns. ?1 of `select`, where it has one, is run_id. An SQLite code. */
+int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,
+                      const char *insert);
+
 /* How much has been done for the next row of a query. */
 struct rps_step_limit {
     int calls, calls_max; /* a call for so many steps, and when it is enough */

@@ -1,8 +1,8 @@
 /*
  * The finest rows of a run against each other.
  *
- * One pass in their order, with the piece before, a period or a block, at hand. Gap rows are merged into a list for each track beforehand, since a hole may be covered by
- * several that overlap.
+ * One pass in their order, with the piece before, a period or a block, at hand. Gap rows are read
+ * along with it, and merged, since a hole may be covered by several that overlap.
  */
 #include "examine.h"
 
@@ -24,68 +24,41 @@
  */
 #define RACE_NS(enabled_ns) (RPS_NS_PER_MS + (int64_t)((enabled_ns) / 20))
 
-/* --- the shape -------------------------------------------------------------------------------- */
+/* --- the shape ------------------------------------------------------------------------------- */
 
-static int load_run(sqlite3 *db, struct rps_run_shape *shape)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT coalesce(elapsed_ns, -1), state = 'complete',"
-                                  " (SELECT count(*) FROM event_set WHERE run_id = ?1)"
-                                  " FROM run WHERE run_id = ?1",
-                                  -1, &stmt, NULL);
-    int64_t sets;
-
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, shape->run_id);
-    code = sqlite3_step(stmt);
-    if (code == SQLITE_ROW) {
-        shape->elapsed_ns = sqlite3_column_int64(stmt, 0);
-        shape->complete = sqlite3_column_int(stmt, 1);
-        sets = sqlite3_column_int64(stmt, 2);
-        shape->set_count = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : (int)sets;
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-static int load_measured(sqlite3 *db, struct rps_run_shape *shape)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                  " AND state = 'measured'",
-                                  -1, &stmt, NULL);
-
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, shape->run_id);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int set = rps_database_index(stmt, 0, shape->set_count);
-        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
-
-        if (set >= 0 && slot >= 0)
-            shape->measured[set] |= (uint8_t)(1u << slot);
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
+/* A row, and one more for each event that is measured. */
+static const char sql_shape[] =
+    "SELECT coalesce(r.elapsed_ns, -1), r.state = 'complete', e.set_no, e.slot,"
+    " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id) FROM run AS r"
+    " LEFT JOIN event AS e ON e.run_id = r.run_id AND e.state = 'measured' WHERE r.run_id = ?1";
 
 int rps_run_shape_load(sqlite3 *db, int64_t run_id, struct rps_run_shape *ret)
 {
     struct rps_run_shape shape = {.run_id = run_id, .elapsed_ns = -1};
-    int code = load_run(db, &shape);
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql_shape, -1, &stmt, NULL);
 
-    if (code == SQLITE_OK) {
-        shape.measured = calloc((size_t)shape.set_count + 1, sizeof(*shape.measured));
-        code = shape.measured ? load_measured(db, &shape) : SQLITE_NOMEM;
+    shape.measured = calloc(RPS_SHAPE_SETS_MAX, sizeof(*shape.measured));
+    if (code == SQLITE_OK)
+        code = shape.measured ? sqlite3_bind_int64(stmt, 1, run_id) : SQLITE_NOMEM;
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int set = rps_database_index(stmt, 2, RPS_SHAPE_SETS_MAX);
+        int slot = rps_database_index(stmt, 3, RPS_SLOT_MAX);
+        int64_t sets = sqlite3_column_int64(stmt, 4);
+
+        shape.elapsed_ns = sqlite3_column_int64(stmt, 0);
+        shape.complete = sqlite3_column_int(stmt, 1);
+        shape.set_count = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : (int)sets;
+        if (sqlite3_column_type(stmt, 2) == SQLITE_INTEGER && set >= 0 && slot >= 0)
+            shape.measured[set] |= (uint8_t)(1u << slot);
+        code = SQLITE_OK;
     }
-    if (code != SQLITE_OK)
+    sqlite3_finalize(stmt);
+    if (code != SQLITE_DONE)
         rps_run_shape_free(&shape);
     else
         *ret = shape;
-    return code;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 void rps_run_shape_free(struct rps_run_shape *shape)
@@ -94,79 +67,14 @@ void rps_run_shape_free(struct rps_run_shape *shape)
     shape->measured = NULL;
 }
 
-/* --- gaps ------------------------------------------------------------------------------------- */
-
-struct interval {
-    int64_t start_ns, end_ns;
-};
-
-struct intervals {
-    struct interval *item; /* in order, apart from each other */
-    size_t count, room;
-    size_t next; /* the first that may cover what comes */
-};
-
-/* Append one that starts no earlier than the last; SQLITE_OK or SQLITE_NOMEM. */
-static int append_interval(struct intervals *list, int64_t start_ns, int64_t end_ns)
-{
-    struct interval *last = list->count > 0 ? &list->item[list->count - 1] : NULL;
-
-    if (last && start_ns <= last->end_ns + TIME_TOLERANCE_NS) {
-        if (end_ns > last->end_ns)
-            last->end_ns = end_ns;
-        return SQLITE_OK;
-    }
-    if (list->count == list->room) {
-        size_t room = 2 * list->room + 16;
-        struct interval *more = realloc(list->item, room * sizeof(*more));
-
-        if (!more)
-            return SQLITE_NOMEM;
-        list->item = more;
-        list->room = room;
-    }
-    list->item[list->count++] = (struct interval){start_ns, end_ns};
-    return SQLITE_OK;
-}
-
-/* The gaps of the run that hold for a CPU, merged. */
-static int load_gaps(sqlite3_stmt *stmt, int64_t run_id, int64_t cpu, struct intervals *list)
-{
-    int code;
-
-    list->count = list->next = 0;
-    sqlite3_bind_int64(stmt, 1, run_id);
-    sqlite3_bind_int64(stmt, 2, cpu);
-    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int64_t start_ns = sqlite3_column_int64(stmt, 0), length_ns = sqlite3_column_int64(stmt, 1);
-
-        if (start_ns < 0 || length_ns < 0 || start_ns > INT64_MAX / 4 || length_ns > INT64_MAX / 4)
-            continue;
-        code = append_interval(list, start_ns, start_ns + length_ns);
-        if (code != SQLITE_OK)
-            break;
-    }
-    sqlite3_reset(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-/* Does one gap cover the stretch? Asked for stretches in their order. */
-static int is_covered(struct intervals *list, int64_t start_ns, int64_t end_ns)
-{
-    while (list->next < list->count && list->item[list->next].end_ns + TIME_TOLERANCE_NS < end_ns)
-        list->next++;
-    return list->next < list->count &&
-           list->item[list->next].start_ns <= start_ns + TIME_TOLERANCE_NS;
-}
-
-/* --- one piece after the other ---------------------------------------------------------------- */
+/* --- one piece after the other --------------------------------------------------------------- */
 
 struct walk {
     const struct rps_run_shape *shape;
     const struct rps_examiner *examiner;
     struct rps_examined *result;
-    sqlite3_stmt *gap_stmt;
-    struct intervals gaps;
+    sqlite3_stmt *gaps;        /* of the track, by their start */
+    int64_t gap_ns, gapped_ns; /* what the last ones cover together: from, to */
     struct rps_fault_sum fault[RPS_FAULT_COUNT];
     uint64_t *seen; /* owned; by set: the rotation that last had it, and 1 */
     int in_track;   /* 1: `cpu` is one, and `before` its last piece unless it had none */
@@ -193,17 +101,40 @@ static struct rps_fault_sum *count_piece(struct walk *walk, enum rps_fault kind,
     return count_fault(walk, kind, piece->first, piece->start_ns);
 }
 
+/* Do gap rows cover the stretch, together? Asked for stretches in their order. An SQLite code. */
+static int is_covered(struct walk *walk, int64_t start_ns, int64_t end_ns, int *ret)
+{
+    int code = SQLITE_ROW;
+
+    while (walk->gapped_ns + TIME_TOLERANCE_NS < end_ns &&
+           (code = sqlite3_step(walk->gaps)) == SQLITE_ROW) {
+        int64_t from_ns = sqlite3_column_int64(walk->gaps, 0);
+        int64_t to_ns = sqlite3_column_int64(walk->gaps, 1);
+
+        if (from_ns > walk->gapped_ns + TIME_TOLERANCE_NS)
+            walk->gap_ns = from_ns;
+        if (to_ns > walk->gapped_ns)
+            walk->gapped_ns = to_ns;
+    }
+    *ret = walk->gap_ns <= start_ns + TIME_TOLERANCE_NS &&
+           walk->gapped_ns + TIME_TOLERANCE_NS >= end_ns;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
 /* Nothing was recorded from start to end, before the period `next`. */
-static void examine_hole(struct walk *walk, int64_t start_ns, int64_t end_ns, uint64_t next,
-                         uint64_t periods)
+static int examine_hole(struct walk *walk, int64_t start_ns, int64_t end_ns, uint64_t next,
+                        uint64_t periods)
 {
     const struct rps_hole hole = {(int32_t)walk->cpu, start_ns, end_ns, periods};
+    int covered = 0, code;
 
-    if (end_ns <= start_ns + TIME_TOLERANCE_NS || is_covered(&walk->gaps, start_ns, end_ns))
-        return;
+    if (end_ns <= start_ns + TIME_TOLERANCE_NS)
+        return SQLITE_OK;
+    code = is_covered(walk, start_ns, end_ns, &covered);
+    if (code != SQLITE_OK || covered)
+        return code;
     count_fault(walk, RPS_FAULT_HOLE, next, start_ns)->total_ns += end_ns - start_ns;
-    if (walk->examiner->hole)
-        walk->examiner->hole(walk->examiner->context, &hole);
+    return walk->examiner->hole ? walk->examiner->hole(walk->examiner->context, &hole) : SQLITE_OK;
 }
 
 /* The rotation goes on, or the next one begins; one has each set at most once. */
@@ -233,24 +164,24 @@ static void examine_switch(struct walk *walk, const struct rps_piece *piece, int
 }
 
 /* The piece against the one before it; at the beginning of a track that is the run's start. */
-static void examine_sequence(struct walk *walk, const struct rps_piece *piece)
+static int examine_sequence(struct walk *walk, const struct rps_piece *piece)
 {
     const struct rps_piece *before = &walk->before;
     uint64_t expected = walk->has_before ? before->last + 1 : 0;
     int64_t end_ns = walk->has_before ? before->end_ns : 0;
     uint64_t cycle = walk->has_before ? before->cycle : 0;
-    int touches = piece->start_ns <= end_ns + TIME_TOLERANCE_NS;
+    int touches = piece->start_ns <= end_ns + TIME_TOLERANCE_NS, code = SQLITE_OK;
 
     if (piece->first < expected) {
         count_piece(walk, RPS_FAULT_ORDER, piece);
-        return;
+        return SQLITE_OK;
     }
     if (walk->has_before)
         examine_switch(walk, before, piece->end_ns > end_ns ? piece->end_ns : end_ns);
     if (piece->start_ns < end_ns - TIME_TOLERANCE_NS)
         count_piece(walk, RPS_FAULT_OVERLAP, piece);
     else
-        examine_hole(walk, end_ns, piece->start_ns, piece->first, piece->first - expected);
+        code = examine_hole(walk, end_ns, piece->start_ns, piece->first, piece->first - expected);
     /* what was lost in between had cycles too */
     if (piece->cycle - cycle < piece->cycles ||
         (piece->first == expected && piece->cycle - cycle != piece->cycles))
@@ -258,6 +189,7 @@ static void examine_sequence(struct walk *walk, const struct rps_piece *piece)
     if (piece->first > expected && touches)
         count_piece(walk, RPS_FAULT_ORDER, piece);
     examine_rotation(walk, piece, walk->has_before && piece->first == expected && touches);
+    return code;
 }
 
 static void examine_counts(struct walk *walk, const struct rps_period *row)
@@ -282,35 +214,44 @@ static void examine_counts(struct walk *walk, const struct rps_period *row)
 }
 
 /* The track is over; `whole` unless the rest of it cannot be read. */
-static void end_track(struct walk *walk, int whole)
+static int end_track(struct walk *walk, int whole)
 {
     const struct rps_piece *before = &walk->before;
     int64_t end_ns = walk->has_before ? before->end_ns : 0;
+    int code = SQLITE_OK;
 
     if (!walk->in_track)
-        return;
+        return SQLITE_OK;
     if (walk->has_before)
         examine_switch(walk, before, end_ns + LAST_SWITCH_MAX_NS);
     if (whole && walk->shape->complete && walk->shape->elapsed_ns > end_ns)
-        examine_hole(walk, end_ns, walk->shape->elapsed_ns, walk->has_before ? before->last + 1 : 0,
-                     0);
-    walk->examiner->faults(walk->examiner->context, (int32_t)walk->cpu, walk->fault);
+        code = examine_hole(walk, end_ns, walk->shape->elapsed_ns,
+                            walk->has_before ? before->last + 1 : 0, 0);
+    if (walk->examiner->faults)
+        walk->examiner->faults(walk->examiner->context, (int32_t)walk->cpu, walk->fault);
     memset(walk->fault, 0, sizeof(walk->fault));
+    return code;
 }
 
 static int begin_track(struct walk *walk, int64_t cpu)
 {
-    end_track(walk, 1);
+    int code = end_track(walk, 1);
+
     walk->in_track = 1;
     walk->has_before = 0;
     walk->cpu = cpu;
+    walk->gap_ns = walk->gapped_ns = 0;
     memset(&walk->before, 0, sizeof(walk->before));
     memset(walk->seen, 0, ((size_t)walk->shape->set_count + 1) * sizeof(*walk->seen));
-    return load_gaps(walk->gap_stmt, walk->shape->run_id, cpu, &walk->gaps);
+    sqlite3_reset(walk->gaps);
+    sqlite3_bind_int64(walk->gaps, 1, walk->shape->run_id);
+    sqlite3_bind_int64(walk->gaps, 2, cpu);
+    return code;
 }
 
-static int examine_piece(struct walk *walk, const struct rps_piece *piece)
+static int examine_piece(void *context, const struct rps_piece *piece)
 {
+    struct walk *walk = context;
     const struct rps_examiner *examiner = walk->examiner;
     struct rps_examined *result = walk->result;
     struct rps_fault_sum *fault;
@@ -330,7 +271,7 @@ static int examine_piece(struct walk *walk, const struct rps_piece *piece)
         result->periods += piece->count;
         return SQLITE_OK;
     }
-    examine_sequence(walk, piece);
+    code = examine_sequence(walk, piece);
     for (size_t i = 0; i < piece->count; i++) {
         const struct rps_period *row = &piece->row[i];
 
@@ -342,16 +283,15 @@ static int examine_piece(struct walk *walk, const struct rps_piece *piece)
     result->periods += piece->periods;
     walk->before = *piece;
     walk->has_before = 1;
-    return examiner->piece ? examiner->piece(examiner->context, piece) : SQLITE_OK;
+    return code == SQLITE_OK && examiner->piece ? examiner->piece(examiner->context, piece) : code;
 }
 
 int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,
                     const struct rps_examiner *examiner, struct rps_examined *ret)
 {
     struct walk walk = {.shape = shape, .examiner = examiner, .result = ret};
-    struct rps_finest *finest = NULL;
-    struct rps_piece piece;
-    int at = SQLITE_DONE, code;
+    const struct rps_piece_taker taker = {&walk, examine_piece};
+    int code, ended;
 
     *ret = (struct rps_examined){.end_ns = -1};
     ret->sum = calloc((size_t)shape->set_count + 1, sizeof(*ret->sum));
@@ -359,21 +299,17 @@ int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,
     code = ret->sum && walk.seen ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(db,
-                                  "SELECT start_ns, length_ns FROM gap WHERE run_id = ?1"
-                                  " AND cpu IN (?2, -1) ORDER BY start_ns",
-                                  -1, &walk.gap_stmt, NULL);
+                                  "SELECT start_ns, start_ns + length_ns FROM gap"
+                                  " WHERE run_id = ?1 AND cpu IN (?2, -1) AND start_ns BETWEEN 0"
+                                  " AND 1 << 61 AND length_ns BETWEEN 0 AND 1 << 61"
+                                  " ORDER BY start_ns",
+                                  -1, &walk.gaps, NULL);
     if (code == SQLITE_OK)
-        code = rps_finest_open(&finest, db, shape->run_id, shape->set_count);
-    while (code == SQLITE_OK && (at = rps_finest_next(finest, &piece)) == SQLITE_ROW)
-        code = examine_piece(&walk, &piece);
-    if (code == SQLITE_OK && at != SQLITE_DONE)
-        code = at;
+        code = rps_finest_each(db, shape->run_id, shape->set_count, &taker);
     if (code == SQLITE_OK && !walk.in_track)
         code = begin_track(&walk, RPS_CPU_ALL); /* of which there is nothing */
-    end_track(&walk, code == SQLITE_OK);
-    rps_finest_close(finest);
-    sqlite3_finalize(walk.gap_stmt);
-    free(walk.gaps.item);
+    ended = end_track(&walk, code == SQLITE_OK);
+    sqlite3_finalize(walk.gaps);
     free(walk.seen);
-    return code;
+    return code == SQLITE_OK ? ended : code;
 }

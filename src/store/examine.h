@@ -63,12 +63,12 @@ struct rps_hole {
 
 struct rps_examiner {
     void *context;
-    /* Every hole; NULL: not asked for. */
-    void (*hole)(void *context, const struct rps_hole *hole);
+    /* Every hole; an SQLite code, which ends the walk. NULL: not asked for. */
+    int (*hole)(void *context, const struct rps_hole *hole);
     /* Every piece that has no fault of its own, in order, before its rows are gone; an SQLite code,
      * which ends the walk. NULL: not asked for. */
     int (*piece)(void *context, const struct rps_piece *piece);
-    /* The faults of a track, by kind, when it is over. */
+    /* The faults of a track, by kind, when it is over. NULL: not asked for. */
     void (*faults)(void *context, int32_t cpu, const struct rps_fault_sum fault[RPS_FAULT_COUNT]);
 };
 

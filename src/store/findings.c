@@ -5,8 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <sqlite3.h>
-
+#include "database.h"
 #include "rpistat/period.h"
 
 #define LISTED_MAX 100
@@ -38,6 +37,34 @@ int rps_findings_end_by_code(struct rps_findings *findings, int code)
 int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_error *err)
 {
     return rps_findings_end_by_code(findings, rps_error_is_memory(err) ? SQLITE_NOMEM : SQLITE_OK);
+}
+
+void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const char *what, int code)
+{
+    if (!rps_findings_end_by_code(findings, code))
+        rps_findings_add(findings, RPS_FINDING_WRONG, "%s cannot be read (%s)", what,
+                         rps_database_reason(db, code));
+}
+
+int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql,
+                     const int64_t *number, const char *what, int64_t ret[2])
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    if (code == SQLITE_OK) {
+        for (int i = 0; i < sqlite3_bind_parameter_count(stmt); i++)
+            sqlite3_bind_int64(stmt, i + 1, number[i]);
+        code = sqlite3_step(stmt);
+    }
+    if (code == SQLITE_ROW) {
+        ret[0] = sqlite3_column_int64(stmt, 0);
+        ret[1] = sqlite3_column_int64(stmt, 1);
+    } else if (code != SQLITE_ERROR) {
+        rps_findings_unreadable(findings, db, what, code);
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_ROW;
 }
 
 void rps_findings_end(struct rps_findings *findings)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sqlite3.h>
+
 #include "rpistat/check.h"
 #include "rpistat/error.h"
 
@@ -24,6 +26,18 @@ int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_er
  * may have any number of runs and CPUs. */
 void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
+
+/* Say that `what` cannot be read, which db has just answered with the code. */
+void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const char *what,
+                             int code);
+
+/*
+ * Ask db for one row, ?1 ... are the numbers given: 1 when it comes, with its first two columns in
+ * ret; 0 when it cannot, as is said of `what` unless a table or column is missing, which the check of
+ * the schema says.
+ */
+int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql,
+                     const int64_t *number, const char *what, int64_t ret[2]);
 
 /* Say how many were not listed. */
 void rps_findings_end(struct rps_findings *findings);

@@ -1,11 +1,10 @@
 /*
- * The finest rows that are left of a run, in order: periods, and blocks where periods were thinned
- * away. For those who want all rows, also the ones that a cursor refuses or passes over.
+ * The rows of a run in order, as pieces: a period, or the rows of a block together. For those who
+ * want all rows, also the ones that a cursor refuses or passes over.
  */
 #ifndef RPISTAT_STORE_FINEST_H
 #define RPISTAT_STORE_FINEST_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,30 +32,19 @@ struct rps_piece {
  * one cell of the grid. */
 extern const char rps_piece_not_whole[];
 
-/* The blocks of one level and CPU, [from, to) by number. */
-struct rps_blocks {
-    sqlite3_stmt *stmt;
-    int level, at; /* at: the statement's last code */
-    size_t set_count, count;
-    struct rps_period *row; /* owned */
+/* Who takes the pieces, one after the other. Another code than SQLITE_OK ends it, and is returned. */
+struct rps_piece_taker {
+    void *context;
+    int (*take)(void *context, const struct rps_piece *piece);
 };
 
-/* Prepare for a run of so many event sets; an SQLite code. To be closed in any case. */
-int rps_blocks_open(struct rps_blocks *ret, sqlite3 *db, int64_t run_id, int64_t set_count);
-void rps_blocks_close(struct rps_blocks *blocks);
+/* The finest rows that are left of a run, CPU by CPU: periods, and blocks where periods were thinned
+ * away. An SQLite code. */
+int rps_finest_each(sqlite3 *db, int64_t run_id, int set_count,
+                    const struct rps_piece_taker *taker);
 
-void rps_blocks_seek(struct rps_blocks *blocks, int64_t cpu, int level, int64_t from, int64_t to);
-
-/* SQLITE_ROW and *ret, SQLITE_DONE, or an error's code. */
-int rps_blocks_next(struct rps_blocks *blocks, struct rps_piece *ret);
-
-struct rps_finest;
-
-/* An SQLite code; *ret is to be closed in any case. */
-int rps_finest_open(struct rps_finest **ret, sqlite3 *db, int64_t run_id, int64_t set_count);
-void rps_finest_close(struct rps_finest *finest);
-
-/* The next piece, CPU by CPU: SQLITE_ROW and *ret, SQLITE_DONE, or an error's code. */
-int rps_finest_next(struct rps_finest *finest, struct rps_piece *ret);
+/* All blocks of a level, by their numbers. An SQLite code. */
+int rps_finest_blocks(sqlite3 *db, int64_t run_id, int64_t cpu, int level, int set_count,
+                      const struct rps_piece_taker *taker);
 
 #endif

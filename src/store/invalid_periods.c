@@ -22,16 +22,12 @@
 /* A switch takes less, beside the time of the piece itself. */
 #define SWITCH_MAX_NS RPS_NS_PER_S
 
-/* A period, or a block by its rotation. */
-struct key {
-    int level;
-    int64_t cpu, cycle, number;
-};
-
 struct invalid {
     int64_t end_ns;
-    struct key *key; /* owned: to be deleted */
-    size_t count, room, set_count;
+    int64_t run_id;
+    sqlite3_stmt *delete_period, *delete_block;
+    uint64_t dropped;
+    size_t set_count;
     uint64_t *seen;        /* owned; by set: the rotation that last had it, and 1 */
     struct rps_piece good; /* the last one that stays */
     struct rps_piece held; /* the one after it, still to be decided on */
@@ -72,21 +68,19 @@ static int is_linked(const struct rps_piece *a, const struct rps_piece *b)
     return follows(a, b) && llabs(b->start_ns - (a ? a->end_ns : 0)) <= TIME_TOLERANCE_NS;
 }
 
+/* Delete a piece, a block by its rotation. The walk has passed it. */
 static int drop(struct invalid *invalid, const struct rps_piece *piece)
 {
-    if (invalid->count == invalid->room) {
-        size_t room = 2 * invalid->room + 64;
-        struct key *more = realloc(invalid->key, room * sizeof(*more));
+    sqlite3_stmt *stmt = piece->level > 0 ? invalid->delete_block : invalid->delete_period;
+    int code;
 
-        if (!more)
-            return SQLITE_NOMEM;
-        invalid->key = more;
-        invalid->room = room;
-    }
-    invalid->key[invalid->count++] =
-        (struct key){piece->level, piece->cpu, (int64_t)piece->cycle,
-                     (int64_t)(piece->level > 0 ? piece->rotation : piece->first)};
-    return SQLITE_OK;
+    sqlite3_bind_int64(stmt, 1, invalid->run_id);
+    sqlite3_bind_int64(stmt, 2, piece->cpu);
+    sqlite3_bind_int64(stmt, 3, piece->level > 0 ? piece->level : (int64_t)piece->cycle);
+    sqlite3_bind_int64(stmt, 4, (int64_t)(piece->level > 0 ? piece->rotation : piece->first));
+    code = rps_database_run(stmt);
+    invalid->dropped += (uint64_t)sqlite3_changes(sqlite3_db_handle(stmt));
+    return code;
 }
 
 /* The held piece stays, but for a period whose set its rotation has had. */
@@ -134,8 +128,9 @@ static int end_cpu(struct invalid *invalid)
     return code;
 }
 
-static int take_piece(struct invalid *invalid, const struct rps_piece *piece)
+static int take_piece(void *context, const struct rps_piece *piece)
 {
+    struct invalid *invalid = context;
     const struct rps_period *row = piece->row;
     int code = SQLITE_OK;
 
@@ -150,54 +145,33 @@ static int take_piece(struct invalid *invalid, const struct rps_piece *piece)
     return code == SQLITE_OK ? take(invalid, piece) : code;
 }
 
-static int find(sqlite3 *db, int64_t run_id, int set_count, struct invalid *invalid)
-{
-    struct rps_finest *finest = NULL;
-    struct rps_piece piece;
-    int at = SQLITE_DONE, code = rps_finest_open(&finest, db, run_id, set_count);
-
-    while (code == SQLITE_OK && (at = rps_finest_next(finest, &piece)) == SQLITE_ROW)
-        code = take_piece(invalid, &piece);
-    rps_finest_close(finest);
-    if (code == SQLITE_OK && at == SQLITE_DONE)
-        return end_cpu(invalid);
-    return code == SQLITE_OK ? at : code;
-}
-
 int rps_invalid_periods_delete(sqlite3 *db, int64_t run_id, int set_count, int64_t end_ns,
                                uint64_t *ret)
 {
-    struct invalid invalid = {.end_ns = end_ns, .set_count = (size_t)set_count + 1};
-    sqlite3_stmt *period = NULL, *block = NULL;
+    struct invalid invalid = {
+        .end_ns = end_ns, .run_id = run_id, .set_count = (size_t)set_count + 1};
+    const struct rps_piece_taker taker = {&invalid, take_piece};
     int code;
 
     invalid.seen = calloc(invalid.set_count, sizeof(*invalid.seen));
-    code = invalid.seen ? find(db, run_id, set_count, &invalid) : SQLITE_NOMEM;
-
+    code = invalid.seen ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK)
         code = rps_database_prepare(db,
                                     "DELETE FROM period WHERE run_id = ?1 AND cpu = ?2"
                                     " AND cycle = ?3 AND period = ?4",
-                                    &period);
+                                    &invalid.delete_period);
     if (code == SQLITE_OK)
         code = rps_database_prepare(db,
                                     "DELETE FROM rollup WHERE run_id = ?1 AND cpu = ?2"
                                     " AND level = ?3 AND rotation = ?4",
-                                    &block);
-    for (size_t i = 0; i < invalid.count && code == SQLITE_OK; i++) {
-        const struct key *key = &invalid.key[i];
-        sqlite3_stmt *stmt = key->level > 0 ? block : period;
-
-        sqlite3_bind_int64(stmt, 1, run_id);
-        sqlite3_bind_int64(stmt, 2, key->cpu);
-        sqlite3_bind_int64(stmt, 3, key->level > 0 ? key->level : key->cycle);
-        sqlite3_bind_int64(stmt, 4, key->number);
-        code = rps_database_run(stmt);
-        *ret += (uint64_t)sqlite3_changes(db);
-    }
-    sqlite3_finalize(block);
-    sqlite3_finalize(period);
-    free(invalid.key);
+                                    &invalid.delete_block);
+    if (code == SQLITE_OK)
+        code = rps_finest_each(db, run_id, set_count, &taker);
+    if (code == SQLITE_OK)
+        code = end_cpu(&invalid);
+    *ret += invalid.dropped;
+    sqlite3_finalize(invalid.delete_block);
+    sqlite3_finalize(invalid.delete_period);
     free(invalid.seen);
     return code;
 }

@@ -45,6 +45,7 @@ enum rps_period_column {
     RPS_PERIOD_SET_NO,
     RPS_PERIOD_START_NS,
     RPS_PERIOD_LENGTH_NS,
+    RPS_PERIOD_LEVEL = 13, /* of `rollup` */
 };
 
 /* The statement that inserts rows of `period` (level 0) or of `rollup`; an SQLite code. */

@@ -22,9 +22,6 @@
 #include "reconstruct.h"
 #include "salvage.h"
 
-/* Fewer periods of a run that nothing else speaks of are taken for damage. */
-#define PERIODS_OF_A_RUN 3
-
 /* The longest text or record that is read from a store. */
 #define CELL_MAX_BYTES (4 * 1024 * 1024)
 
@@ -174,45 +171,26 @@ static int move_in_place(struct repair *repair, const char *path, const char *ne
 
 /* --- its runs --------------------------------------------------------------------------------- */
 
-/* All numbers of runs, of which some may have no row in `run`. */
+/* All runs. Some may have no row in `run`: then so many periods must tell that it was no damaged
+ * number. */
 #define SQL_RUNS                                                                                   \
-    "SELECT run_id FROM run UNION SELECT run_id FROM period UNION SELECT run_id FROM event_set"    \
-    " UNION SELECT run_id FROM event UNION SELECT run_id FROM metric UNION SELECT run_id FROM"     \
-    " metric_step UNION SELECT run_id FROM phase UNION SELECT run_id FROM outlier UNION SELECT"    \
-    " run_id FROM mark UNION SELECT run_id FROM gap UNION SELECT run_id FROM rollup UNION SELECT"  \
-    " run_id FROM thinned ORDER BY run_id"
+    "SELECT run_id FROM run WHERE run_id > 0 UNION SELECT run_id FROM (SELECT run_id FROM period"  \
+    " UNION SELECT run_id FROM rollup) AS p WHERE run_id > 0 AND (SELECT count(*) FROM"            \
+    " (SELECT 1 FROM finest AS f WHERE f.run_id = p.run_id LIMIT 3)) = 3 ORDER BY run_id"
 
-/* 1 when the rows are those of a run, and not of a damaged number; an SQLite code. */
-static int is_run(sqlite3 *db, int64_t run_id, int *ret)
+/* Delete the rows of what is no run. */
+static int drop_strays(struct repair *repair)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT ?1 > 0 AND (EXISTS (SELECT 1 FROM run WHERE run_id = ?1)"
-                                  " OR (SELECT count(*) FROM (SELECT 1 FROM finest"
-                                  " WHERE run_id = ?1 LIMIT ?2)) = ?2)",
-                                  -1, &stmt, NULL);
-
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, 1, run_id);
-    sqlite3_bind_int(stmt, 2, PERIODS_OF_A_RUN);
-    code = sqlite3_step(stmt);
-    *ret = code == SQLITE_ROW && sqlite3_column_int(stmt, 0);
-    sqlite3_finalize(stmt);
-    return code == SQLITE_ROW ? SQLITE_OK : code;
-}
-
-/* Delete the rows of something that is no run. */
-static int drop_stray(struct repair *repair, int64_t run_id)
-{
-    static const char *const table[] = {"run",    "event_set", "event",   "metric",
-                                        "period", "rollup",    "thinned", "metric_step",
-                                        "phase",  "outlier",   "mark",    "gap"};
-    char sql[80];
+    static const char *const table[] = {"event_set", "event",   "metric",      "period",
+                                        "rollup",    "thinned", "metric_step", "phase",
+                                        "outlier",   "mark",    "gap",         "run"};
+    char sql[128];
     int code = SQLITE_OK;
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && code == SQLITE_OK; i++) {
-        snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE run_id = %" PRId64, table[i], run_id);
+        snprintf(sql, sizeof(sql),
+                 "DELETE FROM %s WHERE run_id < 1 OR run_id NOT IN (SELECT run_id FROM run)",
+                 table[i]);
         code = rps_database_exec(repair->to.db, sql);
         if (code == SQLITE_OK)
             repair->result.dropped += (uint64_t)sqlite3_changes(repair->to.db);
@@ -224,21 +202,15 @@ static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 {
     int64_t *run_id = NULL;
     size_t count = 0;
-    int code = SQLITE_OK, result;
+    int result = rps_reader_numbers(&repair->to, SQL_RUNS, &run_id, &count, err), code;
 
-    result = rps_reader_numbers(&repair->to, SQL_RUNS, &run_id, &count, err);
-    for (size_t i = 0; i < count && code == SQLITE_OK && result == 0; i++) {
-        int found = 0;
-
-        code = is_run(repair->to.db, run_id[i], &found);
-        if (code == SQLITE_OK && found)
-            result = rps_reconstruct_run(&repair->to, run_id[i], &repair->findings, &repair->result,
-                                         err);
-        else if (code == SQLITE_OK)
-            code = drop_stray(repair, run_id[i]);
-    }
+    for (size_t i = 0; i < count && result == 0; i++)
+        result =
+            rps_reconstruct_run(&repair->to, run_id[i], &repair->findings, &repair->result, err);
     free(run_id);
-    return code == SQLITE_OK ? result : rps_reader_error(&repair->to, code, err);
+    if (result == 0 && (code = drop_strays(repair)) != SQLITE_OK)
+        result = rps_reader_error(&repair->to, code, err);
+    return result;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

@@ -139,6 +139,8 @@ static const struct damage damages[] = {
     {"UPDATE rollup SET rotation = 12 WHERE level = 1", /* 12 ... 17: in two cells */
      "blocks of level 1 have rows that do not"},
     {"UPDATE rollup SET last_period = last_period + 4 WHERE level = 3", "blocks of level 3 have"},
+    {"UPDATE rollup SET cycles = 9223372036854775807 WHERE level = 1", "not the sum of the finer"},
+    {"UPDATE event_set SET periods = 9223372036854775807", "event set 1 is 9223372036854775807"},
     {"UPDATE rollup SET missed = -3 WHERE level = 4", "blocks of level 4 have rows that do not"},
     {"INSERT INTO rollup SELECT run_id, level, cpu, period + 2, last_period, rotation + 1, 5,"
      " set_no, start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns,"
