@@ -458,13 +458,16 @@ static void test_resolution(void **state)
         {4000000, 0, 0, 4000000 / 8 / 16, 1},
     };
     static const struct {
-        uint64_t periods, rows;
+        uint64_t periods;
+        int signals;
         int level;
     } rows[] = {
-        {1000, 1000, 0},
-        {1001, 1000, 1},
-        {16015, 1000, 1},
-        {16016, 1000, 2},
+        {2000000, 6, 0},
+        {2000001, 6, 1}, /* never more than that */
+        {1200000, 10, 0},
+        {1200001, 10, 1}, /* 12,000,000 values */
+        {19200015, 10, 1},
+        {19200016, 10, 2},
         {UINT64_MAX, 1, RPS_LEVELS},
     };
     struct rps_cpu_series series = {.resolution = 3};
@@ -480,7 +483,7 @@ static void test_resolution(void **state)
     }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         series.periods = rows[i].periods;
-        rps_cpu_series_choose_rows(&series, rows[i].rows);
+        rps_cpu_series_choose_signals(&series, rows[i].signals);
         assert_int_equal(series.resolution, rows[i].level);
     }
     series.resolution = 0;
