@@ -46,7 +46,7 @@ struct rps_profile {
     struct rps_profile_label *label; /* owned; of each label */
     double *mean;                    /* owned; mean[label * figure_count + figure] */
     double *spread;                  /* owned; same places: standard deviation between the
-                                        observations (rotations of the event sets, rows) of the label */
+                                        label's observations (rotations, rows) */
 };
 
 /*

@@ -165,8 +165,8 @@ static int check_schema(struct check *check, struct rps_error *err)
 
 /* --- constraints ------------------------------------------------------------------------------ */
 
-/* Ask which rows of a table violate a condition of its CREATE TABLE, text of `length` bytes. Not all
- * versions of SQLite do so in their integrity check, and none says which condition it is. */
+/* Ask which rows of a table violate a condition of its CREATE TABLE, text of `length` bytes. Not
+ * all versions of SQLite do so in their integrity check, and none says which condition it is. */
 static void check_constraint(struct check *check, const char *table, const char *condition,
                              int length)
 {

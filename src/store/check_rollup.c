@@ -1,8 +1,8 @@
 /*
  * Checking rollups, a level of a CPU at a time. The finer rows of each block are summed again, and
  * those between two blocks are looked through for what should be in one. Where the finer rows were
- * thinned away nothing can be compared: there the blocks are the finest rows, and examine.c looks at
- * them.
+ * thinned away nothing can be compared: there the blocks are the finest rows, and examine.c looks
+ * at them.
  */
 #include "check_rollup.h"
 

@@ -81,8 +81,8 @@ struct rps_examined {
 };
 
 /*
- * Go through the run's finest rows. Returns an SQLite code; with another one than SQLITE_OK *ret holds
- * what was seen until then, and must be freed as well.
+ * Go through the run's finest rows. Returns an SQLite code; with another one than SQLITE_OK *ret
+ * holds what was seen until then, and must be freed as well.
  */
 int rps_examine_run(sqlite3 *db, const struct rps_run_shape *shape,
                     const struct rps_examiner *examiner, struct rps_examined *ret);

@@ -33,8 +33,8 @@ void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const c
 
 /*
  * Ask db for one row, ?1 ... are the numbers given: 1 when it comes, with its first two columns in
- * ret; 0 when it cannot, as is said of `what` unless a table or column is missing, which the check of
- * the schema says.
+ * ret; 0 when it cannot, as is said of `what` unless a table or column is missing, which the check
+ * of the schema says.
  */
 int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql,
                      const int64_t *number, const char *what, int64_t ret[2]);

@@ -32,14 +32,15 @@ struct rps_piece {
  * one cell of the grid. */
 extern const char rps_piece_not_whole[];
 
-/* Who takes the pieces, one after the other. Another code than SQLITE_OK ends it, and is returned. */
+/* Who takes the pieces, one after the other. Another code than SQLITE_OK ends it, and is
+ * returned. */
 struct rps_piece_taker {
     void *context;
     int (*take)(void *context, const struct rps_piece *piece);
 };
 
-/* The finest rows that are left of a run, CPU by CPU: periods, and blocks where periods were thinned
- * away. An SQLite code. */
+/* The finest rows that are left of a run, CPU by CPU: periods, and blocks where periods were
+ * thinned away. An SQLite code. */
 int rps_finest_each(sqlite3 *db, int64_t run_id, int set_count,
                     const struct rps_piece_taker *taker);
 

@@ -5,8 +5,8 @@
  * SQLite has no checksum that would tell. The periods before and behind tell: numbers go up, times
  * and cycles follow on. Where two neighbours contradict each other, the one goes that does not
  * follow exactly on what is known to be good; one period more is lost so now and then, but a single
- * wrong time can never take all that comes after it along. Blocks that stand for thinned periods are
- * judged in the same way, each as a whole.
+ * wrong time can never take all that comes after it along. Blocks that stand for thinned periods
+ * are judged in the same way, each as a whole.
  */
 #include "invalid_periods.h"
 

@@ -203,7 +203,7 @@ static int believed_end(const struct reconstruct *r, int64_t *ret_ns)
                0, ret_ns);
 }
 
-/* A gap row for what is missing, while the others are read: that it may be met there does no harm. */
+/* A gap row for what is missing, while the others are read; meeting it there does no harm. */
 static int write_gap(void *context, const struct rps_hole *hole)
 {
     struct reconstruct *r = context;
@@ -226,8 +226,8 @@ static const char sql_end[] =
     "UPDATE run SET state = 'interrupted', end_reason = 'saved from a damaged store before it had"
     " ended' WHERE run_id = ?1 AND state NOT IN ('complete', 'interrupted')";
 
-/* Detections that are not whole any more; `rpistat phases` makes them again. ?2 is the number of the
- * last period. */
+/* Detections that are not whole any more; `rpistat phases` makes them again. ?2 is the number of
+ * the last period. */
 static const char sql_phases[] =
     "DELETE FROM phase WHERE run_id = ?1 AND detection IN"
     " (SELECT detection FROM (SELECT detection, first_period, last_period, phase,"
@@ -272,11 +272,11 @@ static int rebuild_totals(struct reconstruct *r)
     "   AND p.cpu = b.cpu AND p.period BETWEEN b.first AND b.next - 1) END GROUP BY cpu) "
 
 /*
- * Up to where rows were thinned, which need not be known any more, and must agree with what is left:
- * what `thinned` says where a block ends there, and all blocks before the first one of which there
- * are finer rows. So blocks stand for fine rows that were lost right behind the thinned ones, or at
- * the beginning of a run. They cannot elsewhere, where those of finer levels are read on both sides:
- * a gap stands there, and the block goes.
+ * Up to where rows were thinned, which need not be known any more, and must agree with what is
+ * left: what `thinned` says where a block ends there, and all blocks before the first one of which
+ * there are finer rows. So blocks stand for fine rows that were lost right behind the thinned ones,
+ * or at the beginning of a run. They cannot elsewhere, where those of finer levels are read on both
+ * sides: a gap stands there, and the block goes.
  */
 static const char sql_thinned[] = SQL_BLOCKS
     "DELETE FROM thinned WHERE run_id = ?1 AND level = ?2"

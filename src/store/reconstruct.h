@@ -9,8 +9,8 @@
 
 /*
  * In one transaction: give the run the rows it lacks, take out what contradicts the rest, write gap
- * rows for what is missing, and make its rollups and totals anew; then tell of it, and add to *result. The
- * reader's connection is one that can write. RPS_FAILED when it could not be written.
+ * rows for what is missing, and make its rollups and totals anew; then tell of it, and add to
+ * *result. The reader's connection is one that can write. RPS_FAILED when it could not be written.
  */
 int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
                         struct rps_repair_result *result, struct rps_error *err);

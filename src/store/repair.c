@@ -1,9 +1,9 @@
 /*
  * Repair: the rows of a damaged store that can be reached go into a new one (salvage.c), then every
- * run there is made whole (reconstruct.c). The damaged file itself is only read, since what is wrong
- * with it may get worse by writing. The new one is made under a name of its own beside its place,
- * and takes its place when it is done: nobody sees half of it, and two repairs into one place do not
- * mix.
+ * run there is made whole (reconstruct.c). The damaged file itself is only read, since what is
+ * wrong with it may get worse by writing. The new one is made under a name of its own beside its
+ * place, and takes its place when it is done: nobody sees half of it, and two repairs into one
+ * place do not mix.
  */
 #include "rpistat/check.h"
 
@@ -35,9 +35,9 @@ struct repair {
 /* --- the damaged store ------------------------------------------------------------------------ */
 
 /*
- * A connection to a store that rps_database_open_read refuses, with as many guards as it has but one:
- * not defensive, so that writable_schema reads past a row of the schema that makes no sense, and a
- * file that was cut short. Nothing is written: the connection is read-only.
+ * A connection to a store that rps_database_open_read refuses, with as many guards as it has but
+ * one: not defensive, so that writable_schema reads past a row of the schema that makes no sense,
+ * and a file that was cut short. Nothing is written: the connection is read-only.
  */
 static int open_refused(const char *path, sqlite3 **ret)
 {

@@ -3,12 +3,13 @@
  * read, and from its end back to where one cannot; in between lies a stretch of keys with damage at
  * both its borders. It is halved: a query is set down in its middle, and from there rows are read
  * ahead and back as far as they can be, which leaves smaller stretches of the same kind. When a few
- * halvings in a row have found nothing, the stretch is lost. A page that is damaged takes along what
- * it alone leads to; nothing beside that, since each of the stretches was read up to its borders.
+ * halvings in a row have found nothing, the stretch is lost. A page that is damaged takes along
+ * what it alone leads to; nothing beside that, since each of the stretches was read up to its
+ * borders.
  *
- * A key is up to four numbers, compared one after the other. Where the upper border is the beginning
- * of another run or CPU, the end of the one before is not known: there the middle is sought by
- * leaps that get longer.
+ * A key is up to four numbers, compared one after the other. Where the upper border is the
+ * beginning of another run or CPU, the end of the one before is not known: there the middle is
+ * sought by leaps that get longer.
  */
 #include "salvage.h"
 
@@ -22,7 +23,7 @@
 /* Halvings that may find nothing, one below the other: 15 queries and as many back. */
 #define FAILURES_MAX 4
 
-/* Rows with one key that are read at a time, where the key is only the first part of the table's. */
+/* Rows of one key read at a time, where the key is only the first part of the table's. */
 #define SAME_KEY_MAX 1000000
 
 struct table {
@@ -153,9 +154,9 @@ static void copy_row(struct salvage *salvage, sqlite3_stmt *stmt)
 }
 
 /*
- * Copy rows from one key on, in one direction, up to another, which is left out. *at is the last one
- * read then. True when all were read; false at damage, which is also a key out of order: damaged
- * pages may lead back to themselves.
+ * Copy rows from one key on, in one direction, up to another, which is left out. *at is the last
+ * one read then. True when all were read; false at damage, which is also a key out of order:
+ * damaged pages may lead back to themselves.
  */
 static bool read_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
                       const struct key *end)
