@@ -405,7 +405,7 @@ static int open_sources(struct sum *sum, struct rps_error *err)
 {
     const struct rps_cpu_series *series = sum->series;
 
-    sum->sets = series->resolution > 0 && series->set_count > 0 ? (size_t)series->set_count : 1;
+    sum->sets = series->resolution > 0 ? (size_t)series->set_count : 1;
     sum->source = calloc((size_t)series->count, sizeof(*sum->source));
     sum->whole = calloc(sum->sets, sizeof(*sum->whole));
     sum->of_cpu = calloc(sum->sets, sizeof(*sum->of_cpu));
