@@ -613,8 +613,8 @@ static void one_state(void **state)
 
 enum place { MIDDLE, END, MOST };
 
-/* Steps of SQLite's machine for a part of a run with so many rotations: some 50 periods in the middle or
- * at the end, or all but the borders, as blocks. *ret_rows: what it gave. */
+/* Steps of SQLite's machine for a part of a run with so many rotations: some 50 periods in the
+ * middle or at the end, or all but the borders, as blocks. *ret_rows: what it gave. */
 static uint64_t steps_of(struct made *made, uint64_t rotations, enum place place,
                          uint64_t *ret_rows)
 {
