@@ -309,10 +309,11 @@ static void add(struct rps_period *sum, const struct rps_period *row)
         sum->count[slot] += row->count[slot];
 }
 
-/* Where a row is added up: by event set; at resolution 0 all rows of a key are of one. */
+/* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there is
+ * one place. */
 static size_t place_of(const struct sum *sum, const struct rps_period *row)
 {
-    return sum->series->resolution > 0 && row->set_no < sum->sets ? row->set_no : 0;
+    return row->set_no < sum->sets ? row->set_no : 0;
 }
 
 static void clear(struct rps_period *row, size_t count)
