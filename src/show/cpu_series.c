@@ -316,10 +316,11 @@ static void add(struct rps_period *sum, const struct rps_period *row)
         sum->count[slot] += row->count[slot];
 }
 
-/* Where a row is added up: by event set; at resolution 0 all rows of a key are of one. */
+/* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there is
+ * one place. */
 static size_t place_of(const struct sum *sum, const struct rps_period *row)
 {
-    return sum->series->resolution > 0 && row->set_no < sum->sets ? row->set_no : 0;
+    return row->set_no < sum->sets ? row->set_no : 0;
 }
 
 static void clear(struct rps_period *row, size_t count)
@@ -412,7 +413,7 @@ static int open_sources(struct sum *sum, struct rps_error *err)
 {
     const struct rps_cpu_series *series = sum->series;
 
-    sum->sets = series->resolution > 0 && series->set_count > 0 ? (size_t)series->set_count : 1;
+    sum->sets = series->resolution > 0 ? (size_t)series->set_count : 1;
     sum->source = calloc((size_t)series->count, sizeof(*sum->source));
     sum->whole = calloc(sum->sets, sizeof(*sum->whole));
     sum->of_cpu = calloc(sum->sets, sizeof(*sum->of_cpu));

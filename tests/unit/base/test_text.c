@@ -74,6 +74,8 @@ static const struct {
      "\\xe2\\x80\\x8e\\xe2\\x80\\x8f\\xd8\\x9c"},                     /* marks of direction */
     {"\xef\xbf\xbe\xef\xbf\xbf", "\\xef\\xbf\\xbe\\xef\\xbf\\xbf"},   /* no characters */
     {"\xef\xbf\xbd\xf4\x8f\xbf\xbf", "\xef\xbf\xbd\xf4\x8f\xbf\xbf"}, /* U+FFFD; the last one */
+    {"\xe0\xa0\x80\xf0\x90\x80\x80",
+     "\xe0\xa0\x80\xf0\x90\x80\x80"}, /* the first of three bytes, of four */
 };
 
 static void test_printable(void **state)
