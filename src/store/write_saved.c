@@ -139,7 +139,12 @@ int rps_writer_save_copy(struct rps_writer *writer)
 
 int rps_writer_save_run(struct rps_writer *writer)
 {
+    int code;
+
     if (writer->saved_path)
         return SQLITE_CANTOPEN;
-    return save(writer, false, "was changed: the run was deleted");
+    code = save(writer, false, "was changed: the run was deleted");
+    if (code == SQLITE_OK && writer->end_ns > 0)
+        rps_writer_gap(writer, RPS_CPU_ALL, 0, writer->end_ns, "the run was deleted until here");
+    return code;
 }

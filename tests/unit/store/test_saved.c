@@ -281,6 +281,11 @@ static void the_run_is_deleted(void **state)
     expect_complete(recording.saved, 1, 100);
     assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM run"), 1);
     assert_int_equal(fixture_number(recording.saved, "SELECT sum(periods) FROM event_set"), 900);
+    assert_int_equal(fixture_number(recording.saved,
+                                    "SELECT count(*) FROM gap WHERE start_ns = 0 AND"
+                                    " length_ns = (SELECT min(start_ns) FROM"
+                                    " period)"),
+                     1);
     assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM run"), 1);
     assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM period"), 10);
     writer = fixture_writer(recording.path, NULL, &run);
