@@ -304,12 +304,12 @@ def check_all_cpus():
     assert tracks[0] == tracks[1], tracks
     assert everything.one("SELECT count(DISTINCT cpu) FROM period") == 2
     follow_one_another(tracks[0])
-    # To switch the other CPU's set costs the emulator milliseconds, so that the period is stretched
-    # as soon as the recorder may: after three of 10 ms. Nothing is longer before it says so.
+    # To read the other CPU's counters costs the emulator up to 80 ms, so that the period is stretched:
+    # after three periods when each of these reads was dear, else after sixteen. It says so.
     assert len(tracks[0]) > 3, tracks[0]
     said = everything.one("SELECT min(time_ns) FROM mark WHERE text LIKE '%period stretched to%'")
     early = [length for start, length in tracks[0] if said is None or start < said]
-    assert max(early) < 40e6, (said, tracks[0])
+    assert len(early) <= 16 or max(early) < 40e6, (said, tracks[0])
     near("instructions", everything.total("c0"), TURNS * TURN_INSTRUCTIONS, 0.03)
     near("time of both CPUs", everything.total("enabled_ns"),
          2 * everything.one("SELECT elapsed_ns FROM run"), 0.02)
