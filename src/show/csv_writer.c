@@ -13,8 +13,8 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define SHEET_NUMBER_SIZE 40 /* room for any number */
-#define SHEET_TEXT_SIZE   4096
+#define CSV_WRITER_NUMBER_SIZE 40 /* room for any number */
+#define CSV_WRITER_TEXT_SIZE   4096
 
 void rps_csv_flush(struct rps_csv_writer *csv)
 {
@@ -23,7 +23,7 @@ void rps_csv_flush(struct rps_csv_writer *csv)
 }
 
 /* `size` bytes of room in the buffer; size <= RPS_CSV_WRITER_BUFFER_SIZE. */
-static char *sheet_room(struct rps_csv_writer *csv, size_t size)
+static char *room(struct rps_csv_writer *csv, size_t size)
 {
     if (sizeof(csv->buffer) - csv->used < size)
         rps_csv_flush(csv);
@@ -34,7 +34,7 @@ static char *sheet_room(struct rps_csv_writer *csv, size_t size)
 static void begin_cell(struct rps_csv_writer *csv)
 {
     if (csv->row_begun) {
-        *sheet_room(csv, 1) = csv->separator;
+        *room(csv, 1) = csv->separator;
         csv->used++;
     }
     csv->row_begun = 1;
@@ -70,7 +70,7 @@ int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export
 /* Digits of value at `to`, at least `least` of them; returns their number. */
 static size_t put_digits(char *to, uint64_t value, size_t least)
 {
-    char digits[SHEET_NUMBER_SIZE];
+    char digits[CSV_WRITER_NUMBER_SIZE];
     size_t count = 0;
 
     while (value > 0 || count < least) {
@@ -85,7 +85,7 @@ static size_t put_digits(char *to, uint64_t value, size_t least)
 void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value)
 {
     begin_cell(csv);
-    csv->used += put_digits(sheet_room(csv, SHEET_NUMBER_SIZE), value, 1);
+    csv->used += put_digits(room(csv, CSV_WRITER_NUMBER_SIZE), value, 1);
 }
 
 /* The sign, and the value without it. */
@@ -93,7 +93,7 @@ static uint64_t put_sign(struct rps_csv_writer *csv, int64_t value)
 {
     if (value >= 0)
         return (uint64_t)value;
-    *sheet_room(csv, 1) = '-';
+    *room(csv, 1) = '-';
     csv->used++;
     return 0 - (uint64_t)value;
 }
@@ -104,7 +104,7 @@ void rps_csv_int64(struct rps_csv_writer *csv, int64_t value)
 
     begin_cell(csv);
     size = put_sign(csv, value);
-    csv->used += put_digits(sheet_room(csv, SHEET_NUMBER_SIZE), size, 1);
+    csv->used += put_digits(room(csv, CSV_WRITER_NUMBER_SIZE), size, 1);
 }
 
 void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns)
@@ -114,7 +114,7 @@ void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns)
 
     begin_cell(csv);
     size = put_sign(csv, ns);
-    to = sheet_room(csv, SHEET_NUMBER_SIZE);
+    to = room(csv, CSV_WRITER_NUMBER_SIZE);
     csv->used += put_digits(to, size / RPS_NS_PER_S, 1);
     csv->buffer[csv->used++] = csv->decimal;
     csv->used += put_digits(csv->buffer + csv->used, size % RPS_NS_PER_S, 9);
@@ -128,8 +128,8 @@ void rps_csv_double(struct rps_csv_writer *csv, double value)
     begin_cell(csv);
     if (!isfinite(value))
         return;
-    to = sheet_room(csv, SHEET_NUMBER_SIZE);
-    length = snprintf(to, SHEET_NUMBER_SIZE, "%.9g", value);
+    to = room(csv, CSV_WRITER_NUMBER_SIZE);
+    length = snprintf(to, CSV_WRITER_NUMBER_SIZE, "%.9g", value);
     point = memchr(to, '.', (size_t)length);
     if (point)
         *point = csv->decimal;
@@ -150,7 +150,7 @@ static int needs_quotes(const struct rps_csv_writer *csv, const char *text)
 
 void rps_csv_text(struct rps_csv_writer *csv, const char *text)
 {
-    char cell[SHEET_TEXT_SIZE] = "'";
+    char cell[CSV_WRITER_TEXT_SIZE] = "'";
     int formula = text[0] != '\0' && strchr("=+-@", text[0]) != NULL;
     size_t length;
 
@@ -158,16 +158,16 @@ void rps_csv_text(struct rps_csv_writer *csv, const char *text)
     rps_text_printable(cell + formula, sizeof(cell) - 1, text);
     length = strlen(cell);
     if (!needs_quotes(csv, cell)) {
-        memcpy(sheet_room(csv, length), cell, length);
+        memcpy(room(csv, length), cell, length);
         csv->used += length;
         return;
     }
-    csv->used += csv_write2(sheet_room(csv, 2 * length + 2), 2 * length + 2, cell, length, '"');
+    csv->used += csv_write2(room(csv, 2 * length + 2), 2 * length + 2, cell, length, '"');
 }
 
 void rps_csv_end_row(struct rps_csv_writer *csv)
 {
-    char *to = sheet_room(csv, 2);
+    char *to = room(csv, 2);
 
     if (csv->crlf)
         *to++ = '\r';

@@ -2,7 +2,7 @@
  * Sheets: rows of separated cells written to a stream, for the exports (RFC 4180 and its
  * relatives).
  *
- * A cell is one call; the sheet puts the separators and line ends. Nothing is checked: a failed
+ * A cell is one call; the writer puts the separators and line ends. Nothing is checked: a failed
  * write is the stream's to tell.
  */
 #ifndef RPISTAT_SHOW_CSV_WRITER_H
@@ -27,7 +27,7 @@ struct rps_csv_writer {
 };
 
 /*
- * Begin a sheet on `out`. RPS_USAGE for a separator or decimal sign that would make the numbers
+ * Begin a file on `out`. RPS_USAGE for a separator or decimal sign that would make the numbers
  * unreadable (a digit, a quote, a sign, a line end, or both the same).
  */
 int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export_options *options,
