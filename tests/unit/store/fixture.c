@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/heartbeat.h"
+
 int fixture_make_folder(void **state)
 {
     const char *parent = getenv("TMPDIR");
@@ -119,19 +121,6 @@ struct rps_plan *fixture_plan(void)
     return plan;
 }
 
-static void own_boot_id(char *ret, size_t size)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-
-    ret[0] = '\0';
-    if (!file)
-        return;
-    if (!fgets(ret, (int)size, file))
-        ret[0] = '\0';
-    ret[strcspn(ret, "\n")] = '\0';
-    fclose(file);
-}
-
 void fixture_run(struct rps_run *run)
 {
     char *argv[] = {(char *)"./naive", (char *)"--size=5 00", (char *)"\"q\\uo\n\xc3\xa9",
@@ -144,7 +133,7 @@ void fixture_run(struct rps_run *run)
     assert_int_equal(rps_run_set_command(run, 4, argv), 0);
     run->folder = strdup("/home/pi/work");
     gethostname(run->host, sizeof(run->host) - 1);
-    own_boot_id(run->boot_id, sizeof(run->boot_id));
+    rps_heartbeat_boot_id(run->boot_id, sizeof(run->boot_id));
     snprintf(run->cpu_model, sizeof(run->cpu_model), "ARMv6-compatible");
     run->cpu_count = 1;
     snprintf(run->kernel, sizeof(run->kernel), "3.6.11+");
@@ -324,4 +313,26 @@ void fixture_says(const struct rps_error *err, ...)
     assert_null(strchr(err->message, '\n'));
     if (getenv("RPISTAT_TEST_SHOW"))
         print_message("# %s\n", err->message);
+}
+
+void fixture_store(const char *path)
+{
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    for (unsigned int n = 0; n < 3; n++) {
+        struct rps_period period = fixture_period(n, 2);
+
+        rps_writer_period(writer, &period);
+    }
+    fixture_end(writer, &run);
+}
+
+void fixture_write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
 }

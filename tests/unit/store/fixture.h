@@ -45,6 +45,11 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
 /* End the run, close, free the run. */
 void fixture_end(struct rps_writer *writer, struct rps_run *run);
 
+/* A store of one run with three periods. */
+void fixture_store(const char *path);
+
+void fixture_write_text(const char *path, const char *text);
+
 /* fork(), with a child in which a failed check ends the process and not only the test. */
 pid_t fixture_fork(void);
 

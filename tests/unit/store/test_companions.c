@@ -68,28 +68,6 @@ static void refused_writing(const char *path, const char *says, const char *name
     alarm(0);
 }
 
-static void make_store(const char *path)
-{
-    struct rps_run run;
-    struct rps_writer *writer = fixture_writer(path, NULL, &run);
-
-    for (unsigned int n = 0; n < 3; n++) {
-        struct rps_period period = fixture_period(n, 2);
-
-        rps_writer_period(writer, &period);
-    }
-    fixture_end(writer, &run);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static void still_says(const char *path, const char *text)
 {
     char got[100] = "";
@@ -199,9 +177,9 @@ static void a_super_journal_deletes_nothing(void **state)
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(journal, sizeof(journal), "%s-journal", path);
     snprintf(victim, sizeof(victim), "%s", fixture_path(state, "victim"));
-    make_store(path);
+    fixture_store(path);
     killed_after(path, UNFINISHED);
-    write_text(victim, "mine");
+    fixture_write_text(victim, "mine");
     name_super_journal(journal, victim);
     size = size_of(journal);
     refused_reading(path, "left as it is", victim);
@@ -217,7 +195,7 @@ static void an_unfinished_transaction_is_undone(void **state)
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(journal, sizeof(journal), "%s-journal", path);
-    make_store(path);
+    fixture_store(path);
     killed_after(path, UNFINISHED);
     assert_true(size_of(journal) > 0);
     if (try_read(path, &err) < 0)
@@ -235,7 +213,7 @@ static void another_programs_transaction_is_left(void **state)
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(journal, sizeof(journal), "%s-journal", path);
-    write_text(path, "");
+    fixture_write_text(path, "");
     fixture_exec(path, "CREATE TABLE a (b); CREATE TABLE c (d)");
     killed_after(path, "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; INSERT INTO a VALUES (1)");
     size = size_of(journal);
@@ -269,8 +247,8 @@ static void other_kinds_of_file(void **state)
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(fresh, sizeof(fresh), "%s", fixture_path(state, "fresh"));
     snprintf(victim, sizeof(victim), "%s", fixture_path(state, "victim"));
-    write_text(victim, "mine");
-    make_store(path);
+    fixture_write_text(victim, "mine");
+    fixture_store(path);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         for (int is_fresh = 0; is_fresh < 2; is_fresh++) {
             const char *store = is_fresh ? fresh : path;
@@ -316,11 +294,11 @@ static void another_users_file(void **state)
 
     need_root();
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    make_store(path);
+    fixture_store(path);
     chmod(*state, 01777);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         snprintf(name, sizeof(name), "%s%s", path, ends[i]);
-        write_text(name, "planted");
+        fixture_write_text(name, "planted");
         assert_int_equal(chown(name, STRANGER, STRANGER), 0);
         assert_int_equal(chown(path, 0, 0), 0);
         refused_reading(path, "another user (12345)", name);
@@ -350,8 +328,8 @@ static void a_shared_folder(void **state)
     need_root();
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(log, sizeof(log), "%s-wal", path);
-    make_store(path);
-    write_text(log, "");
+    fixture_store(path);
+    fixture_write_text(log, "");
     assert_int_equal(chown(log, STRANGER, STRANGER), 0);
     assert_int_equal(chown(*state, 0, STRANGER), 0);
     chmod(*state, 0755);
@@ -368,7 +346,7 @@ static void a_reader_locks_no_owner_out(void **state)
 
     need_root();
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    make_store(path);
+    fixture_store(path);
     chmod(*state, 01777);
     as_nobody(reads, path);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -387,7 +365,7 @@ static void root_locks_no_owner_out(void **state)
 
     need_root();
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(chown(path, NOBODY, NOBODY), 0);
     chmod(*state, 01777);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
@@ -413,7 +391,7 @@ static void a_log_of_a_moved_store_is_kept(void **state)
     snprintf(log, sizeof(log), "%s-wal", path);
     snprintf(journal, sizeof(journal), "%s-journal", path);
     snprintf(moved, sizeof(moved), "%s", fixture_path(state, "moved"));
-    make_store(path);
+    fixture_store(path);
     killed_after(path, "UPDATE run SET label = 'in the log'");
     size = size_of(log);
     assert_true(size > 0);
@@ -448,13 +426,13 @@ static void anothers_log_outlives_us(void **state)
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(log, sizeof(log), "%s-wal", path);
     snprintf(memory, sizeof(memory), "%s-shm", path);
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
     assert_int_equal(rename(path, fixture_path(state, "moved")), 0);
     unlink(log);
     unlink(memory);
-    write_text(log, "another's");
-    write_text(memory, "another's");
+    fixture_write_text(log, "another's");
+    fixture_write_text(memory, "another's");
     sqlite3_exec(db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL); /* takes the log up */
     still_says(log, "another's");
     still_says(memory, "another's");
@@ -520,7 +498,7 @@ static void a_readers_locks_stay(void **state)
     struct rps_path_check look;
     struct rps_error err;
 
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     is_locked_by_us(path);
     assert_int_equal(rps_path_check_read(path, &look, &err), 0);
@@ -540,7 +518,7 @@ static void a_locked_store_is_said(void **state)
     pid_t child;
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(pipe(ready), 0);
     assert_int_equal(pipe(done), 0);
     child = fixture_fork();
@@ -584,7 +562,7 @@ static void a_log_without_shared_memory(void **state)
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(memory, sizeof(memory), "%s-shm", path);
-    make_store(path);
+    fixture_store(path);
     killed_after(path, "UPDATE run SET label = 'in the log'");
     assert_int_equal(unlink(memory), 0);
     chmod(*state, 0555);
@@ -605,7 +583,7 @@ static void names_of_sqlites_functions(void **state)
 
     for (size_t i = 0; i < sizeof(hiding) / sizeof(hiding[0]); i++) {
         path = fixture_path(state, "s");
-        make_store(path);
+        fixture_store(path);
         fixture_exec(path, "DROP TABLE mark; CREATE VIEW mark AS WITH RECURSIVE n (i) AS (SELECT 1"
                            " UNION ALL SELECT i + 1 FROM n) SELECT 1 AS run_id, i AS mark_no,"
                            " i AS time_ns, max(i) AS text FROM n");
@@ -629,7 +607,7 @@ static void a_query_ends(void **state)
     int64_t rows = 0;
     int code;
 
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     reader->limit.calls_max = 4;
     /* more steps in all than are granted for a row */

@@ -66,34 +66,12 @@ static void refused(const char *path, const char *says)
     free(after);
 }
 
-static void make_store(const char *path)
-{
-    struct rps_run run;
-    struct rps_writer *writer = fixture_writer(path, NULL, &run);
-
-    for (unsigned int n = 0; n < 3; n++) {
-        struct rps_period period = fixture_period(n, 2);
-
-        rps_writer_period(writer, &period);
-    }
-    fixture_end(writer, &run);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static void a_new_store_has_its_marks(void **state)
 {
     const char *path = fixture_path(state, "s");
     char side[600];
 
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(fixture_number(path, "PRAGMA application_id"), 0x72706973);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), RPS_STORE_VERSION);
     assert_string_equal(fixture_text(path, "PRAGMA journal_mode"), "wal");
@@ -121,10 +99,10 @@ static void an_empty_file_is_a_fresh_store(void **state)
     const char *path = fixture_path(state, "s");
     struct rps_error err;
 
-    write_text(path, "");
+    fixture_write_text(path, "");
     assert_int_equal(try_read(path, &err), RPS_FAILED);
     fixture_says(&err, path, "is empty", NULL);
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
 }
 
@@ -143,7 +121,7 @@ static void a_database_without_tables_is_a_fresh_store(void **state)
     assert_true(status.st_size > 0);
     assert_int_equal(try_read(path, &err), RPS_FAILED);
     fixture_says(&err, path, "is empty", NULL);
-    make_store(path);
+    fixture_store(path);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
 }
 
@@ -153,8 +131,8 @@ static void a_name_is_only_a_name(void **state)
 
     assert_non_null(getcwd(folder, sizeof(folder)));
     assert_int_equal(chdir(*state), 0);
-    make_store(":memory:");
-    make_store("file:x?mode=ro");
+    fixture_store(":memory:");
+    fixture_store("file:x?mode=ro");
     assert_int_equal(access(":memory:", F_OK), 0);
     assert_int_equal(access("file:x?mode=ro", F_OK), 0);
     assert_int_equal(chdir(folder), 0);
@@ -165,9 +143,9 @@ static void other_kinds_of_file(void **state)
     const char *path = fixture_path(state, "s");
     struct rps_error err;
 
-    write_text(path, "hello\n");
+    fixture_write_text(path, "hello\n");
     refused(path, "some other kind of file");
-    write_text(path, "a much longer text, which has more than sixteen bytes and no magic");
+    fixture_write_text(path, "a much longer text, which has more than sixteen bytes and no magic");
     refused(path, "some other kind of file");
     assert_int_equal(try_write(*state, &err), RPS_FAILED);
     fixture_says(&err, *state, "is a folder", NULL);
@@ -237,7 +215,7 @@ static void newer_formats(void **state)
     const char *path = fixture_path(state, "s");
     struct rps_error err;
 
-    make_store(path);
+    fixture_store(path);
     fixture_exec(path, "PRAGMA user_version = 1007");
     assert_int_equal(try_read(path, &err), 0);
     assert_int_equal(try_write(path, &err), 0);
@@ -251,7 +229,7 @@ static void a_damaged_store(void **state)
     const char *path = fixture_path(state, "s");
     int fd;
 
-    make_store(path);
+    fixture_store(path);
     fixture_exec(path, "PRAGMA journal_mode = DELETE");
     fd = open(path, O_WRONLY);
     assert_int_equal(pwrite(fd, "garbage", 7, 100), 7); /* the root page of the schema */
@@ -269,7 +247,7 @@ static void places_that_do_not_exist(void **state)
     fixture_says(&err, path, "No such file or directory", "make it first", NULL);
     assert_int_equal(try_read(path, &err), RPS_FAILED);
     fixture_says(&err, "there is no store", path, NULL);
-    write_text(fixture_path(state, "file"), "x");
+    fixture_write_text(fixture_path(state, "file"), "x");
     snprintf(path, sizeof(path), "%s/file/s", (char *)*state);
     assert_int_equal(try_write(path, &err), RPS_FAILED);
     fixture_says(&err, path, "Not a directory", NULL);
@@ -332,7 +310,7 @@ static void permissions(void **state)
 {
     const char *path = fixture_path(state, "a %?#b");
 
-    make_store(path);
+    fixture_store(path);
     chmod(path, 0444);
     chmod(*state, 0777);
     as_nobody(says_read_only, path);
@@ -378,7 +356,7 @@ static int full_disk_child(const char *folder)
         return 1;
     }
     unlink(filler);
-    make_store(path);
+    fixture_store(path);
     fill_disk(filler);
     if (try_write(path, &err) == 0 || !strstr(err.message, "disk is full") ||
         try_read(path, &err) < 0) {
