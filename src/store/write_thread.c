@@ -58,7 +58,6 @@ static bool is_beat_due(const struct rps_writer *writer)
 static int beat(struct rps_writer *writer)
 {
     sqlite3_stmt *stmt = writer->statements.heartbeat;
-
     int code = rps_database_bind(stmt, "iiti", writer->run_id, rps_clock_realtime_ns(),
                                  writer->boot_id, beat_interval_ns(writer));
 

@@ -462,13 +462,9 @@ static void test_resolution(void **state)
         int signals;
         int level;
     } rows[] = {
-        {2000000, 6, 0},
-        {2000001, 6, 1}, /* never more than that */
-        {1200000, 10, 0},
-        {1200001, 10, 1}, /* 12,000,000 values */
-        {19200015, 10, 1},
-        {19200016, 10, 2},
-        {UINT64_MAX, 1, RPS_LEVELS},
+        {2000000, 6, 0},   {2000001, 6, 1},  /* never more than that */
+        {1200000, 10, 0},  {1200001, 10, 1}, /* 12,000,000 values */
+        {19200015, 10, 1}, {19200016, 10, 2}, {UINT64_MAX, 1, RPS_LEVELS},
     };
     struct rps_cpu_series series = {.resolution = 3};
     char text[RPS_CPU_SERIES_TEXT_SIZE];
