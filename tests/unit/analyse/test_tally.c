@@ -46,6 +46,7 @@ static struct rps_period make_period(uint64_t number, uint64_t enabled, uint64_t
         .start_ns = (int64_t)number * 100,
         .length_ns = 100,
         .enabled_ns = enabled,
+        .clock_running_ns = enabled,
         .running_ns = running,
         .switch_ns = 3,
         .missed = 1,

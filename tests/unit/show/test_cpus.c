@@ -277,6 +277,7 @@ static void write_series_period(struct fixture *fixture, uint64_t n, int32_t cpu
                      (n >= SERIES_GAP_AT ? 5 * FIXTURE_PERIOD_NS : 0);
     next->length_ns = FIXTURE_PERIOD_NS + (int64_t)(n + (uint64_t)cpu) % 3;
     next->enabled_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 13;
+    next->clock_running_ns = next->enabled_ns;
     next->running_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 17;
     next->clock_running_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 19;
     next->switch_ns = 1000 + (int64_t)(n % 23) * (cpu == 1 ? 2 : 1);
