@@ -112,4 +112,8 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,
                         double *operand);
 
+/* Set `whole` of the plan's clock event, events and metrics to what the tally comes to; `operand` is
+ * scratch as above. */
+void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand);
+
 #endif

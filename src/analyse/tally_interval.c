@@ -205,3 +205,19 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
         set_ends(&sum);
     return sum.interval;
 }
+
+/* --- a whole run ------------------------------------------------------------------------------ */
+
+void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand)
+{
+    plan->clock.whole =
+        (struct rps_interval){RPS_CERTAINTY_COUNTED, rps_tally_clock(tally), NAN, NAN, 1};
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++)
+            plan->set[n].event[s].whole = rps_tally_interval(tally, n, s);
+    }
+    rps_tally_operands(tally, plan, operand);
+    for (int m = 0; m < plan->metric_count; m++)
+        plan->metric[m].whole =
+            rps_tally_formula_interval(tally, &plan->metric[m].formula, operand);
+}
