@@ -367,6 +367,16 @@ SELECT
 FROM turn AS o
 JOIN metric AS m ON m.run_id = o.run_id;
 
+-- What each run that has ended came to, and how sure that is: a line per event and metric.
+CREATE VIEW estimate AS
+SELECT run_id, 'event' AS kind, name, label, unit, estimate AS value, low, high, certainty, share
+FROM event
+WHERE certainty IS NOT NULL
+UNION ALL
+SELECT run_id, 'metric', name, label, unit, value, low, high, certainty, share
+FROM metric
+WHERE certainty IS NOT NULL;
+
 -- A line per run.
 CREATE VIEW run_summary AS
 SELECT
@@ -388,11 +398,12 @@ SELECT
     r.cpu_model,
     r.exit_status,
     r.exit_signal,
-    -- JSON object: event or metric -> [value, low, high, certainty], as in their tables
-    (SELECT json_group_object(e.name, json_array(e.estimate, e.low, e.high, e.certainty))
-     FROM (SELECT name, estimate, low, high, certainty FROM event
-           WHERE run_id = r.run_id AND certainty IS NOT NULL
-           UNION ALL
-           SELECT name, value, low, high, certainty FROM metric
-           WHERE run_id = r.run_id AND certainty IS NOT NULL) AS e) AS estimates
+    -- "cpi 2.14 (2.1 to 2.18); ...": the figures of a run that has ended, with their 95 % interval
+    -- or the reason why there is none; view estimate has them as numbers
+    (SELECT group_concat(
+                printf('%s %.6g', e.name, e.value)
+                || CASE e.certainty WHEN 'counted' THEN ''
+                                    WHEN 'interval' THEN printf(' (%.6g to %.6g)', e.low, e.high)
+                                    ELSE ' (' || e.certainty || ')' END, '; ')
+     FROM estimate AS e WHERE e.run_id = r.run_id AND e.kind = 'metric') AS figures
 FROM run AS r;

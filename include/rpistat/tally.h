@@ -108,6 +108,17 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
 struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
                                                const struct rps_formula *formula, double *operand);
 
+/*
+ * The same for a short stretch, a bin or a rotation, of a run: with fewer than 16 readings its own
+ * tell too little, and its interval comes from the median step between the `count` values (NaN: not
+ * known) of the formula over stretches of its kind around it, of which it is one. The median does not
+ * mind a phase that begins among them. At most RPS_TALLY_NEIGHBOURS steps are looked at.
+ */
+#define RPS_TALLY_NEIGHBOURS 16
+struct rps_interval rps_tally_interval_among(const struct rps_tally *tally,
+                                             const struct rps_formula *formula, double *operand,
+                                             const double *value, size_t count);
+
 /* Fill the operands of the plan's formulas; `operand` has rps_plan_operand_count(plan) places. */
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,
                         double *operand);

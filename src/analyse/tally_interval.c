@@ -11,6 +11,7 @@
 #include "rpistat/tally.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Counted for more than this share of the time: counted all the time. */
 #define COUNTED_SHARE .98
@@ -20,6 +21,15 @@
 
 /* Fewer readings than this do not tell how much they differ. */
 #define READINGS_LEAST 3
+
+/* So many tell it so well that a stretch needs no neighbours. */
+#define READINGS_ENOUGH 16
+
+/* Fewer steps between neighbours tell nothing. */
+#define STEPS_LEAST 5
+
+/* A normal deviation by its median size. */
+#define MEDIAN_DEVIATION 1.4826
 
 /* Relative step of a derivative. */
 #define STEP 1e-4
@@ -137,6 +147,17 @@ static double derivative(struct formula_sum *sum, int operand)
     return (above - below) / (2 * step);
 }
 
+/* An operand is as uncertain as its event; one of several that was never seen is a 0 among them. */
+static void add_certainty(struct formula_sum *sum, const struct rps_interval *one)
+{
+    struct rps_interval *whole = &sum->interval;
+
+    whole->share = fmin(whole->share, one->share);
+    if (one->certainty > whole->certainty &&
+        (one->certainty != RPS_CERTAINTY_UNSEEN || whole->value == 0))
+        whole->certainty = one->certainty;
+}
+
 /* Add the variance that comes with the events of one set. */
 static void add_set(struct formula_sum *sum, int set)
 {
@@ -151,9 +172,7 @@ static void add_set(struct formula_sum *sum, int set)
         if (!uses(sum->formula, operand))
             continue;
         one = rps_tally_interval(sum->tally, set, slot);
-        if (one.certainty > sum->interval.certainty)
-            sum->interval.certainty = one.certainty;
-        sum->interval.share = fmin(sum->interval.share, one.share);
+        add_certainty(sum, &one);
         if (one.certainty != RPS_CERTAINTY_INTERVAL)
             continue;
         weight[slot] = derivative(sum, operand);
@@ -161,10 +180,14 @@ static void add_set(struct formula_sum *sum, int set)
         factor = factor_of(sum->tally, s, slot);
         freedom = fmin(freedom, rps_moments_freedom(&s->moments.slot[slot], ratio[slot]));
     }
-    for (int j = 0; j < RPS_SLOT_MAX; j++)
-        for (int k = 0; k < RPS_SLOT_MAX; k++)
+    if (isinf(freedom))
+        return;
+    for (int j = 0; j < RPS_SLOT_MAX; j++) {
+        for (int k = 0; k < RPS_SLOT_MAX; k++) {
             if (weight[j] != 0 && weight[k] != 0)
                 squares += weight[j] * weight[k] * rps_moments_squares(&s->moments, j, k, ratio);
+        }
+    }
     squares = fmax(0, factor * squares);
     sum->variance += squares;
     sum->variance2_freedom += squares * squares / freedom;
@@ -204,6 +227,72 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
     if (sum.interval.certainty == RPS_CERTAINTY_INTERVAL)
         set_ends(&sum);
     return sum.interval;
+}
+
+/* --- short stretches -------------------------------------------------------------------------- */
+
+static uint64_t readings_of(const struct rps_tally *tally)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int set = 0; set < tally->set_count; set++) {
+        uint64_t most = 0;
+
+        for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+            uint64_t readings = tally->set[set].moments.slot[slot].readings;
+
+            most = readings > most ? readings : most;
+        }
+        least = most < least ? most : least;
+    }
+    return least;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median size of the steps, in logarithms, between values that follow one another; NaN: there
+ * are too few. */
+static double usual_step(const double *value, size_t count)
+{
+    double step[RPS_TALLY_NEIGHBOURS];
+    size_t steps = 0;
+
+    for (size_t i = 1; i < count && steps < RPS_TALLY_NEIGHBOURS; i++) {
+        if (value[i] > 0 && value[i - 1] > 0)
+            step[steps++] = fabs(log(value[i] / value[i - 1]));
+    }
+    if (steps < STEPS_LEAST)
+        return NAN;
+    qsort(step, steps, sizeof(*step), compare);
+    return steps % 2 ? step[steps / 2] : (step[steps / 2 - 1] + step[steps / 2]) / 2;
+}
+
+struct rps_interval rps_tally_interval_among(const struct rps_tally *tally,
+                                             const struct rps_formula *formula, double *operand,
+                                             const double *value, size_t count)
+{
+    struct rps_interval ret = rps_tally_formula_interval(tally, formula, operand);
+    double spread;
+
+    if (readings_of(tally) >= READINGS_ENOUGH ||
+        (ret.certainty != RPS_CERTAINTY_INTERVAL && ret.certainty != RPS_CERTAINTY_BURSTS &&
+         ret.certainty != RPS_CERTAINTY_ONCE))
+        return ret;
+    spread = 1.96 * MEDIAN_DEVIATION * usual_step(value, count) * sqrt(fmax(0, 1 - ret.share) / 2);
+    if (isnan(spread) || !(ret.value > 0)) {
+        ret.certainty = RPS_CERTAINTY_ONCE;
+        ret.low = ret.high = NAN;
+        return ret;
+    }
+    ret.certainty = RPS_CERTAINTY_INTERVAL;
+    ret.low = ret.value * exp(-spread);
+    ret.high = ret.value * exp(spread);
+    return ret;
 }
 
 /* --- a whole run ------------------------------------------------------------------------------ */

@@ -80,6 +80,8 @@ static void print_estimate(struct rps_report *report, const struct rps_interval 
         fprintf(report->out, "  [%s]", scaled);
     else if (interval->certainty == RPS_CERTAINTY_ONCE)
         fprintf(report->out, "  [%s, %s]", scaled, rps_interval_words(text, interval));
+    else if (interval->certainty == RPS_CERTAINTY_COUNTED)
+        return;
     else if (interval->certainty != RPS_CERTAINTY_INTERVAL)
         fprintf(report->out, "  %s", rps_interval_words(text, interval));
     else if (rps_interval_is_narrow(interval))

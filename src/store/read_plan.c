@@ -90,6 +90,8 @@ static void read_whole(sqlite3_stmt *stmt, int column, struct rps_interval *ret)
     char certainty[32];
 
     rps_fields_copy_text(stmt, column + 3, certainty, sizeof(certainty));
+    if (rps_certainty_parse(certainty) == RPS_CERTAINTY_NONE)
+        return;
     *ret = (struct rps_interval){.certainty = rps_certainty_parse(certainty),
                                  .value = read_real(stmt, column),
                                  .low = read_real(stmt, column + 1),
