@@ -4,7 +4,7 @@
 #
 # Beside what common.gp names:
 #
-#     panel-P-L.dat    line L of panel P: position, mean, smallest, largest, dot
+#     panel-P-L.dat    line L of panel P: position, mean, smallest, largest, dot, interval's low, high
 #     duty.dat         share of the time that an event set was counted, in the same columns
 #
 # The lines of a panel are its metrics; where CPUs stand side by side (apart = 1) they are the CPUs,
@@ -19,6 +19,7 @@ foot = (foot_px + duty * duty_px) * px
 panel_height = 1.0 * (height - head - foot) / panels
 band_opacity(n) = !apart ? "A0" : n <= 2 ? "C0" : "D8"
 series_band(m, n) = "#" . band_opacity(n) . colour[(m - 1) % 8 + 1]
+interval_band(m) = "#B8" . colour[(m - 1) % 8 + 1]
 
 set multiplot
 load "title.gp"
@@ -91,6 +92,8 @@ do for [p = 1 : panels] {
         eval "plot " . shade(a, b) \
             . "for [m = 1 : lines[p]] file(m) using 1:3:4 with filledcurves " \
             .     "fillcolor rgb series_band(m, lines[p]) notitle, " \
+            . (apart ? "" : "for [m = 1 : lines[p]] file(m) using 1:6:7 with filledcurves " \
+            .     "fillcolor rgb interval_band(m) notitle, ") \
             . "for [m = 1 : lines[p]] file(m) using 1:5:(bars ? $3 : $5):(bars ? $4 : $5) " \
             .     "with yerrorbars pointtype 7 pointsize point_size(0.35) linecolor rgb line_colour(m) notitle, " \
             . "for [m = 1 : lines[p]] file(m) using 1:2 with lines linewidth 1.5 " \

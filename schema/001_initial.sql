@@ -77,6 +77,13 @@ CREATE TABLE event (         -- one row per event of a set; set -1 holds the clo
     state TEXT NOT NULL CHECK (state IN ('measured', 'unsupported', 'not permitted')),
     reason TEXT NOT NULL,    -- why it was not measured, or ''
     count INTEGER,           -- sum of its raw counts; NULL: never counted, or the run goes on
+    estimate REAL,           -- of the whole run: what counting it all the time would have seen;
+                             -- NULL, as the next four: not known, or the run goes on
+    low REAL,                -- 95 % interval of the estimate; NULL: there is none, see certainty
+    high REAL,
+    certainty TEXT,          -- counted (all the time), interval, rare bursts, none seen,
+                             -- too few periods, hardly counted
+    share REAL,              -- part of enabled_ns in which it was counted, 0 ... 1
     PRIMARY KEY (run_id, set_no, slot)
 ) STRICT, WITHOUT ROWID;
 
@@ -91,6 +98,11 @@ CREATE TABLE metric (        -- one row per derived figure
     formula TEXT NOT NULL,   -- over event names, clock, seconds and cpu_seconds
     explain TEXT NOT NULL,
     step_count INTEGER NOT NULL, -- its rows in metric_step
+    value REAL,              -- over the whole run; NULL, as the next four: as in event
+    low REAL,
+    high REAL,
+    certainty TEXT,
+    share REAL,
     PRIMARY KEY (run_id, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -116,7 +128,7 @@ CREATE TABLE period (            -- one row per measurement period (and CPU, whe
     start_ns INTEGER NOT NULL,   -- ns since the run's start
     length_ns INTEGER NOT NULL,  -- true length, ns
     cycles INTEGER NOT NULL,     -- the clock event's count in this period, in run.clock_unit
-    clock_running_ns INTEGER,    -- part of enabled_ns during which the clock event was on one, ns
+    clock_running_ns INTEGER NOT NULL, -- part of enabled_ns during which the clock event was on one, ns
     enabled_ns INTEGER NOT NULL, -- time the workload ran, ns, summed over its threads
     running_ns INTEGER NOT NULL, -- part of enabled_ns during which the set was on counters, ns
     switch_ns INTEGER NOT NULL,  -- time taken to change to the next set, ns
@@ -148,7 +160,7 @@ CREATE TABLE rollup (
     length_ns INTEGER NOT NULL,   -- sum of their lengths, ns
     cycle INTEGER NOT NULL,       -- cycle timestamp at the end of the last one
     cycles INTEGER NOT NULL,      -- sums, as in table period, from here on
-    clock_running_ns INTEGER,
+    clock_running_ns INTEGER NOT NULL,
     enabled_ns INTEGER NOT NULL,
     running_ns INTEGER NOT NULL,
     switch_ns INTEGER NOT NULL,
@@ -276,7 +288,8 @@ WITH turn AS (
            min(cycle) AS first_cycle, max(cycle) AS last_cycle,
            min(period) AS first_period, max(period) AS last_period,
            min(start_ns) AS start_ns, total(length_ns) AS length_ns,
-           total(cycles) AS cycles, total(enabled_ns) AS enabled_ns
+           total(cycles) AS cycles, total(enabled_ns) AS enabled_ns,
+           total(clock_running_ns) AS clock_running_ns
     FROM finest
     GROUP BY run_id, cpu, level, rotation
 )
@@ -302,8 +315,9 @@ SELECT
                 ELSE CASE
                     WHEN f.set_no IS NOT NULL THEN (
                         SELECT CASE WHEN count(v.c) = 0 THEN NULL
-                                    WHEN total(v.running_ns) > 0
-                                    THEN total(v.c) * (o.enabled_ns / total(v.running_ns))
+                                    WHEN total(iif(v.c IS NULL, 0, v.running_ns)) > 0
+                                    THEN total(v.c) * (o.enabled_ns
+                                         / total(iif(v.c IS NULL, 0, v.running_ns)))
                                     WHEN o.enabled_ns = 0 THEN 0.0
                                END
                         FROM (
@@ -328,7 +342,11 @@ SELECT
                               AND p.period BETWEEN o.first_period AND o.last_period
                               AND p.set_no = f.set_no
                         ) AS v)
-                    WHEN f.operand = 'clock' THEN o.cycles
+                    WHEN f.operand = 'clock' THEN CASE -- scaled where it lacked its counter
+                        WHEN o.clock_running_ns >= 0.999 * o.enabled_ns THEN o.cycles
+                        WHEN o.clock_running_ns > 0
+                        THEN o.cycles * (o.enabled_ns / o.clock_running_ns)
+                    END
                     WHEN f.operand = 'seconds' THEN o.length_ns / 1e9
                     WHEN f.operand = 'cpu_seconds' THEN o.enabled_ns / 1e9
                     END
@@ -348,6 +366,16 @@ SELECT
     ) AS value                   -- in the metric's unit; NULL: missing
 FROM turn AS o
 JOIN metric AS m ON m.run_id = o.run_id;
+
+-- What each run that has ended came to, and how sure that is: a line per event and metric.
+CREATE VIEW estimate AS
+SELECT run_id, 'event' AS kind, name, label, unit, estimate AS value, low, high, certainty, share
+FROM event
+WHERE certainty IS NOT NULL
+UNION ALL
+SELECT run_id, 'metric', name, label, unit, value, low, high, certainty, share
+FROM metric
+WHERE certainty IS NOT NULL;
 
 -- A line per run.
 CREATE VIEW run_summary AS
@@ -369,5 +397,13 @@ SELECT
     r.host,
     r.cpu_model,
     r.exit_status,
-    r.exit_signal
+    r.exit_signal,
+    -- "cpi 2.14 (2.1 to 2.18); ...": the figures of a run that has ended, with their 95 % interval
+    -- or the reason why there is none; view estimate has them as numbers
+    (SELECT group_concat(
+                printf('%s %.6g', e.name, e.value)
+                || CASE e.certainty WHEN 'counted' THEN ''
+                                    WHEN 'interval' THEN printf(' (%.6g to %.6g)', e.low, e.high)
+                                    ELSE ' (' || e.certainty || ')' END, '; ')
+     FROM estimate AS e WHERE e.run_id = r.run_id AND e.kind = 'metric') AS figures
 FROM run AS r;

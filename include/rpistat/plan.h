@@ -33,6 +33,7 @@
 
 #include "rpistat/error.h"
 #include "rpistat/formula.h"
+#include "rpistat/interval.h"
 #include "rpistat/period.h"
 
 #define RPS_NAME_SIZE    64
@@ -72,6 +73,8 @@ struct rps_event {
     int by_clock;                 /* 1: its count is the clock event's, it takes no counter */
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
     char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
+    struct rps_interval whole;    /* of a whole run that has ended, from its store; else without
+                                     certainty */
 };
 
 struct rps_event_set {
@@ -90,6 +93,7 @@ struct rps_metric {
     char formula_text[512];
     char explain[RPS_EXPLAIN_SIZE];
     struct rps_formula formula;
+    struct rps_interval whole; /* as an event's */
 };
 
 struct rps_plan {

@@ -1,4 +1,5 @@
-/* The text report of a run: the layout and labels of 2013, by families of events. */
+/* The text report of a run: the layout and labels of 2013, by families of events, and how sure the
+ * estimates are. */
 #ifndef RPISTAT_REPORT_H
 #define RPISTAT_REPORT_H
 
@@ -10,7 +11,13 @@
 #include "rpistat/error.h"
 #include "rpistat/store.h"
 
+enum rps_report_layout {
+    RPS_REPORT_2013,      /* as it was: no intervals */
+    RPS_REPORT_INTERVALS, /* behind each estimate that was counted in turns its 95 % interval */
+};
+
 struct rps_report_options {
+    enum rps_report_layout layout;
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU: each adds a table of them to the sum */
     locale_t locale;        /* separators of thousands and decimals; (locale_t)0: the C locale */
@@ -20,5 +27,13 @@ struct rps_report_options {
 /* Write the report of a run. Errors: those of the store, a failed write. */
 int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
                      const struct rps_report_options *options, struct rps_error *err);
+
+/*
+ * What the whole run came to, and how sure that is: a new plan for rps_plan_free whose clock event,
+ * events and metrics have `whole`, made from the periods as measured (beyond two million, from blocks
+ * of them). For rps_writer_set_estimates. Errors: the store's.
+ */
+int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
+                        struct rps_error *err);
 
 #endif

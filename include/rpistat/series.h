@@ -10,16 +10,18 @@
 #include "rpistat/error.h"
 
 struct rps_series {
-    size_t count;      /* points */
-    double *position;  /* middle of each point on the axis: s, or clock ticks */
-    double *value;     /* NaN: not observed */
-    double *min, *max; /* smallest and largest value inside the point; NaN as value */
+    size_t count;       /* points */
+    double *position;   /* middle of each point on the axis: s, or clock ticks */
+    double *value;      /* NaN: not observed */
+    double *min, *max;  /* smallest and largest value inside the point; NaN as value */
+    double *low, *high; /* 95 % interval of the value; NaN where there is none */
 };
 
 /* Room for so many points in an empty series, all 0; count stays 0. RPS_FAILED without memory. */
 int rps_series_reserve(struct rps_series *series, size_t points, struct rps_error *err);
 
-/* Append a point, for which there must be room. min and max are widened to hold value. */
+/* Append a point, for which there must be room. min and max are widened to hold value; there is no
+ * interval. */
 void rps_series_add(struct rps_series *series, double position, double value, double min,
                     double max);
 

@@ -4,10 +4,11 @@
  * A stretch may be the whole run, a rotation, a bin of a plot or a phase. Raw counts, times and
  * periods are summed per event set; the scaled estimate of an event is
  *
- *     raw count x (enabled time of the stretch) / (running time of the event's set in the stretch)
+ *     raw count x (enabled time of the stretch) / (time in it during which the event was counted)
  *
  * which is what counting it all the time would have seen, and which for periods of equal length is
- * the rule of 2013: raw x total periods / periods of the set.
+ * the rule of 2013: raw x total periods / periods of the set. A reading that failed is in neither
+ * sum.
  */
 #ifndef RPISTAT_TALLY_H
 #define RPISTAT_TALLY_H
@@ -15,6 +16,8 @@
 #include <stdint.h>
 
 #include "rpistat/error.h"
+#include "rpistat/interval.h"
+#include "rpistat/moments.h"
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
 
@@ -24,12 +27,15 @@ struct rps_set_tally {
     uint64_t enabled_ns; /* of those periods */
     uint64_t running_ns;
     uint64_t count[RPS_SLOT_MAX];
-    uint64_t counted[RPS_SLOT_MAX]; /* periods in which the slot was counted */
+    uint64_t counted[RPS_SLOT_MAX];    /* periods in which the slot was counted */
+    uint64_t counted_ns[RPS_SLOT_MAX]; /* running_ns of these */
+    struct rps_moments moments;
 };
 
 struct rps_tally {
     uint64_t periods;
-    uint64_t clock; /* ticks of the clock event */
+    uint64_t clock; /* ticks of the clock event, while it was on a counter */
+    uint64_t clock_running_ns;
     uint64_t enabled_ns;
     int64_t length_ns;
     int64_t start_ns, end_ns; /* of the first and the last period added */
@@ -47,7 +53,7 @@ void rps_tally_reset(struct rps_tally *tally);
 /* Add one period; periods of an unknown set are counted in the totals only. */
 void rps_tally_add(struct rps_tally *tally, const struct rps_period *period);
 
-/* Add all of other, a tally of the same plan. */
+/* Add all of other, a tally of the same plan and of a stretch behind or before this one. */
 void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other);
 
 /*
@@ -61,6 +67,16 @@ double rps_tally_estimate(const struct rps_tally *tally, int set, int slot);
  * when there is no estimate.
  */
 int rps_tally_estimate_u64(const struct rps_tally *tally, int set, int slot, uint64_t *ret);
+
+/*
+ * The clock event's ticks while the workload ran. They are scaled for the time that another program
+ * had the clock event's counter; NaN, or 0 for the whole number, when it never ran.
+ */
+double rps_tally_clock(const struct rps_tally *tally);
+int rps_tally_clock_u64(const struct rps_tally *tally, uint64_t *ret);
+
+/* 1 when the clock event lacked a counter for some of the time, so that its ticks are scaled. */
+int rps_tally_clock_is_scaled(const struct rps_tally *tally);
 
 /* Share of the stretch's enabled time during which the set was counted, 0 ... 1; NaN for an idle
  * stretch. */
@@ -76,8 +92,39 @@ double rps_tally_coverage(const struct rps_tally *tally, int set);
  */
 int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula);
 
+/* 1 when the set was on for so little of the stretch, less than a tenth of its even share, that what
+ * it counted says nothing about the whole. */
+int rps_tally_hardly(const struct rps_tally *tally, int set);
+
+/*
+ * The estimate of a slot, or the value of a formula, and how sure it is. The interval comes from
+ * the differences of successive readings (systematic sampling: Wolter, Introduction to Variance
+ * Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and Satterthwaite's degrees of
+ * freedom, in logarithms; that of a formula by its derivatives, the events of one set together with
+ * their covariance, sets and times as independent. `operand` is scratch for
+ * rps_plan_operand_count(plan) values, filled by rps_tally_operands.
+ */
+struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot);
+struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
+                                               const struct rps_formula *formula, double *operand);
+
+/*
+ * The same for a short stretch, a bin or a rotation, of a run: with fewer than 16 readings its own
+ * tell too little, and its interval comes from the median step between the `count` values (NaN: not
+ * known) of the formula over stretches of its kind around it, of which it is one. The median does not
+ * mind a phase that begins among them. At most RPS_TALLY_NEIGHBOURS steps are looked at.
+ */
+#define RPS_TALLY_NEIGHBOURS 16
+struct rps_interval rps_tally_interval_among(const struct rps_tally *tally,
+                                             const struct rps_formula *formula, double *operand,
+                                             const double *value, size_t count);
+
 /* Fill the operands of the plan's formulas; `operand` has rps_plan_operand_count(plan) places. */
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,
                         double *operand);
+
+/* Set `whole` of the plan's clock event, events and metrics to what the tally comes to; `operand` is
+ * scratch as above. */
+void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand);
 
 #endif

@@ -30,10 +30,11 @@
 
 struct bin {
     struct rps_tally tally;
-    double from, to;   /* what the bin holds, on the axis */
-    size_t cell;       /* of the grid; unused before there is one */
-    int after_gap;     /* something was not recorded between the bin before and this one */
-    double *min, *max; /* a value each metric; NaN: none */
+    double from, to;    /* what the bin holds, on the axis */
+    size_t cell;        /* of the grid; unused before there is one */
+    int after_gap;      /* something was not recorded between the bin before and this one */
+    double *min, *max;  /* a value each metric; NaN: none */
+    double *low, *high; /* the same; of intervals, when all was added */
 };
 
 struct rps_bins {
@@ -43,7 +44,7 @@ struct rps_bins {
     size_t room, count;
     int gridded, ended;
     struct bin *bin;             /* owned, `room` of them; `count` in use */
-    double *extremes;            /* owned; what min and max of the bins point into */
+    double *extremes;            /* owned; what min, max, low and high of the bins point into */
     double *operand;             /* owned; scratch */
     struct rps_rotation current; /* that periods are being added to */
     int current_after_gap;
@@ -57,13 +58,15 @@ static int bins_allocate(struct rps_bins *bins, struct rps_error *err)
     size_t metrics = bins->plan->metric_count > 0 ? (size_t)bins->plan->metric_count : 1;
 
     bins->bin = calloc(bins->room, sizeof(*bins->bin));
-    bins->extremes = calloc(bins->room, 2 * metrics * sizeof(*bins->extremes));
+    bins->extremes = calloc(bins->room, 4 * metrics * sizeof(*bins->extremes));
     bins->operand = calloc((size_t)rps_plan_operand_count(bins->plan), sizeof(*bins->operand));
     if (!bins->bin || !bins->extremes || !bins->operand)
         return rps_error_memory(err);
     for (size_t i = 0; i < bins->room; i++) {
-        bins->bin[i].min = &bins->extremes[2 * metrics * i];
+        bins->bin[i].min = &bins->extremes[4 * metrics * i];
         bins->bin[i].max = bins->bin[i].min + metrics;
+        bins->bin[i].low = bins->bin[i].max + metrics;
+        bins->bin[i].high = bins->bin[i].low + metrics;
         if (rps_tally_init(&bins->bin[i].tally, bins->plan, err) < 0)
             return RPS_FAILED;
     }
@@ -247,10 +250,45 @@ void rps_bins_add(struct rps_bins *bins, const struct rps_period *period)
     bins->last_length_ns = length_ns;
 }
 
-static void end_adding(struct rps_bins *bins)
+/* The intervals of one metric, from the bins around each. */
+static void find_intervals(struct rps_bins *bins, int m, double *value)
+{
+    const size_t before = RPS_TALLY_NEIGHBOURS / 2;
+
+    for (size_t i = 0; i < bins->count; i++) {
+        rps_tally_operands(&bins->bin[i].tally, bins->plan, bins->operand);
+        value[i] = metric_value(bins, m, &bins->bin[i].tally);
+    }
+    for (size_t i = 0; i < bins->count; i++) {
+        struct bin *bin = &bins->bin[i];
+        size_t from = i > before ? i - before : 0;
+        size_t to = i + before < bins->count ? i + before + 1 : bins->count;
+        struct rps_interval interval;
+
+        rps_tally_operands(&bin->tally, bins->plan, bins->operand);
+        interval = rps_tally_interval_among(&bin->tally, &bins->plan->metric[m].formula,
+                                            bins->operand, value + from, to - from);
+        bin->low[m] = interval.low;
+        bin->high[m] = interval.high;
+    }
+}
+
+static int find_all_intervals(struct rps_bins *bins, struct rps_error *err)
+{
+    double *value = calloc(bins->count + 1, sizeof(*value));
+
+    if (!value)
+        return rps_error_memory(err);
+    for (int m = 0; m < bins->plan->metric_count; m++)
+        find_intervals(bins, m, value);
+    free(value);
+    return 0;
+}
+
+static int end_adding(struct rps_bins *bins, struct rps_error *err)
 {
     if (bins->ended)
-        return;
+        return 0;
     bins->ended = 1;
     if (bins->count > 0 && bins->current.tally.periods > 0 && !bins->current_after_gap &&
         whole_ns(bins) < BINS_SLIVER * bins->whole_ns) {
@@ -261,6 +299,7 @@ static void end_adding(struct rps_bins *bins)
         rps_rotation_reset(&bins->current);
     }
     end_rotation(bins);
+    return find_all_intervals(bins, err);
 }
 
 int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
@@ -268,8 +307,7 @@ int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
 {
     struct rps_series series;
 
-    end_adding(bins);
-    if (rps_series_reserve(&series, 2 * bins->count, err) < 0)
+    if (end_adding(bins, err) < 0 || rps_series_reserve(&series, 2 * bins->count, err) < 0)
         return RPS_FAILED;
     for (size_t i = 0; i < bins->count; i++) {
         const struct bin *bin = &bins->bin[i];
@@ -279,6 +317,10 @@ int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
         rps_tally_operands(&bin->tally, bins->plan, bins->operand);
         rps_series_add(&series, (bin->from + bin->to) / 2, metric_value(bins, metric, &bin->tally),
                        bin->min[metric], bin->max[metric]);
+        if (!isnan(series.value[series.count - 1])) {
+            series.low[series.count - 1] = bin->low[metric];
+            series.high[series.count - 1] = bin->high[metric];
+        }
     }
     *ret = series;
     return 0;
@@ -289,8 +331,7 @@ int rps_bins_duty(struct rps_bins *bins, struct rps_series *ret, struct rps_erro
     int sets = bins->plan->set_count;
     struct rps_series series;
 
-    end_adding(bins);
-    if (rps_series_reserve(&series, 2 * bins->count, err) < 0)
+    if (end_adding(bins, err) < 0 || rps_series_reserve(&series, 2 * bins->count, err) < 0)
         return RPS_FAILED;
     for (size_t i = 0; i < bins->count; i++) {
         const struct bin *bin = &bins->bin[i];

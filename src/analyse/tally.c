@@ -16,9 +16,12 @@
 
 #include "rpistat/clock.h"
 
-/* A set carries an estimate when it met at least this part of its even share of the stretch's clock
- * ticks. */
+/* A set carries an estimate when it met at least this part of its even share of the stretch's time
+ * and clock ticks. */
 #define TALLY_LEAST_SHARE 0.1
+
+/* The clock event is there all the time when it lacks less than this share of it. */
+#define TALLY_CLOCK_LACK 0.001
 
 /* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
  * elapsed time does not. */
@@ -73,8 +76,10 @@ static void add_set(struct rps_set_tally *set, const struct rps_period *period)
         if (period->counted & (1u << slot)) {
             set->count[slot] += period->count[slot];
             set->counted[slot] += rps_period_weight(period);
+            set->counted_ns[slot] += period->running_ns;
         }
     }
+    rps_moments_add(&set->moments, period);
 }
 
 void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
@@ -82,6 +87,7 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
     add_span(tally, period->start_ns, rps_period_end_ns(period));
     tally->periods += rps_period_weight(period);
     tally->clock += period->cycles;
+    tally->clock_running_ns += period->clock_running_ns;
     tally->enabled_ns += period->enabled_ns;
     tally->length_ns += period->length_ns;
     tally->missed += period->missed;
@@ -90,8 +96,11 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
         add_set(&tally->set[period->set_no], period);
 }
 
-static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other)
+/* `before`: the other one's readings were made before ours. */
+static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other, int before)
 {
+    struct rps_moments moments = before ? other->moments : set->moments;
+
     set->periods += other->periods;
     set->clock += other->clock;
     set->enabled_ns += other->enabled_ns;
@@ -99,22 +108,28 @@ static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *oth
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         set->count[slot] += other->count[slot];
         set->counted[slot] += other->counted[slot];
+        set->counted_ns[slot] += other->counted_ns[slot];
     }
+    rps_moments_join(&moments, before ? &set->moments : &other->moments);
+    set->moments = moments;
 }
 
 void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
 {
+    int before = tally->periods > 0 && other->start_ns < tally->start_ns;
+
     if (other->periods == 0)
         return;
     add_span(tally, other->start_ns, other->end_ns);
     tally->periods += other->periods;
     tally->clock += other->clock;
+    tally->clock_running_ns += other->clock_running_ns;
     tally->enabled_ns += other->enabled_ns;
     tally->length_ns += other->length_ns;
     tally->missed += other->missed;
     tally->switch_ns += other->switch_ns;
     for (int i = 0; i < tally->set_count && i < other->set_count; i++)
-        merge_set(&tally->set[i], &other->set[i]);
+        merge_set(&tally->set[i], &other->set[i], before);
 }
 
 /* The slot's set when the slot has an estimate, or NULL. */
@@ -128,7 +143,7 @@ static const struct rps_set_tally *estimable(const struct rps_tally *tally, int 
     if (s->counted[slot] == 0)
         return NULL;
     /* The workload ran, but never while this set was on: nothing is known about the event. */
-    if (s->running_ns == 0 && tally->enabled_ns > 0)
+    if (s->counted_ns[slot] == 0 && tally->enabled_ns > 0)
         return NULL;
     return s;
 }
@@ -139,9 +154,9 @@ double rps_tally_estimate(const struct rps_tally *tally, int set, int slot)
 
     if (!s)
         return NAN;
-    if (s->running_ns == 0)
+    if (s->counted_ns[slot] == 0)
         return 0;
-    return (double)s->count[slot] * ((double)tally->enabled_ns / (double)s->running_ns);
+    return (double)s->count[slot] * ((double)tally->enabled_ns / (double)s->counted_ns[slot]);
 }
 
 /* a * b as high and low half. */
@@ -184,10 +199,40 @@ int rps_tally_estimate_u64(const struct rps_tally *tally, int set, int slot, uin
 
     if (!s)
         return 0;
-    *ret =
-        s->running_ns == 0 ? 0 : multiply_divide(s->count[slot], tally->enabled_ns, s->running_ns);
+    *ret = s->counted_ns[slot] == 0
+               ? 0
+               : multiply_divide(s->count[slot], tally->enabled_ns, s->counted_ns[slot]);
     return 1;
 }
+
+/* --- the clock event -------------------------------------------------------------------------- */
+
+int rps_tally_clock_is_scaled(const struct rps_tally *tally)
+{
+    return (double)tally->clock_running_ns < (1 - TALLY_CLOCK_LACK) * (double)tally->enabled_ns;
+}
+
+double rps_tally_clock(const struct rps_tally *tally)
+{
+    if (!rps_tally_clock_is_scaled(tally))
+        return (double)tally->clock;
+    if (tally->clock_running_ns == 0)
+        return NAN;
+    return (double)tally->clock * ((double)tally->enabled_ns / (double)tally->clock_running_ns);
+}
+
+int rps_tally_clock_u64(const struct rps_tally *tally, uint64_t *ret)
+{
+    int scaled = rps_tally_clock_is_scaled(tally);
+
+    if (scaled && tally->clock_running_ns == 0)
+        return 0;
+    *ret = scaled ? multiply_divide(tally->clock, tally->enabled_ns, tally->clock_running_ns)
+                  : tally->clock;
+    return 1;
+}
+
+/* --- shares of the time ----------------------------------------------------------------------- */
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -210,9 +255,18 @@ double rps_tally_coverage(const struct rps_tally *tally, int set)
     return share(tally->set[set].running_ns, tally->set[set].enabled_ns);
 }
 
+/* Where the clock event was another program's now and then, its ticks say nothing about shares. */
+int rps_tally_hardly(const struct rps_tally *tally, int set)
+{
+    double least = TALLY_LEAST_SHARE / fmax(1, tally->set_count);
+    const struct rps_set_tally *s = &tally->set[set];
+
+    return (double)s->running_ns < least * (double)tally->enabled_ns ||
+           (!rps_tally_clock_is_scaled(tally) && (double)s->clock < least * (double)tally->clock);
+}
+
 int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula)
 {
-    double even = (double)tally->clock / fmax(1, tally->set_count);
     int over_time = 0;
 
     for (int i = 0; i < formula->step_count; i++) {
@@ -222,8 +276,7 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
             continue;
         over_time = over_time || operand == RPS_OPERAND_SECONDS;
         set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
-        if (operand >= RPS_OPERAND_EVENTS && set < tally->set_count &&
-            (double)tally->set[set].clock < TALLY_LEAST_SHARE * even)
+        if (operand >= RPS_OPERAND_EVENTS && set < tally->set_count && rps_tally_hardly(tally, set))
             return 0;
     }
     return over_time || (double)tally->enabled_ns >= TALLY_LEAST_USE * (double)tally->length_ns;
@@ -231,7 +284,7 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
 
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan, double *operand)
 {
-    operand[RPS_OPERAND_CLOCK] = (double)tally->clock;
+    operand[RPS_OPERAND_CLOCK] = rps_tally_clock(tally);
     operand[RPS_OPERAND_SECONDS] = (double)tally->length_ns / RPS_NS_PER_S;
     operand[RPS_OPERAND_CPU_SECONDS] = (double)tally->enabled_ns / RPS_NS_PER_S;
     for (int set = 0; set < plan->set_count; set++) {

@@ -12,8 +12,11 @@ int rps_series_reserve(struct rps_series *series, size_t points, struct rps_erro
         .value = calloc(points, sizeof(double)),
         .min = calloc(points, sizeof(double)),
         .max = calloc(points, sizeof(double)),
+        .low = calloc(points, sizeof(double)),
+        .high = calloc(points, sizeof(double)),
     };
-    if (series->position && series->value && series->min && series->max)
+    if (series->position && series->value && series->min && series->max && series->low &&
+        series->high)
         return 0;
     rps_series_free(series);
     return rps_error_memory(err);
@@ -28,12 +31,15 @@ void rps_series_add(struct rps_series *series, double position, double value, do
     series->value[i] = value;
     series->min[i] = isnan(value) ? NAN : min < value ? min : value;
     series->max[i] = isnan(value) ? NAN : max > value ? max : value;
+    series->low[i] = series->high[i] = NAN;
 }
 
 void rps_series_free(struct rps_series *series)
 {
     if (!series)
         return;
+    free(series->high);
+    free(series->low);
     free(series->max);
     free(series->min);
     free(series->value);

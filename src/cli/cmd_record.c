@@ -141,6 +141,20 @@ static void describe_end(struct rps_recording *r, enum rps_loop_end end)
                  r->stop_signal ? rps_record_signal_name(r->stop_signal) : "--control");
 }
 
+/* Keep what the run came to in the store; who finds nothing there makes it anew. */
+static void conclude(struct rps_recording *r)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_plan *plan = NULL;
+    struct rps_error unheard;
+
+    if (rps_reader_open(&reader, r->cli->output, &unheard) == 0 &&
+        rps_report_conclude(reader, r->run.run_id, &plan, &unheard) == 0)
+        rps_writer_set_estimates(r->writer, plan, &unheard);
+    rps_plan_free(plan);
+    rps_reader_close(reader);
+}
+
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
@@ -162,6 +176,8 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     run->recorder_cpu_ns = rps_clock_process_cpu_ns();
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
+    else
+        conclude(r);
     rps_writer_close(r->writer);
     r->writer = NULL;
     return rc;

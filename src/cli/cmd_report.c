@@ -1,5 +1,6 @@
 /* `rpistat report`: the text report of a run. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 #include "cpus.h"
@@ -8,18 +9,32 @@
 enum {
     OPTION_EXPLAIN = RPS_OPTION_OWN,
     OPTION_CPU,
+    OPTION_FORMAT,
 };
 
 struct settings {
     int explain;
     const char *cpus;
+    enum rps_report_layout layout;
 };
 
 static const struct rps_option options[] = {
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, or 2013: as rpistat.txt, without intervals", "text"},
     {NULL, 0, NULL, NULL, NULL},
 };
+
+static int set_format(struct settings *settings, const char *format, struct rps_error *err)
+{
+    if (strcmp(format, "2013") == 0)
+        settings->layout = RPS_REPORT_2013;
+    else if (strcmp(format, "text") == 0)
+        settings->layout = RPS_REPORT_INTERVALS;
+    else
+        return rps_error_set(err, RPS_USAGE, "--format %s: it is text or 2013", format);
+    return 0;
+}
 
 static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
@@ -29,6 +44,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->cpus = argument;
         return rps_cpus_check(argument, &cli->err);
     }
+    if (letter == OPTION_FORMAT)
+        return set_format(settings, argument, &cli->err);
     settings->explain = 1;
     return 0;
 }
@@ -37,6 +54,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_report_options report = {
+        .layout = settings->layout,
         .from_ns = cli->from_ns,
         .to_ns = cli->to_ns,
         .locale = cli->locale,

@@ -2,22 +2,33 @@
  * The export of metrics: one row a rotation of the event sets, the smallest stretch in which every
  * metric has a value.
  *
- *     run,cpu,rotation,time_s,length_s,cycle,cycles, then a column a metric
+ *     run,cpu,rotation,time_s,length_s,cycle,cycles, then a column a metric, then NAME_low and
+ *     NAME_high of each
  *
  * time_s is the start of the rotation's first period, length_s the sum of its periods, `cycle` the
  * cycle timestamp at its end. A metric is empty where it is not known: an event of it was not
- * counted, or the workload did not run.
+ * counted, or the workload did not run. Its 95 % interval is empty where its events were counted all
+ * the time, or are too rare for one. One rotation does not tell how much readings differ, so some are
+ * gathered before they are written.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "export_csv.h"
 #include "rpistat/rotation.h"
 
 struct rates {
-    struct rps_csv_writer csv;    /* first */
-    struct rps_rotation rotation; /* that is being added up */
-    double *operand;              /* owned */
+    struct rps_csv_writer csv;                          /* first */
+    struct rps_rotation rotation;                       /* that is being added up */
+    struct rps_rotation gathered[RPS_TALLY_NEIGHBOURS]; /* that are not written yet */
+    size_t count, before;
+    double *value;   /* owned; of each metric those of RPS_TALLY_NEIGHBOURS rotations that were
+                      written, of which `before` are of this CPU, then those of the gathered */
+    double *operand; /* owned */
 };
+
+#define VALUES (2 * RPS_TALLY_NEIGHBOURS)
 
 static void rates_release(struct rps_export_job *job)
 {
@@ -25,72 +36,146 @@ static void rates_release(struct rps_export_job *job)
 
     if (rates) {
         rps_rotation_free(&rates->rotation);
+        for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
+            rps_rotation_free(&rates->gathered[i]);
+        free(rates->value);
         free(rates->operand);
     }
     free(rates);
 }
 
-static int rates_begin(struct rps_export_job *job, struct rps_error *err)
+static void rates_head(struct rps_export_job *job)
 {
     static const char *const fixed[] = {"run",      "cpu",   "rotation", "time_s",
                                         "length_s", "cycle", "cycles"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
+    char name[RPS_NAME_SIZE + 8];
+
+    rps_export_csv_fixed(job, fixed, fixed_count);
+    for (int m = 0; m < job->plan->metric_count; m++)
+        rps_export_csv_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        snprintf(name, sizeof(name), "%s_low", job->plan->metric[m].name);
+        rps_csv_text(job->state, name);
+        snprintf(name, sizeof(name), "%s_high", job->plan->metric[m].name);
+        rps_csv_text(job->state, name);
+    }
+    rps_csv_end_row(job->state);
+}
+
+static int rates_begin(struct rps_export_job *job, struct rps_error *err)
+{
     int result = rps_export_csv_begin(job, sizeof(struct rates), err);
     struct rates *rates = job->state;
 
     if (result == 0)
         result = rps_rotation_init(&rates->rotation, job->plan, err);
+    for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS && result == 0; i++)
+        result = rps_rotation_init(&rates->gathered[i], job->plan, err);
     if (result < 0)
         return result;
     rates->operand = calloc((size_t)rps_plan_operand_count(job->plan), sizeof(*rates->operand));
-    if (!rates->operand)
+    rates->value = calloc((size_t)job->plan->metric_count + 1, VALUES * sizeof(*rates->value));
+    if (!rates->operand || !rates->value)
         return rps_error_memory(err);
-    rps_export_csv_fixed(job, fixed, fixed_count);
-    for (int m = 0; m < job->plan->metric_count; m++)
-        rps_export_csv_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
-    rps_csv_end_row(job->state);
+    rates_head(job);
     return 0;
 }
 
-static void rates_row(struct rps_export_job *job)
+static double *values_of(const struct rates *rates, int metric)
+{
+    return &rates->value[(size_t)metric * VALUES];
+}
+
+static void rates_row(struct rps_export_job *job, size_t at)
 {
     struct rates *rates = job->state;
-    const struct rps_tally *tally = &rates->rotation.tally;
+    const struct rps_rotation *rotation = &rates->gathered[at];
+    const struct rps_tally *tally = &rotation->tally;
 
-    if (tally->periods == 0)
-        return;
-    rps_export_csv_place(job, rates->rotation.cpu);
-    rps_csv_uint64(job->state, rates->rotation.number);
+    rps_export_csv_place(job, rotation->cpu);
+    rps_csv_uint64(job->state, rotation->number);
     rps_csv_seconds(job->state, tally->start_ns);
     rps_csv_seconds(job->state, tally->length_ns);
-    rps_csv_uint64(job->state, rates->rotation.to_cycle);
+    rps_csv_uint64(job->state, rotation->to_cycle);
     rps_csv_uint64(job->state, tally->clock);
-    rps_tally_operands(tally, job->plan, rates->operand);
     for (int m = 0; m < job->plan->metric_count; m++)
-        rps_csv_double(job->state,
-                       rps_formula_value(&job->plan->metric[m].formula, rates->operand));
+        rps_csv_double(job->state, values_of(rates, m)[RPS_TALLY_NEIGHBOURS + at]);
+    rps_tally_operands(tally, job->plan, rates->operand);
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        size_t before = rates->count < RPS_TALLY_NEIGHBOURS ? rates->before : 0;
+        struct rps_interval interval = rps_tally_interval_among(
+            tally, &job->plan->metric[m].formula, rates->operand,
+            values_of(rates, m) + RPS_TALLY_NEIGHBOURS - before, before + rates->count);
+
+        rps_csv_double(job->state, interval.low);
+        rps_csv_double(job->state, interval.high);
+    }
     rps_csv_end_row(job->state);
+}
+
+/* Write what was gathered. Rotations too few to tell how they differ are seen behind those before
+ * them. */
+static void write_gathered(struct rps_export_job *job)
+{
+    struct rates *rates = job->state;
+
+    for (size_t i = 0; i < rates->count; i++)
+        rates_row(job, i);
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        double *value = values_of(rates, m);
+
+        memmove(value, value + rates->count, RPS_TALLY_NEIGHBOURS * sizeof(*value));
+    }
+    rates->before += rates->count;
+    if (rates->before > RPS_TALLY_NEIGHBOURS)
+        rates->before = RPS_TALLY_NEIGHBOURS;
+    rates->count = 0;
+}
+
+/* The rotation is over. */
+static void gather(struct rps_export_job *job)
+{
+    struct rates *rates = job->state;
+    struct rps_rotation *next = &rates->gathered[rates->count], empty = *next;
+
+    if (rates->rotation.tally.periods == 0)
+        return;
+    *next = rates->rotation;
+    rates->rotation = empty;
     rps_rotation_reset(&rates->rotation);
+    rps_tally_operands(&next->tally, job->plan, rates->operand);
+    for (int m = 0; m < job->plan->metric_count; m++)
+        values_of(rates, m)[RPS_TALLY_NEIGHBOURS + rates->count] =
+            rps_formula_value(&job->plan->metric[m].formula, rates->operand);
+    if (++rates->count == RPS_TALLY_NEIGHBOURS)
+        write_gathered(job);
 }
 
 static void rates_period(struct rps_export_job *job, const struct rps_period *period)
 {
     struct rates *rates = job->state;
+    int32_t cpu = rates->rotation.tally.periods > 0 ? rates->rotation.cpu : period->cpu;
 
     if (rps_rotation_ends(&rates->rotation, period))
-        rates_row(job);
+        gather(job);
+    if (cpu != period->cpu) {
+        write_gathered(job);
+        rates->before = 0;
+    }
     rps_rotation_add(&rates->rotation, period);
 }
 
 static void rates_end(struct rps_export_job *job)
 {
-    rates_row(job);
+    gather(job);
+    write_gathered(job);
     rps_export_csv_end(job);
 }
 
 const struct rps_export_format rps_export_rates = {
     .name = "rates",
-    .summary = "one row a rotation of the event sets, a column a metric",
+    .summary = "one row a rotation of the event sets, a column a metric, and its interval",
     .begin = rates_begin,
     .period = rates_period,
     .end = rates_end,

@@ -96,6 +96,7 @@ static void add_column(struct rps_series *series, const struct sample *sample, s
     series->value[i] = known > 0 ? quantile(sample, known, 0.5) : NAN;
     series->min[i] = known > 0 ? quantile(sample, known, PICTURE_BAND) : NAN;
     series->max[i] = known > 0 ? quantile(sample, known, 1 - PICTURE_BAND) : NAN;
+    series->low[i] = series->high[i] = NAN;
 }
 
 /* One series of many: the points of all of them, column by column. */

@@ -231,7 +231,7 @@ static int write_series(const struct rps_series *series, int folder_fd, const ch
 
     if (!file)
         return RPS_FAILED;
-    fprintf(file, "# position mean smallest largest dot\n");
+    fprintf(file, "# position mean smallest largest dot low high\n");
     for (size_t i = 0; i < series->count; i++) {
         double value = series->value[i];
 
@@ -242,9 +242,13 @@ static int write_series(const struct rps_series *series, int folder_fd, const ch
         fprintf(file, "%.12g %.9g %.9g %.9g ", series->position[i], value, series->min[i],
                 series->max[i]);
         if (series->count <= PICTURE_FEW || is_lone(series, i))
-            fprintf(file, "%.9g\n", value);
+            fprintf(file, "%.9g", value);
         else
-            fputs("NaN\n", file);
+            fputs("NaN", file);
+        if (isfinite(series->low[i]))
+            fprintf(file, " %.9g %.9g\n", series->low[i], series->high[i]);
+        else
+            fprintf(file, " %.9g %.9g\n", value, value);
     }
     return rps_picture_file_close(file, name, err);
 }

@@ -191,6 +191,23 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
     return rps_cpu_series_walk(&report->cpu_series, add_to_cpu, report, err);
 }
 
+/* Has the run's end left the intervals in the store? */
+static int is_concluded(const struct rps_report *report)
+{
+    return report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX &&
+           report->options->cpus.count == 0 &&
+           report->plan->clock.whole.certainty != RPS_CERTAINTY_NONE;
+}
+
+/* Sums are the same at every level; intervals come from the differences of single periods. */
+static void choose_resolution(struct rps_report *report)
+{
+    if (report->options->layout == RPS_REPORT_2013 || is_concluded(report))
+        report->cpu_series.resolution = RPS_LEVELS;
+    else
+        rps_cpu_series_choose_signals(&report->cpu_series, 1);
+}
+
 static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
                        struct rps_error *err)
 {
@@ -202,7 +219,7 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
                             report->options->to_ns, &report->options->cpus, err) < 0 ||
         rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
         return RPS_FAILED;
-    report->cpu_series.resolution = RPS_LEVELS; /* sums are the same at every level */
+    choose_resolution(report);
     if (rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0 ||
         read_cpus(report, err) < 0)
         return RPS_FAILED;
@@ -211,6 +228,8 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
     if (!report->operand)
         return rps_error_memory(err);
     rps_tally_operands(&report->tally, report->plan, report->operand);
+    if (!is_concluded(report))
+        rps_tally_conclude(&report->tally, report->plan, report->operand);
     return 0;
 }
 
@@ -226,6 +245,19 @@ static int report_print(struct rps_report *report, struct rps_error *err)
         return rps_error_set(err, RPS_FAILED, "the report could not be written: %s",
                              strerror(errno));
     return 0;
+}
+
+static void report_free(struct rps_report *report)
+{
+    free(report->operand);
+    rps_notes_free(&report->gaps);
+    for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
+        rps_tally_free(&report->cpu_tally[i]);
+    free(report->cpu_tally);
+    rps_tally_free(&report->tally);
+    rps_cpu_series_free(&report->cpu_series);
+    rps_plan_free(report->plan);
+    rps_run_free(&report->run);
 }
 
 int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
@@ -249,14 +281,23 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
 done:
     if (c_locale)
         freelocale(c_locale);
-    free(report.operand);
-    rps_notes_free(&report.gaps);
-    for (int i = 0; report.cpu_tally && i < report.cpu_series.count; i++)
-        rps_tally_free(&report.cpu_tally[i]);
-    free(report.cpu_tally);
-    rps_tally_free(&report.tally);
-    rps_cpu_series_free(&report.cpu_series);
-    rps_plan_free(report.plan);
-    rps_run_free(&report.run);
+    report_free(&report);
+    return result;
+}
+
+int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
+                        struct rps_error *err)
+{
+    const struct rps_report_options options = {.layout = RPS_REPORT_INTERVALS, .to_ns = INT64_MAX};
+    struct rps_report report = {.options = &options};
+    int result;
+
+    rps_run_init(&report.run);
+    result = report_read(&report, reader, run_id, err);
+    if (result == 0) {
+        *ret = report.plan;
+        report.plan = NULL;
+    }
+    report_free(&report);
     return result;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interval_text.h"
 #include "report_parts.h"
 #include "rpistat/text.h"
 
@@ -64,21 +65,50 @@ static void explain_event(struct rps_report *report, const struct rps_event *eve
     print_explain(report, event->label, event->explain);
 }
 
+/* What stands behind a raw count: its scaled estimate, how sure it is, or why there is none. */
+static void print_estimate(struct rps_report *report, const struct rps_interval *interval,
+                           uint64_t raw, uint64_t estimate)
+{
+    char scaled[RPS_REPORT_NUMBER_SIZE], text[RPS_INTERVAL_TEXT_SIZE], low[RPS_REPORT_NUMBER_SIZE],
+        high[RPS_REPORT_NUMBER_SIZE];
+    int plain = report->options->layout == RPS_REPORT_2013;
+
+    rps_report_count(scaled, estimate);
+    if (plain && interval->certainty != RPS_CERTAINTY_HARDLY)
+        fprintf(report->out, "  [%s]", scaled);
+    else if (interval->certainty == RPS_CERTAINTY_COUNTED && estimate != raw)
+        fprintf(report->out, "  [%s]", scaled);
+    else if (interval->certainty == RPS_CERTAINTY_ONCE)
+        fprintf(report->out, "  [%s, %s]", scaled, rps_interval_words(text, interval));
+    else if (interval->certainty == RPS_CERTAINTY_COUNTED)
+        return;
+    else if (interval->certainty != RPS_CERTAINTY_INTERVAL)
+        fprintf(report->out, "  %s", rps_interval_words(text, interval));
+    else if (rps_interval_is_narrow(interval))
+        fprintf(report->out, "  [%s %s]", scaled, rps_interval_percent(text, interval));
+    else
+        fprintf(report->out, "  [%s, %s to %s]", scaled,
+                rps_report_figure(low, 0, rps_interval_round(interval->low)),
+                rps_report_figure(high, 0, rps_interval_round(interval->high)));
+}
+
 static void print_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
                         void *context)
 {
-    char raw[RPS_REPORT_NUMBER_SIZE], scaled[RPS_REPORT_NUMBER_SIZE];
-    uint64_t estimate;
+    char number[RPS_REPORT_NUMBER_SIZE];
+    uint64_t raw, estimate;
 
     (void)context;
     rps_report_label(report, event->label, RPS_REPORT_LABEL_WIDTH);
     if (event->state == RPS_EVENT_MEASURED &&
-        rps_tally_estimate_u64(&report->tally, set, slot, &estimate))
-        fprintf(report->out, "%s  [%s]\n",
-                rps_report_count(raw, report->tally.set[set].count[slot]),
-                rps_report_count(scaled, estimate));
-    else
-        fputs("not counted\n", report->out);
+        rps_tally_estimate_u64(&report->tally, set, slot, &estimate)) {
+        raw = report->tally.set[set].count[slot];
+        fputs(rps_report_count(number, raw), report->out);
+        print_estimate(report, &event->whole, raw, estimate);
+    } else {
+        fputs("not counted", report->out);
+    }
+    fputc('\n', report->out);
 }
 
 static void print_family_periods(struct rps_report *report, const char *family, uint64_t periods)
@@ -90,18 +120,46 @@ static void print_family_periods(struct rps_report *report, const char *family, 
     fprintf(report->out, "%s\n", rps_report_count(number, periods));
 }
 
+/* The unit behind a figure, after one blank; the layout of 2013 has none before a "%". */
+static void print_unit(struct rps_report *report, const char *unit)
+{
+    int close = report->options->layout == RPS_REPORT_2013 && strcmp(unit, "%") == 0;
+
+    if (unit[0] && !close)
+        fputc(' ', report->out);
+    rps_text_print(report->out, unit);
+}
+
+/* A figure with its interval, both in its unit. */
+static void print_sure(struct rps_report *report, const struct rps_metric *metric)
+{
+    const struct rps_interval *whole = &metric->whole;
+    int has_interval = whole->certainty == RPS_CERTAINTY_INTERVAL;
+    int narrow = has_interval && rps_interval_is_narrow(whole);
+    char text[RPS_INTERVAL_TEXT_SIZE];
+
+    fprintf(report->out, "%.3f", whole->value);
+    if (narrow)
+        fprintf(report->out, " ± %.3f", rps_interval_half(whole));
+    else if (has_interval)
+        fprintf(report->out, ", %.3f to %.3f", whole->low, whole->high);
+    print_unit(report, metric->unit);
+    if (rps_interval_words(text, whole)[0])
+        fprintf(report->out, ", %s", text);
+}
+
 static void print_metric(struct rps_report *report, const struct rps_metric *metric)
 {
-    double value = rps_formula_value(&metric->formula, report->operand);
-
     rps_report_label(report, metric->label, RPS_REPORT_LABEL_WIDTH);
-    if (isfinite(value)) {
-        fprintf(report->out, "%-7.3f", value);
-        if (metric->unit[0] && strcmp(metric->unit, "%") != 0)
-            fputc(' ', report->out);
-        rps_text_print(report->out, metric->unit);
-    } else {
+    if (!isfinite(metric->whole.value)) {
         fputs("not known", report->out);
+    } else if (metric->whole.certainty == RPS_CERTAINTY_HARDLY) {
+        fputs("hardly counted", report->out);
+    } else if (report->options->layout == RPS_REPORT_INTERVALS) {
+        print_sure(report, metric);
+    } else {
+        fprintf(report->out, "%-7.3f", metric->whole.value);
+        print_unit(report, metric->unit);
     }
     fputc('\n', report->out);
 }
@@ -130,7 +188,7 @@ static void explain_family(struct rps_report *report, const char *family)
 
 /* --- software events: a table ----------------------------------------------------------------- */
 
-#define TABLE_COLUMNS 5
+#define TABLE_COLUMNS 6
 #define TABLE_CELL    RPS_REPORT_NUMBER_SIZE
 
 struct table {
@@ -157,12 +215,31 @@ static void table_head(struct rps_report *report, struct table *table, const cha
     snprintf(cell[0], TABLE_CELL, "%s", family[0] ? family : "Events");
     snprintf(cell[1], TABLE_CELL, "Count");
     snprintf(cell[2], TABLE_CELL, report->plan->set_count > 1 ? "Scaled" : "%s", "");
-    snprintf(cell[3], TABLE_CELL, "Per second");
+    snprintf(cell[4], TABLE_CELL, "Per second");
     if (strcmp(unit, "ns") == 0)
-        snprintf(cell[4], TABLE_CELL, "Per ms of CPU");
+        snprintf(cell[5], TABLE_CELL, "Per ms of CPU");
     else
-        snprintf(cell[4], TABLE_CELL, "Per million %s", unit[0] ? unit : "cycles");
+        snprintf(cell[5], TABLE_CELL, "Per million %s", unit[0] ? unit : "cycles");
     table_measure(table, table->rows - 1);
+}
+
+/* How sure the scaled estimate beside it is. */
+static void table_sure(struct rps_report *report, const struct rps_interval *interval, char *ret)
+{
+    char text[RPS_INTERVAL_TEXT_SIZE], low[RPS_REPORT_NUMBER_SIZE / 3],
+        high[RPS_REPORT_NUMBER_SIZE / 3];
+
+    rps_interval_words(text, interval);
+    if (report->options->layout == RPS_REPORT_2013 && interval->certainty != RPS_CERTAINTY_HARDLY)
+        return;
+    if (interval->certainty == RPS_CERTAINTY_INTERVAL && rps_interval_is_narrow(interval)) {
+        rps_interval_percent(text, interval);
+    } else if (interval->certainty == RPS_CERTAINTY_INTERVAL) {
+        rps_report_figure(low, 0, rps_interval_round(interval->low));
+        rps_report_figure(high, 0, rps_interval_round(interval->high));
+        snprintf(text, sizeof(text), "%s to %s", low, high);
+    }
+    snprintf(ret, TABLE_CELL, "%.*s", TABLE_CELL - 1, text);
 }
 
 static void table_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
@@ -183,12 +260,15 @@ static void table_event(struct rps_report *report, const struct rps_event *event
         snprintf(cell[1], TABLE_CELL, "not counted");
     } else {
         rps_report_count(cell[1], report->tally.set[set].count[slot]);
-        if (report->plan->set_count > 1)
-            rps_report_figure(cell[2], 0, floor(estimate));
-        if (seconds > 0)
-            rps_report_figure(cell[3], 1, estimate / seconds);
-        if (millions > 0)
-            rps_report_figure(cell[4], 3, estimate / millions);
+        table_sure(report, &event->whole, cell[3]);
+        if (event->whole.certainty != RPS_CERTAINTY_HARDLY) {
+            if (report->plan->set_count > 1)
+                rps_report_figure(cell[2], 0, floor(estimate));
+            if (seconds > 0)
+                rps_report_figure(cell[4], 1, estimate / seconds);
+            if (millions > 0)
+                rps_report_figure(cell[5], 3, estimate / millions);
+        }
     }
     table_measure(table, table->rows - 1);
 }
@@ -235,9 +315,16 @@ static int print_software(struct rps_report *report, const char *family, int eve
 static void print_clock(struct rps_report *report)
 {
     char number[RPS_REPORT_NUMBER_SIZE];
+    uint64_t scaled;
 
     rps_report_label(report, rps_report_clock_label(report), RPS_REPORT_LABEL_WIDTH);
     fputs(rps_report_count(number, report->tally.clock), report->out);
+    if (rps_tally_clock_is_scaled(&report->tally)) {
+        if (rps_tally_clock_u64(&report->tally, &scaled))
+            fprintf(report->out, "  [%s]", rps_report_count(number, scaled));
+        else
+            fputs("  [not known]", report->out);
+    }
     if (rps_report_clock_unit(report)[0])
         fputc(' ', report->out);
     rps_text_print(report->out, rps_report_clock_unit(report));
@@ -314,12 +401,35 @@ static int print_blocks(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
+static void find_interval(struct rps_report *report, const struct rps_event *event, int set,
+                          int slot, void *context)
+{
+    int *any = context;
+
+    (void)report;
+    (void)set;
+    (void)slot;
+    *any = *any ||
+           (event->state == RPS_EVENT_MEASURED && event->whole.certainty > RPS_CERTAINTY_COUNTED);
+}
+
+static const char *sure_legend(struct rps_report *report)
+{
+    int any = 0;
+
+    if (report->options->layout == RPS_REPORT_2013)
+        return "";
+    rps_report_each(report, NULL, find_interval, &any);
+    return any ? ", ± its 95 % interval; without brackets: counted all the time"
+               : "; all events were counted all the time: no intervals";
+}
+
 int rps_report_print_events(struct rps_report *report, struct rps_error *err)
 {
     char number[RPS_REPORT_NUMBER_SIZE];
 
     fprintf(report->out, "\nPerformance events\n");
-    fprintf(report->out, "  [ ... ] = scaled event count\n");
+    fprintf(report->out, "  [ ... ] = scaled event count%s\n", sure_legend(report));
     fprintf(report->out, "  PTI     = per thousand instructions\n");
     rps_report_label(report, "Total periods", RPS_REPORT_LABEL_WIDTH);
     fprintf(report->out, "%s\n", rps_report_count(number, report->tally.periods));

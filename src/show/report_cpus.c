@@ -39,9 +39,11 @@ static void cell_text(struct rps_report *report, struct columns *columns,
 
     strcpy(ret, "-"); /* not known */
     if (column->set == -2) {
-        rps_report_count(ret, tally->clock);
+        if (rps_tally_clock_u64(tally, &estimate))
+            rps_report_count(ret, estimate);
     } else if (column->set >= 0) {
-        if (rps_tally_estimate_u64(tally, column->set, column->slot, &estimate))
+        if (rps_tally_estimate_u64(tally, column->set, column->slot, &estimate) &&
+            !rps_tally_hardly(tally, column->set))
             rps_report_count(ret, estimate);
     } else {
         rps_tally_operands(tally, report->plan, columns->operand);

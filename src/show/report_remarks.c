@@ -120,6 +120,43 @@ static void remark_coverage(struct rps_report *report)
     }
 }
 
+/* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
+static void remark_clock(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    const char *label = rps_report_clock_label(report);
+
+    if (!rps_tally_clock_is_scaled(tally))
+        return;
+    if (tally->clock_running_ns == 0)
+        print_remark(report,
+                     "%s never had a counter: another program or the NMI watchdog held it. What is "
+                     "made of it is not known.",
+                     label);
+    else
+        print_remark(
+            report,
+            "%s had a counter for %.1f %% of the time, another program or the NMI watchdog "
+            "held it meanwhile: [ ... ] and all figures made of it are scaled for that.",
+            label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns);
+}
+
+/* A set that was on for a sliver of the run tells nothing about the rest. */
+static void remark_hardly(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+
+    for (int i = 0; i < report->plan->set_count; i++) {
+        if (tally->set[i].running_ns > 0 && rps_tally_hardly(tally, i))
+            print_remark(
+                report,
+                "Set %s was on counters for %.2g %% of the time that the workload ran: too "
+                "little for an estimate. Record longer, with a shorter --period, or with "
+                "fewer sets.",
+                report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+    }
+}
+
 static void remark_gaps(struct rps_report *report)
 {
     int64_t from_ns = report->options->from_ns, to_ns = report->options->to_ns;
@@ -194,7 +231,9 @@ void rps_report_print_remarks(struct rps_report *report)
 
     rps_report_each(report, NULL, remark_not_counted, NULL);
     remark_user_only(report);
+    remark_clock(report);
     remark_coverage(report);
+    remark_hardly(report);
     remark_gaps(report);
     if (tally->missed > 0)
         print_remark(report,

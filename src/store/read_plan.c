@@ -3,10 +3,14 @@
 #include "reader.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "columns.h"
+
+/* Behind the columns of RPS_EVENT_COLUMNS and RPS_METRIC_COLUMNS. */
+#define WHOLE ", low, high, certainty, share"
 
 /* A plan of a damaged store is not believed to have more. */
 #define METRICS_MAX 4096
@@ -75,6 +79,26 @@ static enum rps_event_state state_of(const char *name)
     return RPS_EVENT_UNSUPPORTED;
 }
 
+static double read_real(sqlite3_stmt *stmt, int column)
+{
+    return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN
+                                                            : sqlite3_column_double(stmt, column);
+}
+
+static void read_whole(sqlite3_stmt *stmt, int column, struct rps_interval *ret)
+{
+    char certainty[32];
+
+    rps_fields_copy_text(stmt, column + 3, certainty, sizeof(certainty));
+    if (rps_certainty_parse(certainty) == RPS_CERTAINTY_NONE)
+        return;
+    *ret = (struct rps_interval){.certainty = rps_certainty_parse(certainty),
+                                 .value = read_real(stmt, column),
+                                 .low = read_real(stmt, column + 1),
+                                 .high = read_real(stmt, column + 2),
+                                 .share = read_real(stmt, column + 4)};
+}
+
 static int read_event(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *stmt,
                       struct rps_plan *plan, struct rps_error *err)
 {
@@ -96,6 +120,7 @@ static int read_event(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *s
         return rps_error_memory(err);
     rps_fields_copy_text(stmt, RPS_EVENT_COLUMN_COUNT + 2, state, sizeof(state));
     event->state = state_of(state);
+    read_whole(stmt, RPS_EVENT_COLUMN_COUNT + 3, &event->whole);
     return 0;
 }
 
@@ -111,6 +136,7 @@ static int read_metric(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *
         return rps_error_memory(err);
     if (rps_fields_read(stmt, 0, rps_metric_columns, RPS_METRIC_COLUMN_COUNT, metric) != SQLITE_OK)
         return rps_error_memory(err);
+    read_whole(stmt, RPS_METRIC_COLUMN_COUNT, &metric->whole);
     return 0;
 }
 
@@ -146,14 +172,16 @@ int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan *
                           run_id, read_set, plan, err);
     if (result == 0)
         result = each_row(reader,
-                          "SELECT " RPS_EVENT_COLUMNS ", set_no, slot, state FROM event"
+                          "SELECT " RPS_EVENT_COLUMNS ", set_no, slot, state, estimate" WHOLE
+                          " FROM event"
                           " WHERE run_id = ?1 ORDER BY set_no, slot",
                           run_id, read_event, plan, err);
     if (result == 0)
-        result = each_row(reader,
-                          "SELECT " RPS_METRIC_COLUMNS " FROM metric WHERE run_id = ?1"
-                          " ORDER BY metric_no, name",
-                          run_id, read_metric, plan, err);
+        result =
+            each_row(reader,
+                     "SELECT " RPS_METRIC_COLUMNS ", value" WHOLE " FROM metric WHERE run_id = ?1"
+                     " ORDER BY metric_no, name",
+                     run_id, read_metric, plan, err);
     if (result == 0)
         result = check_plan(reader, run_id, plan, err);
     if (result == 0 && rps_plan_compile(plan, err) < 0)

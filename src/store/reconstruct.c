@@ -249,7 +249,15 @@ static int rebuild_totals(struct reconstruct *r)
 
     if (code != SQLITE_OK || !ended)
         return code;
-    code = run_sql(r, "UPDATE event SET count = NULL WHERE run_id = ?1", 0);
+    code = run_sql(r,
+                   "UPDATE event SET count = NULL, estimate = NULL, low = NULL, high = NULL,"
+                   " certainty = NULL, share = NULL WHERE run_id = ?1",
+                   0);
+    if (code == SQLITE_OK)
+        code = run_sql(r,
+                       "UPDATE metric SET value = NULL, low = NULL, high = NULL,"
+                       " certainty = NULL, share = NULL WHERE run_id = ?1",
+                       0);
     if (code == SQLITE_OK)
         code = rps_write_run_sums(r->reader->db, r->run_id, r->shape.set_count, r->examined.sum);
     return code;

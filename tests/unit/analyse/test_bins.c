@@ -57,6 +57,7 @@ static void feed(struct source *source, int64_t length_ns, uint64_t cycles, uint
         .start_ns = source->time_ns,
         .length_ns = length_ns,
         .enabled_ns = cycles ? (uint64_t)length_ns : 0,
+        .clock_running_ns = cycles ? (uint64_t)length_ns : 0,
         .running_ns = cycles ? (uint64_t)length_ns : 0,
         .counted = 1,
         .count = {count},
@@ -367,6 +368,7 @@ static void test_hardly_ran(void **state)
                                 .cycle = 5000,
                                 .cycles = 5000,
                                 .enabled_ns = 900000, /* of 100 ms */
+                                .clock_running_ns = 900000,
                                 .running_ns = 900000,
                                 .counted = 1,
                                 .count = {50}};
@@ -400,6 +402,7 @@ static void feed_block(struct source *source, uint64_t merged, uint64_t cycles, 
             .start_ns = source->time_ns + (int64_t)set * PERIOD_NS,
             .length_ns = (int64_t)merged * PERIOD_NS,
             .enabled_ns = merged * (uint64_t)PERIOD_NS,
+            .clock_running_ns = merged * (uint64_t)PERIOD_NS,
             .running_ns = merged * (uint64_t)PERIOD_NS,
             .counted = 1,
             .count = {merged * count},

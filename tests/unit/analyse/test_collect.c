@@ -63,6 +63,7 @@ static struct rps_period period_of(uint64_t n, unsigned int sets, double ran, ui
         .start_ns = (int64_t)n * PERIOD_NS,
         .length_ns = PERIOD_NS,
         .enabled_ns = ran_ns,
+        .clock_running_ns = ran_ns,
         .running_ns = ran_ns,
         .counted = 3,
         .count = {first, second},
@@ -333,6 +334,7 @@ static void test_weights(void **state)
         if (n == 29) {
             period.length_ns /= 10;
             period.enabled_ns /= 10;
+            period.clock_running_ns /= 10;
             period.running_ns /= 10;
         }
         add(collect, 0, period);
@@ -434,6 +436,7 @@ static struct rps_period row_of_block(uint64_t first, uint32_t set, uint64_t mer
     row.cycles *= merged;
     row.length_ns *= (int64_t)merged;
     row.enabled_ns *= merged;
+    row.clock_running_ns *= merged;
     row.running_ns *= merged;
     row.count[0] *= merged;
     row.count[1] *= merged;

@@ -46,6 +46,7 @@ static struct rps_period make_period(uint64_t number, uint64_t enabled, uint64_t
         .start_ns = (int64_t)number * 100,
         .length_ns = 100,
         .enabled_ns = enabled,
+        .clock_running_ns = enabled,
         .running_ns = running,
         .switch_ns = 3,
         .missed = 1,
@@ -255,6 +256,241 @@ static void test_operands(void **state)
     rps_plan_free(plan);
 }
 
+/* --- what lacks its counter ------------------------------------------------------------------- */
+
+/* A reading that failed is in neither sum: not the count, which is missing, nor the time. */
+static void test_failed_reading(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_tally tally;
+
+    (void)state;
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct rps_period period = make_period(2 * i, 100, 100, 10, 20);
+
+        period.counted = i == 1 ? 2 : 3;
+        period.count[0] = i == 1 ? 0 : 10;
+        rps_tally_add(&tally, &period);
+    }
+    assert_true(rps_tally_estimate(&tally, 0, 0) == 40); /* 30 x 400 / 300 */
+    assert_true(rps_tally_estimate(&tally, 0, 1) == 80);
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
+static void test_clock_without_counter(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    double *operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*operand));
+    struct rps_tally tally;
+    uint64_t clock = 7;
+
+    (void)state;
+    assert_non_null(operand);
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct rps_period period = make_period(i, 1000000, 1000000, 10, 20);
+
+        period.clock_running_ns = i < 2 ? 1000000 : 0;
+        period.cycles = i < 2 ? 1000 : 0;
+        rps_tally_add(&tally, &period);
+    }
+    assert_true(rps_tally_clock_is_scaled(&tally));
+    assert_true(rps_tally_clock(&tally) == 4000);
+    assert_int_equal(rps_tally_clock_u64(&tally, &clock), 1);
+    assert_int_equal(clock, 4000);
+    rps_tally_operands(&tally, plan, operand);
+    assert_true(operand[RPS_OPERAND_CLOCK] == 4000);
+
+    tally.clock_running_ns = 3999000; /* a thousandth less than all of it: nobody held it */
+    assert_true(rps_tally_clock(&tally) == 2000);
+    tally.clock_running_ns = tally.clock = 0;
+    assert_true(isnan(rps_tally_clock(&tally)));
+    assert_int_equal(rps_tally_clock_u64(&tally, &clock), 0);
+    assert_int_equal(clock, 4000);
+    free(operand);
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
+/* Of two sets, one was on for a hundredth of the time. */
+static void test_hardly(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_period a = make_period(0, 9900, 9900, 1000, 1000);
+    struct rps_period b = make_period(1, 100, 100, 1000, 1000);
+    struct rps_tally tally;
+
+    (void)state;
+    a.cycles = 99000;
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    rps_tally_add(&tally, &a);
+    rps_tally_add(&tally, &b);
+    assert_false(rps_tally_hardly(&tally, 0));
+    assert_true(rps_tally_hardly(&tally, 1));
+    assert_int_equal(rps_tally_interval(&tally, 1, 0).certainty, RPS_CERTAINTY_HARDLY);
+    tally.set[1].running_ns = 501; /* a tenth of a half of it, and more */
+    tally.set[1].clock = 5001;
+    assert_false(rps_tally_hardly(&tally, 1));
+    tally.set[1].clock = 4999; /* the processor stood still meanwhile */
+    assert_true(rps_tally_hardly(&tally, 1));
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
+/* --- intervals -------------------------------------------------------------------------------- */
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
+
+#define READINGS 60
+
+/* Readings of set 0 as they were made up; set 1 has as many, and no count. */
+struct readings {
+    double a[READINGS], b[READINGS], r[READINGS];
+    struct rps_tally tally;
+};
+
+static void make_readings(struct readings *readings, const struct rps_plan *plan)
+{
+    uint64_t random = 11;
+
+    assert_int_equal(rps_tally_init(&readings->tally, plan, NULL), 0);
+    for (uint64_t i = 0; i < READINGS; i++) {
+        uint64_t r = 900000 + random_next(&random) % 100000;
+        uint64_t a = 5000 + random_next(&random) % 2000, b = a / 3 + random_next(&random) % 300;
+        struct rps_period on = make_period(2 * i, r, r, a, b);
+        struct rps_period other = make_period(2 * i + 1, 1000000, 1000000, 4, 5);
+
+        readings->a[i] = (double)a;
+        readings->b[i] = (double)b;
+        readings->r[i] = (double)r;
+        rps_tally_add(&readings->tally, &on);
+        rps_tally_add(&readings->tally, &other);
+    }
+}
+
+static double sum(const double *value)
+{
+    double ret = 0;
+
+    for (int i = 0; i < READINGS; i++)
+        ret += value[i];
+    return ret;
+}
+
+/* The half width in logarithms by the formula of measurement, term by term, of the sum of
+ * wa a + wb b over value. */
+static double expected_spread(const struct readings *all, double wa, double wb, double value,
+                              double t)
+{
+    double sr = sum(all->r), enabled = sr + 1e6 * READINGS, squares = 0, before = 0;
+
+    for (int i = 0; i < READINGS; i++) {
+        double d = wa * (all->a[i] - sum(all->a) / sr * all->r[i]) +
+                   wb * (all->b[i] - sum(all->b) / sr * all->r[i]);
+
+        squares += i > 0 ? (d - before) * (d - before) : 0;
+        before = d;
+    }
+    return t *
+           sqrt(enabled * enabled / sr / sr * (1 - sr / enabled) * READINGS /
+                (2.0 * (READINGS - 1)) * squares) /
+           value;
+}
+
+/* With so many readings of uniform noise t lies between those of 5 and of 19 degrees of freedom. */
+static void assert_spread(const struct readings *all, double wa, double wb,
+                          const struct rps_interval *interval)
+{
+    double spread = log(interval->high / interval->value);
+
+    assert_int_equal(interval->certainty, RPS_CERTAINTY_INTERVAL);
+    assert_true(spread > expected_spread(all, wa, wb, interval->value, 2.1));
+    assert_true(spread < expected_spread(all, wa, wb, interval->value, 2.6));
+    assert_true(fabs(log(interval->value / interval->low) - spread) < 1e-9);
+}
+
+static void test_interval(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    double *operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*operand));
+    struct rps_formula ratio, both;
+    struct rps_interval interval;
+    struct readings all;
+    double scale, a, b;
+
+    (void)state;
+    assert_non_null(operand);
+    assert_int_equal(rps_formula_compile("100 * b / a", rps_plan_operand, plan, &ratio, NULL), 0);
+    assert_int_equal(rps_formula_compile("b / c", rps_plan_operand, plan, &both, NULL), 0);
+    make_readings(&all, plan);
+    scale = (sum(all.r) + 1e6 * READINGS) / sum(all.r);
+    a = scale * sum(all.a);
+    b = scale * sum(all.b);
+    interval = rps_tally_interval(&all.tally, 0, 0);
+    assert_true(fabs(interval.value - a) < 1e-6 && fabs(interval.share - 1 / scale) < 1e-9);
+    assert_spread(&all, 1, 0, &interval);
+
+    rps_tally_operands(&all.tally, plan, operand);
+    interval = rps_tally_formula_interval(&all.tally, &ratio, operand);
+    assert_true(fabs(interval.value - 100 * b / a) < 1e-9);
+    assert_spread(&all, -100 * b / a / a, 100 / a,
+                  &interval); /* within one set: its own residual */
+
+    interval = rps_tally_formula_interval(&all.tally, &both, operand);
+    assert_spread(&all, 0, interval.value / b, &interval); /* c does not vary */
+    free(operand);
+    rps_tally_free(&all.tally);
+    rps_plan_free(plan);
+}
+
+/* A tally over the counts, one in two periods, of which all are of set 0. */
+static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_tally tally;
+    enum rps_certainty ret;
+
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    for (size_t i = 0; i < readings; i++) {
+        struct rps_period on = make_period(2 * i, 1000, 1000, count[i], 0);
+        struct rps_period other = make_period(2 * i + 1, 1000, 1000, 1, 1);
+
+        rps_tally_add(&tally, &on);
+        rps_tally_add(&tally, &other);
+    }
+    ret = rps_tally_interval(&tally, 0, 0).certainty;
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+    return ret;
+}
+
+static void test_certainties(void **state)
+{
+    static const uint64_t bursts[] = {0, 0, 100, 0, 0, 100, 0, 100, 0}, none[] = {0, 0, 0, 0};
+    static const uint64_t four[] = {100, 0, 100, 0, 100, 0, 100, 0};
+    struct rps_plan *plan = make_plan();
+    struct rps_period alone = make_period(0, 1000, 985, 5, 6);
+    struct rps_tally tally;
+
+    (void)state;
+    assert_int_equal(certainty_of(bursts, 9), RPS_CERTAINTY_BURSTS);
+    assert_int_equal(certainty_of(four, 8), RPS_CERTAINTY_INTERVAL);
+    assert_int_equal(certainty_of(none, 4), RPS_CERTAINTY_UNSEEN);
+    assert_int_equal(certainty_of(four, 2), RPS_CERTAINTY_ONCE);
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    assert_int_equal(rps_tally_interval(&tally, 0, 0).certainty, RPS_CERTAINTY_NONE);
+    rps_tally_add(&tally, &alone);
+    assert_int_equal(rps_tally_interval(&tally, 0, 0).certainty, RPS_CERTAINTY_COUNTED);
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +501,11 @@ int main(void)
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_duty_and_coverage),
         cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_failed_reading),
+        cmocka_unit_test(test_clock_without_counter),
+        cmocka_unit_test(test_hardly),
+        cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_certainties),
     };
 
     return cmocka_run_group_tests_name("analyse/tally", tests, NULL, NULL);

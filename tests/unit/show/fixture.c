@@ -72,6 +72,7 @@ void fixture_write(struct fixture *fixture)
     fixture->next.cpu = RPS_CPU_ALL;
     fixture->next.length_ns = FIXTURE_PERIOD_NS;
     fixture->next.enabled_ns = fixture->next.running_ns = (uint64_t)FIXTURE_PERIOD_NS;
+    fixture->next.clock_running_ns = fixture->next.enabled_ns;
     fixture->next.counted = 0xff;
 }
 

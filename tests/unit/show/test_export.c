@@ -1,4 +1,5 @@
 /* Exports: exact cells of the three formats, separators of other locales, text that could hurt. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,9 +85,50 @@ static void test_rates(void **state)
     assert_string_equal(text,
                         "run,cpu,rotation,time_s,length_s,cycle,cycles,cpi,ibuf_stall_percent,"
                         "dc_miss_ratio,micro_miss_rate,main_miss_rate,branch_rate,"
-                        "mispredict_ratio\n"
+                        "mispredict_ratio,cpi_low,cpi_high,ibuf_stall_percent_low,"
+                        "ibuf_stall_percent_high,dc_miss_ratio_low,dc_miss_ratio_high,"
+                        "micro_miss_rate_low,micro_miss_rate_high,main_miss_rate_low,"
+                        "main_miss_rate_high,branch_rate_low,branch_rate_high,"
+                        "mispredict_ratio_low,mispredict_ratio_high\n"
                         "1,-1,0,0.000000000,0.400000006,20000,20000,2.5,2,,3.5,2.5,"
-                        "4.61168602e+18,0\n");
+                        "4.61168602e+18,0,,,,,,,,,,,,,,\n");
+    free(text);
+    fixture_end(&fixture);
+}
+
+/*
+ * The interval of a rotation comes from the steps between those around it, of which the usual one
+ * counts: here instructions go up and down by a tenth, but for one leap. A period in four is seen, so
+ * that the half width of cpi is 1.96 x 1.4826 x log(1.1) x sqrt(3/4 / 2).
+ */
+static void test_rates_have_intervals(void **state)
+{
+    double half = exp(1.96 * 1.4826 * log(1.1) * sqrt(.375)), cpi, low, high;
+    struct fixture fixture;
+    char *text, *line, *rest;
+    int rows = 0;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (uint64_t i = 0; i < 4 * 40; i++) {
+        uint64_t leap = i / 4 < 20 ? 1 : 3;
+        uint64_t count[2] = {leap * (i / 4 % 2 ? 1100000 : 1000000), 50};
+
+        fixture_period(&fixture, 5000000, count);
+    }
+    fixture_read(&fixture);
+    text = export_text(&fixture, "rates", &plain);
+    rest = strchr(text, '\n') + 1;
+    while ((line = strsep(&rest, "\n")) != NULL && *line) {
+        assert_int_equal(sscanf(line,
+                                "1,-1,%*d,%*f,%*f,%*d,%*d,%lf,%*f,%*f,%*f,%*f,%*f,%*f,%lf,%lf",
+                                &cpi, &low, &high),
+                         3);
+        assert_true(fabs(high / cpi - half) < 1e-6 && fabs(cpi / low - half) < 1e-6);
+        rows++;
+    }
+    assert_int_equal(rows, 40);
     free(text);
     fixture_end(&fixture);
 }
@@ -104,7 +146,8 @@ static void test_rates_of_incomplete_rotation(void **state)
         fixture_period(&fixture, 4000, count);
     fixture_read(&fixture);
     text = export_text(&fixture, "rates", &plain);
-    assert_non_null(strstr(text, "\n1,-1,1,0.400000000,0.100000000,20000,4000,4,1.25,,,,,\n"));
+    assert_non_null(
+        strstr(text, "\n1,-1,1,0.400000000,0.100000000,20000,4000,4,1.25,,,,,,,,,,,,,,,,,,,\n"));
     free(text);
     fixture_end(&fixture);
 }
@@ -143,8 +186,8 @@ static void test_other_locale(void **state)
     begin_rotation(&fixture);
     text = export_text(&fixture, "rates", &options);
     assert_memory_equal(text, "\xef\xbb\xbfrun;cpu;rotation;", 16);
-    assert_non_null(strstr(text, "mispredict_ratio\r\n1;-1;0;0,000000000;0,400000006;20000;20000;"
-                                 "2,5;2;;3,5;2,5;4,61168602e+18;0\r\n"));
+    assert_non_null(strstr(text, "mispredict_ratio_high\r\n1;-1;0;0,000000000;0,400000006;20000;"
+                                 "20000;2,5;2;;3,5;2,5;4,61168602e+18;0;;;;;;;;;;;;;;\r\n"));
     free(text);
     fixture_end(&fixture);
 }
@@ -356,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wide),
         cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_rates_have_intervals),
         cmocka_unit_test(test_rates_of_incomplete_rotation),
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_other_locale),

@@ -1,4 +1,5 @@
 /* The report: the published figures of 2013, the layout, and honesty about what was not counted. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -335,6 +336,157 @@ static void test_not_counted(void **state)
     fixture_end(&fixture);
 }
 
+/* --- how sure it is --------------------------------------------------------------------------- */
+
+static const struct rps_report_options intervals = {.layout = RPS_REPORT_INTERVALS,
+                                                    .to_ns = INT64_MAX};
+
+/* Four sets of two events; each event of a kind of its own. */
+static void begin_certainties(struct fixture *fixture)
+{
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    for (uint64_t i = 0; i < 80; i++) {
+        uint64_t turn = i / 4;
+        uint64_t count[4][2] = {{1000 + turn % 2, 1000 + 900 * (turn % 2)},
+                                {1000, turn == 7 ? 400 : 0},
+                                {0, 20},
+                                {9, 9}};
+
+        if (i % 4 == 3) /* hardly counted */
+            fixture->next.enabled_ns = fixture->next.running_ns = i == 3 ? 1000 : 0;
+        else
+            fixture->next.enabled_ns = fixture->next.running_ns = (uint64_t)FIXTURE_PERIOD_NS;
+        fixture->next.clock_running_ns = fixture->next.enabled_ns;
+        fixture_period(fixture, i % 4 == 3 ? 50 : 5000, count[i % 4]);
+    }
+}
+
+static void write_certainties(struct fixture *fixture)
+{
+    begin_certainties(fixture);
+    fixture_read(fixture);
+}
+
+static void test_certainties(void **state)
+{
+    struct rps_report_options old = {.to_ns = INT64_MAX};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    write_certainties(&fixture);
+    text = report_text(&fixture, &intervals);
+    assert_holds(text, "\n  [ ... ] = scaled event count, ± its 95 % interval; without brackets: "
+                       "counted all the time\n");
+    assert_holds(text, "\n  Instructions:       20010  [60030 ± 0.03 %]\n");
+    assert_holds(text, "\n  IBUF stall cycles:  29000  [87000 ± 20 %]\n");
+    assert_holds(text, "\n  DC cached accesses: 20000  [60000 ± 0.01 %]\n");
+    assert_holds(text, "\n  DC misses:          400  rare bursts\n");
+    assert_holds(text, "\n  DC miss ratio:      2.000 %, rare bursts\n");
+    assert_holds(text, "\n  MicroTLB misses:    0  none seen in 33 % of the time\n");
+    assert_holds(text, "\n  Micro miss rate:    0.000 PTI, none seen in 33 % of the time\n");
+    assert_holds(text, "\n  Branches:           180  hardly counted\n");
+    assert_holds(text, "\n  Branch rate:        hardly counted\n");
+    assert_holds(text,
+                 "\n  Set br was on counters for 1.7e-05 % of the time that the workload ran: "
+                 "too\n    little for an estimate.");
+    free(text);
+    text = report_text(&fixture, &old);
+    assert_holds(text, "\n  [ ... ] = scaled event count\n");
+    assert_holds(text, "\n  DC misses:          400  [1200]\n");
+    assert_holds(text, "\n  Branches:           180  hardly counted\n");
+    assert_null(strstr(text, "±"));
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* What the end of a run leaves in the store is what its report shows. */
+static void test_concluded(void **state)
+{
+    struct fixture fixture;
+    struct rps_plan *plan = NULL;
+    struct rps_error err;
+    char *before, *after;
+
+    (void)state;
+    write_certainties(&fixture);
+    before = report_text(&fixture, &intervals);
+    fixture_end(&fixture);
+
+    begin_certainties(&fixture);
+    assert_int_equal(rps_writer_end(fixture.writer, &fixture.run, &err), 0);
+    assert_int_equal(rps_reader_open(&fixture.reader, fixture.path, &err), 0);
+    assert_int_equal(rps_report_conclude(fixture.reader, fixture.run_id, &plan, &err), 0);
+    assert_true(fabs(plan->set[0].event[0].whole.value - 60030) < 1);
+    plan->metric[0].whole.high *= 1.05; /* so that it can be told where it is taken from */
+    assert_int_equal(rps_writer_set_estimates(fixture.writer, plan, &err), 0);
+    rps_plan_free(plan);
+    rps_writer_close(fixture.writer);
+    fixture.writer = NULL;
+    after = report_text(&fixture, &intervals);
+    assert_holds(before, "\n  CPI:                5.014 ± 0.001\n");
+    assert_holds(after, "\n  CPI:                5.014 ± 0.252\n");
+    assert_string_equal(strstr(before, "\n  IBUF stall percent"),
+                        strstr(after, "\n  IBUF stall percent"));
+    free(before);
+    free(after);
+    fixture_end(&fixture);
+}
+
+static void test_all_the_time(void **state)
+{
+    uint64_t count[2] = {1000, 10};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture.plan->set_count = 1;
+    assert_int_equal(rps_plan_compile(fixture.plan, NULL), 0);
+    fixture_write(&fixture);
+    for (int i = 0; i < 5; i++)
+        fixture_period(&fixture, 5000, count);
+    fixture_read(&fixture);
+    text = report_text(&fixture, &intervals);
+    assert_holds(text, "\n  [ ... ] = scaled event count; all events were counted all the time: no "
+                       "intervals\n");
+    assert_holds(text, "\n  Instructions:       5000\n");
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* Somebody else had the clock event's counter for half of the time, or all of it. */
+static void test_clock_was_taken(void **state)
+{
+    uint64_t count[2] = {1000, 10};
+
+    (void)state;
+    for (int part = 0; part < 2; part++) {
+        struct fixture fixture;
+        char *text;
+
+        fixture_begin(&fixture, "arm1176");
+        fixture_write(&fixture);
+        for (int i = 0; i < 8; i++) {
+            int has_it = part == 0 && i < 4;
+
+            fixture.next.clock_running_ns = has_it ? fixture.next.enabled_ns : 0;
+            fixture_period(&fixture, has_it ? 5000 : 0, count);
+        }
+        fixture_read(&fixture);
+        text = report_text(&fixture, NULL);
+        assert_holds(text, part == 0 ? "\n  Cycles:             20000  [40000]\n"
+                                     : "\n  Cycles:             0  [not known]\n");
+        assert_holds(text, part == 0 ? "\n  CPI:                5.000  \n"
+                                     : "\n  CPI:                not known\n");
+        assert_holds(text, part == 0 ? "\n  Cycles had a counter for 50.0 % of the time"
+                                     : "\n  Cycles never had a counter");
+        free(text);
+        fixture_end(&fixture);
+    }
+}
+
 /* One reason for all, once. */
 static void test_no_counts(void **state)
 {
@@ -490,6 +642,10 @@ int main(void)
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_locale),
         cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_certainties),
+        cmocka_unit_test(test_concluded),
+        cmocka_unit_test(test_all_the_time),
+        cmocka_unit_test(test_clock_was_taken),
         cmocka_unit_test(test_no_counts),
         cmocka_unit_test(test_software),
         cmocka_unit_test(test_part_and_explain),

@@ -36,6 +36,7 @@ static void add_period(struct fixture *fixture, enum kind kind, uint64_t *state)
     for (int slot = 0; slot < 2 && kind != ASLEEP; slot++)
         count[slot] = (uint64_t)(rate[slot] * jitter(state));
     fixture->next.enabled_ns = fixture->next.running_ns = ran_ns;
+    fixture->next.clock_running_ns = ran_ns;
     fixture_period(fixture, kind == ASLEEP ? 0 : (uint64_t)(7e7 * jitter(state)), count);
 }
 

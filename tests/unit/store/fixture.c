@@ -172,6 +172,7 @@ static int64_t start_of(uint64_t n)
 struct rps_period fixture_period(uint64_t n, unsigned int sets)
 {
     uint64_t length = (uint64_t)(start_of(n + 1) - start_of(n));
+    uint64_t enabled = length - jitter(n, 4, 2000);
 
     return (struct rps_period){
         .cpu = RPS_CPU_ALL,
@@ -182,7 +183,8 @@ struct rps_period fixture_period(uint64_t n, unsigned int sets)
         .cycles = 70000000 + jitter(n, 3, 200000),
         .start_ns = start_of(n),
         .length_ns = (int64_t)length,
-        .enabled_ns = length - jitter(n, 4, 2000),
+        .enabled_ns = enabled,
+        .clock_running_ns = enabled,
         .running_ns = length - 2000 - jitter(n, 5, 4000),
         .switch_ns = (int64_t)(2000 + jitter(n, 6, 2000)),
         .counted = 3,

@@ -690,14 +690,10 @@ static void finer_rows_are_skipped(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape),
-        cmocka_unit_test(small_runs),
-        cmocka_unit_test(long_runs),
-        cmocka_unit_test(nothing),
-        cmocka_unit_test(blocks_alone),
-        cmocka_unit_test(one_state),
-        cmocka_unit_test(a_part_is_sought),
-        cmocka_unit_test(finer_rows_are_skipped),
+        cmocka_unit_test(every_shape),      cmocka_unit_test(small_runs),
+        cmocka_unit_test(long_runs),        cmocka_unit_test(nothing),
+        cmocka_unit_test(blocks_alone),     cmocka_unit_test(one_state),
+        cmocka_unit_test(a_part_is_sought), cmocka_unit_test(finer_rows_are_skipped),
     };
 
     if (argc > 1)

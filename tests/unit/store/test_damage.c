@@ -71,8 +71,10 @@ static void periods_with_impossible_numbers(void **state)
 static void missing_tables_and_columns(void **state)
 {
     periods_fail(state, "DROP TABLE period", "no such table");
-    periods_fail(state, "DROP VIEW sample; DROP VIEW rate; DROP VIEW run_summary; DROP VIEW finest;"
-                        "ALTER TABLE period DROP COLUMN missed", "no such column");
+    periods_fail(state,
+                 "DROP VIEW sample; DROP VIEW rate; DROP VIEW run_summary; DROP VIEW finest;"
+                 "ALTER TABLE period DROP COLUMN missed",
+                 "no such column");
     periods_fail(state, "DROP TABLE event", "no such table");
 }
 

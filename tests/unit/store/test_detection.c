@@ -9,7 +9,6 @@
 
 #include "store/database.h"
 
-
 static const struct rps_phase three_phases[] = {
     {.first = 0, .last = 9, .end_ns = 1000, .confidence = 1, .label_confidence = 0.75},
     {.first = 10,

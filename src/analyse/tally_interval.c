@@ -1,0 +1,312 @@
+/*
+ * How sure the estimates of a tally are. With the m readings of an event, counts c, running times r,
+ * E the stretch's enabled time, R = sum c / sum r, d = c - R r, and f = sum r / E:
+ *
+ *     V = (E / sum r)^2 (1 - f) m / (2 (m - 1)) sum (d_i - d_(i-1))^2
+ *
+ * is the variance of the estimate T; the interval is T exp(+- t sqrt(V) / T), and not below what was
+ * counted. Tried and dropped: plain standard errors with 1.96 (they hold in 89 to 92 cases of 100
+ * where these hold in 93 to 95).
+ */
+#include "rpistat/tally.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Counted for more than this share of the time: counted all the time. */
+#define COUNTED_SHARE .98
+
+/* With fewer periods' worth of counts, (sum c)^2 / sum c^2, an event comes in rare bursts. */
+#define BURSTS_LEAST 4
+
+/* Fewer readings than this do not tell how much they differ. */
+#define READINGS_LEAST 3
+
+/* So many tell it so well that a stretch needs no neighbours. */
+#define READINGS_ENOUGH 16
+
+/* Fewer steps between neighbours tell nothing. */
+#define STEPS_LEAST 5
+
+/* A normal deviation by its median size. */
+#define MEDIAN_DEVIATION 1.4826
+
+/* Relative step of a derivative. */
+#define STEP 1e-4
+
+/* The 97.5 % quantile of Student's t, for freedom >= 1: interpolated in 1 / freedom, within 3 %. */
+static double student_t(double freedom)
+{
+    static const struct {
+        double freedom, t;
+    } table[] = {{1, 12.706}, {1.25, 8.198}, {1.5, 6.130}, {2, 4.303},  {3, 3.182},  {4, 2.776},
+                 {5, 2.571},  {7, 2.365},    {10, 2.228},  {15, 2.131}, {30, 2.042}, {100, 1.984}};
+    const int last = (int)(sizeof(table) / sizeof(table[0])) - 1;
+    double at;
+    int i = 0;
+
+    if (freedom >= table[last].freedom)
+        return 1.960 + (table[last].t - 1.960) * table[last].freedom / freedom;
+    while (freedom > table[i + 1].freedom)
+        i++;
+    at = (1 / table[i].freedom - 1 / freedom) / (1 / table[i].freedom - 1 / table[i + 1].freedom);
+    return table[i].t + at * (table[i + 1].t - table[i].t);
+}
+
+static double ratio_of(const struct rps_set_tally *set, int slot)
+{
+    return set->counted_ns[slot] > 0 ? (double)set->count[slot] / (double)set->counted_ns[slot] : 0;
+}
+
+/* What an estimate of the set is multiplied by, and its readings' share: the factors of V. */
+static double factor_of(const struct rps_tally *tally, const struct rps_set_tally *set, int slot)
+{
+    double scale = (double)tally->enabled_ns / (double)set->counted_ns[slot];
+    double m = (double)set->moments.slot[slot].readings;
+
+    return scale * scale * fmax(0, 1 - 1 / scale) * m / (2 * (m - 1));
+}
+
+static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, int slot,
+                                       double share)
+{
+    const struct rps_set_tally *s = &tally->set[set];
+    const struct rps_slot_moments *moments = &s->moments.slot[slot];
+    double count = (double)s->count[slot];
+
+    if (tally->enabled_ns == 0 || share > COUNTED_SHARE)
+        return RPS_CERTAINTY_COUNTED;
+    if (rps_tally_hardly(tally, set))
+        return RPS_CERTAINTY_HARDLY;
+    if (s->count[slot] == 0)
+        return RPS_CERTAINTY_UNSEEN;
+    if (moments->readings < READINGS_LEAST)
+        return RPS_CERTAINTY_ONCE;
+    if (count * count < BURSTS_LEAST * moments->squares)
+        return RPS_CERTAINTY_BURSTS;
+    return RPS_CERTAINTY_INTERVAL;
+}
+
+struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot)
+{
+    struct rps_interval ret = {RPS_CERTAINTY_NONE, rps_tally_estimate(tally, set, slot), NAN, NAN,
+                               NAN};
+    const struct rps_set_tally *s;
+    double ratio[RPS_SLOT_MAX] = {0}, variance, spread;
+
+    if (isnan(ret.value))
+        return ret;
+    s = &tally->set[set];
+    ret.share = tally->enabled_ns > 0
+                    ? fmin(1, (double)s->counted_ns[slot] / (double)tally->enabled_ns)
+                    : 1;
+    ret.certainty = certainty_of(tally, set, slot, ret.share);
+    if (ret.certainty != RPS_CERTAINTY_INTERVAL)
+        return ret;
+    ratio[slot] = ratio_of(s, slot);
+    variance =
+        fmax(0, factor_of(tally, s, slot) * rps_moments_squares(&s->moments, slot, slot, ratio));
+    spread = student_t(rps_moments_freedom(&s->moments.slot[slot], ratio[slot])) * sqrt(variance) /
+             ret.value;
+    ret.low = fmax(ret.value * exp(-spread), (double)s->count[slot]);
+    ret.high = ret.value * exp(spread);
+    return ret;
+}
+
+/* --- formulas --------------------------------------------------------------------------------- */
+
+struct formula_sum {
+    const struct rps_tally *tally;
+    const struct rps_formula *formula;
+    double *operand;
+    struct rps_interval interval;
+    int differs;              /* 1: a difference is taken, the value may be about 0 */
+    double variance;          /* of the formula */
+    double variance2_freedom; /* sum over sets of variance^2 / freedom */
+};
+
+static int uses(const struct rps_formula *formula, int operand)
+{
+    for (int i = 0; i < formula->step_count; i++) {
+        if (formula->step[i].op == RPS_FORMULA_OPERAND && formula->step[i].operand == operand)
+            return 1;
+    }
+    return 0;
+}
+
+/* How the formula changes with an operand. */
+static double derivative(struct formula_sum *sum, int operand)
+{
+    double at = sum->operand[operand], step = STEP * at, above, below;
+
+    sum->operand[operand] = at + step;
+    above = rps_formula_value(sum->formula, sum->operand);
+    sum->operand[operand] = at - step;
+    below = rps_formula_value(sum->formula, sum->operand);
+    sum->operand[operand] = at;
+    return (above - below) / (2 * step);
+}
+
+/* An operand is as uncertain as its event; one of several that was never seen is a 0 among them. */
+static void add_certainty(struct formula_sum *sum, const struct rps_interval *one)
+{
+    struct rps_interval *whole = &sum->interval;
+
+    whole->share = fmin(whole->share, one->share);
+    if (one->certainty > whole->certainty &&
+        (one->certainty != RPS_CERTAINTY_UNSEEN || whole->value == 0))
+        whole->certainty = one->certainty;
+}
+
+/* Add the variance that comes with the events of one set. */
+static void add_set(struct formula_sum *sum, int set)
+{
+    const struct rps_set_tally *s = &sum->tally->set[set];
+    double weight[RPS_SLOT_MAX] = {0}, ratio[RPS_SLOT_MAX] = {0};
+    double squares = 0, freedom = INFINITY, factor = 0;
+
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        int operand = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
+        struct rps_interval one;
+
+        if (!uses(sum->formula, operand))
+            continue;
+        one = rps_tally_interval(sum->tally, set, slot);
+        add_certainty(sum, &one);
+        if (one.certainty != RPS_CERTAINTY_INTERVAL)
+            continue;
+        weight[slot] = derivative(sum, operand);
+        ratio[slot] = ratio_of(s, slot);
+        factor = factor_of(sum->tally, s, slot);
+        freedom = fmin(freedom, rps_moments_freedom(&s->moments.slot[slot], ratio[slot]));
+    }
+    if (isinf(freedom))
+        return;
+    for (int j = 0; j < RPS_SLOT_MAX; j++) {
+        for (int k = 0; k < RPS_SLOT_MAX; k++) {
+            if (weight[j] != 0 && weight[k] != 0)
+                squares += weight[j] * weight[k] * rps_moments_squares(&s->moments, j, k, ratio);
+        }
+    }
+    squares = fmax(0, factor * squares);
+    sum->variance += squares;
+    sum->variance2_freedom += squares * squares / freedom;
+}
+
+static void set_ends(struct formula_sum *sum)
+{
+    struct rps_interval *interval = &sum->interval;
+    double freedom = sum->variance * sum->variance / sum->variance2_freedom;
+    double spread = student_t(freedom >= 1 ? freedom : 1) * sqrt(sum->variance);
+
+    if (sum->differs || !(interval->value > 0)) {
+        interval->low = interval->value - spread;
+        interval->high = interval->value + spread;
+    } else {
+        interval->low = interval->value * exp(-spread / interval->value);
+        interval->high = interval->value * exp(spread / interval->value);
+    }
+}
+
+struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
+                                               const struct rps_formula *formula, double *operand)
+{
+    struct formula_sum sum = {tally, formula, operand, {RPS_CERTAINTY_NONE, NAN, NAN, NAN, 1},
+                              0,     0,       0};
+
+    sum.interval.value = rps_formula_value(formula, operand);
+    if (!isfinite(sum.interval.value)) {
+        sum.interval.value = NAN;
+        return sum.interval;
+    }
+    sum.interval.certainty = RPS_CERTAINTY_COUNTED;
+    for (int i = 0; i < formula->step_count; i++)
+        sum.differs = sum.differs || formula->step[i].op == RPS_FORMULA_SUBTRACT;
+    for (int set = 0; set < tally->set_count; set++)
+        add_set(&sum, set);
+    if (sum.interval.certainty == RPS_CERTAINTY_INTERVAL)
+        set_ends(&sum);
+    return sum.interval;
+}
+
+/* --- short stretches -------------------------------------------------------------------------- */
+
+static uint64_t readings_of(const struct rps_tally *tally)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int set = 0; set < tally->set_count; set++) {
+        uint64_t most = 0;
+
+        for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+            uint64_t readings = tally->set[set].moments.slot[slot].readings;
+
+            most = readings > most ? readings : most;
+        }
+        least = most < least ? most : least;
+    }
+    return least;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median size of the steps, in logarithms, between values that follow one another; NaN: there
+ * are too few. */
+static double usual_step(const double *value, size_t count)
+{
+    double step[RPS_TALLY_NEIGHBOURS];
+    size_t steps = 0;
+
+    for (size_t i = 1; i < count && steps < RPS_TALLY_NEIGHBOURS; i++) {
+        if (value[i] > 0 && value[i - 1] > 0)
+            step[steps++] = fabs(log(value[i] / value[i - 1]));
+    }
+    if (steps < STEPS_LEAST)
+        return NAN;
+    qsort(step, steps, sizeof(*step), compare);
+    return steps % 2 ? step[steps / 2] : (step[steps / 2 - 1] + step[steps / 2]) / 2;
+}
+
+struct rps_interval rps_tally_interval_among(const struct rps_tally *tally,
+                                             const struct rps_formula *formula, double *operand,
+                                             const double *value, size_t count)
+{
+    struct rps_interval ret = rps_tally_formula_interval(tally, formula, operand);
+    double spread;
+
+    if (readings_of(tally) >= READINGS_ENOUGH ||
+        (ret.certainty != RPS_CERTAINTY_INTERVAL && ret.certainty != RPS_CERTAINTY_BURSTS &&
+         ret.certainty != RPS_CERTAINTY_ONCE))
+        return ret;
+    spread = 1.96 * MEDIAN_DEVIATION * usual_step(value, count) * sqrt(fmax(0, 1 - ret.share) / 2);
+    if (isnan(spread) || !(ret.value > 0)) {
+        ret.certainty = RPS_CERTAINTY_ONCE;
+        ret.low = ret.high = NAN;
+        return ret;
+    }
+    ret.certainty = RPS_CERTAINTY_INTERVAL;
+    ret.low = ret.value * exp(-spread);
+    ret.high = ret.value * exp(spread);
+    return ret;
+}
+
+/* --- a whole run ------------------------------------------------------------------------------ */
+
+void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand)
+{
+    plan->clock.whole =
+        (struct rps_interval){RPS_CERTAINTY_COUNTED, rps_tally_clock(tally), NAN, NAN, 1};
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++)
+            plan->set[n].event[s].whole = rps_tally_interval(tally, n, s);
+    }
+    rps_tally_operands(tally, plan, operand);
+    for (int m = 0; m < plan->metric_count; m++)
+        plan->metric[m].whole =
+            rps_tally_formula_interval(tally, &plan->metric[m].formula, operand);
+}
