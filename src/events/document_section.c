@@ -191,14 +191,12 @@ static void write_where(const struct rps_document_reader *reader, int line,
              length > room ? reader->origin + length - room : reader->origin, line);
 }
 
-/* A new event of that ID; NULL, and an error, when it cannot be one. */
+/* A new event of that ID; NULL, and an error, without memory. */
 static struct rps_event *declare_event(struct rps_document_reader *reader, const char *id)
 {
-    struct rps_document_event *declared;
+    struct rps_document_event *declared =
+        grow(reader, (void **)&reader->declared, &reader->declared_count, sizeof(*declared));
 
-    if (rps_document_is_missing(reader, RPS_KEY_EVENT))
-        return NULL;
-    declared = grow(reader, (void **)&reader->declared, &reader->declared_count, sizeof(*declared));
     if (!declared)
         return NULL;
     declared->line = reader->draft.line;
@@ -212,6 +210,9 @@ static void end_event(struct rps_document_reader *reader)
 {
     struct rps_event *event = find_event(reader, reader->draft.id);
 
+    if ((!event || is_given(reader, RPS_KEY_EVENT)) &&
+        rps_document_is_missing(reader, RPS_KEY_EVENT))
+        return;
     if (!event)
         event = declare_event(reader, reader->draft.id);
     if (!event)

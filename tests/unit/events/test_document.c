@@ -172,6 +172,7 @@ static const struct {
     {A "[plan]\nbase = neoverse-n1\n", 4, "base = neoverse-n1 must stand in the first section"},
     {A "base = neoverse-n1\n" S_A, 3, "unknown key \"base\" in [event]"},
     {BASE "[event new]\nlabel = N\n", 3, "[event new] has no event ="},
+    {BASE "[event dc_miss]\nevent =\n", 3, "[event dc_miss] has no event ="},
     {BASE "[event new]\nevent = r1\n", 3, "event new is in no set"},
     {BASE "[event dc_miss]\nevent = r1\n[event dc_miss]\nevent = r2\n", 5,
      "already a [event dc_miss]"},
