@@ -8,7 +8,7 @@
  * The document, in the dialect of inih (`;` and `#` start comments, indented lines continue a
  * value):
  *
- *     [plan]                    name, title, explain, match (see rps_plan_matches)
+ *     [plan]                    name, title, explain, match (see rps_plan_matches), base
  *     [family ID]               label: names a block of the report ("DC" gives "DC periods")
  *     [event ID]                event (what to count: see rps_event_resolve), label, role, unit,
  *                               family, explain
@@ -16,14 +16,21 @@
  *     [metric ID]               formula, label, unit, family, panel, explain
  *
  * Sections may refer only to what stands above them. IDs are names as formulas take them.
+ *
+ * With `base = NAME`, in its first section, a document says only what it has other than the embedded
+ * document of that name: a section whose ID the base has changes the keys that it gives (events =
+ * all of them: events of the base that are named no more are not counted), another is added.
+ *
  * Formulas may use, beside the events of the plan's sets (by ID, by what they count, or by role):
  * `clock` (the clock event's count), `seconds` (elapsed time) and `cpu_seconds` (the workload's CPU
  * time). All event counts in formulas are scaled estimates over the stretch that is looked at.
  *
  * A role says what an event is for, the same on every processor: instructions, frontend_stall,
  * backend_stall, l1d_access, l1d_miss, l1i_miss, l2_access, l2_miss, llc_access, llc_miss,
- * dtlb_l1_miss, dtlb_miss, dtlb_store_miss, itlb_l1_miss, branches, branch_misses; of software:
- * task_clock, minor_faults, major_faults, context_switches, cpu_migrations, syscalls, block_io.
+ * dtlb_l1_miss, dtlb_miss, dtlb_store_miss, itlb_l1_miss, branches, branch_misses; of top-down, where
+ * a slot is a place that the processor could start an operation in: slots_retired, slots_frontend,
+ * slots_backend (both left empty), ops_issued; of software: task_clock, minor_faults, major_faults,
+ * context_switches, cpu_migrations, syscalls, block_io.
  */
 #ifndef RPISTAT_PLAN_H
 #define RPISTAT_PLAN_H
@@ -190,7 +197,7 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
  */
 int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err);
 
-/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches". */
+/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches", "topdown". */
 const char *const *rps_plan_scenarios(void);
 
 /*
@@ -206,8 +213,8 @@ int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_erro
 /*
  * A plan's `match` lists the processors that it is for, separated by commas, as perf names them:
  * VENDOR-FAMILY-MODEL-STEPPING on x86 (model and stepping hexadecimal: GenuineIntel-6-8F-8), else
- * IMPLEMENTER/PART of /proc/cpuinfo (0x41/0xd08), and `armv8` for every processor of that
- * architecture. * stands for any text, ? for any character.
+ * IMPLEMENTER/PART of /proc/cpuinfo (0x41/0xd08), or that and the revision (0x41/0xd49/r0p3), and
+ * `armv8` for every processor of that architecture. * stands for any text, ? for any character.
  *
  * The file is "/proc/cpuinfo" but in tests; without a processor that it names, only plans for any
  * processor match.

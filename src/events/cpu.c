@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_SIZE  64
+#define ID_SIZE  96
 #define KIND_MAX 8 /* kinds of core in one machine */
 
 /* A kind of processor core. */
 struct kind {
-    char id[ID_SIZE];
+    char id[ID_SIZE];      /* 0x41/0xd49/r0p3 */
+    char general[ID_SIZE]; /* 0x41/0xd49, of any revision; "" on x86 */
     bool armv8;
 };
 
@@ -30,7 +31,7 @@ struct machine {
 struct paragraph {
     char vendor[32];
     unsigned long family, model, stepping;
-    unsigned long implementer, part;
+    unsigned long implementer, part, variant, revision;
     bool is_arm;
     bool armv8;
 };
@@ -71,6 +72,8 @@ static void read_line(struct paragraph *paragraph, const char *line)
     read_number(line, "stepping", &paragraph->stepping);
     read_number(line, "CPU implementer", &paragraph->implementer);
     read_number(line, "CPU part", &paragraph->part);
+    read_number(line, "CPU variant", &paragraph->variant);
+    read_number(line, "CPU revision", &paragraph->revision);
     paragraph->is_arm = paragraph->is_arm || value_of(line, "CPU part");
     value = value_of(line, "CPU architecture");
     if (value) /* early kernels write the name there */
@@ -82,12 +85,15 @@ static void end_paragraph(struct machine *machine, struct paragraph *paragraph)
 {
     struct kind kind = {.armv8 = paragraph->armv8};
 
-    if (paragraph->is_arm)
-        snprintf(kind.id, sizeof(kind.id), "0x%02lx/0x%03lx", paragraph->implementer,
+    if (paragraph->is_arm) {
+        snprintf(kind.general, sizeof(kind.general), "0x%02lx/0x%03lx", paragraph->implementer,
                  paragraph->part);
-    else if (paragraph->vendor[0])
+        snprintf(kind.id, sizeof(kind.id), "0x%02lx/0x%03lx/r%lup%lu", paragraph->implementer,
+                 paragraph->part, paragraph->variant, paragraph->revision);
+    } else if (paragraph->vendor[0]) {
         snprintf(kind.id, sizeof(kind.id), "%s-%lu-%lX-%lX", paragraph->vendor, paragraph->family,
                  paragraph->model, paragraph->stepping);
+    }
     memset(paragraph, 0, sizeof(*paragraph));
     if (kind.id[0] == '\0')
         return;
@@ -135,7 +141,8 @@ static bool is_for(const char *match, const struct kind *kind)
         length = strcspn(match, ", \t");
         snprintf(pattern, sizeof(pattern), "%.*s", (int)length, match);
         if (length > 0 &&
-            ((kind->armv8 && strcmp(pattern, "armv8") == 0) || fnmatch(pattern, kind->id, 0) == 0))
+            ((kind->armv8 && strcmp(pattern, "armv8") == 0) ||
+             fnmatch(pattern, kind->general, 0) == 0 || fnmatch(pattern, kind->id, 0) == 0))
             return true;
         match += length;
     }

@@ -39,6 +39,7 @@ static const struct {
     unsigned kinds; /* of section that may have it */
 } fields[RPS_KEY_COUNT] = {
     [RPS_KEY_NAME] = {"name", RPS_NAME_SIZE, IN(RPS_SECTION_PLAN)},
+    [RPS_KEY_BASE] = {"base", RPS_NAME_SIZE, IN(RPS_SECTION_PLAN)},
     [RPS_KEY_TITLE] = {"title", 2 * RPS_NAME_SIZE, IN(RPS_SECTION_PLAN)},
     [RPS_KEY_MATCH] = {"match", RPS_MATCH_SIZE, IN(RPS_SECTION_PLAN)},
     [RPS_KEY_EVENT] = {"event", RPS_SPEC_SIZE, IN(RPS_SECTION_EVENT)},
@@ -112,7 +113,7 @@ static void check_id(struct rps_document_reader *reader)
         rps_document_fail(reader, line,
                           "[%s %s]: its name must be of letters, digits and _, as in [%s dc_miss]",
                           kind, draft->id, kind);
-    else if (rps_document_is_known(reader, draft->kind, draft->id))
+    else if (!rps_document_note_section(reader))
         rps_document_fail(reader, line, "there is already a [%s%s%s] above this line", kind,
                           draft->id[0] ? " " : "", draft->id);
     else if (draft->kind == RPS_SECTION_EVENT && rps_plan_operand(reader->plan, draft->id) >= 0 &&
@@ -301,7 +302,8 @@ static void name_after_origin(struct rps_plan *plan, const char *origin)
     snprintf(plan->name, sizeof(plan->name), "%.*s", (int)length, base);
 }
 
-static void read_document(struct rps_document_reader *reader)
+/* All sections of the document. */
+static void read_sections(struct rps_document_reader *reader)
 {
     int line;
 
@@ -315,6 +317,49 @@ static void read_document(struct rps_document_reader *reader)
         rps_document_fail(reader, line, "not a section, and not of the form key = value");
     }
     rps_document_end_section(reader);
+}
+
+/* The base has a reader of its own, which works on the same plan and leaves its families and
+ * events to this one. */
+void rps_document_read_base(struct rps_document_reader *reader)
+{
+    const char *name = reader->draft.value[RPS_KEY_BASE];
+    const struct rps_embedded *document = rps_document_find(rps_embedded_sets, name);
+    int line = reader->draft.field_line[RPS_KEY_BASE];
+    struct rps_document_reader *base;
+
+    if (!document || reader->seen_count > 1) {
+        rps_document_fail(reader, line,
+                          document ? "base = %s must stand in the first section"
+                                   : "base = %s: no event sets are called so",
+                          name);
+        return;
+    }
+    base = calloc(1, sizeof(*base));
+    if (!base) {
+        rps_document_fail_memory(reader);
+        return;
+    }
+    *base = (struct rps_document_reader){.origin = document->name,
+                                         .at = document->text,
+                                         .left = document->size,
+                                         .plan = reader->plan,
+                                         .err = reader->err};
+    read_sections(base);
+    name_after_origin(reader->plan, reader->origin);
+    reader->has_base = true;
+    reader->result = base->result;
+    reader->family = base->family;
+    reader->family_count = base->family_count;
+    reader->declared = base->declared;
+    reader->declared_count = base->declared_count;
+    free(base->seen);
+    free(base);
+}
+
+static void read_document(struct rps_document_reader *reader)
+{
+    read_sections(reader);
     if (reader->result == 0)
         rps_document_check_whole(reader);
     if (reader->plan->title[0] == '\0')

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct rps_document_seen {
+    enum rps_section_kind kind;
+    char id[RPS_NAME_SIZE];
+};
+
 struct rps_document_family {
     char id[RPS_NAME_SIZE];
     char label[RPS_NAME_SIZE];
@@ -18,6 +23,7 @@ struct rps_document_event {
     struct rps_event event;
     int line;
     bool used;
+    bool dropped; /* from the base's set, by one of the same name */
 };
 
 /* Append a zeroed element to a growing array and return it; NULL, and an error, without memory. */
@@ -43,8 +49,8 @@ static struct rps_document_event *find_declared(struct rps_document_reader *read
     return NULL;
 }
 
-static const struct rps_document_family *find_family(const struct rps_document_reader *reader,
-                                                     const char *id)
+static struct rps_document_family *find_family(const struct rps_document_reader *reader,
+                                               const char *id)
 {
     for (int i = 0; i < reader->family_count; i++) {
         if (strcmp(reader->family[i].id, id) == 0)
@@ -53,26 +59,55 @@ static const struct rps_document_family *find_family(const struct rps_document_r
     return NULL;
 }
 
-bool rps_document_is_known(struct rps_document_reader *reader, enum rps_section_kind kind,
-                           const char *id)
+static struct rps_event_set *find_set(const struct rps_document_reader *reader, const char *id)
 {
-    const struct rps_plan *plan = reader->plan;
+    for (int i = 0; i < reader->plan->set_count; i++) {
+        if (strcmp(reader->plan->set[i].name, id) == 0)
+            return &reader->plan->set[i];
+    }
+    return NULL;
+}
 
-    if (kind == RPS_SECTION_PLAN)
-        return reader->plan_seen;
-    if (kind == RPS_SECTION_FAMILY)
-        return find_family(reader, id);
-    if (kind == RPS_SECTION_EVENT)
-        return find_declared(reader, id);
-    for (int i = 0; kind == RPS_SECTION_SET && i < plan->set_count; i++) {
-        if (strcmp(plan->set[i].name, id) == 0)
-            return true;
+static struct rps_metric *find_metric(const struct rps_document_reader *reader, const char *id)
+{
+    for (int i = 0; i < reader->plan->metric_count; i++) {
+        if (strcmp(reader->plan->metric[i].name, id) == 0)
+            return &reader->plan->metric[i];
     }
-    for (int i = 0; kind == RPS_SECTION_METRIC && i < plan->metric_count; i++) {
-        if (strcmp(plan->metric[i].name, id) == 0)
-            return true;
+    return NULL;
+}
+
+/* The base's event of that ID: in its set, or on its way to one; NULL when there is none. */
+static struct rps_event *find_event(struct rps_document_reader *reader, const char *id)
+{
+    struct rps_document_event *declared = find_declared(reader, id);
+
+    for (int n = 0; declared && declared->used && n < reader->plan->set_count; n++) {
+        struct rps_event_set *set = &reader->plan->set[n];
+
+        for (int slot = 0; slot < set->event_count; slot++) {
+            if (strcmp(set->event[slot].name, id) == 0)
+                return &set->event[slot];
+        }
     }
-    return false;
+    return declared ? &declared->event : NULL;
+}
+
+bool rps_document_note_section(struct rps_document_reader *reader)
+{
+    const struct rps_document_draft *draft = &reader->draft;
+    struct rps_document_seen *seen;
+
+    for (int i = 0; i < reader->seen_count; i++) {
+        if (reader->seen[i].kind == draft->kind && strcmp(reader->seen[i].id, draft->id) == 0)
+            return false;
+    }
+    seen = grow(reader, (void **)&reader->seen, &reader->seen_count, sizeof(*seen));
+    if (seen) {
+        seen->kind = draft->kind;
+        memcpy(seen->id, draft->id, sizeof(seen->id));
+    }
+    return true;
 }
 
 /* --- the end of a section --------------------------------------------------------------------- */
@@ -82,10 +117,9 @@ static const char *value(const struct rps_document_reader *reader, enum rps_sect
     return reader->draft.value[field];
 }
 
-/* The value of a key, or the section's ID where the key was left out. */
-static const char *value_or_id(const struct rps_document_reader *reader, enum rps_section_key field)
+static bool is_given(const struct rps_document_reader *reader, enum rps_section_key field)
 {
-    return reader->draft.field_line[field] ? value(reader, field) : reader->draft.id;
+    return reader->draft.field_line[field] > 0;
 }
 
 /* Copy text that is known to fit: next_value() has checked every value against its size. */
@@ -99,40 +133,48 @@ static void copy(char *ret, size_t size, const char *text)
     ret[length] = '\0';
 }
 
-/* The label of the family that the section names, "" if none; an error if there is no such
- * family. */
-static const char *family_label(struct rps_document_reader *reader)
+/* Copy the value of a key; where the key was left out, *ret stays what it is. */
+static void copy_given(const struct rps_document_reader *reader, enum rps_section_key field,
+                       char *ret, size_t size)
+{
+    if (is_given(reader, field))
+        copy(ret, size, value(reader, field));
+}
+
+/* Copy the label of the family that the section names, if it names one; an error if there is no
+ * such family. */
+static void copy_family(struct rps_document_reader *reader, char ret[RPS_NAME_SIZE])
 {
     const char *id = value(reader, RPS_KEY_FAMILY);
     const struct rps_document_family *family = find_family(reader, id);
 
     if (family)
-        return family->label;
-    if (*id)
+        copy(ret, RPS_NAME_SIZE, family->label);
+    else if (*id)
         rps_document_fail(reader, reader->draft.field_line[RPS_KEY_FAMILY],
                           "no [family %s] stands above this line", id);
-    return "";
 }
 
 static void end_plan(struct rps_document_reader *reader)
 {
     struct rps_plan *plan = reader->plan;
 
-    reader->plan_seen = true;
-    if (reader->draft.field_line[RPS_KEY_NAME])
-        copy(plan->name, sizeof(plan->name), value(reader, RPS_KEY_NAME));
-    copy(plan->title, sizeof(plan->title), value(reader, RPS_KEY_TITLE));
-    copy(plan->match, sizeof(plan->match), value(reader, RPS_KEY_MATCH));
-    copy(plan->explain, sizeof(plan->explain), value(reader, RPS_KEY_EXPLAIN));
+    if (is_given(reader, RPS_KEY_BASE))
+        rps_document_read_base(reader);
+    copy_given(reader, RPS_KEY_NAME, plan->name, sizeof(plan->name));
+    copy_given(reader, RPS_KEY_TITLE, plan->title, sizeof(plan->title));
+    copy_given(reader, RPS_KEY_MATCH, plan->match, sizeof(plan->match));
+    copy_given(reader, RPS_KEY_EXPLAIN, plan->explain, sizeof(plan->explain));
 }
 
 static void end_family(struct rps_document_reader *reader)
 {
-    struct rps_document_family *family;
+    struct rps_document_family *family = find_family(reader, reader->draft.id);
 
     if (rps_document_is_missing(reader, RPS_KEY_LABEL))
         return;
-    family = grow(reader, (void **)&reader->family, &reader->family_count, sizeof(*family));
+    if (!family)
+        family = grow(reader, (void **)&reader->family, &reader->family_count, sizeof(*family));
     if (!family)
         return;
     copy(family->id, sizeof(family->id), reader->draft.id);
@@ -149,27 +191,40 @@ static void write_where(const struct rps_document_reader *reader, int line,
              length > room ? reader->origin + length - room : reader->origin, line);
 }
 
+/* A new event of that ID; NULL, and an error, without memory. */
+static struct rps_event *declare_event(struct rps_document_reader *reader, const char *id)
+{
+    struct rps_document_event *declared =
+        grow(reader, (void **)&reader->declared, &reader->declared_count, sizeof(*declared));
+
+    if (!declared)
+        return NULL;
+    declared->line = reader->draft.line;
+    copy(declared->event.name, sizeof(declared->event.name), id);
+    copy(declared->event.label, sizeof(declared->event.label), id);
+    copy(declared->event.unit, sizeof(declared->event.unit), "events");
+    return &declared->event;
+}
+
 static void end_event(struct rps_document_reader *reader)
 {
-    struct rps_document_event *declared;
-    struct rps_event *event;
+    struct rps_event *event = find_event(reader, reader->draft.id);
 
-    if (rps_document_is_missing(reader, RPS_KEY_EVENT))
+    if ((!event || is_given(reader, RPS_KEY_EVENT)) &&
+        rps_document_is_missing(reader, RPS_KEY_EVENT))
         return;
-    declared = grow(reader, (void **)&reader->declared, &reader->declared_count, sizeof(*declared));
-    if (!declared)
+    if (!event)
+        event = declare_event(reader, reader->draft.id);
+    if (!event)
         return;
-    declared->line = reader->draft.line;
-    event = &declared->event;
-    copy(event->name, sizeof(event->name), reader->draft.id);
-    copy(event->spec, sizeof(event->spec), value(reader, RPS_KEY_EVENT));
-    copy(event->label, sizeof(event->label), value_or_id(reader, RPS_KEY_LABEL));
-    copy(event->role, sizeof(event->role), value(reader, RPS_KEY_ROLE));
-    copy(event->unit, sizeof(event->unit),
-         reader->draft.field_line[RPS_KEY_UNIT] ? value(reader, RPS_KEY_UNIT) : "events");
-    copy(event->family, sizeof(event->family), family_label(reader));
-    copy(event->explain, sizeof(event->explain), value(reader, RPS_KEY_EXPLAIN));
-    write_where(reader, reader->draft.field_line[RPS_KEY_EVENT], event->where);
+    copy_given(reader, RPS_KEY_EVENT, event->spec, sizeof(event->spec));
+    copy_given(reader, RPS_KEY_LABEL, event->label, sizeof(event->label));
+    copy_given(reader, RPS_KEY_ROLE, event->role, sizeof(event->role));
+    copy_given(reader, RPS_KEY_UNIT, event->unit, sizeof(event->unit));
+    copy_given(reader, RPS_KEY_EXPLAIN, event->explain, sizeof(event->explain));
+    copy_family(reader, event->family);
+    if (is_given(reader, RPS_KEY_EVENT))
+        write_where(reader, reader->draft.field_line[RPS_KEY_EVENT], event->where);
 }
 
 /* Move the event called id into the set. */
@@ -195,20 +250,38 @@ static void add_to_set(struct rps_document_reader *reader, struct rps_event_set 
     }
 }
 
-static void end_set(struct rps_document_reader *reader)
+/* Take the events out of the base's set: those that are not named again are not counted. */
+static void empty_set(struct rps_document_reader *reader, struct rps_event_set *set)
 {
-    const char *at = value(reader, RPS_KEY_EVENTS);
+    for (int slot = 0; slot < set->event_count; slot++) {
+        struct rps_document_event *declared = find_declared(reader, set->event[slot].name);
+
+        declared->event = set->event[slot];
+        declared->used = false;
+        declared->dropped = true;
+    }
+    set->event_count = 0;
+}
+
+/* A new set of that ID; NULL, and an error, when it cannot be one. */
+static struct rps_event_set *add_set(struct rps_document_reader *reader, const char *id)
+{
     struct rps_event_set *set;
 
     if (rps_document_is_missing(reader, RPS_KEY_EVENTS))
-        return;
+        return NULL;
     set = rps_plan_add_set(reader->plan);
-    if (!set) {
+    if (!set)
         rps_document_fail_memory(reader);
-        return;
-    }
-    copy(set->name, sizeof(set->name), reader->draft.id);
-    copy(set->explain, sizeof(set->explain), value(reader, RPS_KEY_EXPLAIN));
+    else
+        copy(set->name, sizeof(set->name), id);
+    return set;
+}
+
+static void add_events(struct rps_document_reader *reader, struct rps_event_set *set)
+{
+    const char *at = value(reader, RPS_KEY_EVENTS);
+
     for (;;) {
         char id[RPS_SECTION_EVENTS_SIZE];
         size_t length = strcspn(at, ",");
@@ -227,6 +300,21 @@ static void end_set(struct rps_document_reader *reader)
     }
 }
 
+static void end_set(struct rps_document_reader *reader)
+{
+    struct rps_event_set *set = find_set(reader, reader->draft.id);
+
+    if (!set)
+        set = add_set(reader, reader->draft.id);
+    if (!set)
+        return;
+    copy_given(reader, RPS_KEY_EXPLAIN, set->explain, sizeof(set->explain));
+    if (is_given(reader, RPS_KEY_EVENTS)) {
+        empty_set(reader, set);
+        add_events(reader, set);
+    }
+}
+
 struct lookup {
     struct rps_document_reader *reader;
     const struct rps_document_event *homeless; /* an event that was asked for and is in no set */
@@ -242,29 +330,44 @@ static int find_operand(void *context, const char *name)
     return operand;
 }
 
-static void end_metric(struct rps_document_reader *reader)
+/* A new metric of that ID; NULL, and an error, when it cannot be one. */
+static struct rps_metric *add_metric(struct rps_document_reader *reader, const char *id)
 {
-    struct lookup lookup = {.reader = reader};
     struct rps_metric *metric;
-    struct rps_error why = {""};
 
     if (rps_document_is_missing(reader, RPS_KEY_FORMULA))
-        return;
+        return NULL;
     metric = rps_plan_add_metric(reader->plan);
     if (!metric) {
         rps_document_fail_memory(reader);
-        return;
+        return NULL;
     }
-    copy(metric->name, sizeof(metric->name), reader->draft.id);
-    copy(metric->label, sizeof(metric->label), value_or_id(reader, RPS_KEY_LABEL));
-    copy(metric->unit, sizeof(metric->unit), value(reader, RPS_KEY_UNIT));
-    copy(metric->family, sizeof(metric->family), family_label(reader));
-    copy(metric->panel, sizeof(metric->panel),
-         reader->draft.field_line[RPS_KEY_PANEL] ? value(reader, RPS_KEY_PANEL) : metric->label);
-    copy(metric->explain, sizeof(metric->explain), value(reader, RPS_KEY_EXPLAIN));
-    copy(metric->formula_text, sizeof(metric->formula_text), value(reader, RPS_KEY_FORMULA));
-    if (rps_formula_compile(metric->formula_text, find_operand, &lookup, &metric->formula, &why) ==
-        0)
+    copy(metric->name, sizeof(metric->name), id);
+    copy(metric->label, sizeof(metric->label), id);
+    return metric;
+}
+
+static void end_metric(struct rps_document_reader *reader)
+{
+    struct rps_metric *metric = find_metric(reader, reader->draft.id);
+    struct lookup lookup = {.reader = reader};
+    struct rps_error why = {""};
+
+    if (!metric)
+        metric = add_metric(reader, reader->draft.id);
+    if (!metric)
+        return;
+    copy_given(reader, RPS_KEY_LABEL, metric->label, sizeof(metric->label));
+    copy_given(reader, RPS_KEY_UNIT, metric->unit, sizeof(metric->unit));
+    copy_given(reader, RPS_KEY_PANEL, metric->panel, sizeof(metric->panel));
+    copy_given(reader, RPS_KEY_EXPLAIN, metric->explain, sizeof(metric->explain));
+    copy_given(reader, RPS_KEY_FORMULA, metric->formula_text, sizeof(metric->formula_text));
+    copy_family(reader, metric->family);
+    if (metric->panel[0] == '\0')
+        copy(metric->panel, sizeof(metric->panel), metric->label);
+    if (!is_given(reader, RPS_KEY_FORMULA) ||
+        rps_formula_compile(metric->formula_text, find_operand, &lookup, &metric->formula, &why) ==
+            0)
         return;
     if (lookup.homeless)
         rps_document_fail(reader, reader->draft.field_line[RPS_KEY_FORMULA],
@@ -289,10 +392,25 @@ void rps_document_end_section(struct rps_document_reader *reader)
 
 /* --- the end of the document ------------------------------------------------------------------ */
 
+/* Sets that were changed have other events in their slots, and perhaps not all that the base's
+ * formulas use. */
+static void compile_again(struct rps_document_reader *reader)
+{
+    for (int i = 0; i < reader->plan->metric_count; i++) {
+        struct rps_metric *metric = &reader->plan->metric[i];
+        struct rps_error why = {""};
+
+        if (rps_formula_compile(metric->formula_text, rps_plan_operand, reader->plan,
+                                &metric->formula, &why) < 0)
+            rps_document_fail(reader, reader->line, "[metric %s] of the base: %.400s", metric->name,
+                              why.message);
+    }
+}
+
 void rps_document_check_whole(struct rps_document_reader *reader)
 {
     for (int i = 0; i < reader->declared_count; i++) {
-        if (!reader->declared[i].used)
+        if (!reader->declared[i].used && !reader->declared[i].dropped)
             rps_document_fail(reader, reader->declared[i].line,
                               "event %s is in no set: name it in a set's events =, or remove it",
                               reader->declared[i].event.name);
@@ -300,10 +418,13 @@ void rps_document_check_whole(struct rps_document_reader *reader)
     if (reader->plan->set_count == 0)
         rps_document_fail(reader, reader->line > 0 ? reader->line : 1,
                           "there is no [set] in it, so there is nothing to count");
+    if (reader->has_base)
+        compile_again(reader);
 }
 
 void rps_document_forget(struct rps_document_reader *reader)
 {
     free(reader->declared);
     free(reader->family);
+    free(reader->seen);
 }

@@ -27,6 +27,7 @@ enum rps_section_kind {
 /* The keys that sections may have. */
 enum rps_section_key {
     RPS_KEY_NAME,
+    RPS_KEY_BASE,
     RPS_KEY_TITLE,
     RPS_KEY_MATCH,
     RPS_KEY_EVENT,
@@ -53,6 +54,7 @@ struct rps_document_draft {
 
 struct rps_document_event;
 struct rps_document_family;
+struct rps_document_seen;
 
 /* A document while it is read. */
 struct rps_document_reader {
@@ -62,7 +64,9 @@ struct rps_document_reader {
     int line;      /* number of the line last given to inih */
     bool indented; /* it started with a blank */
     struct rps_document_draft draft;
-    bool plan_seen;
+    struct rps_document_seen *seen; /* the sections of this document, not of its base */
+    int seen_count;
+    bool has_base; /* what is known may be changed */
     struct rps_document_family *family;
     int family_count;
     struct rps_document_event *declared;
@@ -82,14 +86,17 @@ void rps_document_fail(struct rps_document_reader *reader, int line, const char 
 /* The same, for want of memory. */
 void rps_document_fail_memory(struct rps_document_reader *reader);
 
+/* Read the document that the [plan] in the draft names as its base: what it says is then there, for
+ * this document to change. */
+void rps_document_read_base(struct rps_document_reader *reader);
+
 /* True, and an error, when the section has no such key, or nothing behind its =. */
 bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field);
 
 /* --- document_section.c ----------------------------------------------------------------------- */
 
-/* True when the document already has a section of that kind with that ID. */
-bool rps_document_is_known(struct rps_document_reader *reader, enum rps_section_kind kind,
-                           const char *id);
+/* Note that the document has the section in the draft; false when it had it already. */
+bool rps_document_note_section(struct rps_document_reader *reader);
 
 /* The draft is complete: add what it says to the plan. Errors are noted in the reader. */
 void rps_document_end_section(struct rps_document_reader *reader);

@@ -67,6 +67,7 @@ const char *const rps_name_roles[] = {
     "l1d_miss",        "l1i_miss",       "l2_access",      "l2_miss",
     "llc_access",      "llc_miss",       "dtlb_l1_miss",   "dtlb_miss",
     "dtlb_store_miss", "itlb_l1_miss",   "branches",       "branch_misses",
+    "slots_retired",   "slots_frontend", "slots_backend",  "ops_issued",
     "task_clock",      "minor_faults",   "major_faults",   "context_switches",
     "syscalls",        "block_io",       "cpu_migrations", NULL};
 

@@ -186,7 +186,7 @@ const char *const *rps_plan_names(void)
 
 static int unknown_name(const char *name, struct rps_error *err)
 {
-    char printable[RPS_NAME_SIZE], known[256];
+    char printable[RPS_NAME_SIZE], known[512];
 
     return rps_error_set(err, RPS_USAGE,
                          "no event sets are called \"%s\": there are %s; "

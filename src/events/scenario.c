@@ -1,9 +1,10 @@
 /*
  * Scenarios: one question (the first-level cache, branches, ...) on any processor.
  *
- * A scenario is a document too (scenarios/), whose events are roles; what counts them is taken from
- * the event sets that were chosen. So it works with every document that gives its events roles, the
- * user's own and those of processors to come included. Scenarios written into each document were
+ * A scenario is a document too (scenarios/), whose events are roles, or `set:NAME` for all events of
+ * the set of that name; what counts them is taken from the event sets that were chosen. So it works
+ * with every document that gives its events roles, the user's own and those of processors to come
+ * included. Scenarios written into each document were
  * tried on paper: eleven documents times five of them, nearly all alike.
  */
 #include "document.h"
@@ -33,26 +34,48 @@ static int load(const char *scenario, struct rps_plan **ret, struct rps_error *e
                          rps_names_join(rps_plan_scenarios(), known, sizeof(known)));
 }
 
-/* The plan's events with the roles that the scenario's set names, in a new set; none, no set. */
+/* The name behind "set:", or NULL. */
+static const char *set_of(const char *spec)
+{
+    return strncmp(spec, "set:", 4) == 0 ? spec + 4 : NULL;
+}
+
+/* Add to the set the plan's events that spec stands for, and that are not there yet. */
+static void take_matching(const struct rps_plan *plan, const char *spec, struct rps_event_set *ret)
+{
+    const char *name = set_of(spec);
+
+    for (int n = 0; n < plan->set_count; n++) {
+        const struct rps_event_set *set = &plan->set[n];
+
+        for (int slot = 0; slot < set->event_count && ret->event_count < RPS_SLOT_MAX; slot++) {
+            const struct rps_event *event = &set->event[slot];
+            bool wanted = name ? strcmp(set->name, name) == 0 : strcmp(event->role, spec) == 0;
+
+            for (int i = 0; i < ret->event_count; i++)
+                wanted = wanted && strcmp(ret->event[i].name, event->name) != 0;
+            if (wanted)
+                ret->event[ret->event_count++] = *event;
+        }
+    }
+}
+
+/* The plan's events that the scenario's set names, in a new set; none, no set. */
 static int take_events(const struct rps_plan *plan, const struct rps_event_set *wanted,
                        struct rps_plan *ret, struct rps_error *err)
 {
-    struct rps_event_set *set = NULL;
+    struct rps_event_set found = {.event_count = 0}, *set;
 
-    for (int slot = 0; slot < wanted->event_count; slot++) {
-        const struct rps_event *event = rps_plan_role(plan, wanted->event[slot].spec, NULL, NULL);
-
-        if (!event)
-            continue;
-        if (!set) {
-            set = rps_plan_add_set(ret);
-            if (!set)
-                return rps_error_memory(err);
-            memcpy(set->name, wanted->name, sizeof(set->name));
-            memcpy(set->explain, wanted->explain, sizeof(set->explain));
-        }
-        set->event[set->event_count++] = *event;
-    }
+    for (int slot = 0; slot < wanted->event_count; slot++)
+        take_matching(plan, wanted->event[slot].spec, &found);
+    if (found.event_count == 0)
+        return 0;
+    memcpy(found.name, wanted->name, sizeof(found.name));
+    memcpy(found.explain, wanted->explain, sizeof(found.explain));
+    set = rps_plan_add_set(ret);
+    if (!set)
+        return rps_error_memory(err);
+    *set = found;
     return 0;
 }
 
@@ -109,9 +132,13 @@ static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *s
     size_t length = 0;
 
     for (int n = 0; n < scenario->set_count; n++) {
-        for (int slot = 0; slot < scenario->set[n].event_count && length < sizeof(roles); slot++)
-            length += (size_t)snprintf(roles + length, sizeof(roles) - length, "%s%s",
-                                       length ? ", " : "", scenario->set[n].event[slot].spec);
+        for (int slot = 0; slot < scenario->set[n].event_count && length < sizeof(roles); slot++) {
+            const char *spec = scenario->set[n].event[slot].spec;
+
+            if (!set_of(spec))
+                length += (size_t)snprintf(roles + length, sizeof(roles) - length, "%s%s",
+                                           length ? ", " : "", spec);
+        }
     }
     return rps_error_set(err, RPS_USAGE,
                          "the event sets %s have nothing for scenario %s: it looks at events with "

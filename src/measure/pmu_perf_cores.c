@@ -3,7 +3,9 @@
  *
  * A hybrid processor has a PMU for each kind of core. A generic event names one of them in the
  * upper half of its number, a raw one in its type; otherwise it belongs to one kind and stands
- * still on the others. Events of a group must all be of one PMU.
+ * still on the others. Events of a group must all be of one PMU. Raw numbers on Intel's hybrid
+ * processors are those of the performance cores, whose PMU has the type of raw events: on the
+ * efficient cores most of them count something else, or nothing.
  * (tools/perf/Documentation/intel-hybrid.txt)
  */
 #include "pmu_perf.h"
@@ -21,16 +23,11 @@ int rps_perf_kinds(const struct rps_perf *perf)
     return perf->core_count > 1 ? perf->core_count : 1;
 }
 
-/* The only kind of core that can count the event, or -1: each can, in its own way. By name too: the
- * type of Intel's "cpu_core" is that of raw events. */
+/* The only kind of core that can count the event, or -1: each can, in its own way. */
 static int only_kind(const struct rps_perf *perf, const struct rps_event *event)
 {
     for (int k = 0; k < perf->core_count; k++) {
-        size_t length = strlen(perf->core[k].name);
-
-        if (event->type == perf->core[k].type && event->type != RPS_EVENT_RAW)
-            return k;
-        if (strncmp(event->spec, perf->core[k].name, length) == 0 && event->spec[length] == '/')
+        if (event->type == perf->core[k].type)
             return k;
     }
     return -1;

@@ -18,10 +18,11 @@
 #define X86(vendor, family, model, stepping)                                                       \
     "processor\t: 0\nvendor_id\t: " vendor "\ncpu family\t: " family "\nmodel\t\t: " model         \
     "\nmodel name\t: 7 of a name\nstepping\t: " stepping "\nflags\t\t: fpu\n\n"
-#define ARM(architecture, part)                                                                    \
-    "processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n"          \
-    "CPU architecture: " architecture "\nCPU variant\t: 0x0\nCPU part\t: " part                    \
-    "\nCPU revision\t: 3\n\n"
+#define CORE(implementer, architecture, part, variant, revision)                                   \
+    "processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\nCPU implementer\t: " implementer    \
+    "\nCPU architecture: " architecture "\nCPU variant\t: " variant "\nCPU part\t: " part          \
+    "\nCPU revision\t: " revision "\n\n"
+#define ARM(architecture, part) CORE("0x41", architecture, part, "0x0", "3")
 
 static const struct {
     const char *cpuinfo, *name;
@@ -38,21 +39,71 @@ static const struct {
     {ARM("8", "0xd0b"), "cortex-a76"},
     {ARM("8", "0xd0c"), "neoverse-n1"},
     {ARM("8", "0xd03") ARM("8", "0xd08"), "armv8"}, /* slow and fast cores */
-    {ARM("8", "0xd40"), "armv8"},
+    {CORE("0x41", "8", "0xd0c", "0x3", "1"), "neoverse-n1"},
+    {CORE("0x41", "8", "0xd40", "0x1", "1"), "neoverse-v1"},
+    {CORE("0x41", "8", "0xd4f", "0x0", "0"), "neoverse-v2"},
+    {CORE("0x41", "8", "0xd49", "0x0", "0"), "neoverse-n2"},
+    {CORE("0x41", "8", "0xd49", "0x0", "2"), "neoverse-n2"},
+    {CORE("0x41", "8", "0xd49", "0x0", "3"), "neoverse-n2-r0p3"},
+    {CORE("0x6d", "8", "0xd49", "0x0", "0"), "neoverse-n2"}, /* Cobalt 100 */
+    {CORE("0x41", "8", "0xd49", "0x0", "3") CORE("0x41", "8", "0xd49", "0x0", "0"), "neoverse-n2"},
+    {ARM("8", "0xd84"), "armv8"}, /* Neoverse V3 */
+    {ARM("8", "0xd41"), "armv8"},
     {ARM("AArch64", "0xd07"), "armv8"},
     {ARM("7", "0xc0f"), "generic"},
     {ARM("7", "0xc07") ARM("7", "0xc0f"), "generic"},
-    {X86("GenuineIntel", "6", "94", "3"), "intel"},   /* 5E */
-    {X86("GenuineIntel", "6", "143", "8"), "intel"},  /* 8F */
-    {X86("GenuineIntel", "6", "151", "2"), "intel"},  /* 97 */
-    {X86("GenuineIntel", "6", "60", "3"), "generic"}, /* Haswell */
-    {X86("GenuineIntel", "6", "92", "9"), "generic"}, /* Goldmont */
+    {X86("GenuineIntel", "6", "78", "3"), "intel-skylake"},     /* 4E */
+    {X86("GenuineIntel", "6", "94", "3"), "intel-skylake"},     /* 5E */
+    {X86("GenuineIntel", "6", "85", "4"), "intel-skylake"},     /* 55, Skylake-SP */
+    {X86("GenuineIntel", "6", "85", "7"), "intel-skylake"},     /* 55, Cascade Lake */
+    {X86("GenuineIntel", "6", "85", "11"), "intel-skylake"},    /* 55, Cooper Lake */
+    {X86("GenuineIntel", "6", "142", "10"), "intel-skylake"},   /* 8E, Kaby Lake R */
+    {X86("GenuineIntel", "6", "158", "13"), "intel-skylake"},   /* 9E, Coffee Lake R */
+    {X86("GenuineIntel", "6", "165", "5"), "intel-skylake"},    /* A5, Comet Lake */
+    {X86("GenuineIntel", "6", "166", "0"), "intel-skylake"},    /* A6 */
+    {X86("GenuineIntel", "6", "125", "1"), "intel-icelake"},    /* 7D */
+    {X86("GenuineIntel", "6", "126", "5"), "intel-icelake"},    /* 7E */
+    {X86("GenuineIntel", "6", "106", "6"), "intel-icelake"},    /* 6A, Ice Lake-SP */
+    {X86("GenuineIntel", "6", "108", "1"), "intel-icelake"},    /* 6C, Ice Lake-D */
+    {X86("GenuineIntel", "6", "140", "1"), "intel-icelake"},    /* 8C, Tiger Lake */
+    {X86("GenuineIntel", "6", "141", "1"), "intel-icelake"},    /* 8D */
+    {X86("GenuineIntel", "6", "167", "1"), "intel-icelake"},    /* A7, Rocket Lake */
+    {X86("GenuineIntel", "6", "151", "2"), "intel-goldencove"}, /* 97, Alder Lake */
+    {X86("GenuineIntel", "6", "154", "3"), "intel-goldencove"}, /* 9A */
+    {X86("GenuineIntel", "6", "183", "1"), "intel-goldencove"}, /* B7, Raptor Lake */
+    {X86("GenuineIntel", "6", "186", "2"), "intel-goldencove"}, /* BA */
+    {X86("GenuineIntel", "6", "191", "2"), "intel-goldencove"}, /* BF */
+    {X86("GenuineIntel", "6", "170", "4"), "intel-goldencove"}, /* AA, Meteor Lake */
+    {X86("GenuineIntel", "6", "172", "1"), "intel-goldencove"}, /* AC */
+    {X86("GenuineIntel", "6", "181", "0"), "intel-goldencove"}, /* B5, Arrow Lake U */
+    {X86("GenuineIntel", "6", "143", "8"), "intel-goldencove"}, /* 8F, Sapphire Rapids */
+    {X86("GenuineIntel", "6", "207", "2"), "intel-goldencove"}, /* CF, Emerald Rapids */
+    {X86("GenuineIntel", "6", "173", "1"), "intel-goldencove"}, /* AD, Granite Rapids */
+    {X86("GenuineIntel", "6", "174", "1"), "intel-goldencove"}, /* AE */
+    {X86("GenuineIntel", "6", "189", "1"), "intel-lioncove"},   /* BD, Lunar Lake */
+    {X86("GenuineIntel", "6", "197", "2"), "intel-lioncove"},   /* C5, Arrow Lake H */
+    {X86("GenuineIntel", "6", "198", "2"), "intel-lioncove"},   /* C6, Arrow Lake S */
+    {X86("GenuineIntel", "6", "190", "0"), "generic"},          /* BE, Alder Lake N: small cores */
+    {X86("GenuineIntel", "6", "175", "3"), "generic"},          /* AF, Sierra Forest: small cores */
+    {X86("GenuineIntel", "6", "204", "1"), "generic"},          /* CC, Panther Lake */
+    {X86("GenuineIntel", "6", "102", "3"), "generic"},          /* 66, Cannon Lake: no list */
+    {X86("GenuineIntel", "6", "60", "3"), "generic"},           /* Haswell */
+    {X86("GenuineIntel", "6", "92", "9"), "generic"},           /* Goldmont */
     {X86("GenuineIntel", "15", "4", "1"), "generic"},
-    {X86("AuthenticAMD", "25", "1", "1"), "amd-zen"},
-    {X86("AuthenticAMD", "25", "97", "2"), "amd-zen"},
-    {X86("AuthenticAMD", "26", "2", "1"), "amd-zen"},
-    {X86("AuthenticAMD", "23", "113", "0"), "amd-zen"}, /* 71 */
-    {X86("AuthenticAMD", "23", "8", "2"), "generic"},   /* the first Zen */
+    {X86("AuthenticAMD", "25", "1", "1"), "amd-zen"},    /* Milan */
+    {X86("AuthenticAMD", "25", "33", "0"), "amd-zen"},   /* 21, Vermeer */
+    {X86("AuthenticAMD", "25", "80", "0"), "amd-zen"},   /* 50, Cezanne */
+    {X86("AuthenticAMD", "25", "17", "1"), "amd-zen4"},  /* 11, Genoa */
+    {X86("AuthenticAMD", "25", "97", "2"), "amd-zen4"},  /* 61, Raphael */
+    {X86("AuthenticAMD", "25", "116", "1"), "amd-zen4"}, /* 74, Phoenix */
+    {X86("AuthenticAMD", "25", "160", "2"), "amd-zen4"}, /* A0, Bergamo */
+    {X86("AuthenticAMD", "26", "2", "1"), "amd-zen5"},   /* Turin */
+    {X86("AuthenticAMD", "26", "17", "0"), "amd-zen5"},  /* 11, Turin Dense */
+    {X86("AuthenticAMD", "26", "36", "0"), "amd-zen5"},  /* 24, Strix Point */
+    {X86("AuthenticAMD", "26", "68", "0"), "amd-zen5"},  /* 44, Granite Ridge */
+    {X86("AuthenticAMD", "26", "112", "0"), "amd-zen5"}, /* 70, Strix Halo */
+    {X86("AuthenticAMD", "23", "113", "0"), "amd-zen"},  /* 71 */
+    {X86("AuthenticAMD", "23", "8", "2"), "generic"},    /* the first Zen */
     {X86("AuthenticAMD", "23", "1", "1"), "generic"},
     {X86("AuthenticAMD", "21", "2", "0"), "generic"},
     {X86("HygonGenuine", "24", "1", "0"), "generic"},
@@ -117,7 +168,7 @@ static void test_matches(void **state)
     assert_int_equal(
         rps_plan_matches(plan, cpuinfo(*state, ARM("8", "0xd08") ARM("8", "0xd03")), &why), 0);
     assert_non_null(strstr(why.message, "cortex-a72 (Cortex-A72 (Raspberry Pi 4)) are not for this "
-                                        "processor: it is 0x41/0xd08 and 0x41/0xd03"));
+                                        "processor: it is 0x41/0xd08/r0p3 and 0x41/0xd03/r0p3"));
     assert_int_equal(
         rps_plan_matches(plan, cpuinfo(*state, X86("GenuineIntel", "6", "143", "8")), &why), 0);
     assert_non_null(strstr(why.message, "it is GenuineIntel-6-8F-8"));

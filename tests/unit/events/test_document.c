@@ -161,11 +161,26 @@ static void test_names_from_the_file(void **state)
 #define X10 "xxxxxxxxxx"
 #define X50 X10 X10 X10 X10 X10
 
+#define BASE "[plan]\nbase = neoverse-n1\n"
+
 static const struct {
     const char *text;
     int line;
     const char *part;
 } bad[] = {
+    {"[plan]\nbase = nothing\n", 2, "base = nothing: no event sets are called so"},
+    {A "[plan]\nbase = neoverse-n1\n", 4, "base = neoverse-n1 must stand in the first section"},
+    {A "base = neoverse-n1\n" S_A, 3, "unknown key \"base\" in [event]"},
+    {BASE "[event new]\nlabel = N\n", 3, "[event new] has no event ="},
+    {BASE "[event dc_miss]\nevent =\n", 3, "[event dc_miss] has no event ="},
+    {BASE "[event new]\nevent = r1\n", 3, "event new is in no set"},
+    {BASE "[event dc_miss]\nevent = r1\n[event dc_miss]\nevent = r2\n", 5,
+     "already a [event dc_miss]"},
+    {BASE "[set s]\nevents = dc_miss\n", 4, "event dc_miss is already in a set"},
+    {BASE "[set tlb]\nevents = dtlb_miss\n", 4, "[metric dtlb_l1_miss_rate] of the base: "},
+    {BASE "[metric new]\nlabel = N\n", 3, "[metric new] has no formula ="},
+    {BASE "[metric cpi]\nformula = clock / nothing\n", 4, "is called \"nothing\""},
+    {BASE "[event dc_miss]\nfamily = nothing\n", 4, "no [family nothing] stands above"},
     {"", 1, "no [set]"},
     {"\n\n# nothing\n", 3, "no [set]"},
     {"[plan]\nname = x\n", 2, "no [set]"},
@@ -267,6 +282,93 @@ static void test_size_is_respected(void **state)
     rps_plan_free(plan);
 }
 
+/* --- documents on the base of another --------------------------------------------------------- */
+
+static const struct rps_event *event_of(struct rps_plan *plan, const char *name)
+{
+    int operand = rps_plan_operand(plan, name) - RPS_OPERAND_EVENTS;
+
+    if (operand < 0)
+        fail_msg("no event %s", name);
+    return &plan->set[operand / RPS_SLOT_MAX].event[operand % RPS_SLOT_MAX];
+}
+
+static const struct rps_metric *metric_of(const struct rps_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->metric_count; i++) {
+        if (strcmp(plan->metric[i].name, name) == 0)
+            return &plan->metric[i];
+    }
+    fail_msg("no metric %s", name);
+    return NULL;
+}
+
+/* What is not said is the base's; the name is not. */
+static void test_base(void **state)
+{
+    struct rps_plan *base = NULL, *plan = parse(BASE);
+
+    (void)state;
+    assert_int_equal(rps_plan_load("neoverse-n1", &base, NULL), 0);
+    assert_string_equal(plan->name, "where");
+    assert_string_equal(plan->title, base->title);
+    assert_string_equal(plan->match, base->match);
+    assert_int_equal(plan->set_count, base->set_count);
+    assert_int_equal(plan->metric_count, base->metric_count);
+    for (int i = 0; i < plan->set_count; i++)
+        assert_memory_equal(&plan->set[i], &base->set[i], sizeof(plan->set[i]));
+    rps_plan_free(base);
+    rps_plan_free(plan);
+}
+
+static void test_changes_to_the_base(void **state)
+{
+    struct rps_plan *plan = parse(BASE "title = Other\n"
+                                       "[family br]\nlabel = Jumps\n"
+                                       "[event dc_miss]\nevent = r99\n"
+                                       "[event branches]\nfamily = br\n"
+                                       "[event new]\nevent = r98\n"
+                                       "[set tlb]\nevents = new, dtlb_miss\n"
+                                       "[set stall]\nexplain = Else.\n"
+                                       "[metric dc_miss_rate]\nformula = dc_miss / clock\n"
+                                       "[metric dtlb_l1_miss_rate]\nformula = new / clock\n");
+    double operand[RPS_OPERAND_EVENTS + 8 * RPS_SLOT_MAX] = {0};
+    const struct rps_event *event = event_of(plan, "dc_miss");
+
+    (void)state;
+    assert_string_equal(plan->title, "Other");
+    assert_string_equal(plan->match, "0x41/0xd0c");
+    assert_string_equal(event->spec, "r99");
+    assert_string_equal(event->label, "DC misses");
+    assert_string_equal(event->role, "l1d_miss");
+    assert_string_equal(event->family, "DC");
+    assert_string_equal(event->where, "some/where.ini:7");
+    assert_string_equal(event_of(plan, "branches")->family, "Jumps");
+    assert_non_null(strstr(event_of(plan, "branches")->where, "neoverse-n1.ini:"));
+    assert_int_equal(plan->set[2].event_count, 2);
+    assert_string_equal(plan->set[2].event[0].name, "new");
+    assert_string_equal(plan->set[2].event[1].name, "dtlb_miss");
+    assert_string_equal(plan->set[2].explain, "Address translation.");
+    assert_int_equal(rps_plan_operand(plan, "dtlb_l1_miss"), -1);
+    assert_int_equal(plan->set_count, 7);
+    assert_string_equal(plan->set[6].explain, "Else.");
+    assert_string_equal(plan->set[6].event[0].name, "backend_stall");
+
+    /* slots have moved, and formulas that were not changed with them */
+    operand[RPS_OPERAND_CLOCK] = 10;
+    operand[rps_plan_operand(plan, "instructions")] = 1000;
+    operand[rps_plan_operand(plan, "dtlb_miss")] = 7;
+    operand[rps_plan_operand(plan, "new")] = 40;
+    operand[rps_plan_operand(plan, "dc_miss")] = 30;
+    assert_true(rps_formula_value(&metric_of(plan, "dtlb_walk_rate")->formula, operand) == 7);
+    assert_true(rps_formula_value(&metric_of(plan, "dtlb_l1_miss_rate")->formula, operand) == 4);
+    assert_true(rps_formula_value(&metric_of(plan, "dc_miss_rate")->formula, operand) == 3);
+    assert_string_equal(metric_of(plan, "dc_miss_rate")->unit, "PTI");
+    assert_string_equal(metric_of(plan, "dc_miss_rate")->panel,
+                        "Data cache misses per 1,000 instructions");
+    rps_plan_free(plan);
+}
+
 /* Every prefix of a good document is a plan or an error with a line, and nothing worse. */
 static void test_prefixes(void **state)
 {
@@ -297,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_zero_byte),
         cmocka_unit_test(test_size_is_respected),
         cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_base),
+        cmocka_unit_test(test_changes_to_the_base),
         cmocka_unit_test(test_where_of_a_long_path),
     };
 

@@ -57,6 +57,16 @@ static const struct {
     {"amd-zen", "l2", "instr: instructions; l2: l2_access l2_miss; llc: llc_access llc_miss;",
      "CPI, L2 miss ratio, L2 miss rate, LLC miss ratio, LLC miss rate, L2 density, L2 hit ratio, "
      "LLC hit ratio, "},
+    {"amd-zen4", "topdown",
+     "topdown: td_cycles td_frontend td_backend td_smt td_issued td_retired; instr: instructions;",
+     "CPI, Retiring, Bad speculation, Frontend bound, Backend bound, Other thread, "
+     "Slots per INS, "},
+    {"intel-skylake", "topdown",
+     "topdown: td_cycles td_frontend td_issued td_retired td_recovery td_one_thread td_ticks; "
+     "instr: instructions;",
+     "CPI, Retiring, Bad speculation, Frontend bound, Backend bound, Slots per INS, "},
+    {"neoverse-n2", "ipc", "instr: instructions frontend_stall; stall: backend_stall;",
+     "CPI, FE stall percent, BE stall percent, IPC, "},
     {"generic", "l1", "instr: instructions; l1: dc_access dc_miss;",
      "CPI, DC miss ratio, DC miss rate, Memory density, DC hit ratio, "},
 };
@@ -154,6 +164,13 @@ static void test_nothing_to_show(void **state)
     }
     rps_plan_free(plan);
 
+    plan = load("neoverse-n1");
+    assert_int_equal(rps_plan_select(plan, "topdown", &err), RPS_USAGE);
+    assert_string_equal(err.message,
+                        "the event sets neoverse-n1 have nothing for scenario topdown: it looks at "
+                        "events with the roles slots_retired, instructions");
+    rps_plan_free(plan);
+
     plan = load("generic");
     assert_int_equal(rps_plan_select(plan, "l2", &err), RPS_USAGE);
     assert_non_null(strstr(err.message, "generic have nothing for scenario l2: it looks at events "
@@ -161,7 +178,7 @@ static void test_nothing_to_show(void **state)
     assert_int_equal(plan->set_count, 4);
     assert_int_equal(rps_plan_select(plan, "l3\033", &err), RPS_USAGE);
     assert_string_equal(err.message, "no scenario is called \"l3\\x1b\": there are l1, l2, tlb, "
-                                     "ipc, branches");
+                                     "ipc, branches, topdown");
     assert_int_equal(plan->set_count, 4);
     rps_plan_free(plan);
 }
@@ -200,7 +217,7 @@ static void test_documents(void **state)
     (void)state;
     for (; rps_embedded_scenarios[count].name; count++)
         check_document(&rps_embedded_scenarios[count]);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
 }
 
 /* Each scenario has something to show on each processor with a document of its own. */
@@ -212,8 +229,10 @@ static void test_every_processor(void **state)
             struct rps_plan *plan = load(*name);
             struct rps_error err = {""};
             bool has_l2 = rps_plan_role(plan, "l2_miss", NULL, NULL);
+            bool has_slots = rps_plan_role(plan, "slots_retired", NULL, NULL);
 
             if (strcmp(*name, "software") != 0 && (has_l2 || strcmp(*scenario, "l2") != 0) &&
+                (has_slots || strcmp(*scenario, "topdown") != 0) &&
                 rps_plan_select(plan, *scenario, &err) != 0)
                 fail_msg("%s", err.message);
             rps_plan_free(plan);

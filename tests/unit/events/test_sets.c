@@ -55,6 +55,12 @@ static const struct rps_metric *find_metric(const struct rps_plan *plan, const c
     return NULL;
 }
 
+/* Top-down needs what has no counterpart elsewhere, and what dTLB-loads counts differs too much. */
+static bool needs_role(const struct rps_event *event)
+{
+    return strcmp(event->family, "Top-down") != 0 && strcmp(event->spec, "dTLB-loads") != 0;
+}
+
 static void check_texts(const char *what, const char *label, const char *explain)
 {
     size_t length = strlen(explain);
@@ -73,7 +79,7 @@ static void check_event(const struct rps_event *found, const char *sys)
 
     check_texts(event.name, event.label, event.explain);
     assert_string_not_equal(event.family, "");
-    assert_true(rps_name_role(event.role));
+    assert_true(rps_name_role(event.role) || (event.role[0] == '\0' && !needs_role(&event)));
     assert_string_not_equal(event.where, "");
     /* a role that stands for a role would not be found */
     assert_false(rps_name_role(event.spec) && !rps_name_generic(event.spec, &event));
@@ -363,61 +369,112 @@ static const struct {
     {"armv8", "l2_access", 0x16, ""},
     {"armv8", "l2_miss", 0x17, ""},
     {"armv8", "backend_stall", 0x24, ""},
-    {"intel", "instructions", 0xc0, "skl::INST_RETIRED:ANY_P"},
-    {"intel", "instructions", 0xc0, "icl::INST_RETIRED:ANY_P"},
-    {"intel", "instructions", 0xc0, "spr::INST_RETIRED:ANY_P"},
-    {"intel", "frontend_stall", 0x400019c, "skl::IDQ_UOPS_NOT_DELIVERED:CORE:c=4"},
-    {"intel", "frontend_stall", 0x400019c, "icl::IDQ_UOPS_NOT_DELIVERED:CORE:c=4"},
-    {"intel", "frontend_stall", 0x400019c, "spr::IDQ_UOPS_NOT_DELIVERED:CORE:c=4"},
-    {"intel", "dc_access", 0x81d0, "skl::MEM_INST_RETIRED:ALL_LOADS"},
-    {"intel", "dc_access", 0x81d0, "icl::MEM_INST_RETIRED:ALL_LOADS"},
-    {"intel", "dc_access", 0x81d0, "spr::MEM_INST_RETIRED:ALL_LOADS"},
-    {"intel", "dc_miss", 0x8d1, "skl::MEM_LOAD_RETIRED:L1_MISS"},
-    {"intel", "dc_miss", 0x8d1, "icl::MEM_LOAD_RETIRED:L1_MISS"},
-    {"intel", "dc_miss", 0x8d1, "spr::MEM_LOAD_RETIRED:L1_MISS"},
-    {"intel", "dtlb_miss", 0x11d0, "skl::MEM_INST_RETIRED:STLB_MISS_LOADS"},
-    {"intel", "dtlb_miss", 0x11d0, "icl::MEM_INST_RETIRED:STLB_MISS_LOADS"},
-    {"intel", "dtlb_miss", 0x11d0, "spr::MEM_INST_RETIRED:STLB_MISS_LOADS"},
-    {"intel", "dtlb_store_miss", 0x12d0, "skl::MEM_INST_RETIRED:STLB_MISS_STORES"},
-    {"intel", "dtlb_store_miss", 0x12d0, "icl::MEM_INST_RETIRED:STLB_MISS_STORES"},
-    {"intel", "dtlb_store_miss", 0x12d0, "spr::MEM_INST_RETIRED:STLB_MISS_STORES"},
-    {"intel", "branches", 0xc4, "skl::BR_INST_RETIRED:ALL_BRANCHES"},
-    {"intel", "branches", 0xc4, "icl::BR_INST_RETIRED:ALL_BRANCHES"},
-    {"intel", "branches", 0xc4, "spr::BR_INST_RETIRED:ALL_BRANCHES"},
-    {"intel", "branch_miss", 0xc5, "skl::BR_MISP_RETIRED:ALL_BRANCHES"},
-    {"intel", "branch_miss", 0xc5, "icl::BR_MISP_RETIRED:ALL_BRANCHES"},
-    {"intel", "branch_miss", 0xc5, "spr::BR_MISP_RETIRED:ALL_BRANCHES"},
-    {"intel", "l2_access", 0xe724, "skl::L2_RQSTS:ALL_DEMAND_REFERENCES"},
-    {"intel", "l2_access", 0xe724, "icl::L2_RQSTS:ALL_DEMAND_REFERENCES"},
-    {"intel", "l2_access", 0xe724, "spr::L2_RQSTS:ALL_DEMAND_REFERENCES"},
-    {"intel", "l2_miss", 0x2724, "skl::L2_RQSTS:ALL_DEMAND_MISS"},
-    {"intel", "l2_miss", 0x2724, "icl::L2_RQSTS:ALL_DEMAND_MISS"},
-    {"intel", "l2_miss", 0x2724, "spr::L2_RQSTS:ALL_DEMAND_MISS"},
-    {"intel", "llc_access", 0x4f2e, "skl::LONGEST_LAT_CACHE:REFERENCE"},
-    {"intel", "llc_access", 0x4f2e, "icl::LONGEST_LAT_CACHE:REFERENCES"},
-    {"intel", "llc_access", 0x4f2e, "spr::LONGEST_LAT_CACHE:REFERENCE"},
-    {"intel", "llc_miss", 0x412e, "skl::LONGEST_LAT_CACHE:MISS"},
-    {"intel", "llc_miss", 0x412e, "icl::LONGEST_LAT_CACHE:MISS"},
-    {"intel", "llc_miss", 0x412e, "spr::LONGEST_LAT_CACHE:MISS"},
-    {"intel", "backend_stall", 0x40004a3, "skl::CYCLE_ACTIVITY:STALLS_TOTAL"},
-    {"intel", "backend_stall", 0x40004a3, "icl::CYCLE_ACTIVITY:STALLS_TOTAL"},
-    {"intel", "backend_stall", 0x40004a3, "spr::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"intel-skylake", "instructions", 0xc0, "skl::INST_RETIRED:ANY_P"},
+    {"intel-icelake", "instructions", 0xc0, "icl::INST_RETIRED:ANY_P"},
+    {"intel-goldencove", "instructions", 0xc0, "spr::INST_RETIRED:ANY_P"},
+    {"intel-skylake", "frontend_stall", 0x400019c,
+     "skl::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+    {"intel-icelake", "frontend_stall", 0x500019c,
+     "icl::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+    {"intel-goldencove", "frontend_stall", 0x600019c,
+     "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+    {"intel-skylake", "dc_access", 0x81d0, "skl::MEM_INST_RETIRED:ALL_LOADS"},
+    {"intel-icelake", "dc_access", 0x81d0, "icl::MEM_INST_RETIRED:ALL_LOADS"},
+    {"intel-goldencove", "dc_access", 0x81d0, "spr::MEM_INST_RETIRED:ALL_LOADS"},
+    {"intel-skylake", "dc_miss", 0x8d1, "skl::MEM_LOAD_RETIRED:L1_MISS"},
+    {"intel-icelake", "dc_miss", 0x8d1, "icl::MEM_LOAD_RETIRED:L1_MISS"},
+    {"intel-goldencove", "dc_miss", 0x8d1, "spr::MEM_LOAD_RETIRED:L1_MISS"},
+    {"intel-skylake", "dtlb_miss", 0x11d0, "skl::MEM_INST_RETIRED:STLB_MISS_LOADS"},
+    {"intel-icelake", "dtlb_miss", 0x11d0, "icl::MEM_INST_RETIRED:STLB_MISS_LOADS"},
+    {"intel-goldencove", "dtlb_miss", 0x11d0, "spr::MEM_INST_RETIRED:STLB_MISS_LOADS"},
+    {"intel-skylake", "dtlb_store_miss", 0x12d0, "skl::MEM_INST_RETIRED:STLB_MISS_STORES"},
+    {"intel-icelake", "dtlb_store_miss", 0x12d0, "icl::MEM_INST_RETIRED:STLB_MISS_STORES"},
+    {"intel-goldencove", "dtlb_store_miss", 0x12d0, "spr::MEM_INST_RETIRED:STLB_MISS_STORES"},
+    {"intel-skylake", "branches", 0xc4, "skl::BR_INST_RETIRED:ALL_BRANCHES"},
+    {"intel-icelake", "branches", 0xc4, "icl::BR_INST_RETIRED:ALL_BRANCHES"},
+    {"intel-goldencove", "branches", 0xc4, "spr::BR_INST_RETIRED:ALL_BRANCHES"},
+    {"intel-skylake", "branch_miss", 0xc5, "skl::BR_MISP_RETIRED:ALL_BRANCHES"},
+    {"intel-icelake", "branch_miss", 0xc5, "icl::BR_MISP_RETIRED:ALL_BRANCHES"},
+    {"intel-goldencove", "branch_miss", 0xc5, "spr::BR_MISP_RETIRED:ALL_BRANCHES"},
+    {"intel-skylake", "l2_access", 0xe724, "skl::L2_RQSTS:ALL_DEMAND_REFERENCES"},
+    {"intel-icelake", "l2_access", 0xe724, "icl::L2_RQSTS:ALL_DEMAND_REFERENCES"},
+    {"intel-goldencove", "l2_access", 0xe724, "spr::L2_RQSTS:ALL_DEMAND_REFERENCES"},
+    {"intel-skylake", "l2_miss", 0x2724, "skl::L2_RQSTS:ALL_DEMAND_MISS"},
+    {"intel-icelake", "l2_miss", 0x2724, "icl::L2_RQSTS:ALL_DEMAND_MISS"},
+    {"intel-goldencove", "l2_miss", 0x2724, "spr::L2_RQSTS:ALL_DEMAND_MISS"},
+    {"intel-skylake", "llc_access", 0x4f2e, "skl::LONGEST_LAT_CACHE:REFERENCE"},
+    {"intel-icelake", "llc_access", 0x4f2e, "icl::LONGEST_LAT_CACHE:REFERENCES"},
+    {"intel-goldencove", "llc_access", 0x4f2e, "spr::LONGEST_LAT_CACHE:REFERENCE"},
+    {"intel-skylake", "llc_miss", 0x412e, "skl::LONGEST_LAT_CACHE:MISS"},
+    {"intel-icelake", "llc_miss", 0x412e, "icl::LONGEST_LAT_CACHE:MISS"},
+    {"intel-goldencove", "llc_miss", 0x412e, "spr::LONGEST_LAT_CACHE:MISS"},
+    {"intel-skylake", "backend_stall", 0x40004a3, "skl::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"intel-icelake", "backend_stall", 0x40004a3, "icl::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"intel-goldencove", "backend_stall", 0x40004a3, "spr::CYCLE_ACTIVITY:STALLS_TOTAL"},
+    {"intel-skylake", "td_cycles", 0, ""},
+    {"intel-skylake", "td_frontend", 0x19c, "skl::IDQ_UOPS_NOT_DELIVERED:CORE"},
+    {"intel-skylake", "td_issued", 0x10e, "skl::UOPS_ISSUED:ANY"},
+    {"intel-skylake", "td_retired", 0x2c2, "skl::UOPS_RETIRED:RETIRE_SLOTS"},
+    {"intel-skylake", "td_recovery", 0x10d, "skl::INT_MISC:RECOVERY_CYCLES"},
+    {"intel-skylake", "td_one_thread", 0x23c, "skl::CPU_CLK_UNHALTED:ONE_THREAD_ACTIVE"},
+    {"intel-skylake", "td_ticks", 0x13c, "skl::CPU_CLK_UNHALTED:REF_XCLK"},
+    {"intel-icelake", "td_slots", 0x1a4, "icl::TOPDOWN:SLOTS_P"},
+    {"intel-icelake", "td_frontend", 0x19c, "icl::IDQ_UOPS_NOT_DELIVERED:CORE"},
+    {"intel-icelake", "td_dropped", 0x100d, "icl::INT_MISC:UOP_DROPPING"},
+    {"intel-icelake", "td_backend", 0x2a4, ""},
+    {"intel-icelake", "td_retired", 0x2c2, "icl::UOPS_RETIRED:SLOTS"},
+    {"intel-icelake", "td_clears", 0x104010d, "icl::INT_MISC:CLEARS_COUNT"},
+    {"intel-goldencove", "td_slots", 0x1a4, "spr::TOPDOWN:SLOTS_P"},
+    {"intel-goldencove", "td_frontend", 0x19c, "spr::IDQ_UOPS_NOT_DELIVERED:CORE"},
+    {"intel-goldencove", "td_dropped", 0x10ad, "spr::INT_MISC:UOP_DROPPING"},
+    {"intel-goldencove", "td_backend", 0x2a4, ""},
+    {"intel-goldencove", "td_retired", 0x2c2, "spr::UOPS_RETIRED:SLOTS"},
+    {"intel-lioncove", "instructions", 0xc0, ""},
+    {"intel-lioncove", "frontend_stall", 0x800019c, ""},
+    {"intel-lioncove", "dc_access", 0x81d0, ""},
+    {"intel-lioncove", "dc_miss", 0x8d1, ""},
+    {"intel-lioncove", "dtlb_miss", 0x11d0, ""},
+    {"intel-lioncove", "dtlb_store_miss", 0x12d0, ""},
+    {"intel-lioncove", "branches", 0xc4, ""},
+    {"intel-lioncove", "branch_miss", 0xc5, ""},
+    {"intel-lioncove", "l2_access", 0xe124, ""},
+    {"intel-lioncove", "l2_miss", 0x2124, ""},
+    {"intel-lioncove", "llc_access", 0x4f2e, ""},
+    {"intel-lioncove", "llc_miss", 0x412e, ""},
+    {"intel-lioncove", "backend_stall", 0x40004a3, ""},
+    {"intel-lioncove", "td_slots", 0x1a4, ""},
+    {"intel-lioncove", "td_frontend", 0x19c, ""},
+    {"intel-lioncove", "td_backend", 0x2a4, ""},
+    {"intel-lioncove", "td_retired", 0x2c2, ""},
+    {"amd-zen4", "td_cycles", 0, ""},
+    {"amd-zen4", "td_frontend", 0x1000001a0, "amd64_fam19h_zen4::DISPATCH_STALLS_1:FE_NO_OPS"},
+    {"amd-zen4", "td_backend", 0x100001ea0, "amd64_fam19h_zen4::DISPATCH_STALLS_1:BE_STALLS"},
+    {"amd-zen4", "td_smt", 0x1000060a0, "amd64_fam19h_zen4::DISPATCH_STALLS_1:SMT_CONTENTION"},
+    {"amd-zen4", "td_issued", 0x7aa,
+     "amd64_fam19h_zen4::OPS_SOURCE_DISPATCHED_FROM_DECODER:DECODER:OPCACHE:LOOP_BUFFER"},
+    {"amd-zen4", "td_retired", 0xc1, "amd64_fam19h_zen4::RETIRED_OPS"},
+    {"neoverse-v1", "td_cycles", 0, ""},
+    {"neoverse-v1", "td_frontend", 0x3e, ""},
+    {"neoverse-v1", "td_backend", 0x3d, ""},
+    {"neoverse-v1", "td_issued", 0x3b, ""},
+    {"neoverse-v1", "td_retired", 0x3a, ""},
+    {"neoverse-v1", "td_mispredicts", 0x10, ""},
     {"amd-zen", "instructions", 0xc0, "amd64_fam17h_zen2::RETIRED_INSTRUCTIONS"},
     {"amd-zen", "instructions", 0xc0, "amd64_fam19h_zen3::RETIRED_INSTRUCTIONS"},
-    {"amd-zen", "instructions", 0xc0, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS"},
+    {"amd-zen4", "instructions", 0xc0, "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS"},
     {"amd-zen", "frontend_stall", 0xa9, "amd64_fam17h_zen2::UOPS_QUEUE_EMPTY"},
     {"amd-zen", "frontend_stall", 0xa9, "amd64_fam19h_zen3::UOPS_QUEUE_EMPTY"},
-    {"amd-zen", "frontend_stall", 0xa9, "amd64_fam19h_zen4::OPS_QUEUE_EMPTY"},
+    {"amd-zen4", "frontend_stall", 0xa9, "amd64_fam19h_zen4::OPS_QUEUE_EMPTY"},
     {"amd-zen", "dc_access", 0x729,
      "amd64_fam17h_zen2::LS_DISPATCH:LD_DISPATCH:STORE_DISPATCH:LD_ST_DISPATCH"},
     {"amd-zen", "dc_access", 0x729,
      "amd64_fam19h_zen3::LS_DISPATCH:LD_DISPATCH:STORE_DISPATCH:LD_ST_DISPATCH"},
-    {"amd-zen", "dc_access", 0x729,
+    {"amd-zen4", "dc_access", 0x729,
      "amd64_fam19h_zen4::LS_DISPATCH:LD_DISPATCH:STORE_DISPATCH:LD_ST_DISPATCH"},
     {"amd-zen", "dc_miss", 0x5f43,
      "amd64_fam19h_zen3::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:INT_CACHE:EXT_CACHE_LCL:MEM_IO_"
      "LCL:EXT_CACHE_RMT:MEM_IO_RMT"},
-    {"amd-zen", "dc_miss", 0x5f43,
+    {"amd-zen4", "dc_miss", 0x5f43,
      "amd64_fam19h_zen4::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:LCL_L2:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:"
      "DRAM_IO_NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_FAR"},
     {"amd-zen", "dtlb_l1_miss", 0xff45,
@@ -428,7 +485,7 @@ static const struct {
      "amd64_fam19h_zen3::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
      "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_"
      "RELOAD_COALESCED_PAGE_HIT:TLB_RELOAD_4K_L2_HIT"},
-    {"amd-zen", "dtlb_l1_miss", 0xff45,
+    {"amd-zen4", "dtlb_l1_miss", 0xff45,
      "amd64_fam19h_zen4::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
      "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_1G_L2_HIT:TLB_RELOAD_2M_L2_HIT:TLB_"
      "RELOAD_COALESCED_PAGE_HIT:TLB_RELOAD_4K_L2_HIT"},
@@ -438,39 +495,40 @@ static const struct {
     {"amd-zen", "dtlb_miss", 0xf045,
      "amd64_fam19h_zen3::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
      "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS"},
-    {"amd-zen", "dtlb_miss", 0xf045,
+    {"amd-zen4", "dtlb_miss", 0xf045,
      "amd64_fam19h_zen4::L1_DTLB_MISS:TLB_RELOAD_1G_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_"
      "COALESCED_PAGE_MISS:TLB_RELOAD_4K_L2_MISS"},
     {"amd-zen", "branches", 0xc2, "amd64_fam17h_zen2::RETIRED_BRANCH_INSTRUCTIONS"},
     {"amd-zen", "branches", 0xc2, "amd64_fam19h_zen3::RETIRED_BRANCH_INSTRUCTIONS"},
-    {"amd-zen", "branches", 0xc2, "amd64_fam19h_zen4::RETIRED_BRANCH_INSTRUCTIONS"},
+    {"amd-zen4", "branches", 0xc2, "amd64_fam19h_zen4::RETIRED_BRANCH_INSTRUCTIONS"},
     {"amd-zen", "branch_miss", 0xc3, "amd64_fam17h_zen2::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
     {"amd-zen", "branch_miss", 0xc3, "amd64_fam19h_zen3::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
-    {"amd-zen", "branch_miss", 0xc3, "amd64_fam19h_zen4::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
+    {"amd-zen4", "branch_miss", 0xc3,
+     "amd64_fam19h_zen4::RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED"},
     {"amd-zen", "l2_access", 0xff64,
      "amd64_fam17h_zen2::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_"
      "X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X:LS_RD_BLK_C:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS"},
     {"amd-zen", "l2_access", 0xff64,
      "amd64_fam19h_zen3::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_"
      "X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X:LS_RD_BLK_C:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS"},
-    {"amd-zen", "l2_access", 0xff64,
+    {"amd-zen4", "l2_access", 0xff64,
      "amd64_fam19h_zen4::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C_S:LS_RD_BLK_L_HIT_"
      "X:LS_RD_BLK_L_HIT_S:LS_RD_BLK_X:LS_RD_BLK_C:IC_FILL_HIT_X:IC_FILL_HIT_S:IC_FILL_MISS"},
     {"amd-zen", "l2_miss", 0x964,
      "amd64_fam17h_zen2::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS"},
     {"amd-zen", "l2_miss", 0x964,
      "amd64_fam19h_zen3::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS"},
-    {"amd-zen", "l2_miss", 0x964,
+    {"amd-zen4", "l2_miss", 0x964,
      "amd64_fam19h_zen4::CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS:LS_RD_BLK_C:IC_FILL_MISS"},
     {"amd-zen", "llc_access", 0x5e43,
      "amd64_fam19h_zen3::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:INT_CACHE:EXT_CACHE_LCL:MEM_IO_LCL:"
      "EXT_CACHE_RMT:MEM_IO_RMT"},
-    {"amd-zen", "llc_access", 0x5e43,
+    {"amd-zen4", "llc_access", 0x5e43,
      "amd64_fam19h_zen4::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:DRAM_IO_"
      "NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_FAR"},
     {"amd-zen", "llc_miss", 0x4843,
      "amd64_fam19h_zen3::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT"},
-    {"amd-zen", "llc_miss", 0x4843,
+    {"amd-zen4", "llc_miss", 0x4843,
      "amd64_fam19h_zen4::DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR"},
 };
 
@@ -611,6 +669,8 @@ static void test_roles_are_comparable(void **state)
                 const struct rps_event *event = &plan->set[n].event[slot];
                 int i = 0;
 
+                if (event->role[0] == '\0')
+                    continue;
                 while (i < count && strcmp(first[i].role, event->role) != 0)
                     i++;
                 if (i == count) {
@@ -629,7 +689,8 @@ static void test_roles_are_comparable(void **state)
     assert_int_equal(count, 0); /* and the list of roles is theirs */
 }
 
-/* Figures of one name are the same figure on all processors. */
+/* Figures of one name are the same figure on all processors; only top-down is made of other events
+ * on each (test_topdown). */
 static void test_metrics_are_comparable(void **state)
 {
     struct rps_metric first[64];
@@ -649,9 +710,174 @@ static void test_metrics_are_comparable(void **state)
                 assert_true(count < (int)COUNT(first));
                 first[count++] = *metric;
             }
-            assert_string_equal(first[i].formula_text, metric->formula_text);
+            if (strcmp(metric->family, "Top-down") != 0)
+                assert_string_equal(first[i].formula_text, metric->formula_text);
+            else
+                assert_string_equal(first[i].label, metric->label);
             assert_string_equal(first[i].family, metric->family);
             assert_string_equal(first[i].unit, metric->unit);
+        }
+        rps_plan_free(plan);
+    }
+}
+
+/* --- top-down --------------------------------------------------------------------------------- */
+
+/*
+ * Counts, and the shares that the published formulas make of them, reckoned by hand: Intel's
+ * metrics (github.com/intel/perfmon), AMD's (Processor Programming Reference, pipeline utilization)
+ * and Arm's (telemetry solution). One million cycles each.
+ */
+static const struct {
+    const char *plan;
+    struct {
+        const char *event;
+        double count;
+    } counts[7];
+    /* retiring, bad speculation, frontend bound, backend bound, other thread */
+    double shares[5];
+} topdown[] = {
+    /* CORE_CLKS = 1e6 / 2 * (1 + 0.8) = 0.9e6, SLOTS = 4 * CORE_CLKS = 3.6e6;
+     * (2.1e6 - 1.8e6 + 4 * 15e3) / SLOTS; 1 - 0.2 - (2.1e6 + 4 * 15e3) / SLOTS */
+    {"intel-skylake",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 720e3},
+      {"td_issued", 2100e3},
+      {"td_retired", 1800e3},
+      {"td_recovery", 15e3},
+      {"td_one_thread", 80e3},
+      {"td_ticks", 100e3}},
+     {50, 10, 20, 20}},
+    /* alone on the core: SLOTS = 4e6 */
+    {"intel-skylake",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 1200e3},
+      {"td_issued", 1000e3},
+      {"td_retired", 800e3},
+      {"td_recovery", 50e3},
+      {"td_one_thread", 100e3},
+      {"td_ticks", 100e3}},
+     {20, 10, 30, 40}},
+    /* (1.1e6 - 0.1e6) / SLOTS; (1.2e6 + 5 * 10e3) / SLOTS; the rest */
+    {"intel-icelake",
+     {{"td_slots", 5e6},
+      {"td_frontend", 1100e3},
+      {"td_dropped", 100e3},
+      {"td_backend", 1200e3},
+      {"td_retired", 2400e3},
+      {"td_clears", 10e3}},
+     {48, 7, 20, 25}},
+    /* (0.96e6 - 0.06e6) / SLOTS */
+    {"intel-goldencove",
+     {{"td_slots", 6e6},
+      {"td_frontend", 960e3},
+      {"td_dropped", 60e3},
+      {"td_backend", 1800e3},
+      {"td_retired", 3000e3}},
+     {50, 5, 15, 30}},
+    {"intel-lioncove",
+     {{"td_slots", 8e6}, {"td_frontend", 800e3}, {"td_backend", 2400e3}, {"td_retired", 4480e3}},
+     {56, 4, 10, 30}},
+    {"amd-zen4",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 900e3},
+      {"td_backend", 1500e3},
+      {"td_smt", 600e3},
+      {"td_issued", 3000e3},
+      {"td_retired", 2700e3}},
+     {45, 5, 15, 25, 10}},
+    {"amd-zen5",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 800e3},
+      {"td_backend", 2400e3},
+      {"td_smt", 400e3},
+      {"td_issued", 4400e3},
+      {"td_retired", 4000e3}},
+     {50, 5, 10, 30, 5}},
+    /* STALL_SLOT = 4e6 of 8e6, OP_RETIRED / OP_SPEC = 0.9: 0.9 * 0.5; 0.1 * 0.5 + 4 * 0.01;
+     * 0.2 - 4 * 0.01; 0.3 */
+    {"neoverse-v1",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 1600e3},
+      {"td_backend", 2400e3},
+      {"td_issued", 4000e3},
+      {"td_retired", 3600e3},
+      {"td_mispredicts", 10e3}},
+     {45, 9, 16, 30}},
+    /* 0.2 - 0.01; 0.3 - 3 * 0.01 */
+    {"neoverse-v2",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 1600e3},
+      {"td_backend", 2400e3},
+      {"td_issued", 4000e3},
+      {"td_retired", 3600e3},
+      {"td_mispredicts", 10e3}},
+     {45, 9, 19, 27}},
+    {"neoverse-n2-r0p3",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 1000e3},
+      {"td_backend", 1500e3},
+      {"td_issued", 2500e3},
+      {"td_retired", 2250e3},
+      {"td_mispredicts", 10e3}},
+     {45, 9, 19, 27}},
+    /* STALL_SLOT_FRONTEND less one a cycle */
+    {"neoverse-n2",
+     {{"td_cycles", 1e6},
+      {"td_frontend", 2000e3},
+      {"td_backend", 1500e3},
+      {"td_issued", 2500e3},
+      {"td_retired", 2250e3},
+      {"td_mispredicts", 10e3}},
+     {45, 9, 19, 27}},
+};
+
+static void test_topdown(void **state)
+{
+    static const char *const labels[] = {"Retiring", "Bad speculation", "Frontend bound",
+                                         "Backend bound", "Other thread"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(topdown); i++) {
+        struct rps_plan *plan = load(topdown[i].plan);
+        double operand[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX], sum = 0;
+
+        for (size_t n = 0; n < COUNT(operand); n++)
+            operand[n] = NAN; /* nothing else may be used, the clock's total included */
+        for (int n = 0; n < (int)COUNT(topdown[i].counts) && topdown[i].counts[n].event; n++)
+            operand[rps_plan_operand(plan, topdown[i].counts[n].event)] =
+                topdown[i].counts[n].count;
+        for (size_t n = 0; n < COUNT(labels) && (n < 4 || topdown[i].shares[n] > 0); n++) {
+            const struct rps_metric *metric = find_metric(plan, labels[n]);
+            double share = rps_formula_value(&metric->formula, operand);
+
+            assert_string_equal(metric->unit, "%");
+            assert_string_equal(metric->family, "Top-down");
+            assert_string_equal(metric->panel, "Pipeline slots (%)");
+            if (!(fabs(share - topdown[i].shares[n]) < 1e-9))
+                fail_msg("%s: %s is %g", topdown[i].plan, labels[n], share);
+            sum += share;
+        }
+        assert_true(fabs(sum - 100) < 1e-9);
+        rps_plan_free(plan);
+    }
+}
+
+/* All of it stands in one set: shares of different stretches of a run would not make 100. */
+static void test_topdown_is_one_set(void **state)
+{
+    (void)state;
+    for (const char *const *name = rps_plan_names(); *name; name++) {
+        struct rps_plan *plan = load(*name);
+        int set = -1;
+
+        if (rps_plan_role(plan, "slots_retired", &set, NULL)) {
+            assert_string_equal(plan->set[set].name, "topdown");
+            for (int n = 0; n < plan->set_count; n++) {
+                for (int slot = 0; slot < plan->set[n].event_count; slot++)
+                    assert_int_equal(strcmp(plan->set[n].event[slot].family, "Top-down") == 0,
+                                     n == set);
+            }
         }
         rps_plan_free(plan);
     }
@@ -661,21 +887,26 @@ static void test_metrics_are_comparable(void **state)
 
 static void test_generic_has_the_roles_of_2013(void **state)
 {
-    static const char *const same[] = {"instructions", "frontend_stall", "l1d_access",
-                                       "l1d_miss",     "dtlb_l1_miss",   "dtlb_miss",
-                                       "branches",     "branch_misses"};
+    /* but one: dTLB-loads are no misses of the first level, but on AMD */
+    static const char *const same[] = {
+        "instructions", "frontend_stall", "l1d_access",   "l1d_miss", "",
+        "dtlb_miss",    "branches",       "branch_misses"};
     struct rps_plan *arm = load("arm1176"), *generic = load("generic");
 
     (void)state;
     for (size_t i = 0; i < COUNT(same); i++) {
         int arm_set = -1, generic_set = -2;
 
+        if (same[i][0] == '\0')
+            continue;
         assert_non_null(rps_plan_role(arm, same[i], &arm_set, NULL));
         assert_non_null(rps_plan_role(generic, same[i], &generic_set, NULL));
         assert_int_equal(arm_set, generic_set);
         assert_int_equal(arm_set, i / 2);
     }
     assert_string_equal(find_event(generic, "dc_miss")->spec, "L1-dcache-load-misses");
+    assert_string_equal(find_event(generic, "dTLB-loads")->role, "");
+    assert_null(rps_plan_role(generic, "dtlb_l1_miss", NULL, NULL));
     rps_plan_free(generic);
     rps_plan_free(arm);
 }
@@ -710,6 +941,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_resolution_ends_with_libpfm4, set_up, tear_down),
         cmocka_unit_test(test_roles_are_comparable),
         cmocka_unit_test(test_metrics_are_comparable),
+        cmocka_unit_test(test_topdown),
+        cmocka_unit_test(test_topdown_is_one_set),
         cmocka_unit_test(test_formulas_are_closed),
         cmocka_unit_test(test_panels),
         cmocka_unit_test(test_sets_of_2013),

@@ -1,0 +1,159 @@
+/*
+ * Fitting: which sets the events of the processors' documents are counted in, by the number of
+ * counters; and on which kinds of core.
+ */
+#include "measure/pmu_perf.h"
+
+#include "rpistat/pmu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- a processor of so many counters beside that of the clock ----------------------------------- */
+
+static int choose_cycles(void *self, struct rps_event *clock, struct rps_error *err)
+{
+    (void)self;
+    *clock = (struct rps_event){.name = "clock", .spec = "cycles"};
+    return rps_event_resolve(clock, "/nowhere", err);
+}
+
+static int try_event(void *self, struct rps_event *event, struct rps_error *err)
+{
+    (void)self;
+    return rps_event_resolve(event, "/nowhere", err);
+}
+
+static int fits(void *self, const struct rps_event *const *event, int count)
+{
+    (void)event;
+    return count <= *(const int *)self;
+}
+
+static const struct rps_pmu counters_pmu = {
+    .choose_clock = choose_cycles, .try_event = try_event, .fits = fits};
+
+/* The document as it is counted without merging, where there are so many counters. */
+static struct rps_plan *fit(const char *document, int counters)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_fitting fitting;
+    struct rps_error err = {""};
+
+    if (rps_plan_load(document, &plan, &err) != 0 ||
+        rps_pmu_prepare(&counters_pmu, &counters, plan, 0, &fitting, &err) != 0)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+/* The events of a set, or "" when there is no such set. */
+static const char *events_of(const struct rps_plan *plan, const char *name)
+{
+    static char text[512];
+
+    text[0] = '\0';
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int slot = 0; slot < plan->set[n].event_count; slot++) {
+            if (strcmp(plan->set[n].name, name) == 0)
+                snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                         slot > 0 ? " " : "", plan->set[n].event[slot].name);
+        }
+    }
+    return text;
+}
+
+/* The cycles of a set take no counter: the clock event counts them. */
+static void test_topdown_fits(void **state)
+{
+    static const struct {
+        const char *plan;
+        int counters;
+        const char *set, *events;
+    } rows[] = {
+        {"intel-skylake", 8, "topdown",
+         "td_cycles td_frontend td_issued td_retired td_recovery td_one_thread td_ticks"},
+        {"intel-skylake", 4, "topdown.a", "td_cycles td_frontend td_issued td_retired td_recovery"},
+        {"intel-skylake", 4, "topdown.b", "td_one_thread td_ticks"},
+        {"intel-icelake", 8, "topdown",
+         "td_slots td_frontend td_dropped td_backend td_retired td_clears"},
+        {"intel-goldencove", 8, "topdown", "td_slots td_frontend td_dropped td_backend td_retired"},
+        {"intel-lioncove", 10, "topdown", "td_slots td_frontend td_backend td_retired"},
+        {"amd-zen4", 5, "topdown", "td_cycles td_frontend td_backend td_smt td_issued td_retired"},
+        {"amd-zen5", 5, "topdown", "td_cycles td_frontend td_backend td_smt td_issued td_retired"},
+        {"neoverse-v1", 6, "topdown",
+         "td_cycles td_frontend td_backend td_issued td_retired td_mispredicts"},
+        {"neoverse-n2", 6, "topdown",
+         "td_cycles td_frontend td_backend td_issued td_retired td_mispredicts"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rps_plan *plan = fit(rows[i].plan, rows[i].counters);
+
+        assert_string_equal(events_of(plan, rows[i].set), rows[i].events);
+        for (int m = 0; m < plan->metric_count; m++)
+            assert_true(plan->metric[m].formula.step_count > 1); /* none lost its events */
+        rps_plan_free(plan);
+    }
+}
+
+/* --- kinds of core ---------------------------------------------------------------------------- */
+
+/* On Intel the PMU of the big cores has the type of raw events, and raw numbers are its own. */
+static void test_raw_events_on_intel(void **state)
+{
+    const struct rps_perf perf = {
+        .core_count = 2,
+        .core = {{.name = "cpu_atom", .type = 10}, {.name = "cpu_core", .type = RPS_EVENT_RAW}}};
+    const struct rps_event raw = {.spec = "r600019c", .type = RPS_EVENT_RAW};
+    const struct rps_event core = {.spec = "cpu_core/event=0xc0/", .type = RPS_EVENT_RAW};
+    const struct rps_event atom = {.spec = "cpu_atom/event=0xc0/", .type = 10};
+    const struct rps_event generic = {.spec = "cycles", .type = RPS_EVENT_HARDWARE};
+
+    (void)state;
+    assert_int_equal(rps_perf_counts_on(&perf, &raw, 0), 0);
+    assert_int_equal(rps_perf_counts_on(&perf, &raw, 1), 1);
+    assert_int_equal(rps_perf_counts_on(&perf, &core, 0), 0);
+    assert_int_equal(rps_perf_counts_on(&perf, &core, 1), 1);
+    assert_int_equal(rps_perf_counts_on(&perf, &atom, 0), 1);
+    assert_int_equal(rps_perf_counts_on(&perf, &atom, 1), 0);
+    assert_int_equal(rps_perf_counts_on(&perf, &generic, 0), 1);
+    assert_int_equal(rps_perf_counts_on(&perf, &generic, 1), 1);
+    assert_int_equal(rps_perf_event_on(&perf, &raw, 1).type, RPS_EVENT_RAW);
+    assert_int_equal(rps_perf_needs_counter(&perf, &atom), 1);
+}
+
+/* On ARM no kind is special: its processors share the numbers of the architecture. */
+static void test_raw_events_on_arm(void **state)
+{
+    const struct rps_perf perf = {
+        .core_count = 2,
+        .core = {{.name = "armv8_cortex_a53", .type = 8}, {.name = "armv8_cortex_a72", .type = 9}}};
+    const struct rps_event raw = {.spec = "r08", .type = RPS_EVENT_RAW};
+
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        assert_int_equal(rps_perf_counts_on(&perf, &raw, kind), 1);
+        assert_int_equal(rps_perf_event_on(&perf, &raw, kind).type, 8 + kind);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_topdown_fits),
+        cmocka_unit_test(test_raw_events_on_intel),
+        cmocka_unit_test(test_raw_events_on_arm),
+    };
+
+    return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);
+}
