@@ -55,6 +55,7 @@ struct rps_run {
     int paranoid;         /* kernel.perf_event_paranoid; -100 not known */
     int nmi_watchdog;     /* 1, 0, -1 not known */
     char governor[64];    /* CPU frequency governor */
+    int64_t order_seed;   /* each rotation's order of the sets was drawn from it; -1: by number */
 
     int64_t period_ns;          /* nominal measurement period */
     int64_t start_realtime_ns;  /* wall clock (UTC) at exec */

@@ -19,6 +19,7 @@ void rps_run_init(struct rps_run *run)
     run->counter_count = -1;
     run->paranoid = -100;
     run->nmi_watchdog = -1;
+    run->order_seed = -1;
     run->period_ns = -1;
     run->start_realtime_ns = -1;
     run->start_monotonic_ns = -1;

@@ -292,7 +292,7 @@ static int sim_attach(void *self, const struct rps_plan *plan, const struct rps_
         return rps_error_memory(err);
     sim->plan = plan;
     if (target->start_at_exec) {
-        sim->enabled_set = 0;
+        sim->enabled_set = target->first_set;
         sim->clock_runs = 1;
     }
     return 0;

@@ -58,5 +58,5 @@ int main(void)
         cmocka_unit_test(test_bytes),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }
