@@ -77,6 +77,10 @@ int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 /* Add a tag (copied); an equal key is replaced. Returns 0, or RPS_FAILED without memory. */
 int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
 
+/* So many periods in a row have each of `sets` event sets at least `times` times, wherever they
+ * begin: fewer where the sets follow one another in the same order every time. */
+int rps_run_periods_with(const struct rps_run *run, int sets, int times);
+
 /*
  * What a run is called where people look: its command line as a shell user would type it, or, for a
  * recording without one, what was counted in brackets: "(process 12)". Printable; returns ret.

@@ -29,6 +29,12 @@ void rps_run_init(struct rps_run *run)
     run->recorder_cpu_ns = -1;
 }
 
+int rps_run_periods_with(const struct rps_run *run, int sets, int times)
+{
+    /* at random a set may be the first of one rotation and the last of the next */
+    return run->order_seed < 0 ? times * sets : (times + 1) * sets - 1;
+}
+
 static void free_command(int argc, char **argv)
 {
     for (int i = 0; argv && i < argc; i++)
