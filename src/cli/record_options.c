@@ -52,7 +52,7 @@ static const struct rps_option options[] = {
     {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
-    {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random or random:SEED", "fixed"},
+    {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed"},
     {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
     {"keep", OPTION_KEEP, "T", "merge periods older than T, 10 to a row, then 100, ...", NULL},
@@ -99,8 +99,8 @@ static int set_order(struct rps_order *order, const char *text, struct rps_error
 
     *order = (struct rps_order){.is_random = strcmp(text, "fixed") != 0};
     if (strncmp(text, seeded, strlen(seeded)) == 0)
-        return rps_parse_uint64("--order random", text + strlen(seeded), 0, INT64_MAX, &order->seed,
-                                err);
+        return rps_parse_uint64("--order random:SEED", text + strlen(seeded), 0, INT64_MAX,
+                                &order->seed, err);
     if (order->is_random && strcmp(text, "random") != 0)
         return rps_error_set(err, RPS_USAGE,
                              "--order: '%s' is neither fixed, random nor random:SEED", text);
