@@ -31,6 +31,7 @@ CREATE TABLE run (                -- one row per recording
     plan_title TEXT NOT NULL,     -- its title
     plan_explain TEXT NOT NULL,   -- what a reader needs to know about it
     set_count INTEGER NOT NULL CHECK (set_count > 0), -- event sets; one rotation is one of each
+    order_seed INTEGER,           -- that each rotation's order was drawn from; NULL: by set_no
     clock_label TEXT NOT NULL,    -- what the clock event is called: Cycles, Task clock, ...
     clock_unit TEXT NOT NULL,     -- unit of cycle and cycles: cycles, ns, ...
     paranoid INTEGER,             -- kernel.perf_event_paranoid
@@ -49,7 +50,7 @@ CREATE TABLE run (                -- one row per recording
 
 CREATE TABLE event_set (     -- one row per event set of a run
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    set_no INTEGER NOT NULL, -- from 0, in the order of the rotation
+    set_no INTEGER NOT NULL, -- from 0, in the order of the rotation; but see run.order_seed
     name TEXT NOT NULL,
     explain TEXT NOT NULL,
     periods INTEGER,         -- measurement periods of this set; NULL until the run has ended

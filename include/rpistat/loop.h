@@ -11,6 +11,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/error.h"
 #include "rpistat/mux.h"
+#include "rpistat/order.h"
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
 
@@ -81,6 +82,7 @@ struct rps_loop_options {
     const struct rps_pmu *pmu; /* attached backend */
     void *pmu_self;
     const struct rps_plan *plan; /* as fitted */
+    struct rps_order order;      /* of its sets */
     const struct rps_event_loop *event_loop;
     const struct rps_sink *sink;
     int64_t start_ns;    /* the event loop's time at exec: zero of all times */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "rpistat/error.h"
+#include "rpistat/order.h"
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
 
@@ -23,6 +24,7 @@ struct rps_mux_set {
 
 struct rps_mux {
     int set_count;
+    struct rps_order order;
     int32_t cpu; /* of the track */
     int current; /* set that is on */
     unsigned clock_width;
@@ -36,10 +38,10 @@ struct rps_mux {
 
 /*
  * A multiplexer for the plan's sets on one track (of CPU `cpu`) of an attached backend, whose
- * counters begin at 0; set 0 is current. RPS_FAILED without memory.
+ * counters begin at 0; the first set of the order is current. RPS_FAILED without memory.
  */
-int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
-                 void *self, int32_t cpu, struct rps_error *err);
+int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_order *order,
+                 const struct rps_pmu *pmu, void *self, int32_t cpu, struct rps_error *err);
 void rps_mux_free(struct rps_mux *mux);
 
 /* Begin the open period at time_ns (since the start of the run): after a delay or a pause. */
@@ -53,7 +55,7 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading);
 
 /*
  * End the period at end_ns (since the start of the run) with a last reading of the current set, and
- * make the next set current (round robin). Honest values: the workload did not run (enabled time 0)
+ * make the next set of the order current. Honest values: the workload did not run (enabled time 0)
  * gives true zeros; a set that was enabled but never on a counter has no bit in `counted`, nor has
  * a slot that could not be read, in that period and until it was read again.
  */

@@ -47,7 +47,8 @@ struct rps_target {
     const int *cpu; /* CPUS, CGROUP: online CPUs */
     int cpu_count;
     int cgroup_fd;     /* CGROUP: its folder, open */
-    int start_at_exec; /* LAUNCH: clock event and set 0 begin to count at the exec */
+    int start_at_exec; /* LAUNCH: clock event and first_set begin to count at the exec */
+    int first_set;
 };
 
 struct rps_event_loop;

@@ -55,6 +55,7 @@ struct rps_run {
     int paranoid;         /* kernel.perf_event_paranoid; -100 not known */
     int nmi_watchdog;     /* 1, 0, -1 not known */
     char governor[64];    /* CPU frequency governor */
+    int64_t order_seed;   /* each rotation's order of the sets was drawn from it; -1: by number */
 
     int64_t period_ns;          /* nominal measurement period */
     int64_t start_realtime_ns;  /* wall clock (UTC) at exec */
@@ -75,6 +76,10 @@ int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 
 /* Add a tag (copied); an equal key is replaced. Returns 0, or RPS_FAILED without memory. */
 int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
+
+/* So many periods in a row have each of `sets` event sets at least `times` times, wherever they
+ * begin: fewer where the sets follow one another in the same order every time. */
+int rps_run_periods_with(const struct rps_run *run, int sets, int times);
 
 /*
  * What a run is called where people look: its command line as a shell user would type it, or, for a

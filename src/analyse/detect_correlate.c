@@ -11,6 +11,7 @@
 
 #include "detect_observed.h"
 #include "detect_math.h"
+#include "rpistat/random.h"
 
 /* Observations that are looked at: so many, or fewer, so that the work stays below the second. */
 #define SAMPLE_MAX 4096

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "detect_math.h"
+#include "rpistat/random.h"
 
 #define STARTS       4
 #define ROUNDS_MAX   40

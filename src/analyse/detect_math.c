@@ -1,4 +1,4 @@
-/* Order statistics, random numbers and a bound; see detect_math.h. */
+/* Order statistics and a bound; see detect_math.h. */
 #include "detect_math.h"
 
 #include <math.h>
@@ -56,20 +56,6 @@ double rps_robust_deviation(double *value, size_t count)
     }
     median = rps_select_rank(value, count, count / 2);
     return median > 0 ? 1.4826 * median : 1.2533 * sum / (double)count;
-}
-
-uint64_t rps_random_next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-double rps_random_unit(uint64_t *state)
-{
-    return (double)(rps_random_next(state) >> 11) * 0x1p-53;
 }
 
 double rps_noise_bound(double freedom, double level)

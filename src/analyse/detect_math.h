@@ -6,7 +6,6 @@
 #define RPISTAT_ANALYSE_DETECT_MATH_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* The value of the given rank (0: smallest); reorders the values. count > rank. */
 double rps_select_rank(double *value, size_t count, size_t rank);
@@ -14,10 +13,6 @@ double rps_select_rank(double *value, size_t count, size_t rank);
 /* A standard deviation that outliers hardly move: 1.4826 times the median of |value|; where more
  * than half are 0, 1.2533 times their mean. Reorders the values; 0 for none. */
 double rps_robust_deviation(double *value, size_t count);
-
-/* The next number of a generator (splitmix64), and one in [0, 1). */
-uint64_t rps_random_next(uint64_t *state);
-double rps_random_unit(uint64_t *state);
 
 /* Upper end of what a sum of `freedom` squares of noise reaches by chance in exp(level) tries
  * (Laurent and Massart 2000). */

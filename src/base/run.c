@@ -19,6 +19,7 @@ void rps_run_init(struct rps_run *run)
     run->counter_count = -1;
     run->paranoid = -100;
     run->nmi_watchdog = -1;
+    run->order_seed = -1;
     run->period_ns = -1;
     run->start_realtime_ns = -1;
     run->start_monotonic_ns = -1;
@@ -26,6 +27,12 @@ void rps_run_init(struct rps_run *run)
     run->state = RPS_RUN_RECORDING;
     run->exit_status = -1;
     run->recorder_cpu_ns = -1;
+}
+
+int rps_run_periods_with(const struct rps_run *run, int sets, int times)
+{
+    /* at random a set may be the first of one rotation and the last of the next */
+    return run->order_seed < 0 ? times * sets : (times + 1) * sets - 1;
 }
 
 static void free_command(int argc, char **argv)

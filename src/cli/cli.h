@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "rpistat/error.h"
+#include "rpistat/order.h"
 #include "rpistat/output_file.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
@@ -143,13 +144,14 @@ struct rps_record_settings {
     int metric_count;
     const char *metric[RPS_RECORD_LIST_MAX]; /* --metric: "NAME=FORMULA" */
     const char *scenario;                    /* --scenario; NULL: none */
-    const char *sets;  /* --sets: a document's name or file; NULL: chosen by what can be counted */
-    const char *pmu;   /* --pmu: "auto", or a backend's name with what it needs behind a colon */
-    int no_merge;      /* --no-merge */
-    int64_t commit_ns; /* --commit */
-    int durability_full; /* --durability full */
-    int64_t keep_ns;     /* --keep; 0: for ever */
-    uint64_t max_bytes;  /* --max-size; 0: any */
+    const char *sets; /* --sets: a document's name or file; NULL: chosen by what can be counted */
+    const char *pmu;  /* --pmu: "auto", or a backend's name with what it needs behind a colon */
+    int no_merge;     /* --no-merge */
+    struct rps_order order; /* --order; the seed is drawn where none was given */
+    int64_t commit_ns;      /* --commit */
+    int durability_full;    /* --durability full */
+    int64_t keep_ns;        /* --keep; 0: for ever */
+    uint64_t max_bytes;     /* --max-size; 0: any */
     int pid_count;
     const char *pid[RPS_RECORD_LIST_MAX]; /* -p: lists of processes */
     int all_cpus;                         /* -a */

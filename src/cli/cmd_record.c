@@ -108,6 +108,8 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     snprintf(run->clock_label, sizeof(run->clock_label), "%s", r->plan->clock.label);
     run->counter_count = r->fitting.counter_count;
     run->period_ns = r->settings->period_ns;
+    if (r->settings->order.is_random && r->plan->set_count > 1)
+        run->order_seed = (int64_t)r->settings->order.seed;
     return rps_record_add_tags(r->settings, run, err);
 }
 

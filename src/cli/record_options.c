@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
+#include "rpistat/random.h"
 #include "rpistat/store.h"
 
 #define HOUR_NS (3600 * RPS_NS_PER_S)
@@ -23,6 +24,7 @@ enum {
     OPTION_SETS,
     OPTION_PMU,
     OPTION_NO_MERGE,
+    OPTION_ORDER,
     OPTION_COMMIT,
     OPTION_DURABILITY,
     OPTION_KEEP,
@@ -51,6 +53,7 @@ static const struct rps_option options[] = {
     {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
+    {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed"},
     {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
     {"keep", OPTION_KEEP, "T", "merge periods older than T, 10 to a row, then 100, ...", NULL},
@@ -86,6 +89,25 @@ static int set_durability(struct rps_record_settings *settings, const char *text
     if (strcmp(text, "normal") != 0 && strcmp(text, "full") != 0)
         return rps_error_set(err, RPS_USAGE, "--durability: '%s' is neither normal nor full", text);
     settings->durability_full = strcmp(text, "full") == 0;
+    return 0;
+}
+
+/* --order fixed, random or random:SEED. A seed that is drawn is short, so that it can be typed. */
+static int set_order(struct rps_order *order, const char *text, struct rps_error *err)
+{
+    static const char seeded[] = "random:";
+    uint32_t drawn = 0;
+
+    *order = (struct rps_order){.is_random = strcmp(text, "fixed") != 0};
+    if (strncmp(text, seeded, strlen(seeded)) == 0)
+        return rps_parse_uint64("--order random:SEED", text + strlen(seeded), 0, INT64_MAX,
+                                &order->seed, err);
+    if (order->is_random && strcmp(text, "random") != 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--order: '%s' is neither fixed, random nor random:SEED", text);
+    if (order->is_random && rps_random_bytes(&drawn, sizeof(drawn), err) < 0)
+        return rps_error_prefix(err, RPS_FAILED, "--order random");
+    order->seed = drawn;
     return 0;
 }
 
@@ -185,6 +207,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_NO_MERGE:
         settings->no_merge = 1;
         return 0;
+    case OPTION_ORDER:
+        return set_order(&settings->order, argument, err);
     case OPTION_COMMIT:
         return rps_parse_duration_ns("--commit", argument, 0, HOUR_NS, &settings->commit_ns, err);
     case OPTION_DURABILITY:

@@ -159,7 +159,7 @@ static int release(struct rps_recording *r, struct rps_error *err)
 
 int rps_record_launch(struct rps_recording *r, struct rps_error *err)
 {
-    int rc;
+    int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
 
     if (r->argv) {
         if ((rc = rps_workload_fork(&r->workload, r->argv, &r->cli->mask, err)) < 0 ||
@@ -171,13 +171,14 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         r->target.target.pid = &r->workload.pid;
         r->target.target.pid_count = 1;
         r->target.target.start_at_exec = starts_at_exec(r);
+        r->target.target.first_set = first;
     }
     if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
         (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();
-    if (starts_now(r) && !r->argv && (rc = r->pmu->start(r->pmu_self, 0, err)) < 0)
+    if (starts_now(r) && !r->argv && (rc = r->pmu->start(r->pmu_self, first, err)) < 0)
         return rc;
     if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
         return rc;
@@ -189,7 +190,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     if (!r->argv || (rc = release(r, err)) < 0)
         return rc;
-    return starts_now(r) ? r->pmu->start(r->pmu_self, 0, err) : 0;
+    return starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }
 
 int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
@@ -199,6 +200,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .pmu = r->pmu,
         .pmu_self = r->pmu_self,
         .plan = r->plan,
+        .order = r->settings->order,
         .event_loop = r->event_loop,
         .sink = &sink,
         .start_ns =

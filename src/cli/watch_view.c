@@ -71,9 +71,10 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
 static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader, int64_t recent_ns,
                          struct rps_error *err)
 {
-    int64_t rotation_ns = view->run.period_ns * view->plan->set_count;
+    int64_t all_ns = /* in which every set was counted */
+        view->run.period_ns * rps_run_periods_with(&view->run, view->plan->set_count, 1);
     struct rps_cursor *cursor = NULL;
-    int64_t from_ns = view->to_ns - (recent_ns > rotation_ns ? recent_ns : rotation_ns);
+    int64_t from_ns = view->to_ns - (recent_ns > all_ns ? recent_ns : all_ns);
     int result;
 
     rps_tally_reset(&view->recent);

@@ -47,7 +47,8 @@ struct loop {
     struct track *track;         /* owned */
     struct rps_reading *reading; /* owned; of the tracks */
     int set_count;
-    int current; /* set that is on */
+    uint64_t period; /* number of the one that is being measured */
+    int current;     /* set that is on */
     int counting;
     int64_t boundary_ns; /* end of the last period, or of the run, event loop's time */
     int64_t pause_ns;    /* since when nothing is counted, event loop's time */
@@ -68,6 +69,12 @@ struct loop {
 static int64_t now(const struct loop *loop)
 {
     return loop->o->event_loop->now_ns(loop->o->event_loop->self);
+}
+
+/* The set of a period. */
+static int set_of(const struct loop *loop, uint64_t period)
+{
+    return rps_order_set(&loop->o->order, loop->set_count, period);
 }
 
 static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, const char *reason)
@@ -126,7 +133,7 @@ static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns,
         loop->o->sink->period(loop->o->sink->context, &period);
     }
     loop->boundary_ns = end_ns;
-    loop->current = (loop->current + 1) % loop->set_count;
+    loop->current = set_of(loop, ++loop->period);
 }
 
 static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_error *err)
@@ -232,7 +239,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
 {
     const struct rps_pmu *pmu = loop->o->pmu;
     int alone = loop->set_count == 1;
-    int next = (loop->current + 1) % loop->set_count;
+    int next = set_of(loop, loop->period + 1);
     int64_t before_ns = now(loop), after_ns;
     uint64_t missed = missed_until(loop, before_ns);
     int rc;
@@ -375,7 +382,7 @@ static int init_tracks(struct loop *loop, struct rps_error *err)
     if (!loop->track || !loop->reading)
         return rps_error_memory(err);
     for (int t = 0; rc == 0 && t < count; t++) {
-        rc = rps_mux_init(&loop->track[t].mux, o->plan, o->pmu, o->pmu_self,
+        rc = rps_mux_init(&loop->track[t].mux, o->plan, &o->order, o->pmu, o->pmu_self,
                           o->pmu->track_cpu(o->pmu_self, t), err);
         loop->track_count += rc == 0;
     }
@@ -445,6 +452,7 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     enum rps_wake wake = RPS_WAKE_DEADLINE;
     int rc = init_tracks(&loop, err);
 
+    loop.current = set_of(&loop, 0);
     set_times(&loop);
     if (options->event_loop->clocks)
         options->event_loop->clocks(options->event_loop->self, &loop.clocks);

@@ -17,6 +17,7 @@ static uint64_t counter_delta(uint64_t now, uint64_t before, unsigned width)
 
 static void open_period(struct rps_mux *mux, uint64_t number)
 {
+    mux->current = rps_order_set(&mux->order, mux->set_count, number);
     memset(&mux->open, 0, sizeof(mux->open));
     mux->open.cpu = mux->cpu;
     mux->open.set_no = (uint32_t)mux->current;
@@ -26,14 +27,15 @@ static void open_period(struct rps_mux *mux, uint64_t number)
     mux->open.counted = mux->set[mux->current].measured;
 }
 
-int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_pmu *pmu,
-                 void *self, int32_t cpu, struct rps_error *err)
+int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct rps_order *order,
+                 const struct rps_pmu *pmu, void *self, int32_t cpu, struct rps_error *err)
 {
     memset(mux, 0, sizeof(*mux));
     mux->set = calloc((size_t)plan->set_count, sizeof(*mux->set));
     if (!mux->set)
         return rps_error_memory(err);
     mux->set_count = plan->set_count;
+    mux->order = *order;
     mux->cpu = cpu;
     mux->clock_width = pmu->width(self, 0, -1);
     for (int n = 0; n < plan->set_count; n++) {
@@ -122,6 +124,5 @@ void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, 
             mux->open.count[s] = 0;
     *ret = mux->open;
     mux->boundary_ns = end_ns;
-    mux->current = (mux->current + 1) % mux->set_count;
     open_period(mux, number + 1);
 }

@@ -62,6 +62,7 @@ struct rps_perf {
     struct rps_event clock; /* the clock event that was chosen */
     const struct rps_plan *plan;
     int clock_leads; /* the clock event is the leader of the only group */
+    int first_set;   /* that begins to count at the workload's exec */
     int core_count;  /* more than 1 on hybrid processors */
     struct rps_perf_core core[RPS_PERF_CORE_MAX];
     int track_count;

@@ -126,7 +126,7 @@ static int attach_place(struct rps_perf *perf, struct rps_perf_place *place, int
     if (place->clock_fd < 0)
         return attach_failed(err, &clock, place, -place->clock_fd);
     for (int n = 0; rc == 0 && n < perf->plan->set_count; n++)
-        rc = attach_set(perf, place, n, n == 0 ? first : start, err);
+        rc = attach_set(perf, place, n, n == perf->first_set ? first : start, err);
     return rc;
 }
 
@@ -392,6 +392,7 @@ int rps_perf_attach(void *self, const struct rps_plan *plan, const struct rps_ta
     int rc;
 
     perf->plan = plan;
+    perf->first_set = target->first_set;
     perf->clock_leads = plan->set_count == 1 && perf->group_reads;
     perf->track_cpu = calloc(tracks + 1, sizeof(*perf->track_cpu));
     if (!perf->track_cpu)

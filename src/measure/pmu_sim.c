@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/random.h"
 #include "sim_script.h"
 
 #define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
@@ -50,20 +51,13 @@ struct sim {
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t x) /* splitmix64, Steele, Lea and Flood 2014 */
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 /* The rate of an event in the segment that starts at start_ns. */
 static uint32_t noisy(const struct sim *sim, uint32_t rate, int code)
 {
     int64_t ppm = sim->script->noise_ppm;
     uint64_t quantum = (uint64_t)(sim->start_ns / NOISE_QUANTUM_NS);
-    uint64_t random = mix(mix(sim->script->seed ^ quantum) + (uint64_t)code);
+    uint64_t random =
+        rps_random_at(rps_random_at(sim->script->seed ^ quantum, 0) + (uint64_t)code, 0);
     int64_t shift;
 
     if (ppm == 0 || rate == 0)
@@ -298,7 +292,7 @@ static int sim_attach(void *self, const struct rps_plan *plan, const struct rps_
         return rps_error_memory(err);
     sim->plan = plan;
     if (target->start_at_exec) {
-        sim->enabled_set = 0;
+        sim->enabled_set = target->first_set;
         sim->clock_runs = 1;
     }
     return 0;

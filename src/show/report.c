@@ -127,6 +127,13 @@ static void print_period(struct rps_report *report)
     fputc('\n', report->out);
 }
 
+static void print_order(struct rps_report *report)
+{
+    if (report->run.order_seed >= 0)
+        fprintf(report->out, "  %-*srandom, another one each rotation (seed %lld)\n",
+                RPS_REPORT_SYSTEM_WIDTH, "Order of event sets:", (long long)report->run.order_seed);
+}
+
 static void print_run(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -149,6 +156,7 @@ static void print_run(struct rps_report *report)
     print_part(report);
     print_cpus(report);
     print_period(report);
+    print_order(report);
     print_state(report);
     print_own_cost(report);
 }

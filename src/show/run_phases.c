@@ -147,15 +147,16 @@ static int name_signals(const struct rps_collected *collected, struct rps_run_ph
  * turns every metric must be seen twice: a value that stands alone looks like a phase without any
  * noise.
  */
-static size_t shortest(const struct rps_run_phases_options *options, int64_t period_ns,
+static size_t shortest(const struct rps_run_phases_options *options, const struct rps_run *run,
                        const struct rps_collected *collected)
 {
     if (options->detect.min_length > 0)
         return options->detect.min_length;
-    if (options->min_length_ns > 0 && period_ns > 0)
-        return (size_t)((options->min_length_ns - 1) / period_ns + 1);
-    return collected->set_count > 1 && collected->level == 0 ? 2 * (size_t)collected->set_count + 1
-                                                             : 0;
+    if (options->min_length_ns > 0 && run->period_ns > 0)
+        return (size_t)((options->min_length_ns - 1) / run->period_ns + 1);
+    return collected->set_count > 1 && collected->level == 0
+               ? (size_t)rps_run_periods_with(run, collected->set_count, 2) + 1
+               : 0;
 }
 
 /* Periods as observations, which are blocks where the run was read at a level. */
@@ -183,7 +184,7 @@ static int detect_run(struct rps_reader *reader, const struct rps_run *run,
     struct rps_run_phases found = {0};
     int result = collect_run(reader, run, options, 0, &collected, err);
 
-    found.min_length = shortest(options, run->period_ns, &collected);
+    found.min_length = shortest(options, run, &collected);
     detect.min_length = in_observations(found.min_length, &collected);
     found.level = collected.level;
     if (result == 0)

@@ -35,6 +35,7 @@ const struct rps_field rps_run_columns[RPS_RUN_COLUMN_COUNT] = {
     RUN(INT, exit_status, -1),
     RUN(INT, exit_signal, NEVER),
     RUN(INT64, recorder_cpu_ns, -1),
+    RUN(INT64, order_seed, -1),
 };
 
 const struct rps_field rps_event_columns[RPS_EVENT_COLUMN_COUNT] = {

@@ -16,8 +16,8 @@
     " recorder_pid, target, pmu, counter_count, fitting, clock_label, "                            \
     "paranoid,"                                                                                    \
     " nmi_watchdog, governor, period_ns, start_realtime_ns, start_monotonic_ns, elapsed_ns,"       \
-    " end_reason, exit_status, exit_signal, recorder_cpu_ns"
-#define RPS_RUN_COLUMN_COUNT 27
+    " end_reason, exit_status, exit_signal, recorder_cpu_ns, order_seed"
+#define RPS_RUN_COLUMN_COUNT 28
 extern const struct rps_field rps_run_columns[RPS_RUN_COLUMN_COUNT];
 
 #define RPS_EVENT_COLUMNS                                                                          \

@@ -4,18 +4,17 @@
  */
 #include "writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "database.h"
 #include "heartbeat.h"
 #include "period.h"
 #include "rpistat/clock.h"
+#include "rpistat/random.h"
 #include "rpistat/text.h"
 
 /* An hour of 100 ms periods. */
@@ -118,11 +117,8 @@ static int make_uuid(char ret[40], struct rps_error *err)
 {
     unsigned char b[16];
 
-    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot make an id for the run: the kernel gives no random numbers "
-                             "(%s)",
-                             strerror(errno));
+    if (rps_random_bytes(b, sizeof(b), err) < 0)
+        return rps_error_prefix(err, RPS_FAILED, "cannot make an id for the run");
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
     snprintf(ret, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],

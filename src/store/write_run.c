@@ -70,7 +70,7 @@ static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_p
                                     "INSERT INTO run (" RPS_RUN_COLUMNS ", tags, command, state,"
                                     " plan, plan_title, plan_explain, set_count, clock_unit)"
                                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                     &stmt);
 
     if (code == SQLITE_OK)

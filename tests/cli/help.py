@@ -12,7 +12,8 @@ SAMPLES = {
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
     "THEME": "dark", "SIZE": "1G",
 }
-NAMES = {"cgroup": "x", "keep": "7d", "scenario": "l1", "metric": "a=b", "format": "long", "decimal": ",", "sets": "software", "pmu": "software",
+NAMES = {"cgroup": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
+         "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
          "phases format": "csv", "phases metric": "cpi,cpu_use"}
 
 

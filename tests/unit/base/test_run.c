@@ -29,6 +29,7 @@ static void test_init(void **state)
     assert_int_equal(run.counter_count, -1);
     assert_int_equal(run.paranoid, -100);
     assert_int_equal(run.nmi_watchdog, -1);
+    assert_int_equal(run.order_seed, -1);
     assert_int_equal(run.elapsed_ns, -1);
     assert_int_equal(run.exit_status, -1);
     assert_int_equal(run.exit_signal, 0);
@@ -110,12 +111,27 @@ static void test_series_free(void **state)
     rps_series_free(NULL);
 }
 
+/* Every window of so many periods has each set so often, and none that is shorter does. */
+static void test_periods_with(void **state)
+{
+    struct rps_run run;
+
+    (void)state;
+    rps_run_init(&run);
+    assert_int_equal(rps_run_periods_with(&run, 4, 1), 4);
+    assert_int_equal(rps_run_periods_with(&run, 4, 2), 8);
+    assert_int_equal(rps_run_periods_with(&run, 1, 3), 3);
+    run.order_seed = 0; /* x... ...x, and x... .... ...x at random */
+    assert_int_equal(rps_run_periods_with(&run, 4, 1), 7);
+    assert_int_equal(rps_run_periods_with(&run, 4, 2), 11);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_init),        cmocka_unit_test(test_command_is_copied),
         cmocka_unit_test(test_tags),        cmocka_unit_test(test_free_releases_all),
-        cmocka_unit_test(test_series_free),
+        cmocka_unit_test(test_series_free), cmocka_unit_test(test_periods_with),
     };
 
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);

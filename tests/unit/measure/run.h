@@ -25,6 +25,7 @@
 struct test_run {
     struct rps_plan *plan;
     struct rps_fitting fitting;
+    struct rps_order order;
     struct rps_period *period;
     size_t count;
     char mark[256]; /* the last, and how many there were */
@@ -88,6 +89,7 @@ struct test_options {
     int merge;
     int64_t period_ns; /* 0: 100 ms */
     int64_t duration_ns;
+    struct rps_order order;
     const char *plan;      /* NULL: arm1176 */
     const char *events[2]; /* -e ... -e ...: instead of a plan */
     int64_t delay_ns;
@@ -107,6 +109,7 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     void *self;
 
     memset(ret, 0, sizeof(*ret));
+    ret->order = options->order;
     test_file(path, script, strlen(script));
     snprintf(choice, sizeof(choice), "sim:%s", path);
     if (rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err) < 0)
@@ -116,8 +119,10 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     if ((groups > 0
              ? rps_plan_from_events(options->events, groups, &ret->plan, &err)
              : rps_plan_load(options->plan ? options->plan : "arm1176", &ret->plan, &err)) < 0 ||
-        rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0 ||
-        pmu->attach(self, ret->plan, &target, &err) < 0)
+        rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)
+        fail_msg("%s", err.message);
+    target.first_set = rps_order_set(&ret->order, ret->plan->set_count, 0);
+    if (pmu->attach(self, ret->plan, &target, &err) < 0)
         fail_msg("%s", err.message);
     struct rps_event_loop event_loop = *pmu->event_loop(self);
     event_loop.approach = options->approach;
@@ -126,6 +131,7 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         .pmu = pmu,
         .pmu_self = self,
         .plan = ret->plan,
+        .order = ret->order,
         .event_loop = &event_loop,
         .sink = &sink,
         .period_ns = options->period_ns ? options->period_ns : 100 * MS,
@@ -150,9 +156,10 @@ static inline uint64_t test_total(const struct test_run *run, unsigned set, int 
 }
 
 /* What every recording must hold: numbered periods that follow each other without a hole, sets in
- * turn, a cycle timestamp that is the sum of cycles. */
+ * their order, a cycle timestamp that is the sum of cycles. */
 static inline void test_check_contiguous(const struct test_run *run)
 {
+    size_t sets = (size_t)run->plan->set_count;
     int64_t time_ns = 0;
     uint64_t cycle = 0;
 
@@ -160,7 +167,8 @@ static inline void test_check_contiguous(const struct test_run *run)
         const struct rps_period *p = &run->period[i];
 
         assert_int_equal(p->period, i);
-        assert_int_equal(p->set_no, i % (size_t)run->plan->set_count);
+        assert_int_equal(p->set_no, rps_order_set(&run->order, (int)sets, i));
+        assert_int_equal(p->rotation, i / sets);
         assert_int_equal(p->start_ns, time_ns);
         assert_true(p->length_ns >= 0);
         time_ns += p->length_ns;

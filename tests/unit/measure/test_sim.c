@@ -57,6 +57,56 @@ static void test_wrap(void **state)
     test_run_free(&run);
 }
 
+/* Each set counts what its own periods saw, whichever place they have, and 32 bits wrap as ever. */
+static void test_random_order(void **state)
+{
+    static const uint64_t per_period[4][2] = {
+        {7300000, 1600000}, {100000, 22000}, {5300, 3900}, {800000, 8800}};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const struct test_options random = {.order = {1, seed}};
+        struct test_run run;
+
+        test_simulate(&run, steady, &random);
+        assert_int_equal(run.count, 11);
+        test_check_contiguous(&run);
+        for (size_t i = 0; i < 10; i++)
+            for (int s = 0; s < 2; s++)
+                assert_int_equal(run.period[i].count[s], per_period[run.period[i].set_no][s]);
+        test_run_free(&run);
+        test_simulate(&run, "phase fast 400s instructions=4G dc_access=4G branches=4G\n", &random);
+        test_check_contiguous(&run);
+        for (unsigned int set = 0; set < 4; set++)
+            assert_int_equal(test_total(&run, set, 0), set == 2 ? 0 : UINT64_C(400000000000));
+        test_run_free(&run);
+    }
+}
+
+/* What repeats itself in the time of a rotation shows each set one and the same part of itself when
+ * the order never changes: the first set is always on for the hot tenth of a second. */
+static void test_beat(void **state)
+{
+    static const char beat[] = "repeat 1000\nphase hot 100ms instructions=400M branches=40M\n"
+                               "phase cool 300ms instructions=100M branches=10M\nend\n";
+    const uint64_t instructions = UINT64_C(70000000000), branches = UINT64_C(7000000000);
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, beat, &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(4 * test_total(&run, 0, 0), UINT64_C(160000000000));
+    assert_int_equal(4 * test_total(&run, 3, 0), UINT64_C(4000000000));
+    test_run_free(&run);
+    for (uint64_t seed = 1; seed <= 10; seed++) { /* one deviation is 2.3 % */
+        test_simulate(&run, beat, &(struct test_options){.order = {1, seed}});
+        test_check_contiguous(&run);
+        assert_in_range(4 * test_total(&run, 0, 0), instructions / 10 * 9, instructions / 10 * 11);
+        assert_in_range(4 * test_total(&run, 3, 0), branches / 10 * 9, branches / 10 * 11);
+        test_run_free(&run);
+    }
+}
+
 /* Within one period of a minute the cycle counter wraps nine times: it is read in between. */
 static void test_long_period(void **state)
 {
@@ -498,6 +548,11 @@ static void test_delay(void **state)
     assert_string_equal(run.gap, "before the delay was over");
     assert_int_equal(run.elapsed_ns, 2730 * MS);
     test_run_free(&run);
+    test_simulate(&run, "phase setup 730ms branches=9M\nphase work 2s branches=1M\n",
+                  &(struct test_options){.delay_ns = 730 * MS, .order = {1, 5}});
+    assert_int_equal(run.period[0].set_no, 3); /* counting begins with the set that was drawn */
+    assert_int_equal(run.period[0].count[0], 100000);
+    test_run_free(&run);
 }
 
 /* The same noise however often it is read; another one for another seed. */
@@ -719,6 +774,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_random_order),
+        cmocka_unit_test(test_beat),
         cmocka_unit_test(test_long_period),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_steal),

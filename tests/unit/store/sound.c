@@ -10,6 +10,7 @@ struct rps_period sound_period(uint64_t n)
     struct rps_period period = fixture_period(n, 2);
 
     period.rotation = n / 2;
+    period.set_no ^= period.rotation % 5 == 4;
     period.cycles = 70000000 + n % 7;
     period.cycle = 0;
     for (uint64_t i = 0; i <= n; i++)

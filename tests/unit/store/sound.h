@@ -8,7 +8,8 @@
 
 #define SOUND_LENGTH_NS INT64_C(100000000)
 
-/* Period n of a run that began at 0 and never paused. */
+/* Period n of a run that began at 0 and never paused; every fifth rotation takes its two sets the
+ * other way round. */
 struct rps_period sound_period(uint64_t n);
 
 /* A store of `runs` complete runs of `periods` periods, thinned when older than keep_ns (0: not);
