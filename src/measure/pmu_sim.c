@@ -36,7 +36,7 @@ struct sim {
     int clock_runs;
     int64_t now_ns;
     uint64_t clock; /* cycles, all of them */
-    uint64_t enabled_ns;
+    uint64_t enabled_ns, clock_running_ns;
 
     size_t order; /* phase that is on, as place in the order */
     int64_t phase_end_ns;
@@ -44,8 +44,9 @@ struct sim {
     int64_t end_ns;
     uint32_t rate[SIM_EVENT_COUNT]; /* in the segment */
     uint64_t cycle_rate;
-    uint64_t steal; /* next item of script->steal that is not over */
-    uint64_t late;  /* next item of script->late */
+    size_t steal;       /* next item of script->steal that is not over */
+    size_t steal_clock; /* next item of script->steal_clock that is not over */
+    size_t late;        /* next item of script->late */
 };
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -127,17 +128,17 @@ static uint64_t events_between(const struct sim *sim, uint64_t rate, int64_t fro
     return events_at(sim, rate, to_ns) - events_at(sim, rate, from_ns);
 }
 
-/* Is the PMU taken away now? *limit_ns is lowered to where that changes. */
-static int is_stolen(struct sim *sim, int64_t *limit_ns)
+/* Is a counter taken away now, by one of these stretches? *next is the first that is not over.
+ * *limit_ns is lowered to where that changes. */
+static int is_stolen(const struct sim *sim, const struct sim_stretches *steal, size_t *next,
+                     int64_t *limit_ns)
 {
-    const struct sim_stretches *steal = &sim->script->steal;
-
-    while (sim->steal < steal->count &&
-           steal->item[sim->steal].at_ns + steal->item[sim->steal].length_ns <= sim->now_ns)
-        sim->steal++;
-    if (sim->steal == steal->count)
+    while (*next < steal->count &&
+           steal->item[*next].at_ns + steal->item[*next].length_ns <= sim->now_ns)
+        ++*next;
+    if (*next == steal->count)
         return 0;
-    const struct sim_stretch *item = &steal->item[sim->steal];
+    const struct sim_stretch *item = &steal->item[*next];
     int stolen = item->at_ns <= sim->now_ns;
     int64_t change_ns = stolen ? item->at_ns + item->length_ns : item->at_ns;
 
@@ -162,13 +163,16 @@ static uint64_t rate_of(const struct sim *sim, const struct rps_event *event)
 }
 
 /* Count from now to limit_ns, which lies in the segment. */
-static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
+static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock_stolen)
 {
     uint64_t passed_ns = (uint64_t)(limit_ns - sim->now_ns);
 
     if (sim->clock_runs && !phase_on(sim)->sleeping) {
-        sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
         sim->enabled_ns += passed_ns;
+        if (!clock_stolen) {
+            sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
+            sim->clock_running_ns += passed_ns;
+        }
         if (sim->enabled_set >= 0 && !stolen) {
             const struct rps_event_set *events = &sim->plan->set[sim->enabled_set];
             struct sim_set *set = &sim->set[sim->enabled_set];
@@ -184,9 +188,12 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
 
 static void advance(struct sim *sim, int64_t until_ns)
 {
+    const struct sim_script *script = sim->script;
+
     while (sim->now_ns < until_ns) {
         int64_t limit_ns = until_ns;
-        int stolen = is_stolen(sim, &limit_ns);
+        int stolen = is_stolen(sim, &script->steal, &sim->steal, &limit_ns);
+        int clock_stolen = is_stolen(sim, &script->steal_clock, &sim->steal_clock, &limit_ns);
 
         if (is_over(sim)) { /* the workload has gone: time passes, nothing counts */
             sim->now_ns = until_ns;
@@ -194,7 +201,7 @@ static void advance(struct sim *sim, int64_t until_ns)
         }
         if (sim->end_ns < limit_ns)
             limit_ns = sim->end_ns;
-        count_until(sim, limit_ns, stolen);
+        count_until(sim, limit_ns, stolen, clock_stolen);
         if (sim->now_ns == sim->end_ns)
             next_segment(sim);
     }
@@ -412,7 +419,8 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     (void)err;
     memset(ret, 0, sizeof(*ret));
     ret->clock = wrapped(sim, sim->clock);
-    ret->enabled_ns = ret->clock_running_ns = sim->enabled_ns;
+    ret->enabled_ns = sim->enabled_ns;
+    ret->clock_running_ns = sim->clock_running_ns;
     ret->running_ns = sim->set[set].running_ns;
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);

@@ -301,9 +301,10 @@ static const struct {
     const char *name;
     int words;
 } statements[] = {
-    {"clock", 1}, {"counters", 1}, {"width", 1},    {"seed", 1},   {"noise", 1},     {"switch", -1},
-    {"exit", 1},  {"signal", 1},   {"default", -1}, {"phase", -1}, {"sleep", 1},     {"repeat", 1},
-    {"end", 0},   {"late", 2},     {"steal", 2},    {"fail", 2},   {"fail-read", 2},
+    {"clock", 1},       {"counters", 1}, {"width", 1},     {"seed", 1},     {"noise", 1},
+    {"switch", -1},     {"exit", 1},     {"signal", 1},    {"default", -1}, {"phase", -1},
+    {"sleep", 1},       {"repeat", 1},   {"end", 0},       {"late", 2},     {"steal", 2},
+    {"steal-clock", 2}, {"fail", 2},     {"fail-read", 2},
 };
 
 static int parse_statement(struct parser *p, int count, char **word)
@@ -337,6 +338,8 @@ static int parse_statement(struct parser *p, int count, char **word)
         return add_stretch(p, &s->late, word + 1);
     if (strcmp(name, "steal") == 0)
         return add_stretch(p, &s->steal, word + 1);
+    if (strcmp(name, "steal-clock") == 0)
+        return add_stretch(p, &s->steal_clock, word + 1);
     if (strcmp(name, "fail-read") == 0)
         return add_stretch(p, &s->fail_read, word + 1);
     if (strcmp(name, "fail") == 0)
@@ -449,6 +452,7 @@ void rps_sim_script_free(struct sim_script *script)
     free(script->switches.item);
     free(script->late.item);
     free(script->steal.item);
+    free(script->steal_clock.item);
     free(script->fail_read.item);
     free(script);
 }

@@ -49,10 +49,11 @@ struct sim_script {
     size_t order_count;
     uint32_t *order; /* owned: the run, as indexes of phase */
 
-    struct sim_stretches switches;  /* what a switch costs (length_ns) from at_ns on */
-    struct sim_stretches late;      /* wake-ups that come later than asked */
-    struct sim_stretches steal;     /* the programmable counters belong to somebody else */
-    struct sim_stretches fail_read; /* reads of programmable counters fail */
+    struct sim_stretches switches;    /* what a switch costs (length_ns) from at_ns on */
+    struct sim_stretches late;        /* wake-ups that come later than asked */
+    struct sim_stretches steal;       /* the programmable counters belong to somebody else */
+    struct sim_stretches steal_clock; /* the cycle counter does */
+    struct sim_stretches fail_read;   /* reads of programmable counters fail */
     enum rps_event_state state[SIM_EVENT_COUNT]; /* what opening each event answers */
 };
 

@@ -118,6 +118,33 @@ static void test_steal(void **state)
     test_run_free(&run);
 }
 
+/* The cycle counter is taken away for 250 ms in the middle of a period, alone: enabled goes on, its
+ * count and its running time stand still, and the set counts. */
+static void test_steal_clock(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "steal-clock 850ms 250ms\nsteal 1500ms 200ms\nsteal-clock 1500ms 200ms\n"
+                  "phase work 2s instructions=10M dc_access=1M\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct rps_period *p = &run.period[i];
+        uint64_t expected = i == 8 ? 50 : i == 9 || i == 10 || i == 15 || i == 16 ? 0 : 100;
+
+        assert_int_equal(p->enabled_ns, 100 * MS);
+        assert_int_equal(p->clock_running_ns, expected * MS);
+        assert_int_equal(p->cycles, expected * 700000);
+        assert_int_equal(p->running_ns, i == 15 || i == 16 ? 0 : 100 * MS);
+        assert_int_equal(p->counted, i == 15 || i == 16 ? 0 : 3);
+    }
+    assert_int_equal(run.period[8].count[0], 1000000);
+    assert_int_equal(run.period[9].count[0], 100000);
+    test_run_free(&run);
+}
+
 static void test_sleep(void **state)
 {
     struct test_run run;
@@ -558,6 +585,7 @@ static void test_bad_scripts(void **state)
         {"width 8\nphase a 1s\n", "between 16 and 64"},
         {"noise 2\nphase a 1s\n", "percentage"},
         {"steal 5s 1s\nsteal 2s 1s\nphase a 9s\n", ":2: must stand in order"},
+        {"steal-clock 5s 1s\nsteal-clock 2s 1s\nphase a 9s\n", ":2: must stand in order"},
         {"fail instructions maybe\n", "unsupported or denied"},
         {"bogus\n", ":1: unknown statement 'bogus'"},
         {"clock\n", "'clock' takes 1 words"},
@@ -717,37 +745,22 @@ static void test_clock_is_adjusted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_long_period),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_steal),
-        cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_by_clock),
-        cmocka_unit_test(test_fail_event),
-        cmocka_unit_test(test_fail_read),
-        cmocka_unit_test(test_switch_cost),
-        cmocka_unit_test(test_stretch),
-        cmocka_unit_test(test_stretch_soon),
-        cmocka_unit_test(test_shrink_patience),
-        cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_shrink),
-        cmocka_unit_test(test_hiccup),
-        cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_near),
-        cmocka_unit_test(test_near_follows),
-        cmocka_unit_test(test_near_in_vain),
-        cmocka_unit_test(test_delay),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_repeat),
-        cmocka_unit_test(test_bad_scripts),
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_document),
-        cmocka_unit_test(test_machine_sleeps),
-        cmocka_unit_test(test_clock_is_set),
-        cmocka_unit_test(test_clock_is_adjusted),
+        cmocka_unit_test(test_rotation),     cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_long_period),  cmocka_unit_test(test_late),
+        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_clock),
+        cmocka_unit_test(test_sleep),        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_split),        cmocka_unit_test(test_by_clock),
+        cmocka_unit_test(test_fail_event),   cmocka_unit_test(test_fail_read),
+        cmocka_unit_test(test_switch_cost),  cmocka_unit_test(test_stretch),
+        cmocka_unit_test(test_stretch_soon), cmocka_unit_test(test_shrink_patience),
+        cmocka_unit_test(test_reading),      cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_hiccup),       cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_near),         cmocka_unit_test(test_near_follows),
+        cmocka_unit_test(test_near_in_vain), cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_noise),        cmocka_unit_test(test_repeat),
+        cmocka_unit_test(test_bad_scripts),  cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_document),     cmocka_unit_test(test_machine_sleeps),
+        cmocka_unit_test(test_clock_is_set), cmocka_unit_test(test_clock_is_adjusted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
