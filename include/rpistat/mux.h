@@ -28,6 +28,8 @@ struct rps_mux {
     unsigned clock_width;
     uint64_t last_clock;
     uint64_t last_enabled_ns, last_clock_running_ns;
+    int64_t last_idle_ns;    /* -1: not known */
+    int64_t idle_left_ns;    /* idle time of before, for which no period had room */
     uint64_t cycle;          /* virtual clock counter: the cycle timestamp */
     int64_t boundary_ns;     /* end of the last period, since the start of the run */
     struct rps_period open;  /* the period being measured: what was folded into it so far */
@@ -56,6 +58,9 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading);
  * make the next set current (round robin). Honest values: the workload did not run (enabled time 0)
  * gives true zeros; a set that was enabled but never on a counter has no bit in `counted`, nor has
  * a slot that could not be read, in that period and until it was read again.
+ *
+ * A period is never idle for longer than it was enabled: idle time comes in ticks, so what is too
+ * much for one period counts in the next, and sums stay right.
  */
 void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
                         struct rps_period *ret);

@@ -28,6 +28,8 @@ struct rps_reading {
     uint64_t enabled_ns;          /* time the clock event was enabled, summed over threads */
     uint64_t running_ns;          /* time the set was counting, summed over threads */
     uint64_t clock_running_ns;    /* time the clock event was counting, summed over threads */
+    int64_t idle_ns;              /* of a whole CPU: time it was idle while the clock event was
+                                     enabled; 0 for a workload; -1: not known */
     uint64_t value[RPS_SLOT_MAX]; /* modulo 2^(the slot's width) */
     uint32_t valid;               /* bit s: value[s] could be read */
 };

@@ -63,6 +63,30 @@ void rps_mux_resume(struct rps_mux *mux, int64_t time_ns)
     mux->open.start_ns = time_ns;
 }
 
+static void fold_idle(struct rps_mux *mux, int64_t idle_ns)
+{
+    struct rps_period *open = &mux->open;
+
+    if (idle_ns < 0 || mux->last_idle_ns < 0)
+        open->idle_ns = -1; /* nor is it in the next one, at whose beginning it is not known */
+    else
+        open->idle_ns = rps_period_add_idle(open->idle_ns, idle_ns - mux->last_idle_ns);
+    mux->last_idle_ns = idle_ns;
+}
+
+/* As much of the idle time as the period has room for; the rest is kept. */
+static void settle_idle(struct rps_mux *mux)
+{
+    struct rps_period *open = &mux->open;
+    int64_t room_ns = (int64_t)open->enabled_ns;
+
+    if (open->idle_ns < 0)
+        return;
+    open->idle_ns += mux->idle_left_ns;
+    mux->idle_left_ns = open->idle_ns > room_ns ? open->idle_ns - room_ns : 0;
+    open->idle_ns -= mux->idle_left_ns;
+}
+
 void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
 {
     struct rps_mux_set *set = &mux->set[mux->current];
@@ -105,6 +129,7 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
     mux->last_clock_running_ns = reading->clock_running_ns;
     open->running_ns += reading->running_ns - set->last_running_ns;
     set->last_running_ns = reading->running_ns;
+    fold_idle(mux, reading->idle_ns);
 }
 
 void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
@@ -113,6 +138,7 @@ void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, 
     uint64_t number = mux->open.period;
 
     rps_mux_fold(mux, reading);
+    settle_idle(mux);
     mux->open.cycle = mux->cycle;
     mux->open.length_ns = end_ns - mux->open.start_ns;
     if (mux->open.enabled_ns > 0 && mux->open.running_ns == 0)

@@ -36,7 +36,7 @@ struct sim {
     int clock_runs;
     int64_t now_ns;
     uint64_t clock; /* cycles, all of them */
-    uint64_t enabled_ns, clock_running_ns;
+    uint64_t enabled_ns, clock_running_ns, idle_ns;
 
     size_t order; /* phase that is on, as place in the order */
     int64_t phase_end_ns;
@@ -94,7 +94,7 @@ static void begin_segment(struct sim *sim, int64_t start_ns)
     }
     for (int code = 0; code < SIM_EVENT_COUNT; code++)
         sim->rate[code] = noisy(sim, phase->rate[code], code);
-    sim->cycle_rate = phase->sleeping ? 0 : sim->script->clock_hz;
+    sim->cycle_rate = phase->sleeping || phase->idle ? 0 : sim->script->clock_hz;
 }
 
 static int is_over(const struct sim *sim)
@@ -169,6 +169,8 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock
 
     if (sim->clock_runs && !phase_on(sim)->sleeping) {
         sim->enabled_ns += passed_ns;
+        if (phase_on(sim)->idle)
+            sim->idle_ns += passed_ns;
         if (!clock_stolen) {
             sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
             sim->clock_running_ns += passed_ns;
@@ -421,6 +423,7 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     ret->clock = wrapped(sim, sim->clock);
     ret->enabled_ns = sim->enabled_ns;
     ret->clock_running_ns = sim->clock_running_ns;
+    ret->idle_ns = (int64_t)sim->idle_ns;
     ret->running_ns = sim->set[set].running_ns;
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);

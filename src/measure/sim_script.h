@@ -23,6 +23,7 @@ struct sim_phase {
     char name[32];
     int64_t length_ns;
     int sleeping;                   /* the workload does not run */
+    int idle;                       /* enabled all the same, as on a CPU that has nothing to do */
     uint32_t rate[SIM_EVENT_COUNT]; /* events per second of CPU time */
 };
 
