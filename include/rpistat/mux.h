@@ -26,6 +26,7 @@ struct rps_mux {
     int32_t cpu; /* of the track */
     int current; /* set that is on */
     unsigned clock_width;
+    int64_t read_within_ns; /* of the backend */
     uint64_t last_clock;
     uint64_t last_enabled_ns, last_clock_running_ns;
     int64_t last_idle_ns;    /* -1: not known */
@@ -46,6 +47,20 @@ void rps_mux_free(struct rps_mux *mux);
 
 /* Begin the open period at time_ns (since the start of the run): after a delay or a pause. */
 void rps_mux_resume(struct rps_mux *mux, int64_t time_ns);
+
+/*
+ * 1 when the clock event was enabled for so long since the last reading that a counter may have
+ * wrapped more than once: what this one says is not known to be right. It must be skipped.
+ */
+int rps_mux_is_lost(const struct rps_mux *mux, const struct rps_reading *reading);
+
+/*
+ * Leave out what passed since the last reading, which was made at last_ns: go on from this one, made
+ * at time_ns (both since the start of the run). Returns 1 and *ret when the open period has a part
+ * before last_ns: it ends there, and the next set is current. 0: it begins anew.
+ */
+int rps_mux_skip(struct rps_mux *mux, const struct rps_reading *reading, int64_t last_ns,
+                 int64_t time_ns, struct rps_period *ret);
 
 /*
  * Add a reading of the current set to the open period without ending it. Differences are taken

@@ -86,7 +86,8 @@ struct rps_pmu {
     /* Width in bits of the counter behind a slot; slot -1 is the clock event. */
     unsigned (*width)(void *self, int set, int slot);
 
-    /* Longest time between two reads in which no counter can wrap twice, ns; INT64_MAX: any. */
+    /* Time in which the fastest counter can count through its whole width, ns: two reads must lie
+     * closer together, or what was counted in between is lost. INT64_MAX: they need not. */
     int64_t (*read_within_ns)(void *self);
 
     /* Let the clock event and the set count, or both stand still: begin, and pause. */

@@ -42,7 +42,7 @@ struct sim {
     int64_t phase_end_ns;
     int64_t start_ns; /* of the segment */
     int64_t end_ns;
-    uint32_t rate[SIM_EVENT_COUNT]; /* in the segment */
+    uint64_t rate[SIM_EVENT_COUNT]; /* in the segment; noise may take it beyond SIM_RATE_MAX */
     uint64_t cycle_rate;
     size_t steal;       /* next item of script->steal that is not over */
     size_t steal_clock; /* next item of script->steal_clock that is not over */
@@ -60,7 +60,7 @@ static uint64_t mix(uint64_t x) /* splitmix64, Steele, Lea and Flood 2014 */
 }
 
 /* The rate of an event in the segment that starts at start_ns. */
-static uint32_t noisy(const struct sim *sim, uint32_t rate, int code)
+static uint64_t noisy(const struct sim *sim, uint32_t rate, int code)
 {
     int64_t ppm = sim->script->noise_ppm;
     uint64_t quantum = (uint64_t)(sim->start_ns / NOISE_QUANTUM_NS);
@@ -70,7 +70,7 @@ static uint32_t noisy(const struct sim *sim, uint32_t rate, int code)
     if (ppm == 0 || rate == 0)
         return rate;
     shift = (int64_t)(random % (uint64_t)(2 * ppm + 1)) - ppm;
-    return (uint32_t)((int64_t)rate + (int64_t)rate / 1000000 * shift +
+    return (uint64_t)((int64_t)rate + (int64_t)rate / 1000000 * shift +
                       (int64_t)rate % 1000000 * shift / 1000000);
 }
 
@@ -335,11 +335,11 @@ static unsigned sim_width(void *self, int set, int slot)
     return sim->script->width;
 }
 
-/* Three quarters of the shortest time in which a counter wraps: lateness has room. */
+/* The fastest counter's time for one turn, with the most that noise adds. */
 static int64_t sim_read_within_ns(void *self)
 {
     const struct sim *sim = self;
-    uint64_t fastest = sim->script->clock_hz;
+    uint64_t fastest = 0;
     double seconds;
 
     if (sim->script->width >= 62)
@@ -348,9 +348,10 @@ static int64_t sim_read_within_ns(void *self)
         for (int code = 0; code < SIM_EVENT_COUNT; code++)
             if (sim->script->phase[i].rate[code] > fastest)
                 fastest = sim->script->phase[i].rate[code];
-    if (fastest == 0)
-        return INT64_MAX;
-    seconds = 0.75 * (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
+    fastest += fastest * sim->script->noise_ppm / 1000000 + 1;
+    if (sim->script->clock_hz > fastest)
+        fastest = sim->script->clock_hz;
+    seconds = (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
     return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
 }
 
