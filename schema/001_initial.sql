@@ -130,7 +130,10 @@ CREATE TABLE period (            -- one row per measurement period (and CPU, whe
     length_ns INTEGER NOT NULL,  -- true length, ns
     cycles INTEGER NOT NULL,     -- the clock event's count in this period, in run.clock_unit
     clock_running_ns INTEGER NOT NULL, -- part of enabled_ns during which the clock event was on one, ns
-    enabled_ns INTEGER NOT NULL, -- time the workload ran, ns, summed over its threads
+    idle_ns INTEGER,             -- of whole CPUs: part of enabled_ns during which they were idle,
+                                 -- ns; 0 for a workload's counts; NULL: not known
+    enabled_ns INTEGER NOT NULL, -- time the workload ran, ns, summed over its threads; all the time
+                                 -- where a whole CPU was counted
     running_ns INTEGER NOT NULL, -- part of enabled_ns during which the set was on counters, ns
     switch_ns INTEGER NOT NULL,  -- time taken to change to the next set, ns
     missed INTEGER NOT NULL,     -- timer expiries that passed before the recorder woke up
@@ -162,6 +165,7 @@ CREATE TABLE rollup (
     cycle INTEGER NOT NULL,       -- cycle timestamp at the end of the last one
     cycles INTEGER NOT NULL,      -- sums, as in table period, from here on
     clock_running_ns INTEGER NOT NULL,
+    idle_ns INTEGER,              -- NULL: not known of one of them
     enabled_ns INTEGER NOT NULL,
     running_ns INTEGER NOT NULL,
     switch_ns INTEGER NOT NULL,
@@ -239,13 +243,13 @@ CREATE TABLE gap (              -- one row per stretch that was not recorded
 CREATE VIEW finest AS
 SELECT
     run_id, cpu, 0 AS level, period, period AS last_period, rotation, 1 AS merged, set_no, start_ns,
-    start_ns + length_ns AS end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns,
+    start_ns + length_ns AS end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,
     running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7
 FROM period
 UNION ALL
 SELECT
     run_id, cpu, level, period, last_period, rotation, merged, set_no, start_ns,
-    end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns,
+    end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,
     running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7
 FROM rollup AS r
 WHERE EXISTS (SELECT 1 FROM thinned AS t WHERE t.run_id = r.run_id AND t.cpu = r.cpu
@@ -290,7 +294,8 @@ WITH turn AS (
            min(period) AS first_period, max(period) AS last_period,
            min(start_ns) AS start_ns, total(length_ns) AS length_ns,
            total(cycles) AS cycles, total(enabled_ns) AS enabled_ns,
-           total(clock_running_ns) AS clock_running_ns
+           total(clock_running_ns) AS clock_running_ns,
+           CASE WHEN count(idle_ns) = count(*) THEN total(idle_ns) END AS idle_ns
     FROM finest
     GROUP BY run_id, cpu, level, rotation
 )
@@ -349,7 +354,7 @@ SELECT
                         THEN o.cycles * (o.enabled_ns / o.clock_running_ns)
                     END
                     WHEN f.operand = 'seconds' THEN o.length_ns / 1e9
-                    WHEN f.operand = 'cpu_seconds' THEN o.enabled_ns / 1e9
+                    WHEN f.operand = 'cpu_seconds' THEN (o.enabled_ns - o.idle_ns) / 1e9
                     END
                 END,
                 CASE WHEN f.op IN ('number', 'operand') THEN k.s0 ELSE k.s2 END,

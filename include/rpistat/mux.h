@@ -28,8 +28,11 @@ struct rps_mux {
     int32_t cpu; /* of the track */
     int current; /* set that is on */
     unsigned clock_width;
+    int64_t read_within_ns; /* of the backend */
     uint64_t last_clock;
     uint64_t last_enabled_ns, last_clock_running_ns;
+    int64_t last_idle_ns;    /* -1: not known */
+    int64_t idle_left_ns;    /* idle time of before, for which no period had room */
     uint64_t cycle;          /* virtual clock counter: the cycle timestamp */
     int64_t boundary_ns;     /* end of the last period, since the start of the run */
     struct rps_period open;  /* the period being measured: what was folded into it so far */
@@ -48,6 +51,20 @@ void rps_mux_free(struct rps_mux *mux);
 void rps_mux_resume(struct rps_mux *mux, int64_t time_ns);
 
 /*
+ * 1 when the clock event was enabled for so long since the last reading that a counter may have
+ * wrapped more than once: what this one says is not known to be right. It must be skipped.
+ */
+int rps_mux_is_lost(const struct rps_mux *mux, const struct rps_reading *reading);
+
+/*
+ * Leave out what passed since the last reading, which was made at last_ns: go on from this one, made
+ * at time_ns (both since the start of the run). Returns 1 and *ret when the open period has a part
+ * before last_ns: it ends there, and the next set is current. 0: it begins anew.
+ */
+int rps_mux_skip(struct rps_mux *mux, const struct rps_reading *reading, int64_t last_ns,
+                 int64_t time_ns, struct rps_period *ret);
+
+/*
  * Add a reading of the current set to the open period without ending it. Differences are taken
  * modulo each counter's width, so a counter that wrapped once since the last reading is right.
  */
@@ -58,6 +75,9 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading);
  * make the next set of the order current. Honest values: the workload did not run (enabled time 0)
  * gives true zeros; a set that was enabled but never on a counter has no bit in `counted`, nor has
  * a slot that could not be read, in that period and until it was read again.
+ *
+ * A period is never idle for longer than it was enabled: idle time comes in ticks, so what is too
+ * much for one period counts in the next, and sums stay right.
  */
 void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
                         struct rps_period *ret);

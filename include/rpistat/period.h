@@ -27,9 +27,11 @@ struct rps_period {
     uint64_t running_ns; /* part of enabled_ns during which the set was on counters: less by the
                             switch cost, and by more when somebody else used the PMU */
     uint64_t clock_running_ns; /* part of enabled_ns during which the clock event was on one */
-    int64_t switch_ns;         /* time taken to disable, read and enable at the end of the period */
-    uint32_t missed;           /* timer expiries that passed before the loop woke up */
-    uint32_t counted;          /* bit s: count[s] was counted; clear: the store holds NULL */
+    int64_t idle_ns;   /* part of enabled_ns during which the CPU was idle; 0 for a workload,
+                                  which is enabled only while it runs; -1: not known */
+    int64_t switch_ns; /* time taken to disable, read and enable at the end of the period */
+    uint32_t missed;   /* timer expiries that passed before the loop woke up */
+    uint32_t counted;  /* bit s: count[s] was counted; clear: the store holds NULL */
     uint64_t count[RPS_SLOT_MAX]; /* raw count of each slot of the set in this period */
 
     /* Of a row of a coarser level alone; read them through the functions below. */
@@ -66,6 +68,12 @@ static inline int64_t rps_period_end_ns(const struct rps_period *period)
 static inline uint64_t rps_period_last(const struct rps_period *period)
 {
     return period->level > 0 ? period->last_period : period->period;
+}
+
+/* The sum of two idle times: not known where one of them is not. */
+static inline int64_t rps_period_add_idle(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < 0 || b_ns < 0 ? -1 : a_ns + b_ns;
 }
 
 /*

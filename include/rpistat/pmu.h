@@ -28,6 +28,8 @@ struct rps_reading {
     uint64_t enabled_ns;          /* time the clock event was enabled, summed over threads */
     uint64_t running_ns;          /* time the set was counting, summed over threads */
     uint64_t clock_running_ns;    /* time the clock event was counting, summed over threads */
+    int64_t idle_ns;              /* of a whole CPU: time it was idle while the clock event was
+                                     enabled; 0 for a workload; -1: not known */
     uint64_t value[RPS_SLOT_MAX]; /* modulo 2^(the slot's width) */
     uint32_t valid;               /* bit s: value[s] could be read */
 };
@@ -85,7 +87,8 @@ struct rps_pmu {
     /* Width in bits of the counter behind a slot; slot -1 is the clock event. */
     unsigned (*width)(void *self, int set, int slot);
 
-    /* Longest time between two reads in which no counter can wrap twice, ns; INT64_MAX: any. */
+    /* Time in which the fastest counter can count through its whole width, ns: two reads must lie
+     * closer together, or what was counted in between is lost. INT64_MAX: they need not. */
     int64_t (*read_within_ns)(void *self);
 
     /* Let the clock event and the set count, or both stand still: begin, and pause. */

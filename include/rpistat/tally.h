@@ -37,6 +37,7 @@ struct rps_tally {
     uint64_t clock; /* ticks of the clock event, while it was on a counter */
     uint64_t clock_running_ns;
     uint64_t enabled_ns;
+    int64_t idle_ns; /* of whole CPUs, part of enabled_ns; 0 for a workload; -1: not known */
     int64_t length_ns;
     int64_t start_ns, end_ns; /* of the first and the last period added */
     uint64_t missed;

@@ -89,6 +89,7 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
     tally->clock += period->cycles;
     tally->clock_running_ns += period->clock_running_ns;
     tally->enabled_ns += period->enabled_ns;
+    tally->idle_ns = rps_period_add_idle(tally->idle_ns, period->idle_ns);
     tally->length_ns += period->length_ns;
     tally->missed += period->missed;
     tally->switch_ns += period->switch_ns;
@@ -125,6 +126,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
     tally->clock += other->clock;
     tally->clock_running_ns += other->clock_running_ns;
     tally->enabled_ns += other->enabled_ns;
+    tally->idle_ns = rps_period_add_idle(tally->idle_ns, other->idle_ns);
     tally->length_ns += other->length_ns;
     tally->missed += other->missed;
     tally->switch_ns += other->switch_ns;
@@ -286,7 +288,9 @@ void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *pl
 {
     operand[RPS_OPERAND_CLOCK] = rps_tally_clock(tally);
     operand[RPS_OPERAND_SECONDS] = (double)tally->length_ns / RPS_NS_PER_S;
-    operand[RPS_OPERAND_CPU_SECONDS] = (double)tally->enabled_ns / RPS_NS_PER_S;
+    operand[RPS_OPERAND_CPU_SECONDS] =
+        tally->idle_ns < 0 ? NAN
+                           : ((double)tally->enabled_ns - (double)tally->idle_ns) / RPS_NS_PER_S;
     for (int set = 0; set < plan->set_count; set++) {
         double *slot = &operand[RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX];
 

@@ -51,6 +51,7 @@ struct loop {
     int current;     /* set that is on */
     int counting;
     int64_t boundary_ns; /* end of the last period, or of the run, event loop's time */
+    int64_t read_ns;     /* when the counters were last read, event loop's time */
     int64_t pause_ns;    /* since when nothing is counted, event loop's time */
     const char *pause_reason;
     int64_t period_ns; /* as stretched */
@@ -132,8 +133,44 @@ static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns,
         period.missed = missed > UINT32_MAX ? UINT32_MAX : (uint32_t)missed;
         loop->o->sink->period(loop->o->sink->context, &period);
     }
-    loop->boundary_ns = end_ns;
+    loop->boundary_ns = loop->read_ns = end_ns;
     loop->current = set_of(loop, ++loop->period);
+}
+
+/* May a counter have wrapped more than once before this reading? */
+static int is_lost(const struct loop *loop)
+{
+    for (int t = 0; t < loop->track_count; t++)
+        if (!loop->track[t].gone && rps_mux_is_lost(&loop->track[t].mux, &loop->reading[t]))
+            return 1;
+    return 0;
+}
+
+/* Nothing is known of what was counted since the last reading, up to this one at time_ns: a gap. What
+ * the open period had before it is a period, and the next set's turn comes. */
+static void lose(struct loop *loop, int64_t time_ns)
+{
+    char text[120], length[RPS_TEXT_NUMBER_SIZE];
+    int ended = 0;
+
+    for (int t = 0; t < loop->track_count; t++) {
+        struct rps_period period;
+
+        if (loop->track[t].gone ||
+            !rps_mux_skip(&loop->track[t].mux, &loop->reading[t], loop->read_ns - loop->o->start_ns,
+                          time_ns - loop->o->start_ns, &period))
+            continue;
+        loop->o->sink->period(loop->o->sink->context, &period);
+        ended = 1;
+    }
+    snprintf(text, sizeof(text),
+             "the counters may have wrapped more than once: %s between two "
+             "readings",
+             rps_text_duration(length, sizeof(length), time_ns - loop->read_ns));
+    gap(loop, RPS_CPU_ALL, loop->read_ns, time_ns, text);
+    loop->boundary_ns = loop->read_ns = time_ns;
+    loop->period += (uint64_t)ended;
+    loop->current = set_of(loop, loop->period);
 }
 
 static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_error *err)
@@ -242,18 +279,24 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     int next = set_of(loop, loop->period + 1);
     int64_t before_ns = now(loop), after_ns;
     uint64_t missed = missed_until(loop, before_ns);
-    int rc;
+    int rc, lost;
 
     rps_affinity_policy_woke(&loop->policy, before_ns - loop->grid_ns - loop->period_ns);
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
     if ((rc = read_all(loop, loop->reading, err)) < 0)
         return rc;
+    if ((lost = is_lost(loop))) {
+        lose(loop, before_ns);
+        next = loop->current;
+    }
     if (!alone && (rc = pmu->enable(loop->o->pmu_self, next, err)) < 0)
         return rc;
     after_ns = now(loop);
     if (before_ns > loop->grid_ns)
         loop->grid_ns += (before_ns - loop->grid_ns) / loop->period_ns * loop->period_ns;
+    if (lost)
+        return 0;
     finish_periods(loop, before_ns, after_ns - before_ns, missed);
     consider_stretching(loop, after_ns - before_ns, before_ns);
     return 0;
@@ -268,7 +311,10 @@ static int finish(struct loop *loop, struct rps_error *err)
     if ((rc = loop->o->pmu->stop(loop->o->pmu_self, loop->current, err)) < 0 ||
         (rc = read_all(loop, loop->reading, err)) < 0)
         return rc;
-    finish_periods(loop, end_ns, now(loop) - end_ns, missed_until(loop, end_ns));
+    if (is_lost(loop))
+        lose(loop, end_ns);
+    else
+        finish_periods(loop, end_ns, now(loop) - end_ns, missed_until(loop, end_ns));
     return 0;
 }
 
@@ -302,7 +348,7 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
     for (int t = 0; t < loop->track_count; t++)
         rps_mux_resume(&loop->track[t].mux, time_ns - loop->o->start_ns);
     gap(loop, RPS_CPU_ALL, loop->pause_ns, time_ns, loop->pause_reason);
-    loop->grid_ns = time_ns;
+    loop->grid_ns = loop->read_ns = time_ns;
     loop->counting = 1;
     return 0;
 }
@@ -316,11 +362,12 @@ static int64_t next_deadline(const struct loop *loop)
     return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
 }
 
-/* Wait for the end of the period, reading in between where a counter could wrap unseen. */
+/* Wait for the end of the period, reading in between where a counter could wrap unseen: after three
+ * quarters of the time that takes, so that being late has room. */
 static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error *err)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
-    int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self);
+    int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self) / 4 * 3;
     int64_t deadline_ns = next_deadline(loop);
 
     for (;;) {
@@ -333,11 +380,15 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
             return rc;
         if (*wake != RPS_WAKE_DEADLINE || until_ns == deadline_ns)
             return 0;
+        time_ns = now(loop);
         if ((rc = read_all(loop, loop->reading, err)) < 0)
             return rc;
+        if (is_lost(loop))
+            return 0; /* as if the period were over: the set is switched, and reading goes on */
         for (int t = 0; t < loop->track_count; t++)
             if (!loop->track[t].gone)
                 rps_mux_fold(&loop->track[t].mux, &loop->reading[t]);
+        loop->read_ns = time_ns;
     }
 }
 
@@ -438,7 +489,7 @@ static void set_times(struct loop *loop)
     rps_affinity_policy_init(&loop->policy, loop->set_count > 1 ? o->event_loop : NULL);
     loop->shrink_rows = 1;
     loop->period_ns = o->period_ns;
-    loop->grid_ns = loop->pause_ns = loop->boundary_ns = o->start_ns;
+    loop->grid_ns = loop->pause_ns = loop->boundary_ns = loop->read_ns = o->start_ns;
     loop->end_ns = o->duration_ns > 0 ? o->start_ns + o->duration_ns : INT64_MAX;
     loop->resume_ns = o->delay_ns > 0 ? o->start_ns + o->delay_ns : INT64_MAX;
     loop->pause_reason = o->delay_ns > 0 ? "before the delay was over" : "not yet enabled";

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The clock event was on its counter all the time when it lacks less than one part in this many. */
+#define CLOCK_LACK 1000
+
 /* Difference of two readings of a counter that wraps at 2^width. */
 static uint64_t counter_delta(uint64_t now, uint64_t before, unsigned width)
 {
@@ -38,6 +41,7 @@ int rps_mux_init(struct rps_mux *mux, const struct rps_plan *plan, const struct 
     mux->order = *order;
     mux->cpu = cpu;
     mux->clock_width = pmu->width(self, 0, -1);
+    mux->read_within_ns = pmu->read_within_ns(self);
     for (int n = 0; n < plan->set_count; n++) {
         const struct rps_event_set *set = &plan->set[n];
 
@@ -65,64 +69,116 @@ void rps_mux_resume(struct rps_mux *mux, int64_t time_ns)
     mux->open.start_ns = time_ns;
 }
 
-void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
+static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, uint64_t ticks)
 {
     struct rps_mux_set *set = &mux->set[mux->current];
     struct rps_period *open = &mux->open;
-    uint64_t ticks = counter_delta(reading->clock, mux->last_clock, mux->clock_width);
 
     for (int s = 0; s < RPS_SLOT_MAX; s++) {
         uint32_t bit = UINT32_C(1) << s;
-        uint64_t delta;
+        uint64_t delta = ticks;
 
         if (!(set->measured & bit))
             continue;
-        if (set->by_clock & bit) {
-            open->count[s] += ticks;
-            set->total[s] += ticks;
-            continue;
+        if (!(set->by_clock & bit)) {
+            if (!(reading->valid & bit) || set->stale & bit) {
+                open->counted &= ~bit; /* after a failure it holds more than this period's count */
+                continue;
+            }
+            delta = counter_delta(reading->value[s], set->last[s], set->width[s]);
         }
-        if (!(reading->valid & bit)) {
-            open->counted &= ~bit;
-            set->stale |= bit;
-            continue;
-        }
-        if (set->stale & bit) { /* what it counted belongs to more than this period */
-            open->counted &= ~bit;
-            set->stale &= ~bit;
-            set->last[s] = reading->value[s];
-            continue;
-        }
-        delta = counter_delta(reading->value[s], set->last[s], set->width[s]);
         open->count[s] += delta;
         set->total[s] += delta;
-        set->last[s] = reading->value[s];
     }
-    open->cycles += ticks;
-    mux->cycle += ticks;
-    mux->last_clock = reading->clock;
-    open->enabled_ns += reading->enabled_ns - mux->last_enabled_ns;
-    mux->last_enabled_ns = reading->enabled_ns;
-    open->clock_running_ns += reading->clock_running_ns - mux->last_clock_running_ns;
-    mux->last_clock_running_ns = reading->clock_running_ns;
-    open->running_ns += reading->running_ns - set->last_running_ns;
-    set->last_running_ns = reading->running_ns;
 }
 
-void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
-                        struct rps_period *ret)
+/* The next differences are from this reading on. */
+static void remember(struct rps_mux *mux, const struct rps_reading *reading)
+{
+    struct rps_mux_set *set = &mux->set[mux->current];
+
+    for (int s = 0; s < RPS_SLOT_MAX; s++)
+        if (reading->valid & UINT32_C(1) << s)
+            set->last[s] = reading->value[s];
+    set->stale = set->measured & ~set->by_clock & ~reading->valid;
+    set->last_running_ns = reading->running_ns;
+    mux->last_clock = reading->clock;
+    mux->last_enabled_ns = reading->enabled_ns;
+    mux->last_clock_running_ns = reading->clock_running_ns;
+    mux->last_idle_ns = reading->idle_ns;
+}
+
+void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
+{
+    struct rps_period *open = &mux->open;
+    uint64_t ticks = counter_delta(reading->clock, mux->last_clock, mux->clock_width);
+
+    fold_slots(mux, reading, ticks);
+    open->cycles += ticks;
+    mux->cycle += ticks;
+    open->enabled_ns += reading->enabled_ns - mux->last_enabled_ns;
+    open->clock_running_ns += reading->clock_running_ns - mux->last_clock_running_ns;
+    open->running_ns += reading->running_ns - mux->set[mux->current].last_running_ns;
+    if (reading->idle_ns < 0 || mux->last_idle_ns < 0)
+        open->idle_ns = -1; /* nor is it in the next one, at whose beginning it is not known */
+    else
+        open->idle_ns = rps_period_add_idle(open->idle_ns, reading->idle_ns - mux->last_idle_ns);
+    remember(mux, reading);
+}
+
+/* As much of the idle time as the period has room for; the rest is kept. */
+static void settle_idle(struct rps_mux *mux)
+{
+    struct rps_period *open = &mux->open;
+    int64_t room_ns = (int64_t)open->enabled_ns;
+
+    if (open->idle_ns < 0)
+        return;
+    open->idle_ns += mux->idle_left_ns;
+    mux->idle_left_ns = open->idle_ns > room_ns ? open->idle_ns - room_ns : 0;
+    open->idle_ns -= mux->idle_left_ns;
+}
+
+/* End the period with what was folded in. */
+static void close_period(struct rps_mux *mux, int64_t end_ns, struct rps_period *ret)
 {
     uint64_t number = mux->open.period;
 
-    rps_mux_fold(mux, reading);
+    settle_idle(mux);
     mux->open.cycle = mux->cycle;
     mux->open.length_ns = end_ns - mux->open.start_ns;
     if (mux->open.enabled_ns > 0 && mux->open.running_ns == 0)
         mux->open.counted = 0;
+    if (mux->open.clock_running_ns < mux->open.enabled_ns - mux->open.enabled_ns / CLOCK_LACK)
+        mux->open.counted &= ~mux->set[mux->current].by_clock;
     for (int s = 0; s < RPS_SLOT_MAX; s++)
         if (!(mux->open.counted & (UINT32_C(1) << s)))
             mux->open.count[s] = 0;
     *ret = mux->open;
     mux->boundary_ns = end_ns;
     open_period(mux, number + 1);
+}
+
+void rps_mux_end_period(struct rps_mux *mux, const struct rps_reading *reading, int64_t end_ns,
+                        struct rps_period *ret)
+{
+    rps_mux_fold(mux, reading);
+    close_period(mux, end_ns, ret);
+}
+
+int rps_mux_is_lost(const struct rps_mux *mux, const struct rps_reading *reading)
+{
+    return reading->enabled_ns - mux->last_enabled_ns >= (uint64_t)mux->read_within_ns;
+}
+
+int rps_mux_skip(struct rps_mux *mux, const struct rps_reading *reading, int64_t last_ns,
+                 int64_t time_ns, struct rps_period *ret)
+{
+    int has_part = last_ns > mux->open.start_ns;
+
+    remember(mux, reading);
+    if (has_part)
+        close_period(mux, last_ns, ret);
+    rps_mux_resume(mux, time_ns);
+    return has_part;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "idle.h"
 #include "rpistat/pmu.h"
 
 /* Kinds of core that one machine may have. */
@@ -66,7 +67,8 @@ struct rps_perf {
     int core_count;  /* more than 1 on hybrid processors */
     struct rps_perf_core core[RPS_PERF_CORE_MAX];
     int track_count;
-    int *track_cpu; /* owned */
+    int *track_cpu;       /* owned */
+    struct rps_idle idle; /* of whole CPUs */
     int place_count;
     struct rps_perf_place *place; /* owned */
 };

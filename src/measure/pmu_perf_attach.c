@@ -180,6 +180,7 @@ static int add_place(struct rps_perf *perf, const struct rps_perf_place *wanted,
 void rps_perf_detach(struct rps_perf *perf)
 {
     drop_places(perf, 0);
+    rps_idle_close(&perf->idle);
     free(perf->place);
     free(perf->track_cpu);
 }
@@ -399,7 +400,10 @@ int rps_perf_attach(void *self, const struct rps_plan *plan, const struct rps_ta
         return rps_error_memory(err);
     if ((rc = check_descriptors(perf, target, err)) < 0)
         return rc;
-    if (target->kind != RPS_TARGET_CPUS) {
+    if (target->kind == RPS_TARGET_CPUS) {
+        if ((rc = rps_idle_open(&perf->idle, target->cpu, target->cpu_count, err)) < 0)
+            return rc;
+    } else {
         perf->track_count = 1;
         perf->track_cpu[0] = RPS_CPU_ALL;
     }

@@ -66,6 +66,9 @@ int rps_perf_enable(void *self, int set, struct rps_error *err)
 
 int rps_perf_disable(void *self, int set, struct rps_error *err)
 {
+    struct rps_perf *perf = self;
+
+    rps_idle_look(&perf->idle); /* while the set still counts */
     return switch_groups(self, set, PERF_EVENT_IOC_DISABLE, err);
 }
 
@@ -82,6 +85,7 @@ int rps_perf_start(void *self, int set, struct rps_error *err)
     struct rps_perf *perf = self;
     int rc = 0;
 
+    rps_idle_start(&perf->idle);
     for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
         if (!perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_ENABLE))
             return rps_error_set(err, RPS_FAILED, "cannot start the clock event: %s",
@@ -240,6 +244,8 @@ int rps_perf_read(void *self, int track, int set, struct rps_reading *ret, struc
     }
     if (places == 0)
         return 1;
+    if (perf->track_cpu[track] != RPS_CPU_ALL)
+        sum.idle_ns = rps_idle_ns(&perf->idle, perf->track_cpu[track]);
     *ret = sum;
     return 0;
 }

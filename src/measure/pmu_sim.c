@@ -37,22 +37,23 @@ struct sim {
     int clock_runs;
     int64_t now_ns;
     uint64_t clock; /* cycles, all of them */
-    uint64_t enabled_ns;
+    uint64_t enabled_ns, clock_running_ns, idle_ns;
 
     size_t order; /* phase that is on, as place in the order */
     int64_t phase_end_ns;
     int64_t start_ns; /* of the segment */
     int64_t end_ns;
-    uint32_t rate[SIM_EVENT_COUNT]; /* in the segment */
+    uint64_t rate[SIM_EVENT_COUNT]; /* in the segment; noise may take it beyond SIM_RATE_MAX */
     uint64_t cycle_rate;
-    uint64_t steal; /* next item of script->steal that is not over */
-    uint64_t late;  /* next item of script->late */
+    size_t steal;       /* next item of script->steal that is not over */
+    size_t steal_clock; /* next item of script->steal_clock that is not over */
+    size_t late;        /* next item of script->late */
 };
 
 /* --- time ------------------------------------------------------------------------------------- */
 
 /* The rate of an event in the segment that starts at start_ns. */
-static uint32_t noisy(const struct sim *sim, uint32_t rate, int code)
+static uint64_t noisy(const struct sim *sim, uint32_t rate, int code)
 {
     int64_t ppm = sim->script->noise_ppm;
     uint64_t quantum = (uint64_t)(sim->start_ns / NOISE_QUANTUM_NS);
@@ -63,7 +64,7 @@ static uint32_t noisy(const struct sim *sim, uint32_t rate, int code)
     if (ppm == 0 || rate == 0)
         return rate;
     shift = (int64_t)(random % (uint64_t)(2 * ppm + 1)) - ppm;
-    return (uint32_t)((int64_t)rate + (int64_t)rate / 1000000 * shift +
+    return (uint64_t)((int64_t)rate + (int64_t)rate / 1000000 * shift +
                       (int64_t)rate % 1000000 * shift / 1000000);
 }
 
@@ -87,7 +88,7 @@ static void begin_segment(struct sim *sim, int64_t start_ns)
     }
     for (int code = 0; code < SIM_EVENT_COUNT; code++)
         sim->rate[code] = noisy(sim, phase->rate[code], code);
-    sim->cycle_rate = phase->sleeping ? 0 : sim->script->clock_hz;
+    sim->cycle_rate = phase->sleeping || phase->idle ? 0 : sim->script->clock_hz;
 }
 
 static int is_over(const struct sim *sim)
@@ -121,17 +122,17 @@ static uint64_t events_between(const struct sim *sim, uint64_t rate, int64_t fro
     return events_at(sim, rate, to_ns) - events_at(sim, rate, from_ns);
 }
 
-/* Is the PMU taken away now? *limit_ns is lowered to where that changes. */
-static int is_stolen(struct sim *sim, int64_t *limit_ns)
+/* Is a counter taken away now, by one of these stretches? *next is the first that is not over.
+ * *limit_ns is lowered to where that changes. */
+static int is_stolen(const struct sim *sim, const struct sim_stretches *steal, size_t *next,
+                     int64_t *limit_ns)
 {
-    const struct sim_stretches *steal = &sim->script->steal;
-
-    while (sim->steal < steal->count &&
-           steal->item[sim->steal].at_ns + steal->item[sim->steal].length_ns <= sim->now_ns)
-        sim->steal++;
-    if (sim->steal == steal->count)
+    while (*next < steal->count &&
+           steal->item[*next].at_ns + steal->item[*next].length_ns <= sim->now_ns)
+        ++*next;
+    if (*next == steal->count)
         return 0;
-    const struct sim_stretch *item = &steal->item[sim->steal];
+    const struct sim_stretch *item = &steal->item[*next];
     int stolen = item->at_ns <= sim->now_ns;
     int64_t change_ns = stolen ? item->at_ns + item->length_ns : item->at_ns;
 
@@ -156,13 +157,18 @@ static uint64_t rate_of(const struct sim *sim, const struct rps_event *event)
 }
 
 /* Count from now to limit_ns, which lies in the segment. */
-static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
+static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock_stolen)
 {
     uint64_t passed_ns = (uint64_t)(limit_ns - sim->now_ns);
 
     if (sim->clock_runs && !phase_on(sim)->sleeping) {
-        sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
         sim->enabled_ns += passed_ns;
+        if (phase_on(sim)->idle)
+            sim->idle_ns += passed_ns;
+        if (!clock_stolen) {
+            sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
+            sim->clock_running_ns += passed_ns;
+        }
         if (sim->enabled_set >= 0 && !stolen) {
             const struct rps_event_set *events = &sim->plan->set[sim->enabled_set];
             struct sim_set *set = &sim->set[sim->enabled_set];
@@ -178,9 +184,12 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen)
 
 static void advance(struct sim *sim, int64_t until_ns)
 {
+    const struct sim_script *script = sim->script;
+
     while (sim->now_ns < until_ns) {
         int64_t limit_ns = until_ns;
-        int stolen = is_stolen(sim, &limit_ns);
+        int stolen = is_stolen(sim, &script->steal, &sim->steal, &limit_ns);
+        int clock_stolen = is_stolen(sim, &script->steal_clock, &sim->steal_clock, &limit_ns);
 
         if (is_over(sim)) { /* the workload has gone: time passes, nothing counts */
             sim->now_ns = until_ns;
@@ -188,7 +197,7 @@ static void advance(struct sim *sim, int64_t until_ns)
         }
         if (sim->end_ns < limit_ns)
             limit_ns = sim->end_ns;
-        count_until(sim, limit_ns, stolen);
+        count_until(sim, limit_ns, stolen, clock_stolen);
         if (sim->now_ns == sim->end_ns)
             next_segment(sim);
     }
@@ -320,11 +329,11 @@ static unsigned sim_width(void *self, int set, int slot)
     return sim->script->width;
 }
 
-/* Three quarters of the shortest time in which a counter wraps: lateness has room. */
+/* The fastest counter's time for one turn, with the most that noise adds. */
 static int64_t sim_read_within_ns(void *self)
 {
     const struct sim *sim = self;
-    uint64_t fastest = sim->script->clock_hz;
+    uint64_t fastest = 0;
     double seconds;
 
     if (sim->script->width >= 62)
@@ -333,9 +342,10 @@ static int64_t sim_read_within_ns(void *self)
         for (int code = 0; code < SIM_EVENT_COUNT; code++)
             if (sim->script->phase[i].rate[code] > fastest)
                 fastest = sim->script->phase[i].rate[code];
-    if (fastest == 0)
-        return INT64_MAX;
-    seconds = 0.75 * (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
+    fastest += fastest * sim->script->noise_ppm / 1000000 + 1;
+    if (sim->script->clock_hz > fastest)
+        fastest = sim->script->clock_hz;
+    seconds = (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
     return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
 }
 
@@ -406,7 +416,9 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     (void)err;
     memset(ret, 0, sizeof(*ret));
     ret->clock = wrapped(sim, sim->clock);
-    ret->enabled_ns = ret->clock_running_ns = sim->enabled_ns;
+    ret->enabled_ns = sim->enabled_ns;
+    ret->clock_running_ns = sim->clock_running_ns;
+    ret->idle_ns = (int64_t)sim->idle_ns;
     ret->running_ns = sim->set[set].running_ns;
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);

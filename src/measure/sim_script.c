@@ -132,8 +132,9 @@ static int add_order(struct parser *p, uint32_t phase)
     return 0;
 }
 
-static int add_phase(struct parser *p, const char *name, const char *length, int sleeping,
-                     int count, char **word)
+/* A phase that runs, with rates in the words, or `sleep` or `idle`, with none. */
+static int add_phase(struct parser *p, const char *name, const char *length, int runs, int count,
+                     char **word)
 {
     struct sim_script *s = p->script;
     struct sim_phase *phase = realloc(s->phase, (s->phase_count + 1) * sizeof(*phase));
@@ -145,8 +146,9 @@ static int add_phase(struct parser *p, const char *name, const char *length, int
     phase += s->phase_count;
     memset(phase, 0, sizeof(*phase));
     snprintf(phase->name, sizeof(phase->name), "%.31s", name);
-    phase->sleeping = sleeping;
-    if (!sleeping)
+    phase->sleeping = !runs && strcmp(name, "sleep") == 0;
+    phase->idle = !runs && !phase->sleeping;
+    if (runs)
         memcpy(phase->rate, p->rate, sizeof(phase->rate));
     if ((rc = parse_time(p, "length", length, &phase->length_ns)) < 0 ||
         (rc = parse_rates(p, count, word, phase->rate)) < 0)
@@ -301,9 +303,10 @@ static const struct {
     const char *name;
     int words;
 } statements[] = {
-    {"clock", 1}, {"counters", 1}, {"width", 1},    {"seed", 1},   {"noise", 1},     {"switch", -1},
-    {"exit", 1},  {"signal", 1},   {"default", -1}, {"phase", -1}, {"sleep", 1},     {"repeat", 1},
-    {"end", 0},   {"late", 2},     {"steal", 2},    {"fail", 2},   {"fail-read", 2},
+    {"clock", 1},   {"counters", 1},    {"width", 1},  {"seed", 1},      {"noise", 1},
+    {"switch", -1}, {"exit", 1},        {"signal", 1}, {"default", -1},  {"phase", -1},
+    {"sleep", 1},   {"idle", 1},        {"repeat", 1}, {"end", 0},       {"late", 2},
+    {"steal", 2},   {"steal-clock", 2}, {"fail", 2},   {"fail-read", 2},
 };
 
 static int parse_statement(struct parser *p, int count, char **word)
@@ -323,10 +326,10 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (strcmp(name, "phase") == 0) {
         if (count < 3)
             return wrong(p, "expected: phase NAME LENGTH [EVENT=RATE...]");
-        return add_phase(p, word[1], word[2], 0, count - 3, word + 3);
+        return add_phase(p, word[1], word[2], 1, count - 3, word + 3);
     }
-    if (strcmp(name, "sleep") == 0)
-        return add_phase(p, "sleep", word[1], 1, 0, NULL);
+    if (strcmp(name, "sleep") == 0 || strcmp(name, "idle") == 0)
+        return add_phase(p, name, word[1], 0, 0, NULL);
     if (strcmp(name, "repeat") == 0)
         return open_repeat(p, word[1]);
     if (strcmp(name, "end") == 0)
@@ -337,6 +340,8 @@ static int parse_statement(struct parser *p, int count, char **word)
         return add_stretch(p, &s->late, word + 1);
     if (strcmp(name, "steal") == 0)
         return add_stretch(p, &s->steal, word + 1);
+    if (strcmp(name, "steal-clock") == 0)
+        return add_stretch(p, &s->steal_clock, word + 1);
     if (strcmp(name, "fail-read") == 0)
         return add_stretch(p, &s->fail_read, word + 1);
     if (strcmp(name, "fail") == 0)
@@ -449,6 +454,7 @@ void rps_sim_script_free(struct sim_script *script)
     free(script->switches.item);
     free(script->late.item);
     free(script->steal.item);
+    free(script->steal_clock.item);
     free(script->fail_read.item);
     free(script);
 }

@@ -23,6 +23,7 @@ struct sim_phase {
     char name[32];
     int64_t length_ns;
     int sleeping;                   /* the workload does not run */
+    int idle;                       /* enabled all the same, as on a CPU that has nothing to do */
     uint32_t rate[SIM_EVENT_COUNT]; /* events per second of CPU time */
 };
 
@@ -49,10 +50,11 @@ struct sim_script {
     size_t order_count;
     uint32_t *order; /* owned: the run, as indexes of phase */
 
-    struct sim_stretches switches;  /* what a switch costs (length_ns) from at_ns on */
-    struct sim_stretches late;      /* wake-ups that come later than asked */
-    struct sim_stretches steal;     /* the programmable counters belong to somebody else */
-    struct sim_stretches fail_read; /* reads of programmable counters fail */
+    struct sim_stretches switches;    /* what a switch costs (length_ns) from at_ns on */
+    struct sim_stretches late;        /* wake-ups that come later than asked */
+    struct sim_stretches steal;       /* the programmable counters belong to somebody else */
+    struct sim_stretches steal_clock; /* the cycle counter does */
+    struct sim_stretches fail_read;   /* reads of programmable counters fail */
     enum rps_event_state state[SIM_EVENT_COUNT]; /* what opening each event answers */
 };
 

@@ -274,6 +274,7 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
     to->enabled_ns += row->enabled_ns;
     to->running_ns += row->running_ns;
     to->clock_running_ns += row->clock_running_ns;
+    to->idle_ns = rps_period_add_idle(to->idle_ns, row->idle_ns);
     to->switch_ns += row->switch_ns;
     to->missed += row->missed;
     to->counted |= row->counted;
@@ -309,6 +310,7 @@ static void add(struct rps_period *sum, const struct rps_period *row)
     sum->enabled_ns += row->enabled_ns;
     sum->running_ns += row->running_ns;
     sum->clock_running_ns += row->clock_running_ns;
+    sum->idle_ns = rps_period_add_idle(sum->idle_ns, row->idle_ns);
     sum->switch_ns = larger(sum->switch_ns, row->switch_ns);
     sum->missed = row->missed > sum->missed ? row->missed : sum->missed;
     sum->counted |= row->counted;

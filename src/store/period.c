@@ -1,6 +1,7 @@
 /* Rows of `period` and of `rollup`: one table of columns for writing and reading both. */
 #include "period.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -13,12 +14,18 @@ struct column {
     const char *name; /* for sentences */
     size_t offset, size;
     int64_t min, max;
+    bool nullable; /* -1 where it is NULL */
 };
 
 #define COLUMN(name, member, min, max)                                                             \
     {                                                                                              \
         name, offsetof(struct rps_period, member), sizeof(((struct rps_period *)0)->member), min,  \
-            max                                                                                    \
+            max, false                                                                             \
+    }
+#define COLUMN_OR_NULL(name, member, min, max)                                                     \
+    {                                                                                              \
+        name, offsetof(struct rps_period, member), sizeof(((struct rps_period *)0)->member), min,  \
+            max, true                                                                              \
     }
 
 /* In the order of RPS_PERIOD_ROLLUP_COLUMNS; the last four are of `rollup` alone. */
@@ -32,6 +39,7 @@ static const struct column columns[] = {
     COLUMN("length_ns", length_ns, 0, TIME_MAX_NS),
     COLUMN("cycles", cycles, 0, INT64_MAX),
     COLUMN("clock_running_ns", clock_running_ns, 0, INT64_MAX),
+    COLUMN_OR_NULL("idle_ns", idle_ns, 0, INT64_MAX),
     COLUMN("enabled_ns", enabled_ns, 0, INT64_MAX),
     COLUMN("running_ns", running_ns, 0, INT64_MAX),
     COLUMN("switch_ns", switch_ns, 0, TIME_MAX_NS),
@@ -84,9 +92,10 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
     struct rps_period period = {0};
 
     for (int i = 0; i < fixed; i++) {
-        int64_t value = sqlite3_column_int64(stmt, i);
+        bool is_null = columns[i].nullable && sqlite3_column_type(stmt, i) == SQLITE_NULL;
+        int64_t value = is_null ? -1 : sqlite3_column_int64(stmt, i);
 
-        if (value < columns[i].min || value > columns[i].max)
+        if (!is_null && (value < columns[i].min || value > columns[i].max))
             return fault(ret_fault, columns[i].name, value);
         put(&period, &columns[i], value);
     }
@@ -94,6 +103,8 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
         return fault(ret_fault, columns[RPS_PERIOD_SET_NO].name, (int64_t)period.set_no);
     if (level > 0 && period.last_period < period.period)
         return fault(ret_fault, "last_period", (int64_t)period.last_period);
+    if (period.idle_ns > (int64_t)period.enabled_ns)
+        return fault(ret_fault, "idle_ns", period.idle_ns);
     for (int slot = 0; slot < slots && slot < RPS_SLOT_MAX; slot++) {
         int64_t value;
 
@@ -113,10 +124,10 @@ int rps_period_prepare(sqlite3 *db, int level, sqlite3_stmt **ret)
 {
     static const char period[] =
         "INSERT INTO period (" RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     static const char rollup[] =
         "INSERT INTO rollup (" RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     return rps_database_prepare(db, level > 0 ? rollup : period, ret);
 }
@@ -125,8 +136,14 @@ int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_perio
 {
     int fixed = period->level > 0 ? ROLLUP_COLUMNS : COLUMNS;
 
-    for (int i = 0; i < fixed; i++)
-        sqlite3_bind_int64(stmt, i + 1, get(period, &columns[i]));
+    for (int i = 0; i < fixed; i++) {
+        int64_t value = get(period, &columns[i]);
+
+        if (columns[i].nullable && value < 0)
+            sqlite3_bind_null(stmt, i + 1);
+        else
+            sqlite3_bind_int64(stmt, i + 1, value);
+    }
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (period->counted & (UINT32_C(1) << slot))
             sqlite3_bind_int64(stmt, fixed + slot + 1, (sqlite3_int64)period->count[slot]);

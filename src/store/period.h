@@ -15,7 +15,7 @@
  */
 #define RPS_PERIOD_COLUMNS                                                                         \
     "cpu, cycle, period, rotation, set_no, start_ns, length_ns, cycles, clock_running_ns,"         \
-    " enabled_ns, running_ns, switch_ns, missed"
+    " idle_ns, enabled_ns, running_ns, switch_ns, missed"
 #define RPS_PERIOD_ROLLUP_COLUMNS RPS_PERIOD_COLUMNS ", level, merged, last_period, end_ns"
 #define RPS_PERIOD_COUNTS         "c0, c1, c2, c3, c4, c5, c6, c7"
 
@@ -45,7 +45,7 @@ enum rps_period_column {
     RPS_PERIOD_SET_NO,
     RPS_PERIOD_START_NS,
     RPS_PERIOD_LENGTH_NS,
-    RPS_PERIOD_LEVEL = 13, /* of `rollup` */
+    RPS_PERIOD_LEVEL = 14, /* of `rollup` */
 };
 
 /* The statement that inserts rows of `period` (level 0) or of `rollup`; an SQLite code. */

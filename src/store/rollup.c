@@ -100,6 +100,7 @@ void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int le
     sum->enabled_ns += row->enabled_ns;
     sum->running_ns += row->running_ns;
     sum->clock_running_ns += row->clock_running_ns;
+    sum->idle_ns = rps_period_add_idle(sum->idle_ns, row->idle_ns);
     sum->switch_ns += row->switch_ns;
     sum->missed += row->missed;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++)

@@ -135,6 +135,66 @@ def test_export_wide():
     assert table[1][0] == "2" and rows("-r", "1")[1][0] == "1"
 
 
+IDLE_SCRIPT = """default instructions=100M branches=1M
+phase work 2s
+repeat 15
+idle 50ms
+phase work 50ms
+end
+idle 1500ms
+phase work 1s
+"""
+IDLE_SETS = """[plan]
+name = use
+[event instructions]
+event = instructions
+[event branches]
+event = branches
+[set one]
+events = instructions
+[set two]
+events = branches
+[metric cpu_use]
+label = CPU use
+unit = %
+formula = 100 * cpu_seconds / seconds
+panel = CPU use
+"""
+IDLE_USE = [100] * 10 + [50] * 7 + [25] + [0] * 7 + [100] * 5  # of each rotation, %
+
+
+def test_cpu_use():
+    """the use of a CPU is its time that was not idle: report, rates, view rate, phases, plot"""
+    with Folder() as folder:
+        folder.write("idle.sim", IDLE_SCRIPT)
+        folder.write("use.ini", IDLE_SETS)
+        expect(folder.call("record", "-q", "--pmu", "sim:idle.sim", "--no-merge", "--sets",
+                           "./use.ini"), 0)
+        report = expect(folder.call("report"), 0).stdout
+        assert "CPU use:            62.500 %" in report, report
+        table = list(csv.DictReader(io.StringIO(folder.call("export", "--rates").stdout)))
+        assert [float(row["cpu_use"]) for row in table] == IDLE_USE, table
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            rate = "SELECT value FROM rate WHERE metric = 'cpu_use' ORDER BY rotation"
+            assert [row[0] for row in store.execute(rate)] == IDLE_USE
+            assert store.execute("SELECT sum(idle_ns) FROM rollup WHERE level = 4").fetchone() == (
+                2250000000,)
+        phases = folder.call("phases", "--format", "csv").stdout
+        assert "1,B,35,49\n" in phases, phases
+        expect(folder.call("plot", "--keep", "kept", "--no-phases"), 0)
+        drawn = [float(line.split()[1])
+                 for line in folder.read("kept/panel-1-1.dat").decode().splitlines()[1:]]
+        assert drawn == IDLE_USE, drawn
+        with store:  # not known of one period: nor of its rotation, and of the whole
+            store.execute("UPDATE period SET idle_ns = NULL WHERE period = 30")
+            store.execute("UPDATE rollup SET idle_ns = NULL WHERE set_no = 0")
+            assert [row[0] for row in store.execute(rate)] == \
+                IDLE_USE[:15] + [None] + IDLE_USE[16:]
+        store.close()
+        report = expect(folder.call("report"), 0).stdout
+        assert "CPU use:            not known" in report, report
+
+
 def test_export_part():
     """export --from --to: only the periods of that part"""
     assert len(rows("--from", "5", "--to", "10s")) == 51
@@ -499,7 +559,7 @@ def test_hostile_text():
 with FOLDER:
     tap.main([
         test_runs, test_runs_local_time, test_report, test_report_explain, test_report_part,
-        test_report_locale, test_export_wide, test_export_part, test_export_formats,
+        test_report_locale, test_cpu_use, test_export_wide, test_export_part, test_export_formats,
         test_export_dialect, test_plot, test_cpus, test_plot_keep, test_plot_drawing, test_events,
         test_events_names, test_full, test_closed, test_pipe, test_no_folder, test_not_the_store,
         test_whole_or_nothing, test_output_link,

@@ -340,6 +340,69 @@ def test_cpu_list():
         assert os.listdir(folder.path) == ["script.sim"], os.listdir(folder.path)
 
 
+HALF_BUSY = """import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print("ready", flush=True)
+while True:
+    end = time.thread_time() + 0.01
+    while time.thread_time() < end:
+        pass
+    time.sleep(0.01)
+"""
+
+
+def idle_ticks():
+    """Idle time of each CPU, with what it waited for disks, in ticks."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = [line.split() for line in file if line.startswith("cpu")]
+    return {int(line[0][3:]): int(line[4]) + int(line[5]) for line in fields[1:]}
+
+
+def check_cpu_use(*options):
+    """Idle time lies between what /proc/stat tells just inside and just outside of what is recorded:
+    one CPU half busy at least, the others as they are."""
+    tick, cpu = 1000000000 // os.sysconf("SC_CLK_TCK"), online()[-1]
+    busy = subprocess.Popen([sys.executable, "-c", HALF_BUSY, str(cpu)], stdout=subprocess.PIPE)
+    with Folder() as folder, Recording(folder, "-a", *options) as recording:
+        try:
+            busy.stdout.readline()
+            recording.ask("mark attached")
+            outside = idle_ticks()
+            recording.ask("enable")
+            inside, before = idle_ticks(), cpu_ns(busy.pid)
+            time.sleep(1)
+            computed, inside_end = cpu_ns(busy.pid) - before, idle_ticks()
+            recording.ask("disable")
+            outside_end = idle_ticks()
+            recording.ask("stop")
+        finally:
+            busy.kill()
+            busy.communicate()
+        store = recording.end()
+        found = store.query("SELECT cpu, sum(idle_ns), sum(enabled_ns), max(idle_ns > enabled_ns), "
+                            "min(idle_ns), sum(length_ns) FROM period GROUP BY cpu")
+        assert [row[0] for row in found] == online(), found
+        for number, idle, enabled, over, least, length in found:
+            low = (inside_end[number] - inside[number] - 1) * tick
+            high = (outside_end[number] - outside[number] + 1) * tick
+            assert low <= idle <= high and not over and least >= 0, (low, high, found)
+            # the rest is used, at least by what computed there
+            assert number != cpu or enabled - idle >= computed - 2 * tick, (computed, found)
+            report = expect(folder.call("report", "--cpu", str(number)), 0).stdout
+            use = [line.split()[2].rstrip("%") for line in report.replace("cpu_use", "CPU use").splitlines()
+                   if "CPU use:" in line]
+            expected = 100 * (enabled - idle) / length
+            assert abs(float(use[0]) - expected) < 0.002, (use, expected)
+
+
+def test_cpu_use():
+    """-a: the use of a CPU is its time that was not idle; with one event set, and with several"""
+    whole_machine()
+    check_cpu_use()
+    check_cpu_use("--period", "10ms", "--no-merge", "-e", "page-faults", "-e", "context-switches",
+                  "--metric", "cpu_use=100 * cpu_seconds / seconds")
+
+
 def test_cpus_with_command():
     """-a with a command ends with it, and with its status; its streams are its own"""
     record = whole_machine()
@@ -595,7 +658,8 @@ def test_descriptors():
 tap.main([
     test_attach, test_coming_and_going, test_chain, test_attach_often, test_several,
     test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
-    test_all_cpus, test_cpu_list, test_cpus_with_command, test_cpus_stopped, test_cgroup,
+    test_all_cpus, test_cpu_list, test_cpu_use, test_cpus_with_command, test_cpus_stopped,
+    test_cgroup,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
     test_control_wrong, test_control_own_pipes, test_control_flood, test_control_refused,
     test_descriptors,

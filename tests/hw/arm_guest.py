@@ -102,6 +102,16 @@ ask stop
 wait $recorder
 """
 
+# The CPU has nothing to do, is busy for half of the time, and all the time.
+CPU_USE = """set -e
+record="./rpistat record -q --pmu hardware --sets one-set.ini -a"
+./loop 1
+$record -o /out/idle.data -- sleep 2
+$record -o /out/half.data -- sh -c 'for i in 1 2 3 4 5 6 7 8; do ./loop {few}; sleep 0.16; done'
+$record -o /out/busy.data -- ./loop {turns}
+$record -o /out/short.data --period 10ms -- sleep 2
+"""
+
 NO_PMU = """./rpistat record --pmu hardware -o /tmp/x.data -- ./loop 10 > /out/hardware.txt 2>&1
 echo $? > /out/status.txt
 ./rpistat record -o /out/software.data -- ./loop {few} > /out/software-messages.txt 2>&1
@@ -210,6 +220,7 @@ ARM64 = Build("arm64", "aarch64-linux-gnu", "aarch64", "qemu-system-aarch64")
 ARMHF = Build("armhf", "arm-linux-gnueabihf", "arm", "qemu-system-arm")
 one_cpu = Guest(ARM64, ONE_CPU, "-s", "1")
 two_cpus = Guest(ARM64, TWO_CPUS, "-s", "2")
+use = Guest(ARM64, CPU_USE, "-s", "1")
 no_pmu = Guest(ARM64, NO_PMU, "-s", "1", "-c", "cortex-a53,pmu=off")
 cortex_a7 = Guest(ARMHF, CORTEX_A7, "-s", "1")
 
@@ -293,6 +304,18 @@ def check_cortex_a7():
     split_in(cortex_a7, 4)
 
 
+def check_cpu_use():
+    """-a: a CPU that has nothing to do is idle, one that is half busy half of the time"""
+    for name, least, most in (("idle.data", 0, 5), ("short.data", 0, 10),
+                              ("half.data", 45, 60), ("busy.data", 95, 100)):
+        (enabled, idle, length, excess), = use.recording(name).rows(
+            "SELECT sum(enabled_ns), sum(idle_ns), sum(length_ns), max(idle_ns > enabled_ns) "
+            "FROM period WHERE run_id = (SELECT max(run_id) FROM run)")
+        near("time enabled", enabled, length, 0.02)
+        assert least <= 100 * (enabled - idle) / length <= most and not excess, \
+            (name, enabled, idle, length, excess)
+
+
 # --- two CPUs -----------------------------------------------------------------------------------
 
 
@@ -358,4 +381,5 @@ def check_no_pmu():
 
 
 tap.main([check_exact, check_cycles, check_rotation, check_estimates, check_merged, check_lengths,
-          check_split, check_all_cpus, check_attach, check_offline, check_no_pmu, check_cortex_a7])
+          check_split, check_cpu_use, check_all_cpus, check_attach, check_offline, check_no_pmu,
+          check_cortex_a7])

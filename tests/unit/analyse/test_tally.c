@@ -256,6 +256,38 @@ static void test_operands(void **state)
     rps_plan_free(plan);
 }
 
+/* The time that a CPU was idle is not CPU time; where a part of it is not known, nothing is. */
+static void test_idle(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_period a = make_period(0, 1000, 1000, 8, 0), b = make_period(1, 500, 500, 0, 4);
+    double *operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*operand));
+    struct rps_tally tally, sum;
+
+    (void)state;
+    assert_non_null(operand);
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    assert_int_equal(rps_tally_init(&sum, plan, NULL), 0);
+    a.idle_ns = 700;
+    b.idle_ns = 100;
+    rps_tally_add(&tally, &a);
+    rps_tally_add(&tally, &b);
+    rps_tally_merge(&sum, &tally);
+    rps_tally_merge(&sum, &tally);
+    rps_tally_operands(&sum, plan, operand);
+    assert_true(fabs(operand[RPS_OPERAND_CPU_SECONDS] - 1400e-9) < 1e-18);
+    assert_int_equal(sum.enabled_ns, 3000); /* estimates are scaled by it */
+    b.idle_ns = -1;
+    rps_tally_add(&tally, &b);
+    rps_tally_merge(&sum, &tally);
+    rps_tally_operands(&sum, plan, operand);
+    assert_true(isnan(operand[RPS_OPERAND_CPU_SECONDS]));
+    rps_tally_free(&sum);
+    rps_tally_free(&tally);
+    free(operand);
+    rps_plan_free(plan);
+}
+
 /* --- what lacks its counter ------------------------------------------------------------------- */
 
 /* A reading that failed is in neither sum: not the count, which is missing, nor the time. */
@@ -501,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_duty_and_coverage),
         cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_idle),
         cmocka_unit_test(test_failed_reading),
         cmocka_unit_test(test_clock_without_counter),
         cmocka_unit_test(test_hardly),

@@ -148,7 +148,8 @@ static void test_every_document(void **state)
     }
 }
 
-/* Every metric has a value as soon as everything is counted; and every event is used by one. */
+/* Every metric has a value as soon as everything is counted; and every event is used by one, but for
+ * the task clock, of which `cpu_seconds` makes the CPU use. */
 static void test_formulas_are_closed(void **state)
 {
     (void)state;
@@ -174,7 +175,8 @@ static void test_formulas_are_closed(void **state)
             }
         }
         for (int i = RPS_OPERAND_EVENTS; i < rps_plan_operand_count(plan); i++) {
-            if (rps_plan_operand_name(plan, i)[0] && !used[i])
+            if (rps_plan_operand_name(plan, i)[0] && !used[i] &&
+                strcmp(rps_plan_operand_name(plan, i), "task_clock") != 0)
                 fail_msg("%s: no metric uses %s", *name, rps_plan_operand_name(plan, i));
         }
         rps_plan_free(plan);
@@ -922,7 +924,7 @@ static void test_software(void **state)
     assert_string_equal(find_event(plan, "task_clock")->unit, "ns");
     assert_string_equal(find_event(plan, "syscalls")->spec, "raw_syscalls:sys_enter");
     operand[RPS_OPERAND_SECONDS] = 2;
-    operand[rps_plan_operand(plan, "task_clock")] = 3e9;
+    operand[RPS_OPERAND_CPU_SECONDS] = 3;
     operand[rps_plan_operand(plan, "minor_faults")] = 500;
     operand[rps_plan_operand(plan, "block_io")] = 8;
     assert_true(rps_formula_value(&find_metric(plan, "CPU use")->formula, operand) == 150);

@@ -31,8 +31,9 @@ struct test_run {
     char mark[256]; /* the last, and how many there were */
     int mark_count;
     int64_t mark_ns;
-    char gap[128];
-    int64_t gap_ns;
+    char gap[128]; /* the reason of the last */
+    int gap_count;
+    int64_t gap_ns, gap_start_ns; /* of all together; start of the last */
     enum rps_loop_end end;
     int64_t elapsed_ns;
 };
@@ -61,7 +62,8 @@ static void test_keep_gap(void *context, int32_t cpu, int64_t start_ns, int64_t 
     struct test_run *run = context;
 
     (void)cpu;
-    (void)start_ns;
+    run->gap_count++;
+    run->gap_start_ns = start_ns;
     run->gap_ns += length_ns;
     snprintf(run->gap, sizeof(run->gap), "%s", reason);
 }

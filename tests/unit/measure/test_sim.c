@@ -146,6 +146,99 @@ static void test_late(void **state)
     test_run_free(&run);
 }
 
+/* A gap, and periods on both sides that are numbered on and sum up to the cycle timestamp. */
+static void check_gap(const struct test_run *run, int64_t start_ns, int64_t length_ns,
+                      const char *reason)
+{
+    int64_t time_ns = 0;
+    uint64_t cycle = 0;
+
+    assert_int_equal(run->gap_count, 1);
+    assert_int_equal(run->gap_start_ns, start_ns);
+    assert_int_equal(run->gap_ns, length_ns);
+    assert_string_equal(run->gap, reason);
+    for (size_t i = 0; i < run->count; i++) {
+        const struct rps_period *p = &run->period[i];
+
+        if (time_ns == start_ns)
+            time_ns += length_ns;
+        assert_int_equal(p->period, i);
+        assert_int_equal(p->set_no, i % (size_t)run->plan->set_count);
+        assert_int_equal(p->rotation, i / (size_t)run->plan->set_count);
+        assert_int_equal(p->start_ns, time_ns);
+        assert_int_equal(p->running_ns, p->length_ns);
+        assert_int_equal(p->enabled_ns, p->length_ns);
+        time_ns += p->length_ns;
+        assert_int_equal(p->cycles, time_ns * 7 / 10 - p->start_ns * 7 / 10);
+        if (p->set_no == 0)
+            assert_int_equal(p->count[0], time_ns / 100 - p->start_ns / 100);
+        cycle += p->cycles;
+        assert_int_equal(p->cycle, cycle);
+    }
+    assert_int_equal(time_ns + (time_ns == start_ns ? length_ns : 0), run->elapsed_ns);
+}
+
+/* The cycle counter of 32 bits wraps each 6.136 s. The difference of two readings is right up to
+ * there; beyond, nobody can tell, and what was counted is a gap. */
+static void test_late_beyond_a_turn(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "late 5s 6030ms\nphase work 30s instructions=10M\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.gap_count, 0);
+    assert_int_equal(run.period[49].length_ns, 6130 * MS);
+    assert_int_equal(run.period[49].cycles, UINT64_C(4291000000));
+    assert_int_equal(run.period[run.count - 1].cycle, UINT64_C(21000000000));
+    test_run_free(&run);
+
+    test_simulate(&run, "late 5s 6040ms\nphase work 30s instructions=10M\n", &rotate);
+    check_gap(&run, 4900 * MS, 6140 * MS,
+              "the counters may have wrapped more than once: 6.140 s between two readings");
+    assert_int_equal(run.period[49].start_ns, 11040 * MS);
+    assert_int_equal(run.period[49].length_ns, 60 * MS); /* back on the grid */
+    assert_int_equal(run.period[50].length_ns, 100 * MS);
+    test_run_free(&run);
+}
+
+/* Within a period of a minute the counters are read each 4.6 s: what was read before the loop was
+ * late is a period. */
+static void test_late_in_a_long_period(void **state)
+{
+    static const struct test_options minute = {.period_ns = 60 * S};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "clock 700M\nlate 20s 20s\nphase work 150s instructions=10M\n", &minute);
+    assert_int_equal(run.count, 4);
+    assert_in_range(run.period[0].length_ns, 18 * S, 20 * S);
+    check_gap(&run, run.period[0].length_ns, run.period[1].start_ns - run.period[0].length_ns,
+              run.gap);
+    assert_int_equal(run.period[2].start_ns, 60 * S);
+    test_run_free(&run);
+}
+
+/* The workload ends meanwhile: the gap lasts until then. One that slept counted nothing. */
+static void test_late_at_the_end(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "late 5s 100s\nphase work 20s instructions=10M\n", &rotate);
+    check_gap(&run, 4900 * MS, 15100 * MS,
+              "the counters may have wrapped more than once: 15.1 s between two readings");
+    assert_int_equal(run.count, 49);
+    assert_int_equal(run.elapsed_ns, 20 * S);
+    test_run_free(&run);
+
+    test_simulate(&run, "late 5s 100s\nphase work 6s instructions=10M\nsleep 50s\n", &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.gap_count, 0);
+    assert_int_equal(run.period[run.count - 1].cycle, UINT64_C(4200000000));
+    test_run_free(&run);
+}
+
 /* Taken away for 250 ms in the middle of a period: partly on, then not counted, then on again. */
 static void test_steal(void **state)
 {
@@ -165,6 +258,33 @@ static void test_steal(void **state)
     assert_int_equal(run.period[10].counted, 0);
     assert_int_equal(run.period[11].counted, 3);
     assert_int_equal(run.period[13].count[0], 100000); /* set 1 again */
+    test_run_free(&run);
+}
+
+/* The cycle counter is taken away for 250 ms in the middle of a period, alone: enabled goes on, its
+ * count and its running time stand still, and the set counts. */
+static void test_steal_clock(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "steal-clock 850ms 250ms\nsteal 1500ms 200ms\nsteal-clock 1500ms 200ms\n"
+                  "phase work 2s instructions=10M dc_access=1M\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct rps_period *p = &run.period[i];
+        uint64_t expected = i == 8 ? 50 : i == 9 || i == 10 || i == 15 || i == 16 ? 0 : 100;
+
+        assert_int_equal(p->enabled_ns, 100 * MS);
+        assert_int_equal(p->clock_running_ns, expected * MS);
+        assert_int_equal(p->cycles, expected * 700000);
+        assert_int_equal(p->running_ns, i == 15 || i == 16 ? 0 : 100 * MS);
+        assert_int_equal(p->counted, i == 15 || i == 16 ? 0 : 3);
+    }
+    assert_int_equal(run.period[8].count[0], 1000000);
+    assert_int_equal(run.period[9].count[0], 100000);
     test_run_free(&run);
 }
 
@@ -580,6 +700,29 @@ static void test_noise(void **state)
     test_run_free(&different);
 }
 
+/* Noise takes rates beyond what 32 bits hold, and counters through their turn earlier. */
+static void test_noise_of_fast_events(void **state)
+{
+    static const char script[] = "counters 8\nnoise 50%\nphase work 60s instructions=4G\n";
+    static const struct test_options minute = {.merge = 1, .period_ns = 60 * S};
+    struct test_run run, again;
+    int fast = 0;
+
+    (void)state;
+    test_simulate(&run, script, &merge);
+    test_simulate(&again, script, &minute);
+    for (size_t i = 0; i < run.count; i++) {
+        assert_in_range(run.period[i].count[0], 200000000, 600000000);
+        fast += run.period[i].count[0] > 429496729;
+    }
+    assert_true(fast > 200);
+    assert_in_range(test_total(&run, 0, 0), UINT64_C(230000000000), UINT64_C(250000000000));
+    assert_int_equal(test_total(&run, 0, 0), test_total(&again, 0, 0));
+    assert_int_equal(again.gap_count, 0);
+    test_run_free(&run);
+    test_run_free(&again);
+}
+
 static void test_repeat(void **state)
 {
     struct test_run run;
@@ -613,6 +756,7 @@ static void test_bad_scripts(void **state)
         {"width 8\nphase a 1s\n", "between 16 and 64"},
         {"noise 2\nphase a 1s\n", "percentage"},
         {"steal 5s 1s\nsteal 2s 1s\nphase a 9s\n", ":2: must stand in order"},
+        {"steal-clock 5s 1s\nsteal-clock 2s 1s\nphase a 9s\n", ":2: must stand in order"},
         {"fail instructions maybe\n", "unsupported or denied"},
         {"bogus\n", ":1: unknown statement 'bogus'"},
         {"clock\n", "'clock' takes 1 words"},
@@ -778,7 +922,12 @@ int main(void)
         cmocka_unit_test(test_beat),
         cmocka_unit_test(test_long_period),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_late_beyond_a_turn),
+        cmocka_unit_test(test_late_in_a_long_period),
+        cmocka_unit_test(test_late_at_the_end),
+        cmocka_unit_test(test_noise_of_fast_events),
         cmocka_unit_test(test_steal),
+        cmocka_unit_test(test_steal_clock),
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_split),

@@ -283,6 +283,7 @@ static void write_series_period(struct fixture *fixture, uint64_t n, int32_t cpu
     next->clock_running_ns = next->enabled_ns;
     next->running_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 17;
     next->clock_running_ns = (uint64_t)FIXTURE_PERIOD_NS - n % 19;
+    next->idle_ns = cpu == 3 && n % 500 == 7 ? -1 : (int64_t)n * 31 % 1000 + cpu;
     next->switch_ns = 1000 + (int64_t)(n % 23) * (cpu == 1 ? 2 : 1);
     next->missed = n % (cpu == 0 ? 5 : 7) == 0;
     next->counted = n < 1400 && cpu == 0 ? 1 : 3;
@@ -345,6 +346,8 @@ static void add_up(struct rps_period *to, const struct rps_period *from)
     to->enabled_ns += from->enabled_ns;
     to->running_ns += from->running_ns;
     to->clock_running_ns += from->clock_running_ns;
+    if (to->idle_ns >= 0)
+        to->idle_ns = from->idle_ns < 0 ? -1 : to->idle_ns + from->idle_ns;
     to->counted |= from->counted;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
         to->count[slot] += from->count[slot];
@@ -359,6 +362,7 @@ static struct rps_period sum_of(const struct rows *periods, const struct rps_per
     all.end_ns = all.length_ns = all.switch_ns = 0;
     all.merged = all.last_period = all.cycle = all.cycles = 0;
     all.enabled_ns = all.running_ns = all.clock_running_ns = 0;
+    all.idle_ns = 0;
     all.missed = all.counted = 0;
     all.level = level;
     memset(all.count, 0, sizeof(all.count));

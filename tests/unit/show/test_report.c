@@ -542,7 +542,7 @@ static void test_software(void **state)
                        "  System calls            16000      40000.0         80.000\n"
                        "  Block I/O         not counted\n\n"
                        "  Software periods:   4\n"
-                       "  CPU use:            50.000 %\n"
+                       "  CPU use:            100.000%\n"
                        "  Minor faults:       2000.000 /s\n");
     assert_holds(text, "\n  Block I/O:          not known\n");
     assert_holds(text, "Not counted: Block I/O: this user may not count it.");

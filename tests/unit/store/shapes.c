@@ -82,6 +82,7 @@ static bool measure(const struct shape_options *options, struct track *track, ui
         ret->enabled_ns = 1000 + shape_random(state, 1000);
         ret->running_ns = 500 + shape_random(state, 500);
         ret->clock_running_ns = 700 + shape_random(state, 300);
+        ret->idle_ns = ret->period % 97 == 5 ? -1 : (int64_t)(ret->period * 37 % 1000);
         for (int slot = 0; slot < 2; slot++) {
             if (ret->counted & (1u << slot))
                 ret->count[slot] = shape_random(state, 100000);
@@ -142,6 +143,8 @@ static void add(struct rps_period *sum, const struct rps_period *period)
     sum->enabled_ns += period->enabled_ns;
     sum->running_ns += period->running_ns;
     sum->clock_running_ns += period->clock_running_ns;
+    if (sum->idle_ns >= 0)
+        sum->idle_ns = period->idle_ns < 0 ? -1 : sum->idle_ns + period->idle_ns;
     sum->switch_ns += period->switch_ns;
     sum->missed += period->missed;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++)

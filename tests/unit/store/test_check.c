@@ -130,6 +130,10 @@ static const struct damage damages[] = {
      "run 1: 1 period with a switch of event sets that goes on beyond the next period (first: in "
      "period 4, at 0.400 s; by up to 100.000 ms)"},
     {"UPDATE period SET switch_ns = 3000000000 WHERE period = 11", "by up to 1900.000 ms"},
+    {"UPDATE period SET idle_ns = enabled_ns + 1 WHERE period = 4",
+     "run 1: 1 period with a number that no recorder writes (first: in period 4, at 0.400 s, with "
+     "idle_ns 99999501)"},
+    {"UPDATE period SET idle_ns = -1 WHERE period = 4", "with idle_ns -1)"},
     {"UPDATE event SET count = 7 WHERE set_no = -1",
      "run 1: the total count of the clock event is 7, but the periods come to 840000031"},
     {"DELETE FROM rollup WHERE level = 1 AND set_no = 1",
@@ -143,7 +147,7 @@ static const struct damage damages[] = {
     {"UPDATE event_set SET periods = 9223372036854775807", "event set 1 is 9223372036854775807"},
     {"UPDATE rollup SET missed = -3 WHERE level = 4", "blocks of level 4 have rows that do not"},
     {"INSERT INTO rollup SELECT run_id, level, cpu, period + 2, last_period, rotation + 1, 5,"
-     " set_no, start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns,"
+     " set_no, start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 1",
      "run 1: blocks of level 1 begin before the one before has ended: 1 (first: at period 2)"},
     {"DELETE FROM rollup WHERE level = 1", "run 1: blocks of level 2 are not the sum of the finer"},
@@ -156,8 +160,8 @@ static const struct damage damages[] = {
     {"INSERT INTO thinned VALUES (1, -1, 7, 0)", "rows of thinned that take more away"},
     {"INSERT INTO thinned VALUES (7, -1, 0, 0)", "table thinned has rows of 1 run that is not in"},
     {"INSERT INTO rollup SELECT 7, level, cpu, period, last_period, rotation, merged, set_no,"
-     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns, running_ns,"
-     " switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup",
+     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
+     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup",
      "table rollup has rows of 1 run that is not in"},
     {"INSERT INTO heartbeat VALUES (7, 0, '', 1)", "table heartbeat has rows of 1 run that is not"},
     {"UPDATE metric_step SET number = 99 WHERE metric = 'nested' AND op = 'number'",
@@ -219,8 +223,8 @@ static void everything_wrong_is_said_and_mended(void **state)
 static void blocks_are_sums(void **state)
 {
     static const char *const column[] = {
-        "start_ns",   "end_ns",     "length_ns", "cycle",  "cycles", "clock_running_ns",
-        "enabled_ns", "running_ns", "switch_ns", "missed", "c0",
+        "start_ns", "end_ns",     "length_ns",  "cycle",     "cycles", "clock_running_ns",
+        "idle_ns",  "enabled_ns", "running_ns", "switch_ns", "missed", "c0",
     };
     const char *path = fixture_path(state, "s");
     struct findings findings;
@@ -266,8 +270,8 @@ static const struct damage thinned_damages[] = {
     {"UPDATE rollup SET c0 = c0 + 1 WHERE level = 2 AND rotation = 0 AND set_no = 0",
      "run 1: the total count of event 0 of set 0 is"},
     {"INSERT INTO rollup SELECT run_id, 1, cpu, period, last_period, rotation, merged, set_no,"
-     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, enabled_ns, running_ns,"
-     " switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 2"
+     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
+     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 2"
      " AND rotation = 0",
      "run 1: rows of rollup that are there, though thinned says that they were taken away: 2\n"},
 };
@@ -354,7 +358,7 @@ static void the_list_is_cut(void **state)
 
     sound_store(path, 1, PERIODS, 0);
     fixture_exec(path, "WITH RECURSIVE n (x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n WHERE"
-                       " x < 999) INSERT INTO period SELECT 1, x, 5, 1, 0, 0, 0, 1, 9, 0, 0, 0,"
+                       " x < 999) INSERT INTO period SELECT 1, x, 5, 1, 0, 0, 0, 1, 9, 0, 0, 0, 0,"
                        " 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM n");
     sound_check(&findings, path);
     assert_true(findings.check.wrong > 1000);

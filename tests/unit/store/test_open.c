@@ -88,7 +88,7 @@ static void a_new_store_has_its_marks(void **state)
     assert_string_equal(
         fixture_text(path, "SELECT group_concat(name, ' ') FROM pragma_table_info('period')"),
         "run_id cpu cycle period rotation set_no start_ns length_ns cycles clock_running_ns"
-        " enabled_ns running_ns switch_ns missed c0 c1 c2 c3 c4 c5 c6 c7");
+        " idle_ns enabled_ns running_ns switch_ns missed c0 c1 c2 c3 c4 c5 c6 c7");
     /* closed cleanly: one file */
     snprintf(side, sizeof(side), "%s-wal", path);
     assert_int_not_equal(access(side, F_OK), 0);

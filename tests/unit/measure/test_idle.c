@@ -1,0 +1,270 @@
+/* Idle time of CPUs: the text of /proc/stat, what is made of it while counting, and what periods get
+ * of it. */
+#include <fcntl.h>
+#include <inttypes.h>
+
+#include "run.h"
+
+#include "measure/idle.h"
+#include "rpistat/mux.h"
+
+#define TICK (10 * MS)
+
+/* "CPU:ticks CPU:ticks" of all that is found. */
+static const char *parsed(const char *text)
+{
+    static char found[256];
+    size_t used = 0;
+    uint64_t ticks;
+    int cpu;
+
+    found[0] = '\0';
+    while ((text = rps_idle_parse(text, &cpu, &ticks)))
+        used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%d:%" PRIu64,
+                                 used ? " " : "", cpu, ticks);
+    return found;
+}
+
+static void test_parse(void **state)
+{
+    static const struct {
+        const char *text, *found;
+    } cases[] = {
+        {"cpu  9 9 9 99 9 0 0 0 0 0\ncpu0 1 2 3 40 5 6 7 8 9 10\ncpu12 1 2 3 7 0\nintr 1 2 3\n",
+         "0:45 12:7"},
+        {"cpu0 1 2 3 40 5\ncpu1 1 2 3 7 6", "0:45"}, /* cut off: 6 may be 61 */
+        {"cpu0 1 2 3 40\ncpu1 1 2 3 7 0 0\n", "1:7"},
+        {"cpu 1 2 3 40 5\n", ""},
+        {"cpu  3 1 2 3 40 5\n", ""},
+        {"cpux 1 2 3 40 5\ncpu-1 1 2 3 40 5\ncpu2x 1 2 3 40 5\n", ""},
+        {"cpu0 1 2 3 -40 5\ncpu1 1 2 3 4.5 5\ncpu2 1 2 3 x 5\ncpu3 1 2 3 4 5z\n", ""},
+        {"cpu0 1 2 3 99999999999999999999 5\ncpu1 18446744073709551615 2 3 4 5\n", "1:9"},
+        {"cpu0 1 2 3 18446744073709551615 1\n", ""},
+        {"cpu99999999999 1 2 3 4 5\ncpu2000000000 1 2 3 4 5\n", ""},
+        {"cpu0\t1\t2\t3\t4\t5\n\n\ncpu1 1 2 3 4 5\ncpu1 0 0 0 0 0\n", "1:9 1:0"},
+        {"", ""},
+        {"\n", ""},
+        {"cpu", ""},
+        {"cpu0\n1 2 3 4 5\n", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(parsed(cases[i].text), cases[i].found);
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static char stat_path[64];
+
+static void write_stat(const char *text)
+{
+    int fd = open(stat_path, O_WRONLY | O_TRUNC);
+
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* Watches CPUs 0 and 3, in a file of the test's. */
+static void begin(struct rps_idle *idle, const char *text)
+{
+    static const int cpu[] = {3, 0};
+
+    assert_int_equal(rps_idle_open(idle, cpu, 2, NULL), 0);
+    if (idle->fd >= 0)
+        close(idle->fd);
+    test_file(stat_path, text, strlen(text));
+    idle->fd = open(stat_path, O_RDONLY | O_CLOEXEC);
+    assert_true(idle->fd >= 0);
+    idle->tick_ns = TICK;
+    rps_idle_start(idle);
+}
+
+static void end(struct rps_idle *idle)
+{
+    rps_idle_close(idle);
+    unlink(stat_path);
+}
+
+static void test_looks(void **state)
+{
+    struct rps_idle idle;
+
+    (void)state;
+    begin(&idle, "cpu0 0 0 0 100 0\ncpu1 0 0 0 9 9\ncpu3 0 0 0 1000 50\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 0);
+    write_stat("cpu0 0 0 0 103 1\ncpu1 0 0 0 9 9\ncpu3 0 0 0 1000 51\n");
+    assert_int_equal(rps_idle_ns(&idle, 3), 0); /* by the same look as CPU 0 */
+    assert_int_equal(rps_idle_ns(&idle, 0), 4 * TICK);
+    write_stat("cpu0 0 0 0 203 1\ncpu3 0 0 0 1000 71\n");
+    assert_int_equal(rps_idle_ns(&idle, 3), 1 * TICK);
+    assert_int_equal(rps_idle_ns(&idle, 3), 21 * TICK);
+    rps_idle_look(&idle);
+    write_stat("cpu0 0 0 0 999 999\ncpu3 0 0 0 999 999\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 104 * TICK);
+    assert_int_equal(rps_idle_ns(&idle, 3), 21 * TICK);
+    end(&idle);
+}
+
+/* iowait can go back; the time is not counted twice when it comes up again. */
+static void test_goes_back(void **state)
+{
+    struct rps_idle idle;
+
+    (void)state;
+    begin(&idle, "cpu0 0 0 0 100 10\n");
+    write_stat("cpu0 0 0 0 105 10\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 5 * TICK);
+    write_stat("cpu0 0 0 0 105 7\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 5 * TICK);
+    write_stat("cpu0 0 0 0 105 12\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 7 * TICK);
+    end(&idle);
+}
+
+/* What passes in a pause is not of the run. */
+static void test_pause(void **state)
+{
+    struct rps_idle idle;
+
+    (void)state;
+    begin(&idle, "cpu0 0 0 0 100 0\n");
+    write_stat("cpu0 0 0 0 110 0\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 10 * TICK);
+    write_stat("cpu0 0 0 0 5110 0\n");
+    rps_idle_start(&idle);
+    assert_int_equal(rps_idle_ns(&idle, 0), 10 * TICK);
+    write_stat("cpu0 0 0 0 5111 0\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 11 * TICK);
+    end(&idle);
+}
+
+/* A CPU that is missing, or was at the start, is not known; nothing is lost of one that comes
+ * back. */
+static void test_not_known(void **state)
+{
+    struct rps_idle idle = {0};
+
+    (void)state;
+    rps_idle_start(&idle); /* of no CPU */
+    rps_idle_look(&idle);
+    begin(&idle, "cpu0 0 0 0 100 0\n");
+    assert_int_equal(rps_idle_ns(&idle, 3), -1);
+    assert_int_equal(rps_idle_ns(&idle, 0), 0);
+    write_stat("intr 1 2 3\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), -1);
+    write_stat("cpu0 0 0 0 120 0\ncpu3 0 0 0 40 0\n");
+    assert_int_equal(rps_idle_ns(&idle, 0), 20 * TICK);
+    assert_int_equal(rps_idle_ns(&idle, 3), -1); /* since when it was idle nobody knows */
+    write_stat("cpu0 0 0 0 120 0\ncpu3 0 0 0 47 0\n");
+    assert_int_equal(rps_idle_ns(&idle, 3), 7 * TICK);
+    end(&idle);
+}
+
+/* --- periods ---------------------------------------------------------------------------------- */
+
+static unsigned width(void *self, int set, int slot)
+{
+    (void)self;
+    (void)set;
+    (void)slot;
+    return 64;
+}
+
+static int64_t read_within_ns(void *self)
+{
+    (void)self;
+    return INT64_MAX;
+}
+
+/* Readings, and the idle time that their periods must have. A reading may be folded in only. */
+struct step {
+    int folded;
+    uint64_t enabled_ns;
+    int64_t idle_ns, expected_ns;
+};
+
+static void expect_steps(const struct step *step, size_t count)
+{
+    static const struct rps_pmu pmu = {.width = width, .read_within_ns = read_within_ns};
+    struct rps_event_set set = {.event_count = 0};
+    struct rps_plan plan = {.set_count = 1, .set = &set};
+    struct rps_mux mux;
+
+    assert_int_equal(rps_mux_init(&mux, &plan, &pmu, NULL, 0, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct rps_reading reading = {.enabled_ns = step[i].enabled_ns,
+                                            .running_ns = step[i].enabled_ns,
+                                            .clock_running_ns = step[i].enabled_ns,
+                                            .idle_ns = step[i].idle_ns};
+        struct rps_period period;
+
+        if (step[i].folded) {
+            rps_mux_fold(&mux, &reading);
+            continue;
+        }
+        rps_mux_end_period(&mux, &reading, (int64_t)step[i].enabled_ns, &period);
+        if (period.idle_ns != step[i].expected_ns)
+            fail_msg("step %zu: idle %" PRId64 " ns", i, period.idle_ns);
+    }
+    rps_mux_free(&mux);
+}
+
+static void test_periods(void **state)
+{
+    static const struct step plain[] = {{0, 100, 30, 30}, {0, 200, 30, 0}, {0, 300, 130, 100}};
+    /* in ticks of 10, by periods of 4: no period has more than it was long, and sums are right */
+    static const struct step ticks[] = {{0, 4, 0, 0},    {0, 8, 0, 0},   {0, 12, 10, 4},
+                                        {0, 16, 10, 4},  {0, 20, 20, 4}, {0, 24, 20, 4},
+                                        {0, 28, 20, 4},  {0, 32, 20, 0}, {0, 36, 30, 4},
+                                        {0, 136, 30, 6}, {0, 236, 30, 0}};
+    static const struct step folded[] = {
+        {1, 50, 20, 0}, {1, 100, 90, 0}, {0, 120, 130, 120}, {0, 220, 130, 10}};
+    static const struct step unknown[] = {{0, 100, 10, 10},  {0, 200, -1, -1}, {0, 300, 90, -1},
+                                          {0, 400, 120, 30}, {1, 450, -1, 0},  {0, 500, 150, -1},
+                                          {0, 600, 160, 10}};
+
+    (void)state;
+    expect_steps(plain, sizeof(plain) / sizeof(plain[0]));
+    expect_steps(ticks, sizeof(ticks) / sizeof(ticks[0]));
+    expect_steps(folded, sizeof(folded) / sizeof(folded[0]));
+    expect_steps(unknown, sizeof(unknown) / sizeof(unknown[0]));
+}
+
+/* The simulated processor may stand for a CPU that is idle for a while. */
+static void test_simulated(void **state)
+{
+    static const struct test_options rotate = {0};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "phase work 250ms instructions=10M\nidle 500ms\nphase work 250ms "
+                  "instructions=10M\nsleep 100ms\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.count, 11);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct rps_period *p = &run.period[i];
+        int64_t idle_ns = i == 2 || i == 7 ? 50 * MS : i > 2 && i < 7 ? 100 * MS : 0;
+
+        assert_int_equal(p->idle_ns, idle_ns);
+        assert_int_equal(p->enabled_ns, i == 10 ? 0 : 100 * MS);
+        assert_int_equal(p->running_ns, p->enabled_ns);
+        assert_int_equal(p->clock_running_ns, p->enabled_ns);
+        assert_int_equal(p->cycles, ((int64_t)p->enabled_ns - idle_ns) / 10 * 7);
+    }
+    test_run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse),     cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_goes_back), cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_not_known), cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_simulated),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
