@@ -12,10 +12,12 @@
  *     [family ID]               label: names a block of the report ("DC" gives "DC periods")
  *     [event ID]                event (what to count: see rps_event_resolve), label, role, unit,
  *                               family, explain
- *     [set ID]                  events (IDs, comma-separated, at most RPS_SLOT_MAX), explain
+ *     [set ID]                  events (IDs, comma-separated, at most RPS_SLOT_MAX), explain,
+ *                               default (no: counted only when a scenario asks for its events)
  *     [metric ID]               formula, label, unit, family, panel, explain
  *
- * Sections may refer only to what stands above them. IDs are names as formulas take them.
+ * Sections may refer only to what stands above them. IDs are names as formulas take them. At least
+ * one set is counted by default.
  * Formulas may use, beside the events of the plan's sets (by ID, by what they count, or by role):
  * `clock` (the clock event's count), `seconds` (elapsed time) and `cpu_seconds` (the workload's CPU
  * time). All event counts in formulas are scaled estimates over the stretch that is looked at.
@@ -77,6 +79,7 @@ struct rps_event {
 struct rps_event_set {
     char name[RPS_NAME_SIZE];
     char explain[RPS_EXPLAIN_SIZE];
+    int on_request;  /* 1: counted only when a scenario asks for its events */
     int event_count; /* 1 ... RPS_SLOT_MAX; event[s] is slot s */
     struct rps_event event[RPS_SLOT_MAX];
 };
@@ -186,14 +189,19 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
  */
 int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err);
 
-/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches". */
+/* Take out of the plan the sets that are counted on request only, and the metrics that need them:
+ * what is left is counted when no scenario was chosen. */
+void rps_plan_keep_default(struct rps_plan *plan);
+
+/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches", "syscalls". */
 const char *const *rps_plan_scenarios(void);
 
 /*
  * Keep of the plan what a scenario looks at: the events with its roles, in its own sets; the plan's
  * metrics that these are enough for; and add the scenario's own metrics, hit ratios and memory
- * density among them, where its events are enough for these. RPS_USAGE, with the plan unchanged,
- * for an unknown scenario, or when they are enough for none of the scenario's metrics.
+ * density among them, where its events are enough for these. Events of the kernel that the plan does
+ * not have are those of the document "software", with its metrics. RPS_USAGE, with the plan
+ * unchanged, for an unknown scenario, or when the events are enough for none of its metrics.
  */
 int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_error *err);
 

@@ -195,6 +195,17 @@ static void add_to_set(struct rps_document_reader *reader, struct rps_event_set 
     }
 }
 
+/* 1 when the set says default = no. */
+static int is_on_request(struct rps_document_reader *reader)
+{
+    const char *text = value(reader, RPS_KEY_DEFAULT);
+    int line = reader->draft.field_line[RPS_KEY_DEFAULT];
+
+    if (line > 0 && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        rps_document_fail(reader, line, "default = is yes or no, not \"%s\"", text);
+    return strcmp(text, "no") == 0;
+}
+
 static void end_set(struct rps_document_reader *reader)
 {
     const char *at = value(reader, RPS_KEY_EVENTS);
@@ -209,6 +220,7 @@ static void end_set(struct rps_document_reader *reader)
     }
     copy(set->name, sizeof(set->name), reader->draft.id);
     copy(set->explain, sizeof(set->explain), value(reader, RPS_KEY_EXPLAIN));
+    set->on_request = is_on_request(reader);
     for (;;) {
         char id[RPS_SECTION_EVENTS_SIZE];
         size_t length = strcspn(at, ",");
@@ -291,15 +303,20 @@ void rps_document_end_section(struct rps_document_reader *reader)
 
 void rps_document_check_whole(struct rps_document_reader *reader)
 {
+    int by_default = 0;
+
     for (int i = 0; i < reader->declared_count; i++) {
         if (!reader->declared[i].used)
             rps_document_fail(reader, reader->declared[i].line,
                               "event %s is in no set: name it in a set's events =, or remove it",
                               reader->declared[i].event.name);
     }
-    if (reader->plan->set_count == 0)
+    for (int n = 0; n < reader->plan->set_count; n++)
+        by_default += !reader->plan->set[n].on_request;
+    if (by_default == 0)
         rps_document_fail(reader, reader->line > 0 ? reader->line : 1,
-                          "there is no [set] in it, so there is nothing to count");
+                          "there is no [set] in it%s, so there is nothing to count",
+                          reader->plan->set_count > 0 ? " without default = no" : "");
 }
 
 void rps_document_forget(struct rps_document_reader *reader)

@@ -4,7 +4,8 @@
  * A scenario is a document too (scenarios/), whose events are roles; what counts them is taken from
  * the event sets that were chosen. So it works with every document that gives its events roles, the
  * user's own and those of processors to come included. Scenarios written into each document were
- * tried on paper: eleven documents times five of them, nearly all alike.
+ * tried on paper: eleven documents times five of them, nearly all alike. What the kernel counts is
+ * there on every machine, so the document of its events stands in for sets that lack them.
  */
 #include "document.h"
 #include "names.h"
@@ -33,15 +34,19 @@ static int load(const char *scenario, struct rps_plan **ret, struct rps_error *e
                          rps_names_join(rps_plan_scenarios(), known, sizeof(known)));
 }
 
-/* The plan's events with the roles that the scenario's set names, in a new set; none, no set. */
-static int take_events(const struct rps_plan *plan, const struct rps_event_set *wanted,
-                       struct rps_plan *ret, struct rps_error *err)
+/* The events with the roles that the scenario's set names, in a new set; none, no set. */
+static int take_events(const struct rps_plan *plan, const struct rps_plan *software,
+                       const struct rps_event_set *wanted, struct rps_plan *ret,
+                       struct rps_error *err)
 {
     struct rps_event_set *set = NULL;
 
     for (int slot = 0; slot < wanted->event_count; slot++) {
-        const struct rps_event *event = rps_plan_role(plan, wanted->event[slot].spec, NULL, NULL);
+        const char *role = wanted->event[slot].spec;
+        const struct rps_event *event = rps_plan_role(plan, role, NULL, NULL);
 
+        if (!event)
+            event = rps_plan_role(software, role, NULL, NULL);
         if (!event)
             continue;
         if (!set) {
@@ -133,14 +138,18 @@ static void describe(const struct rps_plan *plan, const struct rps_plan *scenari
 
 int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps_error *err)
 {
-    struct rps_plan *scenario = NULL, *selected = rps_plan_new(), old;
+    struct rps_plan *scenario = NULL, *software = NULL, *selected = rps_plan_new(), old;
     int result = selected ? load(scenario_name, &scenario, err) : rps_error_memory(err);
     int kept = 0, added = 0;
 
+    if (result == 0)
+        result = rps_plan_load("software", &software, err);
     for (int n = 0; result == 0 && n < scenario->set_count; n++)
-        result = take_events(plan, &scenario->set[n], selected, err);
+        result = take_events(plan, software, &scenario->set[n], selected, err);
     if (result == 0)
         result = take_metrics(plan, selected, &kept, err);
+    if (result == 0)
+        result = take_metrics(software, selected, &kept, err);
     if (result == 0)
         result = take_metrics(scenario, selected, &added, err);
     if (result == 0 && added == 0)
@@ -152,6 +161,7 @@ int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps
         *selected = old;
     }
     rps_plan_free(selected);
+    rps_plan_free(software);
     rps_plan_free(scenario);
     return result;
 }
