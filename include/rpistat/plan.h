@@ -71,7 +71,8 @@ struct rps_event {
     uint32_t type; /* enum rps_event_type, or a PMU's number in sysfs */
     uint64_t config, config1, config2;
     enum rps_event_state state;
-    int by_clock;                 /* 1: its count is the clock event's, it takes no counter */
+    int by_clock;    /* 1: its count is the clock event's, it takes no counter */
+    int64_t cost_ns; /* what counting it takes each time that it occurs; 0: not known */
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
     char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
 };
