@@ -75,6 +75,7 @@ CREATE TABLE event (         -- one row per event of a set; set -1 holds the clo
     config INTEGER NOT NULL, -- perf_event_attr.config, its 64 bits as a signed number
     config1 INTEGER NOT NULL,
     config2 INTEGER NOT NULL,
+    cost_ns INTEGER,         -- what counting it took of the workload each time, ns; NULL: not known
     state TEXT NOT NULL CHECK (state IN ('measured', 'unsupported', 'not permitted')),
     reason TEXT NOT NULL,    -- why it was not measured, or ''
     count INTEGER,           -- sum of its raw counts; NULL: never counted, or the run goes on

@@ -12,10 +12,12 @@
  *     [family ID]               label: names a block of the report ("DC" gives "DC periods")
  *     [event ID]                event (what to count: see rps_event_resolve), label, role, unit,
  *                               family, explain
- *     [set ID]                  events (IDs, comma-separated, at most RPS_SLOT_MAX), explain
+ *     [set ID]                  events (IDs, comma-separated, at most RPS_SLOT_MAX), explain,
+ *                               default (no: counted only when a scenario asks for its events)
  *     [metric ID]               formula, label, unit, family, panel, explain
  *
- * Sections may refer only to what stands above them. IDs are names as formulas take them.
+ * Sections may refer only to what stands above them. IDs are names as formulas take them. At least
+ * one set is counted by default.
  *
  * With `base = NAME`, in its first section, a document says only what it has other than the embedded
  * document of that name: a section whose ID the base has changes the keys that it gives (events =
@@ -77,7 +79,8 @@ struct rps_event {
     uint32_t type; /* enum rps_event_type, or a PMU's number in sysfs */
     uint64_t config, config1, config2;
     enum rps_event_state state;
-    int by_clock;                 /* 1: its count is the clock event's, it takes no counter */
+    int by_clock;    /* 1: its count is the clock event's, it takes no counter */
+    int64_t cost_ns; /* what counting it takes each time that it occurs; 0: not known */
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
     char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
     struct rps_interval whole;    /* of a whole run that has ended, from its store; else without
@@ -87,6 +90,7 @@ struct rps_event {
 struct rps_event_set {
     char name[RPS_NAME_SIZE];
     char explain[RPS_EXPLAIN_SIZE];
+    int on_request;  /* 1: counted only when a scenario asks for its events */
     int event_count; /* 1 ... RPS_SLOT_MAX; event[s] is slot s */
     struct rps_event event[RPS_SLOT_MAX];
 };
@@ -197,14 +201,20 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
  */
 int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err);
 
-/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches", "topdown". */
+/* Take out of the plan the sets that are counted on request only, and the metrics that need them:
+ * what is left is counted when no scenario was chosen. */
+void rps_plan_keep_default(struct rps_plan *plan);
+
+/* Names of the scenarios, NULL-terminated: "l1", "l2", "tlb", "ipc", "branches", "topdown",
+ * "syscalls". */
 const char *const *rps_plan_scenarios(void);
 
 /*
  * Keep of the plan what a scenario looks at: the events with its roles, in its own sets; the plan's
  * metrics that these are enough for; and add the scenario's own metrics, hit ratios and memory
- * density among them, where its events are enough for these. RPS_USAGE, with the plan unchanged,
- * for an unknown scenario, or when they are enough for none of the scenario's metrics.
+ * density among them, where its events are enough for these. Events of the kernel that the plan does
+ * not have are those of the document "software", with its metrics. RPS_USAGE, with the plan
+ * unchanged, for an unknown scenario, or when the events are enough for none of its metrics.
  */
 int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_error *err);
 

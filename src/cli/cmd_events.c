@@ -181,6 +181,8 @@ static int print_fitting(const struct rps_cli *cli, const struct rps_backend *ba
 
     result = rps_plan_load(plan_name, &plan, &why);
     if (result == 0)
+        rps_plan_keep_default(plan);
+    if (result == 0)
         result = rps_pmu_prepare(backend->pmu, backend->self, plan, 1, &fitting, &why);
     if (result == 0) {
         if (fitting.counter_count >= 0)
@@ -204,7 +206,8 @@ static int print_set(const struct rps_cli *cli, struct rps_backend *backend,
 
     fputs("  Set ", cli->out);
     rps_text_print(cli->out, set->name);
-    fputc('\n', cli->out);
+    fputs(set->on_request ? ", not by default: for a scenario, or by name with -e\n" : "\n",
+          cli->out);
     if (settings->explain)
         print_text(cli, 4, set->explain);
     for (int s = 0; s < set->event_count && result == 0; s++) {

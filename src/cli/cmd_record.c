@@ -86,6 +86,7 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
         (rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting,
                               err)) < 0)
         return rc;
+    rps_pmu_measure_costs(r->plan);
     add_fitting_line(r, r->note);
     add_fitting_line(r, r->fitting.text);
     return 0;

@@ -47,7 +47,7 @@ static const struct rps_option options[] = {
     {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", ""},
     {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
     {"sets", OPTION_SETS, "NAME", "event sets: a name of 'rpistat events', or a .ini file", NULL},
-    {"scenario", OPTION_SCENARIO, "NAME", "a part of them: l1, l2, tlb, ipc, branches or topdown",
+    {"scenario", OPTION_SCENARIO, "NAME", "of them l1, l2, tlb, ipc, branches, topdown, syscalls",
      NULL},
     {"event", 'e', "LIST", "count these events, EVENT,EVENT...; again for a set", NULL},
     {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},

@@ -7,7 +7,9 @@ static int load_sets(const struct rps_record_settings *settings, const struct rp
     int rc = rps_pmu_load_plan(pmu, settings->sets, ret, err);
 
     if (rc == 0 && settings->scenario)
-        rc = rps_plan_select(*ret, settings->scenario, err);
+        return rps_plan_select(*ret, settings->scenario, err);
+    if (rc == 0)
+        rps_plan_keep_default(*ret);
     return rc;
 }
 

@@ -44,6 +44,7 @@ static const struct {
     [RPS_KEY_MATCH] = {"match", RPS_MATCH_SIZE, IN(RPS_SECTION_PLAN)},
     [RPS_KEY_EVENT] = {"event", RPS_SPEC_SIZE, IN(RPS_SECTION_EVENT)},
     [RPS_KEY_EVENTS] = {"events", RPS_SECTION_EVENTS_SIZE, IN(RPS_SECTION_SET)},
+    [RPS_KEY_DEFAULT] = {"default", RPS_NAME_SIZE, IN(RPS_SECTION_SET)},
     [RPS_KEY_FORMULA] = {"formula", sizeof(((struct rps_metric *)0)->formula_text),
                          IN(RPS_SECTION_METRIC)},
     [RPS_KEY_LABEL] = {"label", RPS_NAME_SIZE,

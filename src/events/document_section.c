@@ -263,6 +263,17 @@ static void empty_set(struct rps_document_reader *reader, struct rps_event_set *
     set->event_count = 0;
 }
 
+/* 1 when the set says default = no. */
+static int is_on_request(struct rps_document_reader *reader)
+{
+    const char *text = value(reader, RPS_KEY_DEFAULT);
+    int line = reader->draft.field_line[RPS_KEY_DEFAULT];
+
+    if (line > 0 && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        rps_document_fail(reader, line, "default = is yes or no, not \"%s\"", text);
+    return strcmp(text, "no") == 0;
+}
+
 /* A new set of that ID; NULL, and an error, when it cannot be one. */
 static struct rps_event_set *add_set(struct rps_document_reader *reader, const char *id)
 {
@@ -309,6 +320,8 @@ static void end_set(struct rps_document_reader *reader)
     if (!set)
         return;
     copy_given(reader, RPS_KEY_EXPLAIN, set->explain, sizeof(set->explain));
+    if (is_given(reader, RPS_KEY_DEFAULT))
+        set->on_request = is_on_request(reader);
     if (is_given(reader, RPS_KEY_EVENTS)) {
         empty_set(reader, set);
         add_events(reader, set);
@@ -409,15 +422,20 @@ static void compile_again(struct rps_document_reader *reader)
 
 void rps_document_check_whole(struct rps_document_reader *reader)
 {
+    int by_default = 0;
+
     for (int i = 0; i < reader->declared_count; i++) {
         if (!reader->declared[i].used && !reader->declared[i].dropped)
             rps_document_fail(reader, reader->declared[i].line,
                               "event %s is in no set: name it in a set's events =, or remove it",
                               reader->declared[i].event.name);
     }
-    if (reader->plan->set_count == 0)
+    for (int n = 0; n < reader->plan->set_count; n++)
+        by_default += !reader->plan->set[n].on_request;
+    if (by_default == 0)
         rps_document_fail(reader, reader->line > 0 ? reader->line : 1,
-                          "there is no [set] in it, so there is nothing to count");
+                          "there is no [set] in it%s, so there is nothing to count",
+                          reader->plan->set_count > 0 ? " without default = no" : "");
     if (reader->has_base)
         compile_again(reader);
 }

@@ -32,6 +32,7 @@ enum rps_section_key {
     RPS_KEY_MATCH,
     RPS_KEY_EVENT,
     RPS_KEY_EVENTS,
+    RPS_KEY_DEFAULT,
     RPS_KEY_FORMULA,
     RPS_KEY_LABEL,
     RPS_KEY_ROLE,

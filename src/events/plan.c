@@ -65,6 +65,25 @@ void rps_plan_free(struct rps_plan *plan)
     free(plan);
 }
 
+void rps_plan_keep_default(struct rps_plan *plan)
+{
+    int sets = 0, metrics = 0;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        if (!plan->set[n].on_request)
+            plan->set[sets++] = plan->set[n];
+    }
+    plan->set_count = sets;
+    for (int i = 0; i < plan->metric_count; i++) {
+        struct rps_metric *metric = &plan->metric[i];
+
+        if (rps_formula_compile(metric->formula_text, rps_plan_operand, plan, &metric->formula,
+                                NULL) == 0)
+            plan->metric[metrics++] = *metric;
+    }
+    plan->metric_count = metrics;
+}
+
 /* --- operands of formulas --------------------------------------------------------------------- */
 
 int rps_plan_operand_count(const struct rps_plan *plan)

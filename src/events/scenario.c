@@ -4,8 +4,9 @@
  * A scenario is a document too (scenarios/), whose events are roles, or `set:NAME` for all events of
  * the set of that name; what counts them is taken from the event sets that were chosen. So it works
  * with every document that gives its events roles, the user's own and those of processors to come
- * included. Scenarios written into each document were
- * tried on paper: eleven documents times five of them, nearly all alike.
+ * included. Scenarios written into each document were tried on paper: eleven documents times five of
+ * them, nearly all alike. What the kernel counts is there on every machine, so the document of its
+ * events stands in for sets that lack them.
  */
 #include "document.h"
 #include "names.h"
@@ -60,14 +61,23 @@ static void take_matching(const struct rps_plan *plan, const char *spec, struct 
     }
 }
 
-/* The plan's events that the scenario's set names, in a new set; none, no set. */
-static int take_events(const struct rps_plan *plan, const struct rps_event_set *wanted,
-                       struct rps_plan *ret, struct rps_error *err)
+/* The events that the scenario's set names, in a new set; none, no set. *by_software: the kernel's
+ * document stood in for some. */
+static int take_events(const struct rps_plan *plan, const struct rps_plan *software,
+                       const struct rps_event_set *wanted, struct rps_plan *ret, bool *by_software,
+                       struct rps_error *err)
 {
     struct rps_event_set found = {.event_count = 0}, *set;
 
-    for (int slot = 0; slot < wanted->event_count; slot++)
+    for (int slot = 0; slot < wanted->event_count; slot++) {
+        int before = found.event_count;
+
         take_matching(plan, wanted->event[slot].spec, &found);
+        if (found.event_count > before)
+            continue;
+        take_matching(software, wanted->event[slot].spec, &found);
+        *by_software = *by_software || found.event_count > before;
+    }
     if (found.event_count == 0)
         return 0;
     memcpy(found.name, wanted->name, sizeof(found.name));
@@ -160,14 +170,19 @@ static void describe(const struct rps_plan *plan, const struct rps_plan *scenari
 
 int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps_error *err)
 {
-    struct rps_plan *scenario = NULL, *selected = rps_plan_new(), old;
+    struct rps_plan *scenario = NULL, *software = NULL, *selected = rps_plan_new(), old;
     int result = selected ? load(scenario_name, &scenario, err) : rps_error_memory(err);
     int kept = 0, added = 0;
+    bool by_software = false;
 
+    if (result == 0)
+        result = rps_plan_load("software", &software, err);
     for (int n = 0; result == 0 && n < scenario->set_count; n++)
-        result = take_events(plan, &scenario->set[n], selected, err);
+        result = take_events(plan, software, &scenario->set[n], selected, &by_software, err);
     if (result == 0)
         result = take_metrics(plan, selected, &kept, err);
+    if (result == 0 && by_software)
+        result = take_metrics(software, selected, &kept, err);
     if (result == 0)
         result = take_metrics(scenario, selected, &added, err);
     if (result == 0 && added == 0)
@@ -179,6 +194,7 @@ int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps
         *selected = old;
     }
     rps_plan_free(selected);
+    rps_plan_free(software);
     rps_plan_free(scenario);
     return result;
 }

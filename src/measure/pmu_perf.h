@@ -1,7 +1,8 @@
 /*
  * What the files of the perf_event backends share: pmu_perf.c (the two backends), pmu_perf_event.c
  * (opening one event), pmu_perf_cores.c (kinds of core), pmu_perf_fit.c (what can be counted),
- * pmu_perf_attach.c (the counters of a target) and pmu_perf_read.c (switching and reading them).
+ * pmu_perf_cost.c (what that takes), pmu_perf_attach.c (the counters of a target) and
+ * pmu_perf_read.c (switching and reading them).
  *
  * What is counted is a number of places, each with the clock event and, for every event set, one
  * perf group, so that one read gives all of the set. pmu_perf_attach.c fills them, and

@@ -81,8 +81,10 @@ int rps_choice_make(struct rps_choice *ret, const char *sets)
         goto fail;
     if (!sets)
         rps_choice_complain(ret, "%s", note);
-    if ((rc = rps_pmu_load_plan(pmu, sets, &ret->plan, &err)) < 0 ||
-        (rc = rps_pmu_prepare(pmu, self, ret->plan, 1, &fitting, &err)) < 0)
+    if ((rc = rps_pmu_load_plan(pmu, sets, &ret->plan, &err)) < 0)
+        goto fail;
+    rps_plan_keep_default(ret->plan);
+    if ((rc = rps_pmu_prepare(pmu, self, ret->plan, 1, &fitting, &err)) < 0)
         goto fail;
     pmu->close(self);
     ret->set = first_set(ret->plan);

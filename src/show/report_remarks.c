@@ -157,6 +157,23 @@ static void remark_hardly(struct rps_report *report)
     }
 }
 
+/* What counting took of the workload, where that was measured. */
+static void remark_cost(struct rps_report *report, const struct rps_event *event, int set, int slot,
+                        void *context)
+{
+    const struct rps_tally *tally = &report->tally;
+    double cost_ns = (double)event->cost_ns * rps_tally_estimate(tally, set, slot);
+
+    (void)context;
+    if (event->cost_ns <= 0 || !(cost_ns > 0) || tally->enabled_ns == 0)
+        return;
+    print_remark(report,
+                 "Slower for being counted: %s, by about %lld ns each (measured when the recording "
+                 "began), in all about %.1f %% of %s.",
+                 event->label, (long long)event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
+                 report->cpu_series.by_cpu ? "the CPUs' time" : "the workload's CPU time");
+}
+
 static void remark_gaps(struct rps_report *report)
 {
     int64_t from_ns = report->options->from_ns, to_ns = report->options->to_ns;
@@ -234,6 +251,7 @@ void rps_report_print_remarks(struct rps_report *report)
     remark_clock(report);
     remark_coverage(report);
     remark_hardly(report);
+    rps_report_each(report, NULL, remark_cost, NULL);
     remark_gaps(report);
     if (tally->missed > 0)
         print_remark(report,

@@ -39,9 +39,19 @@ const struct rps_field rps_run_columns[RPS_RUN_COLUMN_COUNT] = {
 };
 
 const struct rps_field rps_event_columns[RPS_EVENT_COLUMN_COUNT] = {
-    EVENT(TEXT, name),   EVENT(TEXT, spec),     EVENT(TEXT, label),     EVENT(TEXT, role),
-    EVENT(TEXT, unit),   EVENT(TEXT, family),   EVENT(TEXT, modifiers), EVENT(TEXT, explain),
-    EVENT(UINT32, type), EVENT(UINT64, config), EVENT(UINT64, config1), EVENT(UINT64, config2),
+    EVENT(TEXT, name),
+    EVENT(TEXT, spec),
+    EVENT(TEXT, label),
+    EVENT(TEXT, role),
+    EVENT(TEXT, unit),
+    EVENT(TEXT, family),
+    EVENT(TEXT, modifiers),
+    EVENT(TEXT, explain),
+    EVENT(UINT32, type),
+    EVENT(UINT64, config),
+    EVENT(UINT64, config1),
+    EVENT(UINT64, config2),
+    RPS_FIELD(RPS_FIELD_INT64, struct rps_event, cost_ns, 0),
     EVENT(TEXT, reason),
 };
 

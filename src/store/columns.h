@@ -22,8 +22,8 @@ extern const struct rps_field rps_run_columns[RPS_RUN_COLUMN_COUNT];
 
 #define RPS_EVENT_COLUMNS                                                                          \
     "name, spec, label, role, unit, family, modifiers, explain, type, config, config1, config2,"   \
-    " reason"
-#define RPS_EVENT_COLUMN_COUNT 13
+    " cost_ns, reason"
+#define RPS_EVENT_COLUMN_COUNT 14
 extern const struct rps_field rps_event_columns[RPS_EVENT_COLUMN_COUNT];
 
 #define RPS_METRIC_COLUMNS      "name, label, unit, family, panel, formula, explain"

@@ -107,11 +107,11 @@ static int insert_event(sqlite3_stmt *stmt, int64_t run_id, int set_no, int slot
 static int insert_sets(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 {
     sqlite3_stmt *event = NULL;
-    int code = rps_database_prepare(db,
-                                    "INSERT INTO event (" RPS_EVENT_COLUMNS
-                                    ", run_id, set_no, slot, state)"
-                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                    &event);
+    int code = rps_database_prepare(
+        db,
+        "INSERT INTO event (" RPS_EVENT_COLUMNS ", run_id, set_no, slot, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &event);
 
     if (code == SQLITE_OK)
         code = insert_event(event, run_id, RPS_CLOCK_SET, 0, &plan->clock);

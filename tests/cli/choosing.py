@@ -107,6 +107,7 @@ def test_refusals():
         refused(folder.call(*simulated, "-e", "r04", "--sets", "arm1176"), 2, "--sets")
         refused(folder.call(*simulated, "--scenario", "none"), 2, "none")
         refused(folder.call(*simulated, "--scenario", "l2"), 2, "l2")
+        refused(folder.call(*simulated, "--scenario", "syscalls"), 1, "nothing can be counted")
         refused(folder.call(*simulated, "-e", "r04", "--metric", "x=r05/r04"), 2, "r05")
         refused(folder.call(*simulated, "--metric", "x"), 2, "x")
         refused(folder.call(*simulated, "--sets", "none"), 2, "none", "generic")

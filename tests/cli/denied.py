@@ -144,11 +144,11 @@ def test_tracepoints():
         if paranoid() > 2:
             raise tap.Skip("perf_event_paranoid is %d" % paranoid())
         expect(answer, 0)
-        event = guest.events()["syscalls"]
+        event = guest.events()["block_io"]
         assert event["state"] != "measured" and event["count"] is None, event
         assert event["reason"], event
         report = expect(guest.run("report"), 0).stdout
-        assert "System calls" in report and " ".join(event["reason"].split()) in \
+        assert "Block I/O" in report and " ".join(event["reason"].split()) in \
             " ".join(report.split()), (event["reason"], report)
 
 
@@ -164,9 +164,9 @@ def test_no_tracefs():
             raise tap.Skip("tracefs cannot be hidden here: " + answer.stderr)
         expect(answer, 0)
         report = expect(folder.call("report"), 0).stdout
-        assert "System calls" in report and "trac" in report.lower(), report
+        assert "Block I/O" in report and "trac" in report.lower(), report
         found = sqlite3.connect(folder / "rpistat.data").execute(
-            "SELECT state, count, reason FROM event WHERE name = 'syscalls'").fetchone()
+            "SELECT state, count, reason FROM event WHERE name = 'block_io'").fetchone()
         assert found[0] == "unsupported" and found[1] is None and found[2], found
 
 

@@ -16,8 +16,9 @@ static void use(struct rps_plan *plan)
         rps_plan_operand_name(plan, i);
     rps_plan_add_rates(plan, &err);
     rps_plan_compile(plan, &err);
-    if (scenario[plan->set_count % 5])
-        rps_plan_select(plan, scenario[plan->set_count % 5], &err);
+    rps_plan_keep_default(plan);
+    if (scenario[plan->set_count % 6])
+        rps_plan_select(plan, scenario[plan->set_count % 6], &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,13 +8,13 @@ import collections
 import csv
 import io
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
+import tracefs  # noqa: E402
 from recording import Recording  # noqa: E402
 
 RPISTAT, PHASED = map(os.path.abspath, sys.argv[1:3])
@@ -29,29 +29,10 @@ ORDERS = ["compute,touch,chase-small,sleep,chase-large,touch,syscall",
           "syscall,touch,syscall,sleep,touch,syscall",
           "touch,chase-small,touch,compute,sleep,compute"]
 
+# What is counted of them. System calls, which are not counted by default, tell two of the phases apart.
+OPTIONS = {"hardware": [], "software": ["--scenario", "syscalls"]}
 # What the kernel's own events cannot tell apart: nothing but working.
 SOFTWARE_SAME = {"chase-small": "compute", "chase-large": "compute"}
-
-
-# The tracepoint without which two of the phases are one to the software events.
-SYSTEM_CALLS = "raw_syscalls:sys_enter"
-
-
-def with_tracefs():
-    """Begin again where tracefs is mounted, if that can be."""
-    inside = ["unshare", "-m", "sh", "-c",
-              "mount -t tracefs nodev /sys/kernel/tracing && exec \"$@\"", "sh"]
-    if os.geteuid() == 0 and shutil.which("unshare") and not can_count("software", SYSTEM_CALLS) \
-            and subprocess.run([*inside, "test", "-e", "/sys/kernel/tracing/events"], check=False,
-                               stderr=subprocess.DEVNULL).returncode == 0 \
-            and "RPISTAT_TRACEFS" not in os.environ:
-        os.environ["RPISTAT_TRACEFS"] = "mounted"
-        os.execvp("unshare", [*inside, sys.executable, *sys.argv])
-
-
-def can_count(pmu, event):
-    return subprocess.run([RPISTAT, "events", "--pmu", pmu, event], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def call(*command):
@@ -83,7 +64,7 @@ def read_truth(path, recording, same):
 
 
 def record(store, boundaries, order, pmu, same):
-    call(RPISTAT, "record", "-q", "--pmu", pmu, "--period", PERIOD, "-o", store, "--",
+    call(RPISTAT, "record", "-q", "--pmu", pmu, *OPTIONS[pmu], "--period", PERIOD, "-o", store, "--",
          PHASED, "--order", order, "--length", LENGTH, "--boundaries", boundaries)
     truth = read_truth(boundaries, Recording(store), same)
     found = [(row["label"], int(row["first"]), int(row["last"])) for row in csv.DictReader(
@@ -125,17 +106,17 @@ def check_order(pmu, order, same):
 
 def backends():
     """What can count here, as record takes it."""
-    return [pmu for pmu, event in [("hardware", "instructions"), ("software", SYSTEM_CALLS)]
-            if can_count(pmu, event)]
+    return [pmu for pmu, event in [("hardware", "instructions"), ("software", "syscalls")]
+            if tracefs.can_count(RPISTAT, pmu, event)]
 
 
 def nothing():
     raise tap.Skip("neither instructions nor system calls can be counted here: " + subprocess.run(
-        [RPISTAT, "events", "--pmu", "software", SYSTEM_CALLS], stdout=subprocess.PIPE, text=True,
+        [RPISTAT, "events", "--pmu", "software", "syscalls"], stdout=subprocess.PIPE, text=True,
         stderr=subprocess.STDOUT, check=False).stdout)
 
 
-with_tracefs()
+tracefs.begin_again(RPISTAT)
 CASES = [("%s: %s" % (pmu, order), check_order, pmu, order,
           SOFTWARE_SAME if pmu == "software" else {})
          for pmu in backends() for order in (ORDERS if pmu == "hardware" else ORDERS[:3])]

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -220,6 +221,15 @@ static int64_t do_sleep(long milliseconds, int64_t unused)
     return 0;
 }
 
+static int64_t do_call(long calls, int64_t unused)
+{
+    (void)unused;
+    for (long i = 0; i < calls; i++)
+        syscall(SYS_getppid);
+    print_number("calls", calls);
+    return 0;
+}
+
 static int64_t do_ids(long unused, int64_t unused_ns)
 {
     (void)unused;
@@ -235,11 +245,9 @@ static const struct {
     long number_max;
     int64_t (*run)(long number, int64_t length_ns);
 } tasks[] = {
-    {"threads", 2, 4096, run_threads},
-    {"children", 2, 1000000, do_children},
-    {"touch", 1, 100000000, do_touch},
-    {"sleep", 1, 3600000, do_sleep},
-    {"ids", 0, 0, do_ids},
+    {"threads", 2, 4096, run_threads}, {"children", 2, 1000000, do_children},
+    {"touch", 1, 100000000, do_touch}, {"sleep", 1, 3600000, do_sleep},
+    {"call", 1, 100000000, do_call},   {"ids", 0, 0, do_ids},
 };
 
 int main(int argc, char *argv[])
@@ -263,6 +271,6 @@ int main(int argc, char *argv[])
         return 0;
     }
     fprintf(stderr, "usage: workload threads|children COUNT MICROSECONDS | touch PAGES | "
-                    "sleep MILLISECONDS | ids\n");
+                    "sleep MILLISECONDS | call COUNT | ids\n");
     return 2;
 }

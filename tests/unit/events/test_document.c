@@ -223,6 +223,8 @@ static const struct {
     {A "[set s]\nevents = a,\n", 4, "a comma too many"},
     {A "[set s]\nevents = ,a\n", 4, "a comma too many"},
     {A B S_A, 3, "event b is in no set"},
+    {A S_A "default = maybe\n", 5, "default = is yes or no, not \"maybe\""},
+    {A S_A "default = no\n", 5, "there is no [set] in it without default = no"},
     {A S_A "[metric m]\nlabel = M\n", 5, "[metric m] has no formula ="},
     {A S_A "[metric m]\nformula = a +\n", 6, "formula \"a +\", column 4"},
     {A S_A "[metric m]\nlabel = M\nformula = b\n", 7, "is called \"b\""},

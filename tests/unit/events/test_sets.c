@@ -917,12 +917,16 @@ static void test_software(void **state)
 {
     struct rps_plan *plan = load("software");
     double operand[RPS_OPERAND_EVENTS + RPS_SLOT_MAX] = {0};
+    const int metrics = plan->metric_count;
 
     (void)state;
-    assert_int_equal(plan->set_count, 1);
-    assert_int_equal(plan->set[0].event_count, 7);
-    assert_string_equal(find_event(plan, "task_clock")->unit, "ns");
     assert_string_equal(find_event(plan, "syscalls")->spec, "raw_syscalls:sys_enter");
+    rps_plan_keep_default(plan);
+    assert_int_equal(plan->set_count, 1);
+    assert_int_equal(plan->set[0].event_count, 6);
+    assert_true(rps_plan_operand(plan, "syscalls") < 0);
+    assert_int_equal(plan->metric_count, metrics - 1);
+    assert_string_equal(find_event(plan, "task_clock")->unit, "ns");
     operand[RPS_OPERAND_SECONDS] = 2;
     operand[RPS_OPERAND_CPU_SECONDS] = 3;
     operand[rps_plan_operand(plan, "minor_faults")] = 500;

@@ -191,7 +191,7 @@ static void expect_steps(const struct step *step, size_t count)
     struct rps_plan plan = {.set_count = 1, .set = &set};
     struct rps_mux mux;
 
-    assert_int_equal(rps_mux_init(&mux, &plan, &pmu, NULL, 0, NULL), 0);
+    assert_int_equal(rps_mux_init(&mux, &plan, &(struct rps_order){0}, &pmu, NULL, 0, NULL), 0);
     for (size_t i = 0; i < count; i++) {
         const struct rps_reading reading = {.enabled_ns = step[i].enabled_ns,
                                             .running_ns = step[i].enabled_ns,

@@ -517,15 +517,16 @@ static void test_no_counts(void **state)
 
 static void test_software(void **state)
 {
-    uint64_t count[RPS_SLOT_MAX] = {50000000, 200, 0, 30, 1, 4000, 5};
+    uint64_t count[RPS_SLOT_MAX] = {50000000, 200, 0, 30, 1, 5};
     struct fixture fixture;
     char *text;
 
     (void)state;
     fixture_begin(&fixture, "software");
+    rps_plan_keep_default(fixture.plan);
     strcpy(fixture.plan->clock.label, "Task clock");
     strcpy(fixture.plan->clock.unit, "ns");
-    fixture.plan->set[0].event[6].state = RPS_EVENT_NOT_PERMITTED;
+    fixture.plan->set[0].event[5].state = RPS_EVENT_NOT_PERMITTED;
     fixture_write(&fixture);
     for (int i = 0; i < 4; i++)
         fixture_period(&fixture, 50000000, count);
@@ -539,13 +540,39 @@ static void test_software(void **state)
                        "  Major faults                0          0.0          0.000\n"
                        "  Context switches          120        300.0          0.600\n"
                        "  CPU migrations              4         10.0          0.020\n"
-                       "  System calls            16000      40000.0         80.000\n"
                        "  Block I/O         not counted\n\n"
                        "  Software periods:   4\n"
                        "  CPU use:            100.000%\n"
                        "  Minor faults:       2000.000 /s\n");
     assert_holds(text, "\n  Block I/O:          not known\n");
     assert_holds(text, "Not counted: Block I/O: this user may not count it.");
+    assert_null(strstr(text, "Slower"));
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* 4,000 calls in each 100 ms of CPU time, 150 ns each, are 0.6 %. */
+static void test_cost(void **state)
+{
+    uint64_t count[RPS_SLOT_MAX] = {100000000, 0, 0, 0, 0, 4000, 0};
+    struct fixture fixture;
+    char *text;
+    int set, slot;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    assert_int_equal(rps_plan_select(fixture.plan, "syscalls", NULL), 0);
+    assert_non_null(rps_plan_role(fixture.plan, "syscalls", &set, &slot));
+    assert_int_equal(slot, 5);
+    fixture.plan->set[set].event[slot].cost_ns = 150;
+    fixture_write(&fixture);
+    for (int i = 0; i < 4; i++)
+        fixture_period(&fixture, 100000000, count);
+    fixture_read(&fixture);
+    text = report_text(&fixture, NULL);
+    assert_holds(text,
+                 "  Slower for being counted: System calls, by about 150 ns each (measured when\n"
+                 "    the recording began), in all about 0.6 % of the workload's CPU time.\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -638,19 +665,13 @@ static void test_failed_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_2013),
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_not_counted),
-        cmocka_unit_test(test_certainties),
-        cmocka_unit_test(test_concluded),
-        cmocka_unit_test(test_all_the_time),
-        cmocka_unit_test(test_clock_was_taken),
-        cmocka_unit_test(test_no_counts),
-        cmocka_unit_test(test_software),
-        cmocka_unit_test(test_part_and_explain),
-        cmocka_unit_test(test_hostile_text),
-        cmocka_unit_test(test_empty_run),
+        cmocka_unit_test(test_2013),         cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_locale),       cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_certainties),  cmocka_unit_test(test_concluded),
+        cmocka_unit_test(test_all_the_time), cmocka_unit_test(test_clock_was_taken),
+        cmocka_unit_test(test_no_counts),    cmocka_unit_test(test_software),
+        cmocka_unit_test(test_cost),         cmocka_unit_test(test_part_and_explain),
+        cmocka_unit_test(test_hostile_text), cmocka_unit_test(test_empty_run),
         cmocka_unit_test(test_failed_write),
     };
 

@@ -68,6 +68,7 @@ static void fill_event(struct rps_event *event, const char *name, uint64_t confi
     event->config = config;
     event->config1 = 7;
     event->config2 = UINT64_MAX;
+    event->cost_ns = config == 0 ? 150 : 0; /* 0: not known */
 }
 
 static void fill_metric(struct rps_metric *metric, const char *name, const char *formula)
