@@ -228,7 +228,7 @@ static void test_documents(void **state)
     (void)state;
     for (; rps_embedded_scenarios[count].name; count++)
         check_document(&rps_embedded_scenarios[count]);
-    assert_int_equal(count, 6);
+    assert_int_equal(count, 7);
 }
 
 /* Each scenario has something to show on each processor with a document of its own. */
