@@ -274,16 +274,16 @@ function drawStrip() {
 
 const same = (a, b) => a.length === b.length && a.every((value, i) => value === b[i]);
 
-/* Lines as uPlot wants them: one x, then value, min and max of each line. CPUs have places of their
+/* Lines as uPlot wants them: one x, then value, min, max, low and high of each line. CPUs have places of their
  * own, which are joined. */
 function aligned(panel) {
-    const columns = line => [line.x, line.value, line.min, line.max];
+    const columns = line => [line.x, line.value, line.min, line.max, line.low, line.high];
     const first = panel.lines[0];
     if (!first)
         return [[data.from, data.to], [null, null]];
     if (panel.lines.every(line => same(line.x, first.x)))
         return [first.x, ...panel.lines.flatMap(line => columns(line).slice(1))];
-    return uPlot.join(panel.lines.map(columns), panel.lines.map(() => [2, 2, 2, 2]));
+    return uPlot.join(panel.lines.map(columns), panel.lines.map(() => [2, 2, 2, 2, 2, 2]));
 }
 
 /* The highest value that is shown, or the whole panel's scale where no part is. */
@@ -330,8 +330,9 @@ function seriesOf(panel) {
         const colour = () => "#" + palette().line[n % 8];
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
         series.push({ stroke: colour, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
-                    edge, { ...edge });
-        bands.push({ series: [3 * n + 3, 3 * n + 2], fill: () => hex(palette().line[n % 8], 0.22) });
+                    edge, { ...edge }, { ...edge }, { ...edge });
+        bands.push({ series: [5 * n + 3, 5 * n + 2], fill: () => hex(palette().line[n % 8], 0.22) });
+        bands.push({ series: [5 * n + 5, 5 * n + 4], fill: () => hex(palette().line[n % 8], 0.28) });
     });
     if (panel.lines.length === 0)
         series.push({ stroke: "transparent" });
@@ -455,14 +456,16 @@ function showTip(plot, panel) {
     const x = plot.data[0][i], phase = phaseAt(x);
     const rows = element("table");
     panel.lines.forEach((line, n) => {
-        const [value, least, most] = [1, 2, 3].map(k => plot.data[3 * n + k][i]);
+        const [value, least, most, low, high] = [1, 2, 3, 4, 5].map(k => plot.data[5 * n + k][i]);
         if (value === undefined || value === null && panel.lines.length > 4)
             return;
         rows.append(element("tr", {},
             element("td", {}, element("span", { style: { color: "#" + palette().line[n % 8] } }, "\u25cf "), line.label),
             element("td", { className: "number" }, withUnit(value, line.unit)),
-            element("td", { className: "range" }, least !== most && value !== null
-                ? number(least) + " \u2026 " + number(most) : "")));
+            element("td", { className: "range" }, [
+                least !== most && value !== null ? number(least) + " \u2026 " + number(most) : "",
+                low != null && high != null ? "95 %: " + number(low) + " \u2026 " + number(high) : "",
+            ].filter(text => text).join(", "))));
     });
     tip.replaceChildren(element("div", {}, place(x, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null), rows);
     for (const mark of data.marks)
@@ -521,8 +524,12 @@ function addLabelTable() {
         ...shown.map(figure => {
             const spread = label.spread[figure.index];
             const content = cell(number(label.mean[figure.index]), "number");
+            const low = label.low[figure.index], high = label.high[figure.index];
+            if (low !== null && high !== null)
+                content.append(element("span", { className: "spread" },
+                    ", " + number(+low.toPrecision(3)) + " to " + number(+high.toPrecision(3))));
             if (spread !== null && label.mean[figure.index] !== null)
-                content.append(element("span", { className: "spread" }, " \u00b1" + number(+spread.toPrecision(2))));
+                content.append(element("span", { className: "spread" }, ", sd " + number(+spread.toPrecision(2))));
             return content;
         })));
     addTable("What they are like", headings, rows);
@@ -550,11 +557,13 @@ document.getElementById("resolution").textContent = data.binned
       "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
       "rpistat plot -o part.html --from T --to T."
     : "A point a rotation of the event sets; its band reaches from the smallest to the largest value inside.";
+if (data.panels.some(panel => panel.lines.some(line => line.low.some(low => low !== null))))
+    document.getElementById("resolution").append(" The darker band is the 95 % interval of what was counted in turns.");
 if (data.duty.x.length > 0)
     data.panels.push({
         title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
         lines: [{ label: "Counted", unit: "%", x: data.duty.x, value: data.duty.value, min: data.duty.value,
-                  max: data.duty.value, explain: "Events that were not on counters are estimated." }],
+                  max: data.duty.value, low: data.duty.value, high: data.duty.value, explain: "Events that were not on counters are estimated." }],
     });
 data.panels.forEach((panel, n) => addPanel(panel, n === data.panels.length - 1));
 addTables();

@@ -11,6 +11,7 @@
 #include "rpistat/cpus.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/interval.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
@@ -19,8 +20,9 @@ struct rps_figure {
     char name[RPS_NAME_SIZE];
     char label[RPS_NAME_SIZE];
     char unit[RPS_NAME_SIZE];
-    double whole;  /* over everything; NaN: never observed, as below */
-    double spread; /* standard deviation of the observations */
+    double whole;                 /* over everything; NaN: never observed, as below */
+    struct rps_interval interval; /* of it */
+    double spread;                /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
     double inside_cv; /* coefficient of variation inside labels, mean weighted by observations */
     double whole_cv;  /* coefficient of variation of all observations */
@@ -41,11 +43,14 @@ struct rps_profile {
     size_t *order;             /* owned; indices of figures: `cpi`, then those that tell labels
                                         apart most, and do not say what those before them say */
     size_t phase_count;
-    double *phase; /* owned; phase[phase * figure_count + figure] */
+    double *phase;                       /* owned; phase[phase * figure_count + figure] */
+    struct rps_interval *phase_interval; /* owned; same places; of a table's columns there is none,
+                                            which is true of the others too */
     int label_count;
-    struct rps_profile_label *label; /* owned; of each label */
-    double *mean;                    /* owned; mean[label * figure_count + figure] */
-    double *spread;                  /* owned; same places: standard deviation between the
+    struct rps_profile_label *label;    /* owned; of each label */
+    double *mean;                       /* owned; mean[label * figure_count + figure] */
+    struct rps_interval *mean_interval; /* owned; same places */
+    double *spread;                     /* owned; same places: standard deviation between the
                                         label's observations (rotations, rows) */
 };
 

@@ -67,6 +67,8 @@ static void put_line(struct rps_json *json, const struct rps_picture *picture, i
     put_numbers(json, "value", series->value, series->count, 6);
     put_numbers(json, "min", series->min, series->count, 6);
     put_numbers(json, "max", series->max, series->count, 6);
+    put_numbers(json, "low", series->low, series->count, 6);
+    put_numbers(json, "high", series->high, series->count, 6);
     rps_json_end(json);
 }
 
@@ -139,6 +141,21 @@ static void put_phases(struct rps_json *json, const struct rps_picture *picture)
     rps_json_end(json);
 }
 
+/* The ends of intervals, null where there is none. */
+static void put_ends(struct rps_json *json, const struct rps_interval *interval, size_t count)
+{
+    for (int end = 0; end < 2; end++) {
+        rps_json_array(json, end ? "high" : "low");
+        for (size_t i = 0; i < count; i++)
+            put_number(json,
+                       interval[i].certainty != RPS_CERTAINTY_INTERVAL ? NAN
+                       : end                                           ? interval[i].high
+                                                                       : interval[i].low,
+                       6);
+        rps_json_end(json);
+    }
+}
+
 static void put_labels(struct rps_json *json, const struct rps_picture *picture,
                        const struct rps_profile *profile)
 {
@@ -156,6 +173,7 @@ static void put_labels(struct rps_json *json, const struct rps_picture *picture,
         rps_json_uint64(json, "periods", profile->label[l].periods);
         rps_json_double(json, "seconds", (double)profile->label[l].length_ns / 1e9);
         put_numbers(json, "mean", &profile->mean[(size_t)l * figures], figures, 6);
+        put_ends(json, &profile->mean_interval[(size_t)l * figures], figures);
         put_numbers(json, "spread", &profile->spread[(size_t)l * figures], figures, 6);
         rps_json_end(json);
     }

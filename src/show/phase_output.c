@@ -52,6 +52,23 @@ static double seconds(int64_t ns)
     return (double)ns / RPS_NS_PER_S;
 }
 
+/* How sure the figures of one row are: of those that were counted in turns. */
+static void put_intervals(struct rps_json *json, const struct rps_profile *profile,
+                          const struct rps_interval *interval)
+{
+    rps_json_object(json, "intervals");
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        if (interval[f].certainty <= RPS_CERTAINTY_COUNTED)
+            continue;
+        rps_json_object(json, profile->figure[f].name);
+        rps_json_double(json, "low", interval[f].low);
+        rps_json_double(json, "high", interval[f].high);
+        rps_json_text(json, "certainty", rps_certainty_name(interval[f].certainty));
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
 /* The figures of one row of a profile's matrix, by name. */
 static void put_figures(struct rps_json *json, const char *name, const struct rps_profile *profile,
                         const double *value)
@@ -85,6 +102,8 @@ static void put_phases(struct rps_json *json, const struct rps_phase_output *out
         }
         put_figures(json, "figures", output->profile,
                     output->profile->phase + i * output->profile->figure_count);
+        put_intervals(json, output->profile,
+                      output->profile->phase_interval + i * output->profile->figure_count);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -106,6 +125,7 @@ static void put_labels(struct rps_json *json, const struct rps_phase_output *out
         if (output->has_times)
             rps_json_double(json, "time_s", seconds(profile->label[l].length_ns));
         put_figures(json, "mean", profile, profile->mean + at);
+        put_intervals(json, profile, profile->mean_interval + at);
         put_figures(json, "spread", profile, profile->spread + at);
         rps_json_end(json);
     }
@@ -123,6 +143,11 @@ static void put_whole(struct rps_json *json, const struct rps_profile *profile)
         rps_json_text(json, "label", figure->label);
         rps_json_text(json, "unit", figure->unit);
         rps_json_double(json, "whole", figure->whole);
+        if (figure->interval.certainty > RPS_CERTAINTY_COUNTED) {
+            rps_json_double(json, "low", figure->interval.low);
+            rps_json_double(json, "high", figure->interval.high);
+            rps_json_text(json, "certainty", rps_certainty_name(figure->interval.certainty));
+        }
         rps_json_double(json, "spread", figure->spread);
         rps_json_double(json, "spread_inside", figure->inside);
         rps_json_double(json, "variation", figure->whole_cv);

@@ -14,6 +14,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
+#include "interval_text.h"
 #include "table.h"
 
 #define WIDTH_DEFAULT 100
@@ -33,7 +34,8 @@ struct page {
     int decimals;      /* of seconds */
     int64_t length_ns; /* of all phases; or rows */
     uint64_t rows;
-    int doubtful; /* 1: a label had a question mark */
+    int doubtful;          /* 1: a label had a question mark */
+    int estimated, unsure; /* 1: a figure had an interval; had none although it was estimated */
 };
 
 /* --- cells ------------------------------------------------------------------------------------ */
@@ -196,31 +198,76 @@ static void begin_phases(const struct page *page, struct rps_table *table)
     rps_table_add_column(table, "Share", "", 0);
 }
 
+/* The width of so many columns of figures: those with intervals are wider than their headings. */
+static int figures_width(const struct rps_profile *profile, const size_t *figure, size_t count)
+{
+    static const char usual[] = "0.000 (0.000-0.000)";
+    struct rps_table probe = {0};
+    int width;
+
+    for (size_t i = 0; i < count; i++)
+        add_figure_column(&probe, &profile->figure[figure[i]]);
+    rps_table_add_row(&probe);
+    for (size_t i = 0; i < count; i++) {
+        if (profile->figure[figure[i]].interval.certainty > RPS_CERTAINTY_COUNTED)
+            rps_table_set(&probe, (int)i, usual);
+    }
+    width = rps_table_width(&probe, probe.column_count);
+    rps_table_free(&probe);
+    return width;
+}
+
 /* How many of the figures fit beside the other columns, at least one. */
 static size_t figures_that_fit(const struct page *page, const struct rps_table *table,
                                const size_t *figure, size_t count)
 {
-    const struct rps_profile *profile = page->output->profile;
     int width = page->width - rps_table_width(table, table->column_count);
-    struct rps_table probe = {0};
-    size_t fit = 0;
+    size_t fit = count > 0 ? 1 : 0;
 
-    for (; fit < count; fit++) {
-        add_figure_column(&probe, &profile->figure[figure[fit]]);
-        if (fit > 0 && rps_table_width(&probe, probe.column_count) > width)
-            break;
-    }
-    rps_table_free(&probe);
+    while (fit < count && figures_width(page->output->profile, figure, fit + 1) <= width)
+        fit++;
     return fit;
 }
 
-static void fill_figures(struct rps_table *table, int column, const size_t *figure, size_t count,
-                         const double *value)
+/* A figure and how sure it is: "2.14 ±.04", "2.14 (1.20-3.80)" where that is wide, and "2.14 *"
+ * where it was estimated and there is no interval. */
+static const char *sure_text(struct page *page, char *ret, double value,
+                             const struct rps_interval *interval)
 {
+    char first[CELL_SIZE], second[CELL_SIZE];
+    int decimals = decimals_for(value);
+
+    if (!isfinite(value) || interval->certainty <= RPS_CERTAINTY_COUNTED)
+        return figure_text(ret, value);
+    if (interval->certainty != RPS_CERTAINTY_INTERVAL) {
+        snprintf(ret, CELL_SIZE, "%.40s *", figure_text(first, value));
+        page->unsure = 1;
+        return ret;
+    }
+    page->estimated = 1;
+    if (decimals > 0 && rps_interval_half(interval) >= pow(10, 1 - decimals))
+        decimals--; /* the last one says nothing */
+    decimal_text(first, value, decimals);
+    if (rps_interval_is_narrow(interval))
+        snprintf(ret, CELL_SIZE, "%.40s ±%.40s", first,
+                 decimal_text(second, rps_interval_half(interval), decimals));
+    else
+        snprintf(ret, CELL_SIZE, "%.30s (%.3g-%.3g)", first, interval->low, interval->high);
+    return ret;
+}
+
+static void fill_figures(struct page *page, struct rps_table *table, int column,
+                         const size_t *figure, size_t count, size_t phase)
+{
+    const struct rps_profile *profile = page->output->profile;
     char text[CELL_SIZE];
 
-    for (size_t i = 0; i < count; i++)
-        rps_table_set(table, column + (int)i, figure_text(text, value[figure[i]]));
+    for (size_t i = 0; i < count; i++) {
+        size_t at = phase * profile->figure_count + figure[i];
+
+        rps_table_set(table, column + (int)i,
+                      sure_text(page, text, profile->phase[at], &profile->phase_interval[at]));
+    }
 }
 
 /* Columns cannot be added once there are rows: a first table, of fixed columns, finds what fits. */
@@ -244,15 +291,15 @@ static int print_phases(struct page *page, const size_t *figure, size_t *count,
         add_figure_column(&table, &profile->figure[figure[i]]);
     for (size_t i = 0; i < phases->count; i++) {
         fill_phase(page, &table, &phases->phase[i]);
-        fill_figures(&table, PHASE_COLUMNS, figure, *count,
-                     profile->phase + i * profile->figure_count);
+        fill_figures(page, &table, PHASE_COLUMNS, figure, *count, i);
     }
     rps_table_add_row(&table);
     rps_table_set(&table, 0, "all");
     rps_table_set(&table, PHASE_COLUMNS - 2, length_text(page, text, page->length_ns, page->rows));
     for (size_t i = 0; i < *count; i++)
         rps_table_set(&table, PHASE_COLUMNS + (int)i,
-                      figure_text(text, profile->figure[figure[i]].whole));
+                      sure_text(page, text, profile->figure[figure[i]].whole,
+                                &profile->figure[figure[i]].interval));
     result = rps_table_print(page->out, &table, PHASE_COLUMNS, page->width, err);
     rps_table_free(&table);
     return result;
@@ -262,19 +309,22 @@ static int print_phases(struct page *page, const size_t *figure, size_t *count,
 
 #define LABEL_COLUMNS 4
 
-static void mean_text(char *ret, double mean, double spread)
+/* A label's figure, and the standard deviation between its observations. */
+static void mean_text(struct page *page, char *ret, const struct rps_profile *profile, size_t at)
 {
+    double mean = profile->mean[at], spread = profile->spread[at];
     char first[CELL_SIZE], second[CELL_SIZE];
+    const char *sure = sure_text(page, first, mean, &profile->mean_interval[at]);
 
     if (isfinite(mean) && isfinite(spread))
-        snprintf(ret, CELL_SIZE, "%.40s ±%.40s", figure_text(first, mean),
+        snprintf(ret, CELL_SIZE, "%.60s sd %.28s", sure,
                  decimal_text(second, spread, decimals_for(mean)));
     else
-        snprintf(ret, CELL_SIZE, "%.40s", figure_text(first, mean));
+        snprintf(ret, CELL_SIZE, "%s", sure);
 }
 
-static void fill_label(const struct page *page, struct rps_table *table, int l,
-                       const size_t *figure, size_t count)
+static void fill_label(struct page *page, struct rps_table *table, int l, const size_t *figure,
+                       size_t count)
 {
     const struct rps_profile *profile = page->output->profile;
     const struct rps_profile_label *label = &profile->label[l];
@@ -289,7 +339,7 @@ static void fill_label(const struct page *page, struct rps_table *table, int l,
     for (size_t i = 0; i < count; i++) {
         size_t at = (size_t)l * profile->figure_count + figure[i];
 
-        mean_text(text, profile->mean[at], profile->spread[at]);
+        mean_text(page, text, profile, at);
         rps_table_set(table, LABEL_COLUMNS + (int)i, text);
     }
 }
@@ -311,13 +361,13 @@ static void fill_variation(const struct page *page, struct rps_table *table, con
         if (page->output->has_times && isfinite(variation)) {
             rps_table_set(table, LABEL_COLUMNS + (int)i, share_text(text, variation));
         } else if (!page->output->has_times && isfinite(spread)) {
-            snprintf(text, sizeof(text), "±%.40s", figure_text(number, spread));
+            snprintf(text, sizeof(text), "sd %.40s", figure_text(number, spread));
             rps_table_set(table, LABEL_COLUMNS + (int)i, text);
         }
     }
 }
 
-static int print_labels(const struct page *page, const size_t *figure, size_t count,
+static int print_labels(struct page *page, const size_t *figure, size_t count,
                         struct rps_error *err)
 {
     const struct rps_profile *profile = page->output->profile;
@@ -439,6 +489,11 @@ static int write_page(struct page *page, struct rps_error *err)
         fputs("\n?: the phase may well be of another kind.\n", page->out);
     if (result == 0)
         result = print_labels(page, figure, count, err);
+    if (page->estimated)
+        fputs("\n± and ranges: 95 % intervals of what was counted in turns.\n", page->out);
+    if (page->unsure)
+        fputs("\n*: counted in turns, too rare or in too few periods for an interval.\n",
+              page->out);
     if (result == 0)
         print_outliers(page);
     if (result == 0 && page->output->components)

@@ -74,9 +74,12 @@ int rps_profile_init(struct rps_profile *profile, size_t figure_count,
     profile->phase = not_known(phases->count * figure_count);
     profile->label = calloc(labels + 1, sizeof(*profile->label));
     profile->mean = not_known(labels * figure_count);
+    profile->phase_interval =
+        calloc(phases->count * figure_count + 1, sizeof(*profile->phase_interval));
+    profile->mean_interval = calloc(labels * figure_count + 1, sizeof(*profile->mean_interval));
     profile->spread = not_known(labels * figure_count);
     if (!profile->figure || !profile->order || !profile->phase || !profile->label ||
-        !profile->mean || !profile->spread)
+        !profile->mean || !profile->spread || !profile->phase_interval || !profile->mean_interval)
         return -1;
     count_labels(profile, phases);
     return 0;
@@ -89,6 +92,8 @@ void rps_profile_free(struct rps_profile *profile)
     free(profile->phase);
     free(profile->label);
     free(profile->mean);
+    free(profile->phase_interval);
+    free(profile->mean_interval);
     free(profile->spread);
     memset(profile, 0, sizeof(*profile));
 }

@@ -94,32 +94,52 @@ static int add_period(void *context, const struct rps_period *period, struct rps
     return 0;
 }
 
-/* The figures of a tally, to `ret` or, when that is NULL, to the figures' `whole`. */
-static void evaluate(struct work *work, const struct rps_tally *tally, double *ret)
+/* How sure the metric is over the tally that the operands were filled from. CPU use is counted. */
+static struct rps_interval interval_of(const struct work *work, size_t figure,
+                                       const struct rps_tally *tally)
+{
+    if (figure == (size_t)work->plan->metric_count)
+        return (struct rps_interval){.certainty = RPS_CERTAINTY_COUNTED};
+    return rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
+}
+
+/* A figure of the tally that the operands were filled from. */
+static void evaluate_figure(const struct work *work, size_t figure, const struct rps_tally *tally,
+                            double *ret, struct rps_interval *ret_interval)
+{
+    double value = tally->periods > 0 ? value_of(work, figure, tally) : NAN;
+
+    *ret = isfinite(value) ? value : NAN;
+    if (isfinite(value))
+        *ret_interval = interval_of(work, figure, tally);
+}
+
+/* The figures of a tally, and how sure they are. */
+static void evaluate(struct work *work, const struct rps_tally *tally, double *ret,
+                     struct rps_interval *ret_interval)
 {
     rps_tally_operands(tally, work->plan, work->operand);
-    for (size_t f = 0; f < work->profile.figure_count; f++) {
-        double value = tally->periods > 0 ? value_of(work, f, tally) : NAN;
-
-        value = isfinite(value) ? value : NAN;
-        if (ret)
-            ret[f] = value;
-        else
-            work->profile.figure[f].whole = value;
-    }
+    for (size_t f = 0; f < work->profile.figure_count; f++)
+        evaluate_figure(work, f, tally, &ret[f], &ret_interval[f]);
 }
 
 static void evaluate_all(struct work *work)
 {
-    size_t figures = work->profile.figure_count;
+    struct rps_profile *profile = &work->profile;
+    size_t figures = profile->figure_count;
 
     for (size_t i = 0; i < work->phases->count; i++) {
         rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
-        evaluate(work, &work->phase[i], work->profile.phase + i * figures);
+        evaluate(work, &work->phase[i], profile->phase + i * figures,
+                 profile->phase_interval + i * figures);
     }
-    for (int l = 0; l < work->profile.label_count; l++)
-        evaluate(work, &work->label[l], work->profile.mean + (size_t)l * figures);
-    evaluate(work, &work->whole, NULL);
+    for (size_t l = 0; l < (size_t)profile->label_count; l++)
+        evaluate(work, &work->label[l], profile->mean + l * figures,
+                 profile->mean_interval + l * figures);
+    rps_tally_operands(&work->whole, work->plan, work->operand);
+    for (size_t f = 0; f < figures; f++)
+        evaluate_figure(work, f, &work->whole, &profile->figure[f].whole,
+                        &profile->figure[f].interval);
 }
 
 static void name_figures(struct work *work)
