@@ -82,6 +82,14 @@ const char *rps_region_problem(void);
 void rps_region_begin(const char *name);
 void rps_region_end(const char *name);
 
+/* While this is not 0 nobody wants to know of regions; it is the library's. The macros look at it
+ * first, so that such a begin or end is no call, and its argument is not evaluated. */
+extern int rps_region_quiet;
+#define RPS_REGION_IF_ASKED(call)                                                                  \
+    (__atomic_load_n(&rps_region_quiet, __ATOMIC_RELAXED) ? (void)0 : (call))
+#define rps_region_begin(name) RPS_REGION_IF_ASKED(rps_region_begin(name))
+#define rps_region_end(name)   RPS_REGION_IF_ASKED(rps_region_end(name))
+
 /* What was measured, for people: a block a region, in the order of their first entry. */
 void rps_region_report(FILE *out);
 

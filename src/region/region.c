@@ -9,7 +9,7 @@
  *
  * What happens in begin and end is kept off the lock: a thread's entries are its own, and only the
  * sums at the end are added under a lock that nobody else wants but a report. While nobody wants to
- * know of regions, begin and end look at one flag and return.
+ * know of regions, begin and end are not even called: rpistat/region.h looks at rps_region_quiet.
  *
  * A begin of an open region is either a nested one, or the open one was left without its end: by
  * longjmp, an exception, a return. The stack tells some of it: a begin from the same place at the
@@ -57,21 +57,16 @@ struct thread {
     struct thread *next;
     pthread_mutex_t lock; /* of the entries' sums, and of adding entries */
     struct rps_counters counters;
-    struct entry *entry[BUCKETS];
+    struct entry *entry[BUCKETS], *recent;
 };
 
-/* Does anybody want to know of regions? */
-enum interest {
-    INTEREST_UNKNOWN, /* the recorder was not looked for yet */
-    INTEREST_NONE,
-    INTEREST_SOME,
-};
+int rps_region_quiet;
 
 static struct {
-    atomic_int interest;
     pthread_mutex_t lock; /* of everything but the threads' own */
     pthread_once_t once;
     pthread_key_t key; /* for its destructor only */
+    int asked;         /* the recorder was looked for */
     int marks_fd;      /* to the recorder, -1: none */
     struct rps_region_state state;
     struct rps_region **last; /* where the next region goes */
@@ -273,6 +268,7 @@ static void unlink_entry(struct thread *thread, const struct entry *entry)
     while (*link != entry)
         link = &(*link)->next;
     *link = entry->next;
+    thread->recent = NULL;
 }
 
 /* Entries during which somebody else had the counters say nothing of counts. */
@@ -324,14 +320,20 @@ static void measure_empty(struct thread *thread)
     subtract_sums(&process.state.around, &process.state.empty);
 }
 
-/* Is there a recorder, or does the program measure itself? The state is locked. */
-static void find_interest(void)
+static void set_quiet(int quiet)
 {
-    if (process.interest != INTEREST_UNKNOWN)
+    __atomic_store_n(&rps_region_quiet, quiet, __ATOMIC_RELAXED);
+}
+
+/* Is there a recorder? The state is locked. */
+static void find_recorder(void)
+{
+    if (process.asked)
         return;
+    process.asked = 1;
     process.last = &process.state.first;
     process.marks_fd = rps_marks_connect(getpid(), "/proc");
-    process.interest = process.marks_fd >= 0 ? INTEREST_SOME : INTEREST_NONE;
+    set_quiet(process.marks_fd < 0 && !process.state.opened);
 }
 
 /* Choose, join, and count from now on. The state is locked. */
@@ -342,10 +344,10 @@ static int open_state(const char *sets)
 
     if (process.state.opened)
         return process.state.choice.plan ? 0 : -1;
-    find_interest();
+    find_recorder();
     process.state.opened = 1;
     result = rps_choice_make(&process.state.choice, sets);
-    process.interest = INTEREST_SOME;
+    set_quiet(0);
     thread = own();
     if (thread)
         open_counters(thread);
@@ -395,10 +397,9 @@ static void in_child(void)
     free_regions();
     if (process.marks_fd >= 0) {
         close(process.marks_fd);
-        process.marks_fd = rps_marks_connect(getpid(), "/proc");
+        process.asked = 0;
+        find_recorder();
     }
-    if (process.marks_fd < 0 && !process.state.opened)
-        process.interest = INTEREST_UNKNOWN;
     pthread_mutex_unlock(&process.lock);
 }
 
@@ -461,7 +462,8 @@ void rps_region_close(void)
     free_regions();
     rps_choice_free(&process.state.choice);
     memset(&process.state, 0, sizeof(process.state));
-    process.interest = INTEREST_UNKNOWN;
+    process.asked = 0;
+    set_quiet(0);
     pthread_mutex_unlock(&process.lock);
 }
 
@@ -492,12 +494,23 @@ static struct rps_region *need_region(const char *name)
     return region;
 }
 
-static struct entry *find_entry(const struct thread *thread, const char *name)
+static int is_named(const struct entry *entry, const char *name)
 {
-    struct entry *entry = thread->entry[bucket_of(name)];
+    return strncmp(entry->region->name, name, RPS_REGION_NAME_SIZE - 1) == 0;
+}
 
-    while (entry && strncmp(entry->region->name, name, RPS_REGION_NAME_SIZE - 1) != 0)
+/* Mostly it is the one that was asked for last. */
+static struct entry *find_entry(struct thread *thread, const char *name)
+{
+    struct entry *entry = thread->recent;
+
+    if (entry && is_named(entry, name))
+        return entry;
+    entry = thread->entry[bucket_of(name)];
+    while (entry && !is_named(entry, name))
         entry = entry->next;
+    if (entry)
+        thread->recent = entry;
     return entry;
 }
 
@@ -510,8 +523,8 @@ static struct entry *new_entry(const char *name)
     struct thread *thread = NULL;
 
     lock_process();
-    find_interest();
-    if (process.interest == INTEREST_SOME)
+    find_recorder();
+    if (process.state.opened || process.marks_fd >= 0)
         thread = join_thread();
     if (thread)
         region = need_region(name);
@@ -613,36 +626,31 @@ static void end_entry(struct thread *thread, struct entry *entry,
         mark(entry->region, RPS_REGION_WIRE_END, end_ns);
 }
 
-/* Inside somebody else's function their own place would be that function's. */
-__attribute__((noinline)) void rps_region_begin(const char *name)
+/* Not in line, where the place would be that of the function around it. The parentheses keep these
+ * from being the header's macros. */
+__attribute__((noinline)) void(rps_region_begin)(const char *name)
 {
-    struct place here;
-
-    if (atomic_load_explicit(&process.interest, memory_order_relaxed) == INTEREST_NONE || !name)
-        return;
-    here.code = (uintptr_t)__builtin_return_address(0);
-    here.stack = (uintptr_t)__builtin_frame_address(0);
-    begin_at(name, here);
+    if (name)
+        begin_at(name, (struct place){
+                           .code = (uintptr_t)__builtin_return_address(0),
+                           .stack = (uintptr_t)__builtin_frame_address(0),
+                       });
 }
 
-__attribute__((noinline)) void rps_region_end(const char *name)
+__attribute__((noinline)) void(rps_region_end)(const char *name)
 {
     struct rps_counters_sample end;
-    struct thread *thread;
+    struct thread *thread = own();
     struct entry *entry;
-    int number;
+    int number = errno;
     int64_t end_ns;
 
-    if (atomic_load_explicit(&process.interest, memory_order_relaxed) != INTEREST_SOME || !name)
+    if (!thread || !name)
         return;
-    number = errno;
-    thread = own();
-    if (thread) {
-        rps_counters_read(&thread->counters, &end);
-        end_ns = rps_clock_monotonic_ns();
-        entry = find_entry(thread, name);
-        if (entry && entry->depth > 0)
-            end_entry(thread, entry, &end, end_ns);
-    }
+    rps_counters_read(&thread->counters, &end);
+    end_ns = rps_clock_monotonic_ns();
+    entry = find_entry(thread, name);
+    if (entry && entry->depth > 0)
+        end_entry(thread, entry, &end, end_ns);
     errno = number;
 }

@@ -24,6 +24,14 @@ static double estimate(const struct rps_sums *sums, int counter)
     return (double)sums->value[counter] * ((double)sums->enabled_ns / (double)sums->running_ns);
 }
 
+/* The scaled count of an event of the chosen set. */
+static double slot_estimate(const struct rps_choice *choice, const struct rps_sums *sums, int slot)
+{
+    int by_clock = choice->plan->set[choice->set].event[slot].by_clock;
+
+    return estimate(sums, by_clock ? 0 : slot + 1);
+}
+
 /* The operands of the plan's formulas in a new array; NULL without memory. */
 static double *operands(const struct rps_choice *choice, const struct rps_sums *sums)
 {
@@ -39,7 +47,8 @@ static double *operands(const struct rps_choice *choice, const struct rps_sums *
     if (!(sums->lost & 1))
         operand[RPS_OPERAND_CPU_SECONDS] = (double)sums->enabled_ns / RPS_NS_PER_S;
     for (int s = 0; s < choice->plan->set[choice->set].event_count; s++)
-        operand[RPS_OPERAND_EVENTS + choice->set * RPS_SLOT_MAX + s] = estimate(sums, s + 1);
+        operand[RPS_OPERAND_EVENTS + choice->set * RPS_SLOT_MAX + s] =
+            slot_estimate(choice, sums, s);
     return operand;
 }
 
@@ -312,7 +321,7 @@ static void print_region(FILE *out, const struct rps_choice *choice, const char 
     fprintf(out, "%18.6f s\n", (double)sums->enabled_ns / RPS_NS_PER_S);
     print_count(out, &choice->plan->clock, estimate(sums, 0), sums->entered);
     for (int s = 0; s < set->event_count; s++)
-        print_count(out, &set->event[s], estimate(sums, s + 1), sums->entered);
+        print_count(out, &set->event[s], slot_estimate(choice, sums, s), sums->entered);
     print_metrics(out, choice, sums);
     if (sums->running_ns * 1.01 < sums->enabled_ns)
         fprintf(out, "  scaled: the events were on the counters %.1f %% of the CPU time\n",
