@@ -3,11 +3,11 @@
  *
  * usage: regions SETS TURNS
  *
- * Counts the document SETS. Standard output has lines "NAME INSTRUCTIONS" of what an entry is said to
- * add ("added"), of regions that were entered once ("first", "second" and "third", which are empty;
- * "around" an empty one; "loop", a loop of TURNS turns), and a line "ended way ENTERED LEFT OPEN" of
- * "jumped", which is left by longjmp twice, entered as a whole once after each, and left open. Then
- * comes the report.
+ * Counts the document SETS. Standard output has lines "NAME INSTRUCTIONS": "added" is what an entry
+ * is said to add; the others are regions that were entered once: "first", "second", "third" and
+ * "inner" are empty, "around" is around the latter, "loop" is a loop of TURNS turns. Then come a
+ * line "jumped ENTERED LEFT OPEN" of a region that is left by longjmp at every other of five
+ * entries, and the report.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -42,9 +42,10 @@ int main(int argc, char *argv[])
 {
     static const char *const names[] = {"first", "second", "third", "inner", "around", "loop"};
     const struct rps_micro *loop = rps_micro_find("loop");
+    uint64_t turns = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
     struct rps_region_times times;
 
-    if (argc != 3 || rps_region_open(argv[1]) < 0) {
+    if (turns == 0 || rps_region_open(argv[1]) < 0) {
         fprintf(stderr, "usage: regions SETS TURNS\n%s\n", rps_region_problem());
         return 2;
     }
@@ -54,7 +55,7 @@ int main(int argc, char *argv[])
     enter("inner");
     rps_region_end("around");
     rps_region_begin("loop");
-    loop->run(NULL, 0, strtoull(argv[2], NULL, 10));
+    loop->run(NULL, 0, turns);
     rps_region_end("loop");
     for (volatile int i = 0; i < 5; i++)
         if (setjmp(back) == 0)
