@@ -309,6 +309,9 @@ static void test_recursive_function(void **state)
     assert_int_equal(times_of("r").entered, 2);
     assert_int_equal(times_of("r").left, 0);
     assert_about(rps_region_value("r", "minor_faults"), 2 * 5 * PAGES, PAGES / 5.0);
+    rps_region_begin("r"); /* nothing within this one */
+    assert_int_equal(times_of("r").entered, 2);
+    rps_region_end("r");
 }
 
 /* Not asked to measure, and not recorded: nothing is known, opened or counted, which is said. */
@@ -324,6 +327,7 @@ static void test_nobody(void **state)
     close(next);
     close(fd);
     assert_int_equal(next, fd + 1);
+    assert_int_equal(rps_region_quiet, 1);
     assert_int_equal(rps_region_count(), 0);
     assert_true(rps_region_get("before", &times) < 0);
     assert_true(isnan(rps_region_value(NULL, "seconds")));
@@ -434,8 +438,8 @@ static void test_harmless(void **state)
     char name[200];
 
     (void)state;
-    rps_region_open("no-such-sets");
     errno = 4711;
+    rps_region_open("no-such-sets");
     rps_region_end("r");
     rps_region_begin(NULL);
     rps_region_end(NULL);
