@@ -113,18 +113,20 @@ static int add_counter(struct rps_counters *counters, const struct rps_event *ev
     int leader_fd = index > 0 ? counters->counter[0].fd : -1;
     int fd = open_event(event, leader_fd);
 
-    counter->position = -1;
     if (fd < 0 && leader_fd >= 0) {
         fd = open_event(event, -1);
         if (fd >= 0)
             ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+        counters->alone += fd >= 0;
     } else if (fd >= 0) {
-        counter->position = counters->members++;
+        counters->member[counters->members++] = index;
+        counters->group_bits |= UINT32_C(1) << index;
+        counter->in_group = 1;
     }
     if (fd < 0)
         return -fd;
     counter->fd = fd;
-    counter->page = counter->position >= 0 ? map_page(event, fd) : NULL;
+    counter->page = counter->in_group ? map_page(event, fd) : NULL;
     if (!counter->page)
         counters->from_user = 0;
     return 0;
@@ -139,7 +141,7 @@ static void clear(struct rps_counters *counters)
 {
     memset(counters, 0, sizeof(*counters));
     for (int i = 0; i < RPS_COUNTERS_MAX; i++)
-        counters->counter[i].fd = counters->counter[i].position = -1;
+        counters->counter[i].fd = -1;
 }
 
 /* The page's capability may be set and the counters withheld all the same (ARMv8 without
@@ -173,7 +175,7 @@ int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan
     }
     counters->count = 1 + chosen->event_count;
     for (int s = 0; s < chosen->event_count; s++)
-        if (chosen->event[s].state == RPS_EVENT_MEASURED)
+        if (chosen->event[s].state == RPS_EVENT_MEASURED && !chosen->event[s].by_clock)
             add_counter(counters, &chosen->event[s], s + 1);
     counters->user_time = counters->from_user && leader_page(counters)->cap_user_time;
     ioctl(counters->counter[0].fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -297,12 +299,28 @@ static void synchronise(struct rps_counters *counters, uint32_t lock, int64_t be
     counters->sync.running_ns = sample->running_ns;
 }
 
+/* Those that the kernel did not take into the group. */
+static void read_alone(const struct rps_counters *counters, struct rps_counters_sample *ret)
+{
+    uint64_t alone[3 + 1]; /* how many, enabled, running, value */
+
+    for (int i = 0; i < counters->count; i++) {
+        const struct rps_counter *counter = &counters->counter[i];
+
+        if (counter->fd < 0 || counter->in_group ||
+            read(counter->fd, alone, sizeof(alone)) != (ssize_t)sizeof(alone))
+            continue;
+        ret->value[i] = alone[3];
+        ret->valid |= UINT32_C(1) << i;
+    }
+}
+
 void rps_counters_read_system(struct rps_counters *counters, struct rps_counters_sample *ret)
 {
     int keep_time = counters->from_user && !counters->user_time;
     uint32_t lock = keep_time ? leader_page(counters)->lock : 0;
     int64_t before_ns = keep_time ? rps_clock_monotonic_ns() : 0;
-    uint64_t group[3 + RPS_COUNTERS_MAX], alone[3 + 1]; /* how many, enabled, running, values */
+    uint64_t group[3 + RPS_COUNTERS_MAX]; /* how many, enabled, running, values */
 
     ret->valid = 0;
     ret->enabled_ns = ret->running_ns = 0;
@@ -313,19 +331,11 @@ void rps_counters_read_system(struct rps_counters *counters, struct rps_counters
     ret->running_ns = group[2];
     if (keep_time)
         synchronise(counters, lock, before_ns, ret);
-    for (int i = 0; i < counters->count; i++) {
-        const struct rps_counter *counter = &counters->counter[i];
-
-        if (counter->fd < 0)
-            continue;
-        if (counter->position >= 0)
-            ret->value[i] = group[3 + counter->position];
-        else if (read(counter->fd, alone, sizeof(alone)) == (ssize_t)sizeof(alone))
-            ret->value[i] = alone[3];
-        else
-            continue;
-        ret->valid |= UINT32_C(1) << i;
-    }
+    for (int m = 0; m < counters->members; m++)
+        ret->value[counters->member[m]] = group[3 + m];
+    ret->valid = counters->group_bits;
+    if (counters->alone > 0)
+        read_alone(counters, ret);
 }
 
 void rps_counters_read(struct rps_counters *counters, struct rps_counters_sample *ret)

@@ -16,13 +16,16 @@
 struct rps_counter {
     int fd;                    /* -1: not counted */
     const volatile void *page; /* the kernel's page for reading it, or NULL */
-    int position;              /* in the group's values; -1: read alone */
+    int in_group;
 };
 
 struct rps_counters {
-    int count;     /* counters in use, 0: none is open */
-    int members;   /* of the group that counter 0 leads */
-    int from_user; /* 1: every counter can be read without a system call */
+    int count;                    /* counters in use, 0: none is open */
+    int members;                  /* of the group that counter 0 leads */
+    int member[RPS_COUNTERS_MAX]; /* which counters they are */
+    uint32_t group_bits;          /* the same, as `valid` of a sample has it */
+    int alone;                    /* counters beside the group, each read by a call of its own */
+    int from_user;                /* 1: every counter can be read without a system call */
     int user_time; /* 1: the times too; 0: they go on from the last system call, see `sync` */
     struct {
         int good;
@@ -42,8 +45,9 @@ struct rps_counters_sample {
 
 /*
  * Open the plan's clock event and the measured events of set number `set` on the calling thread,
- * counting. Events that cannot join the group are counted beside it; those that cannot be opened at
- * all are left out (their bit in `valid` stays clear). RPS_FAILED when the clock event cannot be
+ * counting. Events that cannot join the group are counted beside it; those that the clock event
+ * counts already, and those that cannot be opened at all, are left out (their bit in `valid` stays
+ * clear). RPS_FAILED when the clock event cannot be
  * opened; *counters is then empty and may be read (nothing is valid) and closed.
  */
 int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan, int set,

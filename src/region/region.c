@@ -8,7 +8,13 @@
  * to carry one along.
  *
  * What happens in begin and end is kept off the lock: a thread's entries are its own, and only the
- * sums at the end are added under a lock that nobody else wants but a report.
+ * sums at the end are added under a lock that nobody else wants but a report. While nobody wants to
+ * know of regions, begin and end are not even called: rpistat/region.h looks at rps_region_quiet.
+ *
+ * A begin of an open region is either a nested one, or the open one was left without its end: by
+ * longjmp, an exception, a return. The stack tells some of it: a begin from the same place at the
+ * same depth, or from less deep, shows that the open one was left. Where it does not tell, both are
+ * kept in mind: the outermost entry, and the sums of those within it, which count until it ends.
  */
 #include "rpistat/region.h"
 
@@ -24,27 +30,43 @@
 #define BUCKETS       64
 #define EMPTY_ENTRIES 16
 
+/* The outermost entry, and the one within it; deeper ones are counted only. */
+#define LEVELS 2
+
+/* Where the program is: a place in its code, and the stack there, which grows downwards. */
+struct place {
+    uintptr_t code, stack;
+};
+
+struct begin {
+    struct place place;
+    int64_t time_ns;
+    struct rps_counters_sample sample;
+};
+
 /* A region in one thread. */
 struct entry {
     struct entry *next;
     struct rps_region *region;
-    int depth; /* begun and not ended */
-    int64_t begin_ns;
-    struct rps_counters_sample begin;
-    struct rps_sums sums; /* under the thread's lock */
+    atomic_int depth; /* begun and not ended */
+    struct begin begin[LEVELS];
+    struct rps_sums sums[LEVELS]; /* under the thread's lock; [1]: within the open outermost one */
 };
 
 struct thread {
     struct thread *next;
     pthread_mutex_t lock; /* of the entries' sums, and of adding entries */
     struct rps_counters counters;
-    struct entry *entry[BUCKETS];
+    struct entry *entry[BUCKETS], *recent;
 };
+
+int rps_region_quiet;
 
 static struct {
     pthread_mutex_t lock; /* of everything but the threads' own */
     pthread_once_t once;
     pthread_key_t key; /* for its destructor only */
+    int asked;         /* the recorder was looked for */
     int marks_fd;      /* to the recorder, -1: none */
     struct rps_region_state state;
     struct rps_region **last; /* where the next region goes */
@@ -79,6 +101,8 @@ static void set_own(struct thread *thread)
 static void add_sums(struct rps_sums *to, const struct rps_sums *from)
 {
     to->entered += from->entered;
+    to->left += from->left;
+    to->open += from->open;
     to->elapsed_ns += from->elapsed_ns;
     to->enabled_ns += from->enabled_ns;
     to->running_ns += from->running_ns;
@@ -110,6 +134,17 @@ static void add_entry(struct rps_sums *sums, const struct rps_counters_sample *b
             sums->value[i] += end->value[i] - begin->value[i];
 }
 
+/* Add what a thread knows of a region. `over`: the thread has ended. Under the thread's lock. */
+static void add_thread_sums(struct rps_sums *to, const struct entry *entry, int over)
+{
+    add_sums(to, &entry->sums[0]);
+    if (entry->depth == 0)
+        return;
+    add_sums(to, &entry->sums[1]);
+    to->left += over != 0;
+    to->open += over == 0;
+}
+
 void rps_region_state_sum(const struct rps_region *region, struct rps_sums *ret)
 {
     *ret = region->ended;
@@ -118,7 +153,7 @@ void rps_region_state_sum(const struct rps_region *region, struct rps_sums *ret)
         for (int i = 0; i < BUCKETS; i++)
             for (const struct entry *entry = thread->entry[i]; entry; entry = entry->next)
                 if (entry->region == region)
-                    add_sums(ret, &entry->sums);
+                    add_thread_sums(ret, entry, 0);
         pthread_mutex_unlock(&thread->lock);
     }
 }
@@ -153,33 +188,43 @@ static void leave_thread(void *context)
         *link = thread->next;
         for (int i = 0; i < BUCKETS; i++)
             for (const struct entry *entry = thread->entry[i]; entry; entry = entry->next)
-                add_sums(&entry->region->ended, &entry->sums);
+                add_thread_sums(&entry->region->ended, entry, 1);
         free_thread(thread, 0);
     }
     own_thread = NULL;
     pthread_mutex_unlock(&process.lock);
 }
 
-/* This thread's record, with its counters open; NULL without memory. The state is locked. */
-static struct thread *join_thread(void)
+/* Open this thread's counters, when something is to be counted. The state is locked. */
+static void open_counters(struct thread *thread)
 {
-    struct thread *thread = calloc(1, sizeof(*thread));
     struct rps_choice *choice = &process.state.choice;
     struct rps_error err;
 
+    if (!choice->plan)
+        return;
+    if (rps_counters_open(&thread->counters, choice->plan, choice->set, &err) < 0) {
+        if (!strstr(choice->problem, err.message))
+            rps_choice_complain(choice, "%s", err.message);
+        return;
+    }
+    process.state.from_user =
+        thread->counters.from_user && (!process.state.counting || process.state.from_user);
+    process.state.counting = 1;
+}
+
+/* This thread's record, made when it has none; NULL without memory. The state is locked. */
+static struct thread *join_thread(void)
+{
+    struct thread *thread = own();
+
+    if (thread)
+        return thread;
+    thread = calloc(1, sizeof(*thread));
     if (!thread)
         return NULL;
     pthread_mutex_init(&thread->lock, NULL);
-    if (choice->plan) {
-        if (rps_counters_open(&thread->counters, choice->plan, choice->set, &err) < 0) {
-            if (!strstr(choice->problem, err.message))
-                rps_choice_complain(choice, "%s", err.message);
-        } else {
-            process.state.from_user =
-                thread->counters.from_user && (!process.state.counting || process.state.from_user);
-            process.state.counting = 1;
-        }
-    }
+    open_counters(thread);
     thread->next = process.thread;
     process.thread = thread;
     set_own(thread);
@@ -199,50 +244,117 @@ static void free_regions(void)
     process.last = &process.state.first;
 }
 
-/* What one entry adds to the counts, as the least of some; in this thread, without a name. Entries
- * during which somebody else had the counters say nothing. */
-static void measure_empty(struct thread *thread)
+static unsigned bucket_of(const char *name)
 {
-    struct rps_sums *empty = &process.state.empty;
+    unsigned hash = 2166136261;
 
-    memset(empty, 0, sizeof(*empty));
-    empty->lost = ~UINT32_C(0);
-    for (int i = 0; i < EMPTY_ENTRIES; i++) {
-        struct rps_counters_sample begin, end;
-        struct rps_sums one = {0};
-        int64_t begin_ns = rps_clock_monotonic_ns();
-
-        rps_counters_read(&thread->counters, &begin);
-        rps_counters_read(&thread->counters, &end);
-        add_entry(&one, &begin, &end, rps_clock_monotonic_ns() - begin_ns);
-        if (empty->entered == 0 || one.elapsed_ns < empty->elapsed_ns)
-            empty->elapsed_ns = one.elapsed_ns;
-        empty->entered = 1;
-        if (one.running_ns < one.enabled_ns)
-            continue;
-        for (int c = 0; c < RPS_COUNTERS_MAX; c++)
-            if (empty->lost & (UINT32_C(1) << c) || one.value[c] < empty->value[c])
-                empty->value[c] = one.value[c];
-        empty->lost = one.lost;
-    }
-    empty->enabled_ns = empty->running_ns = empty->elapsed_ns;
+    for (int i = 0; i < RPS_REGION_NAME_SIZE - 1 && name[i]; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619;
+    return (hash ^ hash >> 16) % BUCKETS;
 }
 
-/* Choose, join, connect. The state is locked. */
+static void link_entry(struct thread *thread, struct entry *entry)
+{
+    struct entry **link = &thread->entry[bucket_of(entry->region->name)];
+
+    entry->next = *link;
+    *link = entry;
+}
+
+static void unlink_entry(struct thread *thread, const struct entry *entry)
+{
+    struct entry **link = &thread->entry[bucket_of(entry->region->name)];
+
+    while (*link != entry)
+        link = &(*link)->next;
+    *link = entry->next;
+    thread->recent = NULL;
+}
+
+/* Entries during which somebody else had the counters say nothing of counts. */
+static void take_least(struct rps_sums *least, const struct rps_sums *one)
+{
+    if (least->entered == 0 || one->elapsed_ns < least->elapsed_ns)
+        least->elapsed_ns = one->elapsed_ns;
+    least->enabled_ns = least->running_ns = least->elapsed_ns;
+    least->entered = 1;
+    if (one->running_ns < one->enabled_ns)
+        return;
+    for (int c = 0; c < RPS_COUNTERS_MAX; c++)
+        if (least->lost & (UINT32_C(1) << c) || one->value[c] < least->value[c])
+            least->value[c] = one->value[c];
+    least->lost = one->lost;
+}
+
+static void subtract_sums(struct rps_sums *from, const struct rps_sums *sums)
+{
+    from->elapsed_ns = growth(from->elapsed_ns, sums->elapsed_ns);
+    from->enabled_ns = from->running_ns = from->elapsed_ns;
+    for (int c = 0; c < RPS_COUNTERS_MAX; c++)
+        from->value[c] = growth(from->value[c], sums->value[c]);
+}
+
+/* What an entry adds to its own figures, and to those of a region around it: the least of some that
+ * are made here as a program makes them. Their regions are in no list, and begin and end take no
+ * lock of the process for an entry that is there and not marked. */
+static void measure_empty(struct thread *thread)
+{
+    struct rps_region region[2] = {{.name = "around"}, {.name = "empty"}};
+    struct entry around = {.region = &region[0]}, empty = {.region = &region[1]};
+
+    process.state.empty = process.state.around = (struct rps_sums){.lost = ~UINT32_C(0)};
+    link_entry(thread, &around);
+    link_entry(thread, &empty);
+    for (int i = 0; i < EMPTY_ENTRIES; i++) {
+        memset(around.sums, 0, sizeof(around.sums));
+        memset(empty.sums, 0, sizeof(empty.sums));
+        rps_region_begin("around");
+        rps_region_begin("empty");
+        rps_region_end("empty");
+        rps_region_end("around");
+        take_least(&process.state.around, &around.sums[0]);
+        take_least(&process.state.empty, &empty.sums[0]);
+    }
+    unlink_entry(thread, &empty);
+    unlink_entry(thread, &around);
+    subtract_sums(&process.state.around, &process.state.empty);
+}
+
+static void set_quiet(int quiet)
+{
+    __atomic_store_n(&rps_region_quiet, quiet, __ATOMIC_RELAXED);
+}
+
+/* Is there a recorder? The state is locked. */
+static void find_recorder(void)
+{
+    if (process.asked)
+        return;
+    process.asked = 1;
+    process.last = &process.state.first;
+    process.marks_fd = rps_marks_connect(getpid(), "/proc");
+    set_quiet(process.marks_fd < 0 && !process.state.opened);
+}
+
+/* Choose, join, and count from now on. The state is locked. */
 static int open_state(const char *sets)
 {
+    struct thread *thread;
     int result;
 
     if (process.state.opened)
         return process.state.choice.plan ? 0 : -1;
+    find_recorder();
     process.state.opened = 1;
-    process.last = &process.state.first;
-    process.marks_fd = rps_marks_connect(getpid(), "/proc");
     result = rps_choice_make(&process.state.choice, sets);
-    if (!own())
-        join_thread();
-    if (own())
-        measure_empty(own());
+    set_quiet(0);
+    thread = own();
+    if (thread)
+        open_counters(thread);
+    else
+        thread = join_thread();
+    if (thread)
+        measure_empty(thread);
     return result < 0 ? -1 : 0;
 }
 
@@ -283,9 +395,10 @@ static void in_child(void)
     }
     set_own(NULL);
     free_regions();
-    if (process.state.opened && process.marks_fd >= 0) {
+    if (process.marks_fd >= 0) {
         close(process.marks_fd);
-        process.marks_fd = rps_marks_connect(getpid(), "/proc");
+        process.asked = 0;
+        find_recorder();
     }
     pthread_mutex_unlock(&process.lock);
 }
@@ -315,7 +428,6 @@ static void lock_process(void)
 struct rps_region_state *rps_region_state_lock(void)
 {
     lock_process();
-    open_state(NULL);
     return &process.state;
 }
 
@@ -350,6 +462,8 @@ void rps_region_close(void)
     free_regions();
     rps_choice_free(&process.state.choice);
     memset(&process.state, 0, sizeof(process.state));
+    process.asked = 0;
+    set_quiet(0);
     pthread_mutex_unlock(&process.lock);
 }
 
@@ -380,43 +494,46 @@ static struct rps_region *need_region(const char *name)
     return region;
 }
 
-static unsigned bucket_of(const char *name)
+static int is_named(const struct entry *entry, const char *name)
 {
-    unsigned hash = 2166136261;
-
-    for (int i = 0; i < RPS_REGION_NAME_SIZE - 1 && name[i]; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619;
-    return (hash ^ hash >> 16) % BUCKETS;
+    return strncmp(entry->region->name, name, RPS_REGION_NAME_SIZE - 1) == 0;
 }
 
-static struct entry *find_entry(const struct thread *thread, const char *name)
+/* Mostly it is the one that was asked for last. */
+static struct entry *find_entry(struct thread *thread, const char *name)
 {
-    struct entry *entry = thread->entry[bucket_of(name)];
+    struct entry *entry = thread->recent;
 
-    while (entry && strncmp(entry->region->name, name, RPS_REGION_NAME_SIZE - 1) != 0)
+    if (entry && is_named(entry, name))
+        return entry;
+    entry = thread->entry[bucket_of(name)];
+    while (entry && !is_named(entry, name))
         entry = entry->next;
+    if (entry)
+        thread->recent = entry;
     return entry;
 }
 
-/* First entry of a region in this thread; the first of a thread joins it. NULL without memory. */
+/* First entry of a region in this thread; the first of a thread joins it. NULL when nobody wants to
+ * know, or without memory. */
 static struct entry *new_entry(const char *name)
 {
-    struct entry *entry = calloc(1, sizeof(*entry)), **link;
-    struct thread *thread;
+    struct entry *entry = NULL;
+    struct rps_region *region = NULL;
+    struct thread *thread = NULL;
 
     lock_process();
-    open_state(NULL);
-    thread = own() ? own() : join_thread();
-    if (entry && thread)
-        entry->region = need_region(name);
-    if (!entry || !thread || !entry->region) {
-        free(entry);
-        entry = NULL;
-    } else {
+    find_recorder();
+    if (process.state.opened || process.marks_fd >= 0)
+        thread = join_thread();
+    if (thread)
+        region = need_region(name);
+    if (region)
+        entry = calloc(1, sizeof(*entry));
+    if (entry) {
+        entry->region = region;
         pthread_mutex_lock(&thread->lock);
-        link = &thread->entry[bucket_of(name)];
-        entry->next = *link;
-        *link = entry;
+        link_entry(thread, entry);
         pthread_mutex_unlock(&thread->lock);
     }
     pthread_mutex_unlock(&process.lock);
@@ -436,23 +553,91 @@ static void mark(struct rps_region *region, enum rps_region_wire_kind kind, int6
     pthread_mutex_unlock(&process.lock);
 }
 
-void rps_region_begin(const char *name)
+/* Does a begin here show that an open one was left? */
+static int was_left(const struct begin *open, struct place here)
 {
-    int number = errno;
-    struct entry *entry = own() && name ? find_entry(own(), name) : NULL;
+    return here.stack > open->place.stack ||
+           (here.stack == open->place.stack && here.code == open->place.code);
+}
 
-    if (!entry && name)
-        entry = new_entry(name);
-    if (entry && entry->depth++ == 0) {
-        if (atomic_load_explicit(&entry->region->marking, memory_order_relaxed))
-            mark(entry->region, RPS_REGION_WIRE_BEGIN, rps_clock_monotonic_ns());
-        entry->begin_ns = rps_clock_monotonic_ns();
-        rps_counters_read(&own()->counters, &entry->begin);
+/* Give up what was left without its end, as this begin shows. */
+static void give_up(struct thread *thread, struct entry *entry, struct place here)
+{
+    int level = 0;
+
+    while (level < LEVELS && level < entry->depth && !was_left(&entry->begin[level], here))
+        level++;
+    if (level == LEVELS || level == entry->depth)
+        return;
+    pthread_mutex_lock(&thread->lock);
+    entry->depth = level;
+    entry->sums[level].left++;
+    if (level == 0) {
+        add_sums(&entry->sums[0], &entry->sums[1]);
+        memset(&entry->sums[1], 0, sizeof(entry->sums[1]));
     }
+    pthread_mutex_unlock(&thread->lock);
+}
+
+static void begin_at(const char *name, struct place here)
+{
+    int number = errno, depth;
+    struct entry *entry = own() ? find_entry(own(), name) : NULL;
+    struct begin *begin;
+
+    if (!entry)
+        entry = new_entry(name);
+    if (!entry)
+        goto done;
+    if (entry->depth > 0)
+        give_up(own(), entry, here);
+    depth = entry->depth;
+    atomic_store_explicit(&entry->depth, depth + 1, memory_order_relaxed);
+    if (depth == 0 && atomic_load_explicit(&entry->region->marking, memory_order_relaxed))
+        mark(entry->region, RPS_REGION_WIRE_BEGIN, rps_clock_monotonic_ns());
+    if (depth < LEVELS) {
+        begin = &entry->begin[depth];
+        begin->place = here;
+        begin->time_ns = rps_clock_monotonic_ns();
+        rps_counters_read(&own()->counters, &begin->sample);
+    }
+done:
     errno = number;
 }
 
-void rps_region_end(const char *name)
+/* One entry less is open. */
+static void end_entry(struct thread *thread, struct entry *entry,
+                      const struct rps_counters_sample *end, int64_t end_ns)
+{
+    const struct begin *begin;
+    int depth;
+
+    pthread_mutex_lock(&thread->lock);
+    depth = entry->depth - 1;
+    atomic_store_explicit(&entry->depth, depth, memory_order_relaxed);
+    if (depth < LEVELS) {
+        begin = &entry->begin[depth];
+        add_entry(&entry->sums[depth], &begin->sample, end, end_ns - begin->time_ns);
+    }
+    if (depth == 0 && (entry->sums[1].entered | entry->sums[1].left))
+        memset(&entry->sums[1], 0, sizeof(entry->sums[1]));
+    pthread_mutex_unlock(&thread->lock);
+    if (depth == 0 && atomic_load_explicit(&entry->region->marking, memory_order_relaxed))
+        mark(entry->region, RPS_REGION_WIRE_END, end_ns);
+}
+
+/* Not in line, where the place would be that of the function around it. The parentheses keep these
+ * from being the header's macros. */
+__attribute__((noinline)) void(rps_region_begin)(const char *name)
+{
+    if (name)
+        begin_at(name, (struct place){
+                           .code = (uintptr_t)__builtin_return_address(0),
+                           .stack = (uintptr_t)__builtin_frame_address(0),
+                       });
+}
+
+__attribute__((noinline)) void(rps_region_end)(const char *name)
 {
     struct rps_counters_sample end;
     struct thread *thread = own();
@@ -465,12 +650,7 @@ void rps_region_end(const char *name)
     rps_counters_read(&thread->counters, &end);
     end_ns = rps_clock_monotonic_ns();
     entry = find_entry(thread, name);
-    if (entry && entry->depth > 0 && --entry->depth == 0) {
-        pthread_mutex_lock(&thread->lock);
-        add_entry(&entry->sums, &entry->begin, &end, end_ns - entry->begin_ns);
-        pthread_mutex_unlock(&thread->lock);
-        if (atomic_load_explicit(&entry->region->marking, memory_order_relaxed))
-            mark(entry->region, RPS_REGION_WIRE_END, end_ns);
-    }
+    if (entry && entry->depth > 0)
+        end_entry(thread, entry, &end, end_ns);
     errno = number;
 }

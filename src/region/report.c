@@ -24,6 +24,14 @@ static double estimate(const struct rps_sums *sums, int counter)
     return (double)sums->value[counter] * ((double)sums->enabled_ns / (double)sums->running_ns);
 }
 
+/* The scaled count of an event of the chosen set. */
+static double slot_estimate(const struct rps_choice *choice, const struct rps_sums *sums, int slot)
+{
+    int by_clock = choice->plan->set[choice->set].event[slot].by_clock;
+
+    return estimate(sums, by_clock ? 0 : slot + 1);
+}
+
 /* The operands of the plan's formulas in a new array; NULL without memory. */
 static double *operands(const struct rps_choice *choice, const struct rps_sums *sums)
 {
@@ -39,7 +47,8 @@ static double *operands(const struct rps_choice *choice, const struct rps_sums *
     if (!(sums->lost & 1))
         operand[RPS_OPERAND_CPU_SECONDS] = (double)sums->enabled_ns / RPS_NS_PER_S;
     for (int s = 0; s < choice->plan->set[choice->set].event_count; s++)
-        operand[RPS_OPERAND_EVENTS + choice->set * RPS_SLOT_MAX + s] = estimate(sums, s + 1);
+        operand[RPS_OPERAND_EVENTS + choice->set * RPS_SLOT_MAX + s] =
+            slot_estimate(choice, sums, s);
     return operand;
 }
 
@@ -73,14 +82,14 @@ static double figure(const struct rps_choice *choice, const struct rps_sums *sum
     return NAN;
 }
 
-/* Sums of a region, or of an empty one for NULL. Returns 0, or -1 when there is no such region. */
+/* Sums of a region, or of an empty one for NULL. Returns 0, or -1 when there is none. */
 static int find_sums(const struct rps_region_state *state, const char *name, struct rps_sums *ret)
 {
     const struct rps_region *region;
 
     if (!name) {
         *ret = state->empty;
-        return 0;
+        return state->opened ? 0 : -1;
     }
     region = rps_region_state_find(state, name);
     if (region)
@@ -105,8 +114,14 @@ int rps_region_get(const char *name, struct rps_region_times *ret)
     int result = find_sums(state, name, &sums);
 
     if (result == 0)
-        *ret = (struct rps_region_times){sums.entered, sums.elapsed_ns, sums.enabled_ns,
-                                         sums.running_ns};
+        *ret = (struct rps_region_times){
+            .entered = sums.entered,
+            .elapsed_ns = sums.elapsed_ns,
+            .enabled_ns = sums.enabled_ns,
+            .running_ns = sums.running_ns,
+            .left = sums.left,
+            .open = sums.open,
+        };
     rps_region_state_unlock();
     return result;
 }
@@ -133,21 +148,31 @@ const char *rps_region_name(int region)
     return at ? at->name : NULL;
 }
 
+static const char *problem_of(const struct rps_region_state *state)
+{
+    return state->opened ? state->choice.problem
+                         : "nothing is counted: the program did not call rps_region_open";
+}
+
 const char *rps_region_problem(void)
 {
-    const char *problem = rps_region_state_lock()->choice.problem;
+    const char *problem = problem_of(rps_region_state_lock());
 
     rps_region_state_unlock();
     return problem;
 }
 
+static const char *way_of(const struct rps_region_state *state)
+{
+    if (!state->counting)
+        return "not at all";
+    return state->from_user ? "without a system call" : "with a system call";
+}
+
 const char *rps_region_way(void)
 {
-    const struct rps_region_state *state = rps_region_state_lock();
-    const char *way = "not at all";
+    const char *way = way_of(rps_region_state_lock());
 
-    if (state->counting)
-        way = state->from_user ? "without a system call" : "with a system call";
     rps_region_state_unlock();
     return way;
 }
@@ -256,6 +281,24 @@ static void print_metrics(FILE *out, const struct rps_choice *choice, const stru
     }
 }
 
+/* How often it was entered, and what became of the entries that did not end. */
+static void print_entered(FILE *out, const struct rps_sums *sums)
+{
+    unsigned long long open = sums->open, left = sums->left;
+
+    print_label(out, "Entered");
+    if (sums->entered > 0)
+        fprintf(out, "%18llu\n", (unsigned long long)sums->entered);
+    else
+        fprintf(out, "%18s\n", "not ended");
+    if (open > 0)
+        fprintf(out, "  %llu %s not ended\n", open, open == 1 ? "entry has" : "entries have");
+    if (left == 1)
+        fputs("  1 entry was left without its end\n", out);
+    if (left > 1)
+        fprintf(out, "  %llu entries were left without their end\n", left);
+}
+
 static void print_region(FILE *out, const struct rps_choice *choice, const char *name,
                          const struct rps_sums *sums)
 {
@@ -264,8 +307,7 @@ static void print_region(FILE *out, const struct rps_choice *choice, const char 
     fputs("\nRegion ", out);
     rps_text_print(out, name);
     fputc('\n', out);
-    print_label(out, "Entered");
-    fprintf(out, "%18llu\n", (unsigned long long)sums->entered);
+    print_entered(out, sums);
     if (sums->entered == 0)
         return;
     print_label(out, "Elapsed");
@@ -279,7 +321,7 @@ static void print_region(FILE *out, const struct rps_choice *choice, const char 
     fprintf(out, "%18.6f s\n", (double)sums->enabled_ns / RPS_NS_PER_S);
     print_count(out, &choice->plan->clock, estimate(sums, 0), sums->entered);
     for (int s = 0; s < set->event_count; s++)
-        print_count(out, &set->event[s], estimate(sums, s + 1), sums->entered);
+        print_count(out, &set->event[s], slot_estimate(choice, sums, s), sums->entered);
     print_metrics(out, choice, sums);
     if (sums->running_ns * 1.01 < sums->enabled_ns)
         fprintf(out, "  scaled: the events were on the counters %.1f %% of the CPU time\n",
@@ -297,22 +339,26 @@ static void print_problem(FILE *out, const char *problem)
     }
 }
 
-/* What each entry adds. */
-static void print_cost(FILE *out, const struct rps_region_state *state)
+/* What an entry adds to figures. */
+static void print_added(FILE *out, const struct rps_choice *choice, const struct rps_sums *sums)
 {
-    const struct rps_choice *choice = &state->choice;
-    double clock = estimate(&state->empty, 0);
-    double instructions = figure(choice, &state->empty, "instructions");
+    double clock = estimate(sums, 0);
+    double instructions = figure(choice, sums, "instructions");
 
-    fprintf(out, "  counters are read %s; each entry adds %llu ns",
-            !state->counting ? "not at all"
-                             : (state->from_user ? "without a system call" : "with a system call"),
-            (unsigned long long)state->empty.elapsed_ns);
+    fprintf(out, "%llu ns", (unsigned long long)sums->elapsed_ns);
     if (choice->plan && !isnan(clock) && strcmp(choice->plan->clock.unit, "ns") != 0)
         fprintf(out, ", %.0f %s", clock, choice->plan->clock.label);
     if (!isnan(instructions))
         fprintf(out, ", %.0f instructions", instructions);
-    fputc('\n', out);
+}
+
+static void print_cost(FILE *out, const struct rps_region_state *state)
+{
+    fprintf(out, "  counters are read %s\n  each entry adds ", way_of(state));
+    print_added(out, &state->choice, &state->empty);
+    fputs(" to its own figures\n  and ", out);
+    print_added(out, &state->choice, &state->around);
+    fputs(" to those of a region around it\n", out);
 }
 
 void rps_region_report(FILE *out)
@@ -325,8 +371,9 @@ void rps_region_report(FILE *out)
         rps_text_print(out, state->choice.plan->title);
     }
     fputc('\n', out);
-    print_cost(out, state);
-    print_problem(out, state->choice.problem);
+    if (state->opened)
+        print_cost(out, state);
+    print_problem(out, problem_of(state));
     for (const struct rps_region *region = state->first; region; region = region->next) {
         struct rps_sums sums;
 

@@ -9,9 +9,11 @@
 #include "counters.h"
 #include "marks.h"
 
-/* The completed entries of a region. */
+/* The completed entries of a region, and how many were not. */
 struct rps_sums {
     uint64_t entered, elapsed_ns, enabled_ns, running_ns;
+    uint64_t left; /* entries that are known to have been left without their end */
+    uint64_t open; /* entries that are open; only in a sum over threads */
     uint64_t value[RPS_COUNTERS_MAX];
     uint32_t lost; /* bit i: value[i] could not always be read */
 };
@@ -25,15 +27,16 @@ struct rps_region {
 };
 
 struct rps_region_state {
-    int opened;
+    int opened;    /* rps_region_open was called: the program measures itself */
     int counting;  /* some thread has counters */
     int from_user; /* ... that are read without a system call */
     struct rps_choice choice;
-    struct rps_sums empty; /* one entry of an empty region */
+    struct rps_sums empty;  /* what an entry adds to its own figures */
+    struct rps_sums around; /* ... and to those of a region around it */
     struct rps_region *first;
 };
 
-/* The state, locked against other threads and opened (with the default sets) when nobody did. */
+/* The state, locked against other threads. */
 struct rps_region_state *rps_region_state_lock(void);
 void rps_region_state_unlock(void);
 

@@ -5,6 +5,7 @@
  *                            a thousand times; its report goes to standard output
  *        regions busy        counts what this machine can count, in "busy", which takes 0.2 s of
  *                            CPU time
+ *        regions unasked     enters "slow" once without having asked to be measured
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +33,22 @@ static int keep_busy(void)
     return EXIT_SUCCESS;
 }
 
+static int enter_unasked(void)
+{
+    rps_region_begin("slow");
+    rps_region_end("slow");
+    rps_region_report(stdout);
+    return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     pid_t pid;
 
     if (argc > 1 && strcmp(argv[1], "busy") == 0)
         return keep_busy();
+    if (argc > 1 && strcmp(argv[1], "unasked") == 0)
+        return enter_unasked();
     rps_region_open("software");
     rps_region_begin("slow");
     for (int i = 0; i < 1000; i++) {

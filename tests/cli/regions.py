@@ -59,6 +59,18 @@ def test_children():
         assert "region in a child begin" in found and "region in a child end" in found, found
 
 
+def test_unasked():
+    """a program that does not ask to be measured is marked with its times, and else left alone"""
+    with Folder() as folder:
+        answer = expect(folder.call(*program.counting(), "--", REGIONS, "unasked"), 0)
+        assert texts(folder) == ["region slow begin", "region slow end"], texts(folder)
+        assert re.search(r"^Region slow\n  Entered: +1\n  Elapsed: .*\n\Z", answer.stdout, re.M), \
+            answer.stdout
+        alone = subprocess.run([REGIONS, "unasked"], stdout=subprocess.PIPE, text=True, check=True)
+        assert alone.stdout == "Self-measurement\n  nothing is counted: the program did not call " \
+            "rps_region_open\n", alone.stdout
+
+
 def test_environment():
     """the workload's environment does not tell of the recorder"""
     with Folder() as folder:
@@ -179,5 +191,5 @@ def test_flood():
         assert int(dropped[0].split()[0]) + found.count("region f begin") == 2400, dropped
 
 
-tap.main([test_marks, test_children, test_environment, test_nonsense, test_other_user,
+tap.main([test_marks, test_children, test_unasked, test_environment, test_nonsense, test_other_user,
           test_foreign_recorder, test_shared_counters, test_flood])

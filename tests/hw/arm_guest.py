@@ -6,10 +6,12 @@ usage: arm_guest.py MESON          with RPISTAT_ARM_GUEST naming the folder of t
 The scripts (setup.sh, cc-guest.sh, run-guest.sh) boot a Debian kernel in QEMU, where one
 instruction takes 4 ns and counts as 4 cycles (-i 2). Without them, or the guest that setup.sh
 makes, the cases are skipped. rpistat is cross-built with meson against the guest's libraries, so
-the real build is tested. Four machines are booted, each by the first case that asks for it: a
-Cortex-A53 of one CPU, one of two, one without a PMU, and a 32-bit Cortex-A7.
+the real build is tested. Six machines are booted, each by the first case that asks for it: a
+Cortex-A53 of one CPU, two more for the use of the CPU and for programs that measure themselves, one
+of two CPUs, one without a PMU, and a 32-bit Cortex-A7.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +35,7 @@ SETUP = ("run LIBS='libc6 libsqlite3-0 libcsv3 libinih1 libpfm4' "
 # As many digits in both, so that the program spends the same on its argument. 0.8 s of the guest's
 # time, and 0.16 s.
 TURNS, FEW_TURNS = 50000000, 10000000
+MORE_TURNS = 2 * FEW_TURNS
 CYCLES_PER_INSTRUCTION = 4
 
 CROSS = """[binaries]
@@ -112,6 +115,18 @@ $record -o /out/busy.data -- ./loop {turns}
 $record -o /out/short.data --period 10ms -- sleep 2
 """
 
+# Without kernel.perf_user_access only the kernel can read counters.
+REGIONS = """set -e
+record="./rpistat record -q --pmu hardware --period 10ms --sets one-set.ini"
+./regions one-set.ini {few} > /out/system.txt
+./regions full-set.ini {few} > /out/full.txt
+echo 1 > /proc/sys/kernel/perf_user_access
+./regions one-set.ini {few} > /out/user.txt
+for turns in {few} {more}; do
+    $record -o /out/$turns.data -- ./regions one-set.ini $turns > /out/recorded-$turns.txt
+done
+"""
+
 NO_PMU = """./rpistat record --pmu hardware -o /tmp/x.data -- ./loop 10 > /out/hardware.txt 2>&1
 echo $? > /out/status.txt
 ./rpistat record -o /out/software.data -- ./loop {few} > /out/software-messages.txt 2>&1
@@ -168,14 +183,19 @@ class Build:
             file.write(CROSS.format(triplet=self.triplet, sysroot=self.sysroot,
                                     family=self.family, folder=self.folder.name))
         call(MESON, "setup", "--cross-file", cross, "-Dwerror=true", build, tap.root())
-        call("ninja", "-C", build, "src/cli/rpistat")
+        library = "src/region/librpistat-region.a"
+        call("ninja", "-C", build, "src/cli/rpistat", library)
         os.mkdir(self.payload)
-        for name, source in (("loop", "loop.c"), ("threads", "../cli/threads.c")):
-            call(os.path.join(SCRIPTS, "cc-guest.sh"), "-a", self.arch, "-O2", "-static", "-o",
-                 os.path.join(self.payload, name), os.path.join(HERE, source), "-lpthread")
+        for name, source, *libraries in (
+                ("loop", "loop.c"), ("threads", "../cli/threads.c", "-lpthread"),
+                ("regions", "regions.c", os.path.join(build, library), "-linih", "-lm",
+                 "-lpthread")):
+            call(os.path.join(SCRIPTS, "cc-guest.sh"), "-a", self.arch, "-O2", "-static", "-I",
+                 os.path.join(tap.root(), "include"), "-o", os.path.join(self.payload, name),
+                 os.path.join(HERE, source), *libraries)
         for path in (os.path.join(build, "src", "cli", "rpistat"),
                      *(os.path.join(HERE, name + ".ini")
-                       for name in ("one-set", "four-sets", "split-set"))):
+                       for name in ("one-set", "four-sets", "split-set", "full-set"))):
             shutil.copy(path, self.payload)
         return self.payload
 
@@ -204,7 +224,7 @@ class Guest:
         payload = os.path.join(self.folder.name, "payload")
         shutil.copytree(self.build.programs(), payload)
         with open(os.path.join(payload, "run.sh"), "w", encoding="ascii") as file:
-            file.write(self.script.format(turns=TURNS, few=FEW_TURNS))
+            file.write(self.script.format(turns=TURNS, few=FEW_TURNS, more=MORE_TURNS))
         call(os.path.join(SCRIPTS, "run-guest.sh"), "-i", "2", "-a", self.build.arch,
              *self.options, payload, os.path.join(self.folder.name, "out"))
 
@@ -219,6 +239,7 @@ class Guest:
 ARM64 = Build("arm64", "aarch64-linux-gnu", "aarch64", "qemu-system-aarch64")
 ARMHF = Build("armhf", "arm-linux-gnueabihf", "arm", "qemu-system-arm")
 one_cpu = Guest(ARM64, ONE_CPU, "-s", "1")
+regions = Guest(ARM64, REGIONS, "-s", "1")
 two_cpus = Guest(ARM64, TWO_CPUS, "-s", "2")
 use = Guest(ARM64, CPU_USE, "-s", "1")
 no_pmu = Guest(ARM64, NO_PMU, "-s", "1", "-c", "cortex-a53,pmu=off")
@@ -316,6 +337,72 @@ def check_cpu_use():
             (name, enabled, idle, length, excess)
 
 
+# --- programs that measure themselves -----------------------------------------------------------
+
+
+def region_figures(name):
+    """Instructions of each region of regions.c, and its report."""
+    lines, report = regions.text(name + ".txt").split("Self-measurement", 1)
+    return {key: float(value) for key, value in map(str.split, lines.splitlines()[:-1])}, report
+
+
+def adds_what_it_says(name, way):
+    """An empty region counts what each entry is said to add, and the loop that and its own."""
+    figures, report = region_figures(name)
+    assert "counters are read %s a system call\n" % way in report, report
+    assert figures["added"] > 50, figures
+    # A compiler may take an instruction more or less for the two calls.
+    for region in ("first", "second", "third", "inner"):
+        assert abs(figures[region] - figures["added"]) <= 2, (region, figures)
+    loop = figures["loop"] - figures["added"] - FEW_TURNS * TURN_INSTRUCTIONS
+    assert 0 <= loop <= 20, figures  # it is called
+    said = re.search(r"each entry adds .* (\d+) instructions to its own figures\n", report)
+    assert said and int(said.group(1)) == figures["added"], report
+
+
+def check_region_system():
+    """a region counts exactly what is in it and what an entry is said to add, by system calls"""
+    adds_what_it_says("system", "with")
+
+
+def check_region_user():
+    """so it does when the program reads the counters itself"""
+    adds_what_it_says("user", "without")
+
+
+def check_region_full():
+    """regions are counted with a set that fills the counters beside its clock event"""
+    figures, _ = region_figures("full")
+    near("instructions", figures["loop"], FEW_TURNS * TURN_INSTRUCTIONS, 0.0001)
+
+
+def check_region_left():
+    """a region that longjmp left is counted when it is entered again, and the report says so"""
+    jumped = regions.text("user.txt").split("\njumped ", 1)[1].splitlines()[0]
+    assert jumped == "2 2 1", jumped
+    _, report = region_figures("user")
+    block = report.split("\nRegion jumped\n", 1)[1]
+    assert re.match(r"  Entered: +2\n  1 entry has not ended\n"
+                    r"  2 entries were left without their end\n", block), block
+
+
+def check_region_recorded():
+    """a program and its recorder count the same at the same time, and its regions are marked"""
+    few, more = ("%d" % turns for turns in (FEW_TURNS, MORE_TURNS))
+    expected = (MORE_TURNS - FEW_TURNS) * TURN_INSTRUCTIONS
+    own = [region_figures("recorded-" + name)[0]["loop"] for name in (few, more)]
+    assert own[1] - own[0] == expected, own
+    recordings = [regions.recording(name + ".data") for name in (few, more)]
+    # When the recorder's counters come back after the program has tried how many there are, it has
+    # gone on by some hundreds of instructions.
+    near("instructions recorded", recordings[1].total("c0") - recordings[0].total("c0"), expected,
+         0.0001)
+    for recording in recordings:
+        marks = [text for text, in recording.rows(
+            "SELECT text FROM mark ORDER BY time_ns, mark_no")]
+        assert marks.index("region loop begin") + 1 == marks.index("region loop end"), marks
+
+
 # --- two CPUs -----------------------------------------------------------------------------------
 
 
@@ -381,5 +468,6 @@ def check_no_pmu():
 
 
 tap.main([check_exact, check_cycles, check_rotation, check_estimates, check_merged, check_lengths,
-          check_split, check_cpu_use, check_all_cpus, check_attach, check_offline, check_no_pmu,
-          check_cortex_a7])
+          check_split, check_cpu_use, check_region_system, check_region_user, check_region_full,
+          check_region_left, check_region_recorded, check_all_cpus, check_attach,
+          check_offline, check_no_pmu, check_cortex_a7])

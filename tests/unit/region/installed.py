@@ -19,6 +19,7 @@ PROGRAM = """
 
 int main(void)
 {
+    rps_region_open(NULL);
     rps_region_begin("critical");
     rps_region_end("critical");
     rps_region_report(stdout);

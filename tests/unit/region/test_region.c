@@ -129,6 +129,221 @@ static void test_recursive(void **state)
     assert_about(rps_region_value("r", "minor_faults"), 2 * PAGES, PAGES / 5.0);
 }
 
+static struct rps_region_times times_of(const char *name)
+{
+    struct rps_region_times times = {0};
+
+    assert_int_equal(rps_region_get(name, &times), 0);
+    return times;
+}
+
+/* What the report says of everything; to be freed. */
+static char *report_text(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    rps_region_report(out);
+    fclose(out);
+    return text;
+}
+
+static void assert_reported(const char *expected)
+{
+    char *text = report_text();
+
+    if (!strstr(text, expected))
+        fail_msg("'%s' is not in:\n%s", expected, text);
+    free(text);
+}
+
+/* Functions of their own, at a depth of the stack that a compiler does not merge. */
+#define APART __attribute__((noinline))
+
+static jmp_buf back;
+
+APART static void enter_or_leave(const char *name, int leave)
+{
+    rps_region_begin(name);
+    touch_pages(PAGES);
+    if (leave)
+        longjmp(back, 1);
+    rps_region_end(name);
+}
+
+APART static void enter_deeper(const char *name, int leave)
+{
+    volatile char room[1000];
+
+    room[0] = (char)leave;
+    enter_or_leave(name, room[0]);
+    room[1] = room[0];
+}
+
+APART static void return_without_end(const char *name)
+{
+    rps_region_begin(name);
+    touch_pages(PAGES);
+}
+
+/* Left by longjmp, again and again, and entered at the same place: all whole entries count. */
+static void test_jump(void **state)
+{
+    (void)state;
+    open_software();
+    for (volatile int i = 0; i < 6; i++)
+        if (setjmp(back) == 0)
+            enter_or_leave("r", i % 3 == 0);
+    assert_int_equal(times_of("r").entered, 4);
+    assert_int_equal(times_of("r").left, 2);
+    assert_int_equal(times_of("r").open, 0);
+    assert_about(rps_region_value("r", "minor_faults"), 4 * PAGES, PAGES / 5.0);
+    assert_reported("  Entered:                                 4\n"
+                    "  2 entries were left without their end\n");
+}
+
+/* Left in the depth of the stack, and entered less deep. */
+static void test_jump_up(void **state)
+{
+    (void)state;
+    open_software();
+    if (setjmp(back) == 0)
+        enter_deeper("r", 1);
+    enter_or_leave("r", 0);
+    assert_int_equal(times_of("r").entered, 1);
+    assert_int_equal(times_of("r").left, 1);
+    assert_about(rps_region_value("r", "minor_faults"), PAGES, PAGES / 5.0);
+    assert_reported("  1 entry was left without its end\n");
+}
+
+/* Left, and entered deeper in the stack, which might be within: the entries count all the same. */
+static void test_jump_down(void **state)
+{
+    (void)state;
+    open_software();
+    if (setjmp(back) == 0)
+        enter_or_leave("r", 1);
+    for (int i = 0; i < 3; i++)
+        enter_deeper("r", 0);
+    assert_int_equal(times_of("r").entered, 3);
+    assert_int_equal(times_of("r").left + times_of("r").open, 1);
+    assert_about(rps_region_value("r", "minor_faults"), 3 * PAGES, PAGES / 5.0);
+    assert_reported("  Entered:                                 3\n"
+                    "  1 entry has not ended\n");
+    for (volatile int i = 0; i < 2; i++)
+        if (setjmp(back) == 0)
+            enter_deeper("r", i == 0); /* the second begin gives up one within */
+    assert_int_equal(times_of("r").entered, 4);
+    assert_int_equal(times_of("r").left, 1);
+    enter_or_leave("r", 0);
+    assert_int_equal(times_of("r").entered, 5);
+    assert_int_equal(times_of("r").left, 2);
+    assert_int_equal(times_of("r").open, 0);
+    assert_about(rps_region_value("r", "minor_faults"), 5 * PAGES, PAGES / 5.0);
+}
+
+/* Left by return, then by the end of the thread. */
+static void *leave_thrice(void *context)
+{
+    (void)context;
+    for (int i = 0; i < 3; i++)
+        return_without_end("r");
+    return NULL;
+}
+
+static void test_return(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    open_software();
+    assert_int_equal(pthread_create(&thread, NULL, leave_thrice, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(times_of("r").entered, 0);
+    assert_int_equal(times_of("r").left, 3);
+    assert_int_equal(times_of("r").open, 0);
+    assert_reported("  3 entries were left without their end\n");
+}
+
+/* A region that is open says so, and what it knows of entries before. */
+static void test_open(void **state)
+{
+    char *text;
+
+    (void)state;
+    open_software();
+    rps_region_begin("r");
+    assert_int_equal(times_of("r").open, 1);
+    text = report_text();
+    assert_non_null(strstr(text, "\nRegion r\n  Entered:                         not ended\n"));
+    assert_null(strstr(text, "   0\n"));
+    free(text);
+    rps_region_end("r");
+    rps_region_begin("r");
+    assert_reported("\nRegion r\n  Entered:                                 1\n"
+                    "  1 entry has not ended\n");
+    rps_region_end("r");
+    assert_int_equal(times_of("r").entered, 2);
+    assert_int_equal(times_of("r").open, 0);
+}
+
+APART static int descend(int depth)
+{
+    int result;
+
+    rps_region_begin("r");
+    touch_pages(PAGES);
+    result = depth > 0 ? descend(depth - 1) + 1 : 0;
+    rps_region_end("r");
+    return result;
+}
+
+/* A function that calls itself within its region: the outermost entry counts. */
+static void test_recursive_function(void **state)
+{
+    (void)state;
+    open_software();
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(descend(4), 4);
+    assert_int_equal(times_of("r").entered, 2);
+    assert_int_equal(times_of("r").left, 0);
+    assert_about(rps_region_value("r", "minor_faults"), 2 * 5 * PAGES, PAGES / 5.0);
+    rps_region_begin("r"); /* nothing within this one */
+    assert_int_equal(times_of("r").entered, 2);
+    rps_region_end("r");
+}
+
+/* Not asked to measure, and not recorded: nothing is known, opened or counted, which is said. */
+static void test_nobody(void **state)
+{
+    struct rps_region_times times;
+    int fd = dup(0), next;
+
+    (void)state;
+    rps_region_begin("before");
+    rps_region_end("before");
+    next = dup(0);
+    close(next);
+    close(fd);
+    assert_int_equal(next, fd + 1);
+    assert_int_equal(rps_region_quiet, 1);
+    assert_int_equal(rps_region_count(), 0);
+    assert_true(rps_region_get("before", &times) < 0);
+    assert_true(isnan(rps_region_value(NULL, "seconds")));
+    assert_string_equal(rps_region_way(), "not at all");
+    assert_non_null(strstr(rps_region_problem(), "rps_region_open"));
+    assert_reported("rps_region_open");
+    rps_region_begin("across");
+    open_software();
+    rps_region_end("across");
+    rps_region_begin("after");
+    touch_pages(PAGES);
+    rps_region_end("after");
+    assert_int_equal(rps_region_count(), 1);
+    assert_about(rps_region_value("after", "minor_faults"), PAGES, PAGES / 5.0);
+}
+
 static void *run_thread(void *context)
 {
     rps_region_begin("r");
@@ -224,6 +439,7 @@ static void test_harmless(void **state)
 
     (void)state;
     errno = 4711;
+    rps_region_open("no-such-sets");
     rps_region_end("r");
     rps_region_begin(NULL);
     rps_region_end(NULL);
@@ -237,6 +453,7 @@ static void test_harmless(void **state)
     assert_int_equal(strlen(rps_region_name(0)), 79);
     rps_region_close();
     rps_region_close();
+    rps_region_open("no-such-sets");
     rps_region_begin("again");
     rps_region_end("again");
     assert_int_equal(rps_region_count(), 1);
@@ -245,10 +462,8 @@ static void test_harmless(void **state)
 /* The report shows what the accessors give. */
 static void test_report(void **state)
 {
-    char *text = NULL, line[64];
+    char *text, line[64];
     struct rps_region_item item;
-    size_t size = 0;
-    FILE *out;
     int items = 0, metrics = 0;
 
     (void)state;
@@ -258,9 +473,7 @@ static void test_report(void **state)
         touch_pages(PAGES);
         rps_region_end("some\nregion");
     }
-    out = open_memstream(&text, &size);
-    rps_region_report(out);
-    fclose(out);
+    text = report_text();
     assert_non_null(strstr(text, "\nRegion some\\nregion\n"));
     assert_non_null(strstr(text, "  Entered:                                 2\n"));
     snprintf(line, sizeof(line), "%18.0f", rps_region_value("some\nregion", "minor_faults"));
@@ -313,6 +526,13 @@ int main(void)
         cmocka_unit_test_teardown(test_nested, forget),
         cmocka_unit_test_teardown(test_names, forget),
         cmocka_unit_test_teardown(test_recursive, forget),
+        cmocka_unit_test_teardown(test_jump, forget),
+        cmocka_unit_test_teardown(test_jump_up, forget),
+        cmocka_unit_test_teardown(test_jump_down, forget),
+        cmocka_unit_test_teardown(test_return, forget),
+        cmocka_unit_test_teardown(test_open, forget),
+        cmocka_unit_test_teardown(test_recursive_function, forget),
+        cmocka_unit_test_teardown(test_nobody, forget),
         cmocka_unit_test_teardown(test_threads, forget),
         cmocka_unit_test_teardown(test_fork, forget),
         cmocka_unit_test_teardown(test_unknown_sets, forget),
