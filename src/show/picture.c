@@ -239,9 +239,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
         result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
     if (result == 0 && picture->cpu_series.count == 0)
-        result = rps_error_set(err, RPS_FAILED,
-                               "run %lld holds no measurement periods there: nothing can be drawn",
-                               (long long)run_id);
+        result = rps_cpu_series_none(&picture->cpu_series, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&picture->cpu_series, 1);
         result = rps_picture_choose_look(picture, options->cpus.way, err);
