@@ -249,7 +249,7 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
 
     if (result < 0)
         return result;
-    if (summary.periods == 0 || summary.periods > RPS_RUN_PHASES_PERIODS_MAX)
+    if (summary.rows == 0 || summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
     result = detect_run(reader, run, &options, &found, err);
     if (result < 0)

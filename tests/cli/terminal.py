@@ -1,8 +1,11 @@
 """What is shown on a terminal: widths, colours, the status line."""
+import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
+import sqlite3
 import struct
 import subprocess
 import termios
@@ -114,6 +117,24 @@ def test_status_line():
     assert status == 0 and not shown, shown
 
 
+def test_end_note():
+    """record: the note at the end counts measurement periods, however many CPUs have their own"""
+    record = [*counting(), "--period", "10ms", "-o", "cpus.data"]
+    two = ["-C", "0,1", "--duration", "200ms"]
+    if FOLDER.call(*record, *two).returncode != 0:
+        raise tap.Skip("CPUs 0 and 1 cannot be counted")
+    for what in [two, ["--", "sleep", "0.2"]]:
+        status, shown = on_terminal(*record, *what, stdout=False, stderr=True)
+        said = re.search(r"run \d+: (\d+) periods in (\S+ s);", shown)
+        assert status == 0 and said, shown
+        with contextlib.closing(sqlite3.connect(FOLDER / "cpus.data")) as store:
+            number = store.execute("SELECT count(DISTINCT period) FROM period WHERE run_id ="
+                                   " (SELECT max(run_id) FROM run)").fetchone()[0]
+        listed = FOLDER.call("runs", "-i", "cpus.data").stdout.splitlines()[-1]
+        assert int(said.group(1)) == number, (shown, number)
+        assert " %s  %7d  " % (said.group(2), number) in listed, (shown, listed)
+
+
 with FOLDER:
     tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_small, test_no_color,
-              test_plot_note, test_status_line])
+              test_plot_note, test_status_line, test_end_note])
