@@ -511,13 +511,12 @@ function addPhaseTable() {
 
 function addLabelTable() {
     const shown = data.order.slice(0, 6).map(index => ({ ...data.figures[index], index }));
-    const all = data.labels.reduce((sum, label) => sum + label.periods, 0);
     const headings = [{ text: "" }, { text: "Times", number: true }, { text: "Time", number: true },
                       { text: "Share", number: true },
                       ...shown.map(figure => ({ text: figure.label + (figure.unit ? " (" + figure.unit + ")" : ""), number: true }))];
     const rows = data.labels.filter(label => label.periods > 0).map(label => element("tr", {},
         cell(swatch(label)), cell(String(label.occurrences), "number"), cell(duration(label.seconds), "number"),
-        cell((100 * label.periods / all).toFixed(1) + " %", "number"),
+        cell((100 * label.share).toFixed(1) + " %", "number"),
         ...shown.map(figure => {
             const spread = label.spread[figure.index];
             const content = cell(number(label.mean[figure.index]), "number");

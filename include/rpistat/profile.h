@@ -41,7 +41,9 @@ struct rps_profile {
     size_t *order;             /* owned; indices of figures: `cpi`, then those that tell labels
                                         apart most, and do not say what those before them say */
     size_t phase_count;
-    double *phase; /* owned; phase[phase * figure_count + figure] */
+    uint64_t periods;  /* of all phases; or rows */
+    int64_t length_ns; /* 0 without times */
+    double *phase;     /* owned; phase[phase * figure_count + figure] */
     int label_count;
     struct rps_profile_label *label; /* owned; of each label */
     double *mean;                    /* owned; mean[label * figure_count + figure] */
@@ -64,6 +66,13 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
 int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
                         const struct rps_phases *phases, struct rps_profile *ret,
                         struct rps_error *err);
+
+/*
+ * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of
+ * their rows where there are no times. Rounded to a thousandth, here and nowhere else, so that all
+ * who show it show the same.
+ */
+double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 
 /* Release what the struct points to and zero it. */
 void rps_profile_free(struct rps_profile *profile);

@@ -145,7 +145,33 @@ def test_page_data():
     assert len(part["panels"][0]["lines"][0]["x"]) < len(data["panels"][0]["lines"][0]["x"])
 
 
+def test_shares():
+    """text, JSON, picture and page say the same share of each phase, with the same digits"""
+    script = SCRIPT.replace("phase calm 10s", "late 0.5s 4s\nphase calm 10s").replace("sleep 5s", "sleep 950ms")
+    FOLDER.write("shares.sim", script)
+    expect(FOLDER.call("record", "--pmu", "sim:shares.sim", "-o", "shares.data"), 0)
+    found = json.loads(expect(FOLDER.call("phases", "-i", "shares.data", "--format", "json"), 0).stdout)
+    whole = sum(label["time_s"] for label in found["labels"])
+    shares = {label["label"]: "%.1f %%" % (100 * label["share"]) for label in found["labels"]}
+    assert len(shares) == 3 and shares["C"].startswith("4."), shares
+    for label in found["labels"]:
+        assert abs(label["share"] - label["time_s"] / whole) < 0.00051, label
+        assert label["share"] == round(label["share"], 3), label
+    assert [phase["share"] for phase in found["phases"]] == [
+        label["share"] for label in found["labels"]], found
+    text = expect(FOLDER.call("phases", "-i", "shares.data"), 0).stdout
+    told = re.findall(r"^ +([A-C]) .*? s +(\d+\.\d %) ", text, re.M)
+    assert told == 2 * list(shares.items()), (told, shares)
+    texts = svg("-i", "shares.data", "--kind", "phases")
+    assert ["%s · 1×" % share for share in shares.values()] == [
+        text for text in texts if " · 1×" in text], texts
+    data = json.loads(dict((kind, text) for kind, text in page("-i", "shares.data").scripts)[
+        "application/json"])
+    assert {label["name"]: label["share"] for label in data["labels"]} == {
+        label["label"]: label["share"] for label in found["labels"]}, data["labels"]
+
+
 with FOLDER:
     assert "calm" in SCRIPT
     tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
-              test_page_data])
+              test_page_data, test_shares])
