@@ -520,7 +520,7 @@ def test_unknown_run():
 
 
 def test_empty_part():
-    """a part in which nothing was recorded is refused by all with one sentence, and leaves no file"""
+    """a part in which nothing was recorded: all refuse with one sentence, and leave no file"""
     formats = [["phases", "--format", name] for name in ("text", "json", "csv")]
     formats += [["export", "--format", name] for name in ("wide", "rates", "long")]
     before = sorted(os.listdir(FOLDER.path))
