@@ -32,7 +32,7 @@
 #define HEAT_NOISE 1.048
 
 /* Spread over noise of a row that is no more than noise: 1 of normal values without end; of few,
- * and of others, it is seldom above (1 in 100 of simulated rows of 6 to 600 columns). */
+ * and of others, it is seldom above (1 in 100 of simulated rows of 16 to 600 columns). */
 #define HEAT_NOISE_MOST 1.5
 #define HEAT_NOISE_FEW  3 /* and this over the root of how many there are */
 
