@@ -2,7 +2,7 @@
 #
 #     gnuplot -d -c heat.gp FORMAT > PICTURE        FORMAT: png, svg or pdf
 #
-# Beside what common.gp and axis.gp name, heat.dat: from, to, row, standard deviations.
+# Beside what common.gp and axis.gp name, heat.dat: from, to, row, distance in spreads.
 
 format = ARG1
 load "common.gp"
@@ -32,19 +32,23 @@ do for [n = 0 : (rows - 1) / step] {
     set label 11 + 2 * r caption(5 + 2 * r) at screen across(right + 7 * px), \
         up(head + (r + 0.5) * row_height) left noenhanced textcolor rgb quiet
 }
-set label 1 "mean" at screen across(right + 7 * px), up(head - 8 * px) left noenhanced \
+set label 1 "mean ±spread" at screen across(right + 7 * px), up(head - 8 * px) left noenhanced \
     font small_font textcolor rgb quiet
 set label 2 caption(3) at screen across((left + right) / 2), up(height - 9 * px) center \
     noenhanced textcolor rgb quiet
 set palette defined (-most low, 0 middle, most high)
 set cbrange [-most : most]
-set colorbox horizontal user origin screen across(44 * px), up(height - 12 * px) \
-    size screen across((left_px - 96) * px), 7.0 * px / height noborder
+box_left = 44
+box_right = 138
+set colorbox horizontal user origin screen across(box_left * px), up(height - 12 * px) \
+    size screen across((box_right - box_left) * px), 7.0 * px / height noborder
 unset cbtics
-set label 3 "below" at screen across(40 * px), up(height - 9 * px) right noenhanced font small_font \
-    textcolor rgb quiet
-set label 4 "above" at screen across((left_px - 48) * px), up(height - 9 * px) left noenhanced \
-    font small_font textcolor rgb quiet
+set label 3 sprintf("−%g", most) at screen across((box_left - 4) * px), up(height - 15 * px) \
+    right noenhanced font small_font textcolor rgb quiet
+set label 4 "0" at screen across((box_left + box_right) / 2 * px), up(height - 6 * px) \
+    center noenhanced font small_font textcolor rgb quiet
+set label 5 sprintf("+%g × spread", most) at screen across((box_right + 4) * px), \
+    up(height - 15 * px) left noenhanced font small_font textcolor rgb quiet
 set object 1 rectangle from graph 0, 0 to graph 1, 1 behind fillcolor rgb grid \
     fillstyle solid noborder
 gutter = row_height > 8 * px ? 0.06 : 0

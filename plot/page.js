@@ -514,13 +514,12 @@ function addPhaseTable() {
 
 function addLabelTable() {
     const shown = data.order.slice(0, 6).map(index => ({ ...data.figures[index], index }));
-    const all = data.labels.reduce((sum, label) => sum + label.periods, 0);
     const headings = [{ text: "" }, { text: "Times", number: true }, { text: "Time", number: true },
                       { text: "Share", number: true },
                       ...shown.map(figure => ({ text: figure.label + (figure.unit ? " (" + figure.unit + ")" : ""), number: true }))];
     const rows = data.labels.filter(label => label.periods > 0).map(label => element("tr", {},
         cell(swatch(label)), cell(String(label.occurrences), "number"), cell(duration(label.seconds), "number"),
-        cell((100 * label.periods / all).toFixed(1) + " %", "number"),
+        cell((100 * label.share).toFixed(1) + " %", "number"),
         ...shown.map(figure => {
             const spread = label.spread[figure.index];
             const content = cell(number(label.mean[figure.index]), "number");
@@ -556,9 +555,11 @@ document.getElementById("resolution").textContent = data.binned
     ? data.points + " points a line, each of about " + duration(data.binSeconds) +
       "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
       "rpistat plot -o part.html --from T --to T."
-    : "A point a rotation of the event sets; its band reaches from the smallest to the largest value inside.";
+    : "A point a rotation of the event sets.";
 if (data.panels.some(panel => panel.lines.some(line => line.low.some(low => low !== null))))
-    document.getElementById("resolution").append(" The darker band is the 95 % interval of what was counted in turns.");
+    document.getElementById("resolution").append(data.binned
+        ? " The darker band inside is the 95 % interval of the point."
+        : " What was counted in turns is drawn with its 95 % interval.");
 if (data.duty.x.length > 0)
     data.panels.push({
         title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,

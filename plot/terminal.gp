@@ -22,12 +22,12 @@ array colour[7] = ["green", "magenta", "cyan", "red", "blue", "yellow", "black"]
 line_mark(m) = mark[(m - 1) % 7 + 1]
 line_colour(m) = colour[(m - 1) % 7 + 1]
 
-# Screen coordinates of a character; the first line is the title, the last but one the axis.
-# Above the panels a line of the phases: |--A--|-B-|.
+# Screen coordinates of a character; the first line is the title, the last but one the axis. Above
+# the panels a line of the phases: |--A--|-B-|. Below the axis lines that name panels without room.
 left = 8
 right = 3
 head = 2 + legend_rows + strip
-foot = 2
+foot = left_out > 1 ? 1 + left_out : 2
 across(x) = x / (width - 1.0)
 up(y) = 1 - y / (height - 1.0)
 first_line(p) = head + int((p - 1.0) * (height - head - foot) / panels)
@@ -64,6 +64,10 @@ do for [p = 1 : panels] {
         }
     }
     set label 3 caption(line) at screen across(left), up(top) left noenhanced
+    do for [n = 1 : p == panels ? left_out : 0] {
+        set label 100 + n caption(line + lines[p] + n) \
+            at screen across(0), up(height - 1 - left_out + n) left noenhanced
+    }
     unset xtics
     if (p == panels) {
         set xtics scale 0 nomirror ("" x_from)

@@ -53,7 +53,7 @@ CREATE TABLE event_set (     -- one row per event set of a run
     set_no INTEGER NOT NULL, -- from 0, in the order of the rotation; but see run.order_seed
     name TEXT NOT NULL,
     explain TEXT NOT NULL,
-    periods INTEGER,         -- measurement periods of this set; NULL until the run has ended
+    periods INTEGER,         -- periods of this set, of all CPUs; NULL until the run has ended
     enabled_ns INTEGER,      -- sum over those periods, ns; NULL until the run has ended
     running_ns INTEGER,      -- sum over those periods, ns; NULL until the run has ended
     PRIMARY KEY (run_id, set_no)
@@ -392,8 +392,13 @@ SELECT
     (SELECT group_concat(value, ' ') FROM json_each(r.command)) AS command,
     strftime('%Y-%m-%dT%H:%M:%fZ', r.start_realtime_ns / 1e9, 'unixepoch') AS start, -- UTC
     r.state,
-    coalesce((SELECT sum(s.periods) FROM event_set AS s WHERE s.run_id = r.run_id),
-             (SELECT sum(f.merged) FROM finest AS f WHERE f.run_id = r.run_id), 0) AS periods,
+    coalesce(CASE WHEN NOT EXISTS (SELECT 1 FROM period AS p WHERE p.run_id = r.run_id
+                                                               AND p.cpu >= 0)
+                  THEN (SELECT sum(s.periods) FROM event_set AS s WHERE s.run_id = r.run_id) END,
+             (SELECT max(n) FROM (SELECT sum(f.merged) AS n FROM finest AS f
+                                  WHERE f.run_id = r.run_id GROUP BY f.cpu)),
+             0) AS periods, -- measurement periods: where each CPU has its own, those of the one
+                            -- that has most of them
     coalesce(r.elapsed_ns,
              (SELECT max(f.end_ns) FROM finest AS f WHERE f.run_id = r.run_id))
         / 1e9 AS elapsed_s,

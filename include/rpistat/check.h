@@ -25,7 +25,7 @@ struct rps_finding_sink {
 };
 
 struct rps_check_result {
-    uint64_t runs, periods; /* looked at */
+    uint64_t runs, periods; /* looked at; of a run its measurement periods, as in `runs` */
     uint64_t wrong, odd;    /* findings */
 };
 
@@ -40,7 +40,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
                     struct rps_check_result *ret, struct rps_error *err);
 
 struct rps_repair_result {
-    uint64_t runs, periods;  /* in the new store */
+    uint64_t runs, periods;  /* in the new store, as above */
     uint64_t dropped;        /* rows that could be read and make no sense */
     uint64_t lost_stretches; /* of time, for which gap rows were written */
     uint64_t queries;        /* that reading took */

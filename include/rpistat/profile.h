@@ -43,6 +43,8 @@ struct rps_profile {
     size_t *order;             /* owned; indices of figures: `cpi`, then those that tell labels
                                         apart most, and do not say what those before them say */
     size_t phase_count;
+    uint64_t periods;                    /* of all phases; or rows */
+    int64_t length_ns;                   /* 0 without times */
     double *phase;                       /* owned; phase[phase * figure_count + figure] */
     struct rps_interval *phase_interval; /* owned; same places; of a table's columns there is none,
                                             which is true of the others too */
@@ -69,6 +71,13 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
 int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
                         const struct rps_phases *phases, struct rps_profile *ret,
                         struct rps_error *err);
+
+/*
+ * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of
+ * their rows where there are no times. Rounded to a thousandth, here and nowhere else, so that all
+ * who show it show the same.
+ */
+double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 
 /* Release what the struct points to and zero it. */
 void rps_profile_free(struct rps_profile *profile);

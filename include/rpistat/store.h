@@ -135,8 +135,9 @@ void rps_reader_close(struct rps_reader *reader);
 
 /* What `runs` shows of a run beside its metadata. */
 struct rps_run_summary {
-    uint64_t periods;
-    int64_t elapsed_ns; /* end of the last period */
+    uint64_t periods; /* measurement periods; where each CPU has its own, those of the CPU that has
+                         most of them */
+    uint64_t rows;    /* periods of all CPUs together: what reading the run takes */
     int gap_count;
     char plan[RPS_NAME_SIZE];
 };

@@ -123,7 +123,7 @@ static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
         rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run.label[0] != '\0' ? run.label : "-");
         format_start(text[COLUMN_START], CELL_SIZE, run.start_realtime_ns);
         snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", state_name(run.state));
-        rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, summary.elapsed_ns);
+        rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, run.elapsed_ns > 0 ? run.elapsed_ns : 0);
         snprintf(text[COLUMN_PERIODS], CELL_SIZE, "%" PRIu64, summary.periods);
         snprintf(counted, sizeof(counted), "%s", run.pmu);
         if (strcmp(run.pmu, summary.plan) != 0)

@@ -36,9 +36,10 @@ struct rps_recording {
     int not_counted; /* the workload's counters are taken away at its start */
 
     int signal_fd;
-    int sent;        /* signals that were sent to rpistat */
-    int stop_signal; /* that ended the recording while the workload went on */
-    uint64_t period_count;
+    int sent;              /* signals that were sent to rpistat */
+    int stop_signal;       /* that ended the recording while the workload went on */
+    uint64_t period_count; /* however many CPUs have their own */
+    uint64_t last_period;  /* number of the one before */
 };
 
 /* Take the signals from a descriptor from now on; those that were ignored stay ignored. */

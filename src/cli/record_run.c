@@ -78,8 +78,9 @@ static void sink_period(void *context, const struct rps_period *period)
     if (r->not_counted)
         seen.counted = 0;
     rps_writer_period(r->writer, &seen);
-    rps_status_period(r->status, &seen);
-    r->period_count++;
+    r->period_count += r->period_count == 0 || period->period != r->last_period;
+    r->last_period = period->period;
+    rps_status_period(r->status, &seen, r->period_count);
     if (r->simulated && r->period_count % 1024 == 0) {
         struct rps_writer_status status;
 

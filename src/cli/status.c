@@ -215,7 +215,7 @@ static void end_rotation(struct rps_status *status)
         view->duty = fmin(view->duty, rps_tally_duty(&status->run, n));
 }
 
-void rps_status_period(struct rps_status *status, const struct rps_period *period)
+void rps_status_period(struct rps_status *status, const struct rps_period *period, uint64_t count)
 {
     struct rps_period of_all = *period; /* CPUs take turns here, period by period */
 
@@ -225,7 +225,7 @@ void rps_status_period(struct rps_status *status, const struct rps_period *perio
     pthread_mutex_lock(&status->lock);
     if (rps_rotation_ends(&status->latest, &of_all))
         end_rotation(status);
-    status->view.periods++;
+    status->view.periods = count;
     status->view.elapsed_ns = rps_period_end_ns(period);
     rps_tally_add(&status->run, period);
     rps_rotation_add(&status->latest, &of_all);

@@ -22,8 +22,9 @@ struct rps_status;
 int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
                      struct rps_writer *writer, struct rps_error *err);
 
-/* A period was recorded. Cheap; NULL is harmless, as below. */
-void rps_status_period(struct rps_status *status, const struct rps_period *period);
+/* A period was recorded, of one CPU or of all; `count`: how many there are now. Cheap; NULL is
+ * harmless, as below. */
+void rps_status_period(struct rps_status *status, const struct rps_period *period, uint64_t count);
 
 /* Take the line off the terminal and end the thread. */
 void rps_status_stop(struct rps_status *status);

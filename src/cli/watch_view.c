@@ -35,6 +35,7 @@ void rps_watch_view_free(struct rps_watch_view *view)
 static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
                        struct rps_error *err)
 {
+    struct rps_run_summary summary;
     struct rps_run run;
     int result = rps_reader_run(reader, run_id, &run, err);
 
@@ -42,6 +43,9 @@ static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, i
         return result;
     rps_run_free(&view->run);
     view->run = run;
+    if (rps_reader_summary(reader, run_id, &summary, err) < 0)
+        return RPS_FAILED;
+    view->periods = summary.periods;
     if (view->plan)
         return 0;
     result = rps_reader_plan(reader, run_id, &view->plan, err);
@@ -59,8 +63,6 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
         cpus += cpus == 0 || period.cpu != cpu;
         cpu = period.cpu;
         rps_tally_add(&view->recent, &period);
-        if (rps_period_last(&period) >= view->periods)
-            view->periods = rps_period_last(&period) + 1;
     }
     if (cpus > 1)
         view->recent.length_ns /= cpus;

@@ -14,11 +14,10 @@
 
 struct rps_watch_view {
     struct rps_run run;
-    struct rps_plan *plan;  /* NULL before the first look */
-    int64_t from_ns, to_ns; /* the last minutes: what there is of them */
-    uint64_t periods;       /* that the run has had so far, those that were not recorded too; of one
-                               CPU where recorded by CPU */
-    int have_rates;         /* 1: `recent` holds periods */
+    struct rps_plan *plan;   /* NULL before the first look */
+    int64_t from_ns, to_ns;  /* the last minutes: what there is of them */
+    uint64_t periods;        /* of the run so far */
+    int have_rates;          /* 1: `recent` holds periods */
     struct rps_tally recent; /* the last seconds, of all CPUs; its length that of one */
     int have_phases;
     struct rps_phases phases; /* of the last minutes */

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/text.h"
+
 /* Values that a detection holds, some 37 bytes each. */
 #define VALUES_MAX UINT64_C(12000000)
 
@@ -111,6 +113,33 @@ static int check_asked(const struct rps_cpu_series *series, const struct rps_cpu
     return 0;
 }
 
+int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *err)
+{
+    char length[RPS_TEXT_NUMBER_SIZE];
+    struct rps_run run;
+    int64_t elapsed_ns;
+
+    if (series->from_ns <= 0 && series->to_ns == INT64_MAX)
+        return rps_error_set(err, RPS_FAILED, "run %" PRId64 " holds no measurement periods",
+                             series->run_id);
+    if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
+        return RPS_FAILED;
+    elapsed_ns = run.elapsed_ns > 0 ? run.elapsed_ns : 0;
+    rps_run_free(&run);
+    return rps_error_set(err, RPS_FAILED,
+                         "run %" PRId64 " holds no measurement periods there; it is %s long",
+                         series->run_id, rps_text_duration(length, sizeof(length), elapsed_ns));
+}
+
+/* All of a run may be empty, and its metadata are worth a report; a part was asked for because
+ * something is thought to be in it. */
+static int check_part(const struct rps_cpu_series *series, struct rps_error *err)
+{
+    int is_part = series->from_ns > 0 || series->to_ns < INT64_MAX;
+
+    return is_part && series->count == 0 ? rps_cpu_series_none(series, err) : 0;
+}
+
 int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
                         struct rps_error *err)
@@ -127,7 +156,9 @@ int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader
         series->widened =
             rps_cursor_widened(cursor, &series->widened_from_ns, &series->widened_to_ns);
     rps_cursor_close(cursor);
-    return result < 0 ? result : check_asked(series, cpus, err);
+    if (result == 0)
+        result = check_asked(series, cpus, err);
+    return result == 0 ? check_part(series, err) : result;
 }
 
 void rps_cpu_series_free(struct rps_cpu_series *series)

@@ -29,12 +29,16 @@ struct rps_cpu_series {
 
 /*
  * Find the CPUs of the part [from_ns, to_ns) of a run, and how many periods they have. Reads the
- * coarsest level. RPS_FAILED: the store's errors; CPUs that are asked for and were not recorded.
- * Free in both cases.
+ * coarsest level. RPS_FAILED: the store's errors; CPUs that are asked for and were not recorded; a
+ * part of the run (not all of it) without a period. Free in both cases.
  */
 int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
                         struct rps_error *err);
+
+/* RPS_FAILED, and the sentence that the series has no period: for those who need one in all of a run
+ * too. */
+int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *err);
 
 /* An all-zero struct is harmless. */
 void rps_cpu_series_free(struct rps_cpu_series *series);

@@ -172,6 +172,9 @@ static void put_labels(struct rps_json *json, const struct rps_picture *picture,
         rps_json_uint64(json, "occurrences", profile->label[l].occurrences);
         rps_json_uint64(json, "periods", profile->label[l].periods);
         rps_json_double(json, "seconds", (double)profile->label[l].length_ns / 1e9);
+        rps_json_double(
+            json, "share",
+            rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods));
         put_numbers(json, "mean", &profile->mean[(size_t)l * figures], figures, 6);
         put_ends(json, &profile->mean_interval[(size_t)l * figures], figures);
         put_numbers(json, "spread", &profile->spread[(size_t)l * figures], figures, 6);

@@ -100,6 +100,9 @@ static void put_phases(struct rps_json *json, const struct rps_phase_output *out
             rps_json_double(json, "start_s", seconds(phase->start_ns));
             rps_json_double(json, "end_s", seconds(phase->end_ns));
         }
+        rps_json_double(json, "share",
+                        rps_profile_share(output->profile, phase->end_ns - phase->start_ns,
+                                          phase->last - phase->first + 1));
         put_figures(json, "figures", output->profile,
                     output->profile->phase + i * output->profile->figure_count);
         put_intervals(json, output->profile,
@@ -124,6 +127,9 @@ static void put_labels(struct rps_json *json, const struct rps_phase_output *out
         rps_json_uint64(json, "length", profile->label[l].periods);
         if (output->has_times)
             rps_json_double(json, "time_s", seconds(profile->label[l].length_ns));
+        rps_json_double(
+            json, "share",
+            rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods));
         put_figures(json, "mean", profile, profile->mean + at);
         put_intervals(json, profile, profile->mean_interval + at);
         put_figures(json, "spread", profile, profile->spread + at);

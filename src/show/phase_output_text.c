@@ -31,9 +31,7 @@ struct page {
     FILE *out;
     const struct rps_phase_output *output;
     int width;
-    int decimals;      /* of seconds */
-    int64_t length_ns; /* of all phases; or rows */
-    uint64_t rows;
+    int decimals;          /* of seconds */
     int doubtful;          /* 1: a label had a question mark */
     int estimated, unsure; /* 1: a figure had an interval; had none although it was estimated */
 };
@@ -112,18 +110,11 @@ static const char *length_text(const struct page *page, char *ret, int64_t lengt
 {
     if (!page->output->has_times)
         snprintf(ret, CELL_SIZE, "%" PRIu64, rows);
-    else if (page->length_ns < SHORT_NS)
+    else if (page->output->profile->length_ns < SHORT_NS)
         snprintf(ret, CELL_SIZE, "%.*f s", page->decimals, (double)length_ns / RPS_NS_PER_S);
     else
         rps_text_duration(ret, CELL_SIZE, length_ns);
     return ret;
-}
-
-static double share_of(const struct page *page, int64_t length_ns, uint64_t rows)
-{
-    if (page->output->has_times && page->length_ns > 0)
-        return (double)length_ns / (double)page->length_ns;
-    return (double)rows / (double)page->rows;
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -154,7 +145,10 @@ static size_t figures_to_show(const struct rps_profile *profile, size_t figure[F
 
 static void fill_phase(struct page *page, struct rps_table *table, const struct rps_phase *phase)
 {
+    int64_t length_ns = phase->end_ns - phase->start_ns;
+    uint64_t rows = phase->last - phase->first + 1;
     char text[CELL_SIZE];
+    double share;
     int c = 0;
 
     rps_table_add_row(table);
@@ -175,12 +169,9 @@ static void fill_phase(struct page *page, struct rps_table *table, const struct 
         rps_table_set(table, c, text);
     }
     c++;
-    rps_table_set(
-        table, c++,
-        length_text(page, text, phase->end_ns - phase->start_ns, phase->last - phase->first + 1));
-    rps_table_set(table, c,
-                  share_text(text, share_of(page, phase->end_ns - phase->start_ns,
-                                            phase->last - phase->first + 1)));
+    rps_table_set(table, c++, length_text(page, text, length_ns, rows));
+    share = rps_profile_share(page->output->profile, length_ns, rows);
+    rps_table_set(table, c, share_text(text, share));
 }
 
 #define PHASE_COLUMNS 7
@@ -295,7 +286,8 @@ static int print_phases(struct page *page, const size_t *figure, size_t *count,
     }
     rps_table_add_row(&table);
     rps_table_set(&table, 0, "all");
-    rps_table_set(&table, PHASE_COLUMNS - 2, length_text(page, text, page->length_ns, page->rows));
+    rps_table_set(&table, PHASE_COLUMNS - 2,
+                  length_text(page, text, profile->length_ns, profile->periods));
     for (size_t i = 0; i < *count; i++)
         rps_table_set(&table, PHASE_COLUMNS + (int)i,
                       sure_text(page, text, profile->figure[figure[i]].whole,
@@ -335,7 +327,8 @@ static void fill_label(struct page *page, struct rps_table *table, int l, const 
     snprintf(text, sizeof(text), "%zu", label->occurrences);
     rps_table_set(table, 1, text);
     rps_table_set(table, 2, length_text(page, text, label->length_ns, label->periods));
-    rps_table_set(table, 3, share_text(text, share_of(page, label->length_ns, label->periods)));
+    rps_table_set(table, 3,
+                  share_text(text, rps_profile_share(profile, label->length_ns, label->periods)));
     for (size_t i = 0; i < count; i++) {
         size_t at = (size_t)l * profile->figure_count + figure[i];
 
@@ -458,6 +451,7 @@ static int print_components(const struct page *page, struct rps_error *err)
 static void print_heading(const struct page *page)
 {
     const struct rps_phase_output *output = page->output;
+    const struct rps_profile *profile = output->profile;
     char text[CELL_SIZE];
 
     fputs("Phases of ", page->out);
@@ -472,7 +466,7 @@ static void print_heading(const struct page *page)
         fprintf(page->out, ", found in %" PRIu64 " %s%s", output->observations, output->unit,
                 plural(output->observations));
     if (output->has_times)
-        fprintf(page->out, " (%s)", length_text(page, text, page->length_ns, page->rows));
+        fprintf(page->out, " (%s)", length_text(page, text, profile->length_ns, profile->periods));
     fprintf(page->out, " of %zu signal%s, %zu of which vary on their own\n", output->signal_count,
             plural(output->signal_count), output->details->used_signal_count);
 }
@@ -510,10 +504,6 @@ int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, stru
 
     for (int64_t unit = RPS_NS_PER_S; unit > output->period_ns && page.decimals < 6; unit /= 10)
         page.decimals++;
-    for (size_t i = 0; i < output->phases->count; i++) {
-        page.length_ns += output->phases->phase[i].end_ns - output->phases->phase[i].start_ns;
-        page.rows += output->phases->phase[i].last - output->phases->phase[i].first + 1;
-    }
     if (output->locale != (locale_t)0)
         before = uselocale(output->locale);
     result = write_page(&page, err);

@@ -22,6 +22,7 @@
 #define PICTURE_COLUMNS      80
 #define PICTURE_PANEL_LINES  6
 #define PICTURE_LINES_LEAST  4
+#define PICTURE_NAMED_LEAST  2    /* panels that are not given up to name those left out */
 #define PICTURE_BAND_LINES   4    /* CPUs side by side that each have the band of their extremes */
 #define PICTURE_WHOLE_DUTY   0.95 /* of what is counted all the time, but for switching */
 
@@ -129,11 +130,6 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
 
 /* --- what was asked for ----------------------------------------------------------------------- */
 
-static const char *title_of(const struct rps_metric *metric)
-{
-    return metric->panel[0] ? metric->panel : metric->label;
-}
-
 static int choose_named(struct rps_picture *picture, const char *name, struct rps_error *err)
 {
     char known[512] = "";
@@ -164,13 +160,13 @@ static int choose_panel(struct rps_picture *picture, const char *text, struct rp
     int found = 0;
 
     for (int m = 0; m < plan->metric_count; m++) {
-        const char *title = title_of(&plan->metric[m]);
+        const char *title = rps_picture_panel_title(&plan->metric[m]);
 
         if (strcasestr(title, text)) {
             picture->chosen[m] = 1;
             found = 1;
         }
-        if (m > 0 && strcmp(title, title_of(&plan->metric[m - 1])) == 0)
+        if (m > 0 && strcmp(title, rps_picture_panel_title(&plan->metric[m - 1])) == 0)
             continue;
         if (used + strlen(title) + 12 < sizeof(known))
             used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'", used ? ", " : "",
@@ -239,9 +235,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
         result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
     if (result == 0 && picture->cpu_series.count == 0)
-        result = rps_error_set(err, RPS_FAILED,
-                               "run %lld holds no measurement periods there: nothing can be drawn",
-                               (long long)run_id);
+        result = rps_cpu_series_none(&picture->cpu_series, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&picture->cpu_series, 1);
         result = rps_picture_choose_look(picture, options->cpus.way, err);
@@ -369,7 +363,8 @@ static int panel_of(struct rps_picture *picture, int m)
 {
     for (int i = 0; i < m && !picture->apart; i++) {
         if (picture->panel[i] >= 0 &&
-            strcmp(title_of(&picture->plan->metric[i]), title_of(&picture->plan->metric[m])) == 0)
+            strcmp(rps_picture_panel_title(&picture->plan->metric[i]),
+                   rps_picture_panel_title(&picture->plan->metric[m])) == 0)
             return picture->panel[i];
     }
     return picture->panel_count++;
@@ -419,13 +414,32 @@ static void drop_panels(struct rps_picture *picture, int fit)
     }
 }
 
+/* Leave out panels for which there is no room, and as many more as it takes to name them, unless too
+ * few would be left. The first line of names is the one that is empty below the axis. */
+static void fit_lines(struct rps_picture *picture, int lines)
+{
+    int fit = lines < PICTURE_LINES_LEAST ? 1 : lines / PICTURE_LINES_LEAST;
+    int least = fit < PICTURE_NAMED_LEAST ? fit : PICTURE_NAMED_LEAST;
+    int named = fit, rows = 0, needed;
+
+    if (fit >= picture->panel_count)
+        return;
+    while (named >= least &&
+           (needed = rps_picture_name_left_out(picture, named, picture->left_out)) > rows) {
+        rows = needed;
+        named = (lines + 1 - rows) / PICTURE_LINES_LEAST;
+    }
+    picture->left_out_rows = named >= least ? rows : 0;
+    drop_panels(picture, named >= least ? named : fit);
+}
+
 static void fit_characters(struct rps_picture *picture, int height)
 {
     int frame =
         RPS_PICTURE_FRAME_LINES + rps_picture_legend_rows(picture) + (picture->has_phases ? 1 : 0);
 
     if (height > 0)
-        drop_panels(picture, (height - frame) / PICTURE_LINES_LEAST);
+        fit_lines(picture, height - frame);
     picture->height = height > 0 ? height : frame + PICTURE_PANEL_LINES * picture->panel_count;
     if (picture->height < frame + PICTURE_LINES_LEAST)
         picture->height = frame + PICTURE_LINES_LEAST;

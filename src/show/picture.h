@@ -66,6 +66,8 @@ struct rps_picture {
     int panel_count;           /* at least 1 */
     int panel_total;           /* with those for which there was no room */
     int *panel;                /* owned; panel of each metric, -1 when it is not drawn */
+    int left_out_rows;         /* of a drawing: lines that name the panels without room, and */
+    char left_out[RPS_PICTURE_TEXT_SIZE]; /* these lines */
     int has_phases;
     int phases_given;         /* 1: they are the caller's */
     struct rps_phases phases; /* of the whole run, or those given */
@@ -182,6 +184,13 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
 char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE]);
 char *rps_picture_heading(const struct rps_picture *picture, int panel,
                           char text[RPS_PICTURE_TEXT_SIZE]);
+
+/* Title of the panel that a metric lies in. */
+const char *rps_picture_panel_title(const struct rps_metric *metric);
+
+/* Name the panels from number `from` on, in lines as wide as a drawing; returns how many these are. */
+int rps_picture_name_left_out(const struct rps_picture *picture, int from,
+                              char text[RPS_PICTURE_TEXT_SIZE]);
 
 /* What a metric's panel would be called if it were alone in it: with its unit. */
 char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE]);

@@ -125,7 +125,7 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
     write_panel_axes(picture, file);
     fprintf(file, "duty = %d\n", picture->duty.count > 0);
     if (picture->characters)
-        fprintf(file, "strip = %d\n", picture->has_phases);
+        fprintf(file, "strip = %d\nleft_out = %d\n", picture->has_phases, picture->left_out_rows);
     else
         result = rps_picture_write_overlay(picture, folder_fd, file, err);
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
@@ -188,6 +188,15 @@ static void write_panel_texts(const struct rps_picture *picture, int panel, FILE
     }
 }
 
+static void write_left_out(const struct rps_picture *picture, FILE *file)
+{
+    char text[RPS_PICTURE_TEXT_SIZE], *rest = text;
+
+    strcpy(text, picture->left_out);
+    for (int row = 0; row < picture->left_out_rows; row++)
+        rps_picture_write_line(picture, file, strsep(&rest, "\n"));
+}
+
 static int write_texts(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
 {
     static const char name[] = "text.gp";
@@ -211,6 +220,8 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         write_panel_texts(picture, p, file);
     if (!picture->characters)
         rps_picture_write_overlay_texts(picture, file);
+    else
+        write_left_out(picture, file);
     fprintf(file, "END\n");
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }

@@ -197,15 +197,12 @@ static void write_column_text(const struct rps_picture *picture, const struct gr
                               FILE *file)
 {
     const struct rps_profile *profile = grid->profile;
+    const struct rps_profile_label *of = &profile->label[label];
     char text[64], name[RPS_PHASE_LABEL_SIZE];
-    double all = 0;
 
-    for (int l = 0; l < profile->label_count; l++)
-        all += (double)profile->label[l].periods;
-    snprintf(text, sizeof(text), "%s", rps_phase_label(label, name));
-    rps_picture_write_line(picture, file, text);
-    snprintf(text, sizeof(text), "%.3g %% \xc2\xb7 %zu\xc3\x97",
-             100 * (double)profile->label[label].periods / all, profile->label[label].occurrences);
+    rps_picture_write_line(picture, file, rps_phase_label(label, name));
+    snprintf(text, sizeof(text), "%.1f %% \xc2\xb7 %zu\xc3\x97",
+             100 * rps_profile_share(profile, of->length_ns, of->periods), of->occurrences);
     rps_picture_write_line(picture, file, text);
 }
 

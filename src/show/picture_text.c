@@ -97,9 +97,36 @@ static void append_left_out(const struct rps_picture *picture, char text[RPS_PIC
 
     if (picture->panel_total <= picture->panel_count)
         return;
-    snprintf(part, sizeof(part), "%d of %d panels fit; --panel chooses", picture->panel_count,
-             picture->panel_total);
+    snprintf(part, sizeof(part), "%d of %d panels fit%s", picture->panel_count,
+             picture->panel_total, picture->left_out_rows > 0 ? "" : "; --panel chooses");
     append(text, part);
+}
+
+int rps_picture_name_left_out(const struct rps_picture *picture, int from,
+                              char text[RPS_PICTURE_TEXT_SIZE])
+{
+    const char *before = "";
+    char *line = text;
+    int rows = 1;
+
+    strcpy(text, "Left out (plot --panel):");
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        const char *title = rps_picture_panel_title(&picture->plan->metric[m]);
+        size_t used = strlen(text);
+
+        if (picture->panel[m] < from || strcmp(title, before) == 0 ||
+            used + strlen(title) + 8 > RPS_PICTURE_TEXT_SIZE)
+            continue;
+        if (rps_text_width(line) + rps_text_width(title) + 2 < picture->width) {
+            sprintf(text + used, "%s %s", before[0] ? "," : "", title);
+        } else {
+            sprintf(text + used, "%s\n  %s", before[0] ? "," : "", title);
+            line = text + used + 1 + (before[0] != '\0');
+            rows++;
+        }
+        before = title;
+    }
+    return rows;
 }
 
 char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
@@ -213,6 +240,11 @@ static int shares_title(const struct rps_picture *picture, const char *title)
     return count > 1;
 }
 
+const char *rps_picture_panel_title(const struct rps_metric *metric)
+{
+    return metric->panel[0] ? metric->panel : metric->label;
+}
+
 char *rps_picture_heading(const struct rps_picture *picture, int panel,
                           char text[RPS_PICTURE_TEXT_SIZE])
 {
@@ -220,7 +252,7 @@ char *rps_picture_heading(const struct rps_picture *picture, int panel,
     int first = first_metric(picture, panel);
     const struct rps_metric *metric = first >= 0 ? &picture->plan->metric[first] : &none;
     const char *unit = rps_picture_panel_unit(picture, panel);
-    const char *title = metric->panel[0] ? metric->panel : metric->label;
+    const char *title = rps_picture_panel_title(metric);
     double peak = rps_picture_panel_axis(picture, panel).peak;
     /* Titles of the shipped plans name their unit in words. */
     int named = !unit[0] || strchr(title, '(') || strstr(title, " per ");

@@ -58,7 +58,17 @@ static void count_labels(struct rps_profile *profile, const struct rps_phases *p
         label->occurrences++;
         label->periods += phase->last - phase->first + 1;
         label->length_ns += phase->end_ns - phase->start_ns;
+        profile->periods += phase->last - phase->first + 1;
+        profile->length_ns += phase->end_ns - phase->start_ns;
     }
+}
+
+double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods)
+{
+    double share = profile->length_ns > 0 ? (double)length_ns / (double)profile->length_ns
+                                          : (double)periods / (double)profile->periods;
+
+    return round(1000 * share) / 1000;
 }
 
 int rps_profile_init(struct rps_profile *profile, size_t figure_count,

@@ -94,17 +94,13 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     if (result == 0)
         result = rps_cpu_series_open(&cpu_series, reader, run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
+    if (result == 0 && cpu_series.count == 0)
+        result = rps_cpu_series_none(&cpu_series, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         collect.level = cpu_series.resolution;
         collect.by_rotation = by_rotation || collect.level > 0;
         result = walk_cpus(reader, &cpu_series, &options->cpus, &collect, ret, err);
-    }
-    if (result == 0 && ret->signals.count == 0) {
-        rps_collected_free(ret);
-        result = rps_error_set(
-            err, RPS_FAILED, "run %" PRId64 " has no periods%s: there are no phases to find",
-            run->run_id, options->from_ns > 0 || options->to_ns < INT64_MAX ? " there" : "");
     }
     rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
@@ -253,7 +249,7 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
 
     if (result < 0)
         return result;
-    if (summary.periods == 0 || summary.periods > RPS_RUN_PHASES_PERIODS_MAX)
+    if (summary.rows == 0 || summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
     result = detect_run(reader, run, &options, &found, err);
     if (result < 0)

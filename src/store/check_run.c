@@ -390,5 +390,5 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
     check_rest(&check, code == SQLITE_OK);
     rps_run_shape_free(&check.shape);
     free(check.examined.sum);
-    return check.examined.periods;
+    return check.examined.most;
 }

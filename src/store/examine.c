@@ -79,6 +79,7 @@ struct walk {
     uint64_t *seen; /* owned; by set: the rotation that last had it, and 1 */
     int in_track;   /* 1: `cpu` is one, and `before` its last piece unless it had none */
     int64_t cpu;
+    uint64_t periods; /* of the track */
     int has_before;
     struct rps_piece before; /* without rows */
 };
@@ -240,6 +241,7 @@ static int begin_track(struct walk *walk, int64_t cpu)
     walk->in_track = 1;
     walk->has_before = 0;
     walk->cpu = cpu;
+    walk->periods = 0;
     walk->gap_ns = walk->gapped_ns = 0;
     memset(&walk->before, 0, sizeof(walk->before));
     memset(walk->seen, 0, ((size_t)walk->shape->set_count + 1) * sizeof(*walk->seen));
@@ -247,6 +249,15 @@ static int begin_track(struct walk *walk, int64_t cpu)
     sqlite3_bind_int64(walk->gaps, 1, walk->shape->run_id);
     sqlite3_bind_int64(walk->gaps, 2, cpu);
     return code;
+}
+
+static void add_periods(struct walk *walk, uint64_t periods)
+{
+    struct rps_examined *result = walk->result;
+
+    walk->periods += periods;
+    result->periods += periods;
+    result->most = walk->periods > result->most ? walk->periods : result->most;
 }
 
 static int examine_piece(void *context, const struct rps_piece *piece)
@@ -268,7 +279,7 @@ static int examine_piece(void *context, const struct rps_piece *piece)
             fault->name = piece->fault;
             fault->value = piece->value;
         }
-        result->periods += piece->count;
+        add_periods(walk, piece->count);
         return SQLITE_OK;
     }
     code = examine_sequence(walk, piece);
@@ -280,7 +291,7 @@ static int examine_piece(void *context, const struct rps_piece *piece)
     }
     result->end_ns = piece->end_ns > result->end_ns ? piece->end_ns : result->end_ns;
     result->last_period = piece->last > result->last_period ? piece->last : result->last_period;
-    result->periods += piece->periods;
+    add_periods(walk, piece->periods);
     walk->before = *piece;
     walk->has_before = 1;
     return code == SQLITE_OK && examiner->piece ? examiner->piece(examiner->context, piece) : code;

@@ -74,9 +74,10 @@ struct rps_examiner {
 
 /* What is found out of a run's finest rows. */
 struct rps_examined {
-    uint64_t periods;        /* that they stand for */
-    int64_t end_ns;          /* of the last one, -1 none */
-    uint64_t last_period;    /* the highest number */
+    uint64_t periods;     /* that they stand for, of all CPUs together */
+    uint64_t most;        /* ... of the CPU that has most of them: the run's measurement periods */
+    int64_t end_ns;       /* of the last one, -1 none */
+    uint64_t last_period; /* the highest number */
     struct rps_set_sum *sum; /* owned; by set, free() */
 };
 

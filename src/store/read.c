@@ -394,19 +394,25 @@ int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *re
     return 0;
 }
 
-/* Periods of a run that has no totals yet. */
-static int count_periods(struct rps_reader *reader, int64_t run_id, uint64_t *ret,
+/* Periods of a run that has no totals yet, or only those of all its CPUs together. */
+static int count_periods(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                          struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
     struct rps_period period;
+    uint64_t of_cpu = 0;
+    int32_t cpu = 0;
     int got;
 
-    *ret = 0;
+    ret->periods = ret->rows = 0;
     if (rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, RPS_LEVELS, err) < 0)
         return RPS_FAILED;
-    while ((got = rps_cursor_next(cursor, &period, err)) > 0)
-        *ret += rps_period_weight(&period);
+    while ((got = rps_cursor_next(cursor, &period, err)) > 0) {
+        of_cpu = (period.cpu == cpu ? of_cpu : 0) + rps_period_weight(&period);
+        cpu = period.cpu;
+        ret->rows += rps_period_weight(&period);
+        ret->periods = of_cpu > ret->periods ? of_cpu : ret->periods;
+    }
     rps_cursor_close(cursor);
     return got;
 }
@@ -419,8 +425,10 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
     int has_totals = 0;
     int code, result = rps_reader_prepare(reader,
                                           "SELECT plan, (SELECT count(*) FROM gap"
-                                          " WHERE run_id = ?1), (SELECT sum(periods) FROM event_set"
-                                          " WHERE run_id = ?1) FROM run WHERE run_id = ?1",
+                                          " WHERE run_id = ?1), CASE WHEN NOT EXISTS (SELECT 1"
+                                          " FROM period WHERE run_id = ?1 AND cpu >= 0) THEN"
+                                          " (SELECT sum(periods) FROM event_set WHERE run_id = ?1)"
+                                          " END FROM run WHERE run_id = ?1",
                                           run_id, &stmt, err);
 
     if (result < 0)
@@ -432,9 +440,7 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
         rps_fields_copy_text(stmt, 0, summary.plan, sizeof(summary.plan));
         has_totals = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
         summary.gap_count = gaps > INT32_MAX ? INT32_MAX : (int)gaps;
-        summary.periods = periods < 0 ? 0 : (uint64_t)periods;
-        result = last_end(reader, run_id, &summary.elapsed_ns, err);
-        summary.elapsed_ns = summary.elapsed_ns < 0 ? 0 : sane_time(summary.elapsed_ns);
+        summary.periods = summary.rows = periods < 0 ? 0 : (uint64_t)periods;
     } else if (code == SQLITE_DONE) {
         result = no_such_run(reader, run_id, err);
     } else {
@@ -442,7 +448,7 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
     }
     sqlite3_finalize(stmt);
     if (result == 0 && !has_totals)
-        result = count_periods(reader, run_id, &summary.periods, err);
+        result = count_periods(reader, run_id, &summary, err);
     if (result == 0)
         *ret = summary;
     return result;

@@ -396,6 +396,7 @@ static const char *counted(char ret[64], uint64_t count, const char *one, const 
 
 static void tell_periods(const struct reconstruct *r, struct rps_findings *findings)
 {
+    const char *together = r->examined.periods > r->examined.most ? ", all CPUs together" : "";
     char saved[64], of[64] = "", lost[160] = ", no time is missing";
     char stretches[64], time[RPS_TEXT_NUMBER_SIZE];
 
@@ -405,8 +406,8 @@ static void tell_periods(const struct reconstruct *r, struct rps_findings *findi
         snprintf(lost, sizeof(lost), "; %s missing, %s in all: gap rows say where",
                  counted(stretches, r->lost_stretches, "stretch is", "stretches are"),
                  rps_text_duration(time, sizeof(time), r->lost_ns));
-    rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %s%s saved%s", r->run_id,
-                     counted(saved, r->examined.periods, "period", "periods"), of, lost);
+    rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %s%s saved%s%s", r->run_id,
+                     counted(saved, r->examined.periods, "period", "periods"), of, together, lost);
 }
 
 static void tell(const struct reconstruct *r, struct rps_findings *findings)
@@ -452,7 +453,7 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
         rps_database_exec(reader->db, "ROLLBACK");
     } else {
         tell(&r, findings);
-        result->periods += r.examined.periods;
+        result->periods += r.examined.most;
         result->lost_stretches += r.lost_stretches;
         result->dropped += r.dropped;
         result->runs++;

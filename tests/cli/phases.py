@@ -351,7 +351,7 @@ def test_short_runs():
         folder.write("short.sim", "phase one 250ms instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:short.sim"), 0)
         refused(folder.call("phases"), 1, "3 periods", "at least")
-        refused(folder.call("phases", "--from", "10s"), 1, "no periods there")
+        refused(folder.call("phases", "--from", "10s"), 1, "no measurement periods there")
         refused(folder.call("phases", "--cpu", "0"), 1, "not by CPU")
 
 

@@ -145,7 +145,83 @@ def test_page_data():
     assert len(part["panels"][0]["lines"][0]["x"]) < len(data["panels"][0]["lines"][0]["x"])
 
 
+def test_shares():
+    """text, JSON, picture and page say the same share of each phase, with the same digits"""
+    script = SCRIPT.replace("phase calm 10s", "late 0.5s 4s\nphase calm 10s")
+    script = script.replace("sleep 5s", "sleep 950ms")
+    FOLDER.write("shares.sim", script)
+    expect(FOLDER.call("record", "--pmu", "sim:shares.sim", "-o", "shares.data"), 0)
+    found = FOLDER.call("phases", "-i", "shares.data", "--format", "json")
+    found = json.loads(expect(found, 0).stdout)
+    whole = sum(label["time_s"] for label in found["labels"])
+    shares = {label["label"]: "%.1f %%" % (100 * label["share"]) for label in found["labels"]}
+    assert len(shares) == 3 and shares["C"].startswith("4."), shares
+    for label in found["labels"]:
+        assert abs(label["share"] - label["time_s"] / whole) < 0.00051, label
+        assert label["share"] == round(label["share"], 3), label
+    assert [phase["share"] for phase in found["phases"]] == [
+        label["share"] for label in found["labels"]], found
+    text = expect(FOLDER.call("phases", "-i", "shares.data"), 0).stdout
+    told = re.findall(r"^ +([A-C]) .*? s +(\d+\.\d %) ", text, re.M)
+    assert told == 2 * list(shares.items()), (told, shares)
+    texts = svg("-i", "shares.data", "--kind", "phases")
+    assert ["%s · 1×" % share for share in shares.values()] == [
+        text for text in texts if " · 1×" in text], texts
+    data = json.loads(dict((kind, text) for kind, text in page("-i", "shares.data").scripts)[
+        "application/json"])
+    assert {label["name"]: label["share"] for label in data["labels"]} == {
+        label["label"]: label["share"] for label in found["labels"]}, data["labels"]
+
+
+def heat(name, script):
+    """The heat map of a recording: its texts; of each row the boxes: from, to, spreads."""
+    FOLDER.write(name + ".sim", script)
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:%s.sim" % name, "-o", name + ".data"), 0)
+    texts = svg("-i", name + ".data", "--kind", "heat", "--keep", name)
+    rows = {}
+    for line in FOLDER.read(name + "/heat.dat").decode().splitlines()[1:]:
+        start, end, row, spreads = map(float, line.split())
+        rows.setdefault(int(row), []).append((start, end, spreads))
+    return texts, rows
+
+
+def test_heat_noise():
+    """heat: a metric that only varies like noise is one neutral box; a change and a spike are seen"""
+    events = "instructions=200M branches=20M branch_miss=1M ibuf_stall=100M dc_access=50M "
+    events += "dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k"
+    for noise in ["0%", "2%", "20%"]:
+        script = "noise %s\nphase calm 67s %s\n" % (noise, events)
+        _, rows = heat("steady" + noise[:-1], script)
+        assert len(rows) == 7, rows
+        assert all(len(row) == 1 and row[0][2] == 0 for row in rows.values()), rows
+    more = events.replace("dc_miss=2M", "dc_miss=3M")
+    script = "noise 2%%\nphase a 30s %s\nphase b 30s %s\n" % (events, more)
+    _, rows = heat("change", script)
+    assert all(-1.5 < spreads < -0.5 for _, end, spreads in rows[2] if end < 29), rows[2]
+    assert all(0.5 < spreads < 1.5 for start, _, spreads in rows[2] if start > 31), rows[2]
+    spike = events.replace("dc_miss=2M", "dc_miss=20M")
+    script = "phase a 30s %s\nphase b 1s %s\nphase a 30s %s\n" % (events, spike, events)
+    _, rows = heat("spike", script)
+    assert [box[2] for box in rows[2] if box[0] < 30.5 < box[1]] == [2.5], rows[2]
+    assert rows[2][0][2] == rows[2][-1][2] and abs(rows[2][0][2]) < 0.5, rows[2]
+    small = events.replace("dc_miss=2M", "dc_miss=2002k")  # a thousandth more
+    _, rows = heat("small", "phase a 30s %s\nphase b 30s %s\n" % (events, small))
+    assert all(abs(box[2]) <= 0.125 for box in rows[2]), rows[2]
+
+
+def test_heat_mean():
+    """heat: the mean is the report's figure, not that of the columns; the scale has numbers"""
+    texts, _ = heat("mean", "phase fast 10s instructions=350M\nphase slow 10s instructions=35M\n")
+    report = expect(FOLDER.call("report", "-i", "mean.data"), 0).stdout
+    told = float(re.search(r"  CPI: +([0-9.]+)", report).group(1))
+    mean = [float(text.split(" ±")[0]) for text in texts if " ±" in text and text[0].isdigit()][0]
+    assert told < 4 and abs(mean - told) < 0.005 * told, (mean, told)  # of the columns: 11
+    assert {"−2.5", "0", "+2.5 × spread", "mean ±spread"} <= set(texts), texts
+    part = svg("-i", "mean.data", "--kind", "heat", "--from", "12s")
+    assert any(text.startswith("20 ±") for text in part), part
+
+
 with FOLDER:
     assert "calm" in SCRIPT
     tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
-              test_page_data])
+              test_page_data, test_shares, test_heat_noise, test_heat_mean])

@@ -520,12 +520,18 @@ def test_unknown_run():
 
 
 def test_empty_part():
-    """a part of the run in which nothing was recorded does not crash"""
-    for command in ["report", "export"]:
-        answer = FOLDER.call(command, "--from", "90d")
-        assert answer.returncode in (0, 1) and answer.stderr.count("\n") <= 1, answer
-    refused(FOLDER.call("plot", "--from", "90d", "-o", "never.png"), 1)
-    assert not os.path.exists(FOLDER / "never.png")
+    """a part in which nothing was recorded: all refuse with one sentence, and leave no file"""
+    formats = [["phases", "--format", name] for name in ("text", "json", "csv")]
+    formats += [["export", "--format", name] for name in ("wide", "rates", "long")]
+    before = sorted(os.listdir(FOLDER.path))
+    for command in [["report"], ["report", "--cpu", "each"], ["plot"], ["plot", "-o", "no.png"],
+                    ["plot", "--kind", "heat", "-o", "no.svg"], *formats]:
+        for part in [["--from", "25s"], ["--from", "90d", "--to", "91d"], ["--to", "1ms"]]:
+            for output in [[], ["-o", "no.svg"]]:
+                answer = refused(FOLDER.call(*command, *output, *part), 1)
+                assert answer.stderr == ("rpistat: run 2 holds no measurement periods there; "
+                                         "it is 25.0 s long\n"), answer
+    assert sorted(os.listdir(FOLDER.path)) == before
 
 
 def test_no_gnuplot():

@@ -2,7 +2,9 @@
 
 usage: targets.py RPISTAT THREADS          THREADS is the program of threads.c
 """
+import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -323,6 +325,31 @@ def test_all_cpus():
         assert len(counts) == 1 and counts.pop() >= 3, counts
         store.check_covered()
         expect(folder.call("report"), 0)
+
+
+def test_cpus_periods():
+    """of a recording by CPU everybody says the same number of periods, and the same elapsed time"""
+    record = whole_machine()
+    cpus = online()[:2]
+    if len(cpus) < 2:
+        raise tap.Skip("one CPU only")
+    with Folder() as folder:
+        listed = ",".join(str(cpu) for cpu in cpus)
+        expect(folder.call(*record, "-C", listed, "--period", "10ms", "--duration", "300ms"), 0)
+        read = lambda *words: expect(folder.call(*words), 0).stdout  # noqa: E731
+        store = Store(folder / "rpistat.data")
+        number = len(store.track(cpus[0]))
+        assert len(store.periods) == 2 * number, store.periods
+        elapsed = re.search(r"Elapsed time: +(\S+ s)\n", read("report")).group(1)
+        assert re.search(r"Total periods: +(\d+)\n", read("report")).group(1) == str(number)
+        assert re.search(r"complete +%s +%d  " % (elapsed, number), read("runs")), read("runs")
+        assert "  complete  %s  %d periods" % (elapsed, number) in read("watch"), read("watch")
+        assert read("check") == "rpistat.data is sound: 1 run, %d periods\n" % number, read("check")
+        assert store.query("SELECT periods FROM run_summary") == [(number,)]
+        found = json.loads(read("phases", "--format", "json"))
+        assert found["observations"] == number, found
+        read("check", "--repair", "-o", "new.data")
+        assert "1 run, %d periods\n" % number in read("check", "-i", "new.data")
 
 
 def test_cpu_list():
@@ -658,8 +685,8 @@ def test_descriptors():
 tap.main([
     test_attach, test_coming_and_going, test_chain, test_attach_often, test_several,
     test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
-    test_all_cpus, test_cpu_list, test_cpu_use, test_cpus_with_command, test_cpus_stopped,
-    test_cgroup,
+    test_all_cpus, test_cpus_periods, test_cpu_list, test_cpu_use, test_cpus_with_command,
+    test_cpus_stopped, test_cgroup,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
     test_control_wrong, test_control_own_pipes, test_control_flood, test_control_refused,
     test_descriptors,

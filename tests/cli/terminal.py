@@ -1,8 +1,11 @@
 """What is shown on a terminal: widths, colours, the status line."""
+import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
+import sqlite3
 import struct
 import subprocess
 import termios
@@ -74,6 +77,27 @@ def test_drawing_size():
         assert len(rows) > 10, shown
 
 
+def test_drawing_of_nine():
+    """plot -o -, watch: of nine panels those that fit are drawn, and the others named below"""
+    FOLDER.record("-o", "nine.data", *[word for name in ("one", "two", "three") for word in
+                                       ("--metric", "extra_%s=instructions/seconds" % name)])
+    titles = ["Cycles per instruction", "Front-end stalls", "Data cache miss ratio", "TLB misses per",
+              "Branches per", "Mispredicted branches", "extra_one", "extra_two", "extra_three"]
+    for columns, lines, panels in [(80, 24, 4), (60, 24, 4), (132, 24, 4), (80, 40, 8), (80, 43, 9)]:
+        env = environment(TERM="xterm", NO_COLOR="1", LC_ALL="C.UTF-8")
+        status, shown = on_terminal("plot", "-i", "nine.data", "-o", "-",
+                                    columns=columns, lines=lines, env=env)
+        rows = shown.rstrip("\n").splitlines()
+        drawn, _, named = shown.partition("\nLeft out (plot --panel): ")
+        assert status == 0 and len(rows) < lines and max(map(len, rows)) <= columns, shown
+        assert [title for title in titles if title in drawn] == titles[:panels], shown
+        assert [title for title in titles if title in named] == titles[panels:], shown
+        assert ("%d of 9 panels fit ·" % panels in rows[1]) == (panels < 9), shown
+    status, shown = on_terminal("watch", "-i", "nine.data", columns=80, lines=24, env=env)
+    assert status == 0 and len(shown.rstrip("\n").splitlines()) < 24, shown
+    assert "3 of 9 panels" in shown and re.search(r"^Left out .*TLB misses per", shown, re.M), shown
+
+
 def test_small():
     """plot -o -, watch, runs, report: terminals of any size, from one character on"""
     for columns, lines in [(1, 1), (5, 24), (12, 3), (19, 50), (30, 1)]:
@@ -114,6 +138,24 @@ def test_status_line():
     assert status == 0 and not shown, shown
 
 
+def test_end_note():
+    """record: the note at the end counts measurement periods, however many CPUs have their own"""
+    record = [*counting(), "--period", "10ms", "-o", "cpus.data"]
+    two = ["-C", "0,1", "--duration", "200ms"]
+    if FOLDER.call(*record, *two).returncode != 0:
+        raise tap.Skip("CPUs 0 and 1 cannot be counted")
+    for what in [two, ["--", "sleep", "0.2"]]:
+        status, shown = on_terminal(*record, *what, stdout=False, stderr=True)
+        said = re.search(r"run \d+: (\d+) periods in (\S+ s);", shown)
+        assert status == 0 and said, shown
+        with contextlib.closing(sqlite3.connect(FOLDER / "cpus.data")) as store:
+            number = store.execute("SELECT count(DISTINCT period) FROM period WHERE run_id ="
+                                   " (SELECT max(run_id) FROM run)").fetchone()[0]
+        listed = FOLDER.call("runs", "-i", "cpus.data").stdout.splitlines()[-1]
+        assert int(said.group(1)) == number, (shown, number)
+        assert " %s  %7d  " % (said.group(2), number) in listed, (shown, listed)
+
+
 with FOLDER:
-    tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_small, test_no_color,
-              test_plot_note, test_status_line])
+    tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
+              test_small, test_no_color, test_plot_note, test_status_line, test_end_note])

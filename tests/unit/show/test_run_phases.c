@@ -145,7 +145,7 @@ static void test_part(void **state)
     options.to_ns = INT64_MAX;
     assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
                      RPS_FAILED);
-    assert_non_null(strstr(err.message, "no periods there"));
+    assert_non_null(strstr(err.message, "holds no measurement periods there"));
     fixture_end(&fixture);
 }
 
@@ -225,7 +225,7 @@ static void test_none(void **state)
     assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 0);
     assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
                      RPS_FAILED);
-    assert_non_null(strstr(err.message, "has no periods:"));
+    assert_string_equal(err.message, "run 1 holds no measurement periods");
     assert_int_equal(rps_run_phases_get(fixture.reader, 77, &phases, &err), RPS_FAILED);
     fixture_end(&fixture);
 }
