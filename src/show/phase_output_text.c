@@ -192,7 +192,7 @@ static void begin_phases(const struct page *page, struct rps_table *table)
 /* The width of so many columns of figures: those with intervals are wider than their headings. */
 static int figures_width(const struct rps_profile *profile, const size_t *figure, size_t count)
 {
-    static const char usual[] = "0.000 (0.000-0.000)";
+    static const char usual[] = "0.00 ±0.00";
     struct rps_table probe = {0};
     int width;
 

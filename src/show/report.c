@@ -8,6 +8,7 @@
 #include "rpistat/report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -207,6 +208,32 @@ static int is_concluded(const struct rps_report *report)
            report->plan->clock.whole.certainty != RPS_CERTAINTY_NONE;
 }
 
+static int is_same(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+/* What was left there belongs to other rows when somebody has changed or taken away some since. */
+static int is_of_these_rows(const struct rps_report *report)
+{
+    const struct rps_plan *plan = report->plan;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            if (!is_same(rps_tally_estimate(&report->tally, n, s),
+                         plan->set[n].event[s].whole.value))
+                return 0;
+        }
+    }
+    for (int m = 0; m < plan->metric_count; m++) {
+        double value = rps_formula_value(&plan->metric[m].formula, report->operand);
+
+        if (!is_same(isfinite(value) ? value : NAN, plan->metric[m].whole.value))
+            return 0;
+    }
+    return 1;
+}
+
 /* Sums are the same at every level; intervals come from the differences of single periods. */
 static void choose_resolution(struct rps_report *report)
 {
@@ -214,6 +241,15 @@ static void choose_resolution(struct rps_report *report)
         report->cpu_series.resolution = RPS_LEVELS;
     else
         rps_cpu_series_choose_signals(&report->cpu_series, 1);
+}
+
+static int read_sums(struct rps_report *report, struct rps_error *err)
+{
+    rps_tally_reset(&report->tally);
+    if (rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0)
+        return RPS_FAILED;
+    rps_tally_operands(&report->tally, report->plan, report->operand);
+    return 0;
 }
 
 static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
@@ -227,17 +263,22 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
                             report->options->to_ns, &report->options->cpus, err) < 0 ||
         rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
         return RPS_FAILED;
-    choose_resolution(report);
-    if (rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0 ||
-        read_cpus(report, err) < 0)
-        return RPS_FAILED;
     report->operand =
         calloc((size_t)rps_plan_operand_count(report->plan), sizeof(*report->operand));
     if (!report->operand)
         return rps_error_memory(err);
-    rps_tally_operands(&report->tally, report->plan, report->operand);
-    if (!is_concluded(report))
-        rps_tally_conclude(&report->tally, report->plan, report->operand);
+    choose_resolution(report);
+    if (read_sums(report, err) < 0 || read_cpus(report, err) < 0)
+        return RPS_FAILED;
+    if (is_concluded(report) && is_of_these_rows(report))
+        return 0;
+    if (is_concluded(report)) {
+        report->plan->clock.whole.certainty = RPS_CERTAINTY_NONE;
+        choose_resolution(report);
+        if (read_sums(report, err) < 0)
+            return RPS_FAILED;
+    }
+    rps_tally_conclude(&report->tally, report->plan, report->operand);
     return 0;
 }
 

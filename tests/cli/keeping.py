@@ -79,7 +79,7 @@ def test_totals():
     assert ask(thinned(), SUMS) == ask(plain(), SUMS)
     rows = [ask(name, "SELECT count(*) FROM period")[0][0] for name in (plain(), thinned())]
     assert rows[0] > 20000 and rows[1] < 1500, rows
-    reports = [[line for line in read("report", "-i", name).splitlines()
+    reports = [[line for line in read("report", "--format", "2013", "-i", name).splitlines()
                 if "CPU time" not in line and not re.search(r"\d\d:\d\d:\d\d \d{4}", line)]
                for name in (plain(), thinned())]
     said = "only sums over many were kept"
@@ -145,7 +145,7 @@ def test_part():
     part = ["--from", "%.3fs" % (start / 1e9), "--to", "%.3fs" % (end / 1e9)]
     parts = []
     for name in (plain(), thinned()):
-        lines = read("report", "-i", name, *part).splitlines()
+        lines = read("report", "--format", "2013", "-i", name, *part).splitlines()
         parts.append(lines[lines.index("Performance events"):])
     assert parts[0] == parts[1][:len(parts[0])] and len(parts[0]) > 20, parts
     assert "widened" not in read("report", "-i", thinned(), *part)

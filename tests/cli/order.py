@@ -138,7 +138,7 @@ def test_sums():
 def test_beat():
     """a workload that beats with the rotation: wrong by 129 % in turn, right at random"""
     def instructions(name):
-        report = read("report", "-i", name)
+        report = read("report", "--format", "2013", "-i", name)
         return int(re.search(r"Instructions: +\d+ +\[(\d+)\]", report).group(1)) / 35e9
 
     assert 2.28 < instructions(record("turn.data", script=BEAT)) < 2.29
@@ -162,7 +162,7 @@ def test_thinned():
     summary = "SELECT periods, elapsed_s, sets, state FROM run_summary"
     assert ask(plain(), summary) == ask(thinned(), summary) == [(18000, 1800.0, 4, "complete")]
     reports = [re.search(r"(?s)Performance events.*?(?=\nRemarks|$)",
-                         read("report", "-i", name)).group().strip()
+                         read("report", "--format", "2013", "-i", name)).group().strip()
                for name in (plain(), thinned())]
     assert reports[0] == reports[1] and len(reports[0].splitlines()) > 20, reports
     for part in (("--to", "5m"), ("--from", "10m", "--to", "20m"), ("--from", "29m50s")):

@@ -294,7 +294,7 @@ def test_without_proc():
                 return expect(answer, status)
             for _ in range(2):
                 assert not run(*record, "sh", "-c", "exit 3", status=3).stderr
-                run("report", "-o", "a.txt")
+                run("report", "--format", "2013", "-o", "a.txt")
                 run("plot", "-o", "a.svg")
                 assert folder.read("a.txt") == folder.read("rpistat.txt")
                 assert b"</svg>" in folder.read("a.svg")

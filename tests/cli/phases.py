@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import re
 import random
 import sqlite3
 
@@ -76,11 +77,13 @@ def test_text():
     assert heads[0][:2] == ["Phase", "Start"] and heads[1][:3] == ["Phase", "Times", "Time"], text
     assert [line[0] for line in first].count("A") == 3, text  # two phases, and the label
     assert [line[:2] for line in first if line[1:2] == ["00:00.0"]] == [["A", "00:00.0"]], text
-    # the figures: the data cache is what tells the phases apart
+    # the figures: misses are what tells the phases apart, and how sure they are
     a, b = [[cell for cell in line if cell != "?"] for line in first[1:3]]
-    assert "DC miss" in text and "CPI" in text and "CPU use (%)" in text, text
-    assert any(cell.startswith(("3.9", "4.0")) for cell in a), text
-    assert any(cell.startswith(("19.", "20.")) for cell in b), text
+    assert "Main miss" in text and "CPI" in text and "CPU use (%)" in text, text
+    assert any(cell.startswith(("0.49", "0.50")) for cell in a), text
+    assert any(cell.startswith(("4.4", "4.5")) for cell in b), text
+    assert a[-1].startswith("±0.0") and "± and ranges: 95 % intervals" in text, text
+    assert re.search(r"\d ±0\.\d+ sd 0\.\d", text), text
 
 
 def test_json():
@@ -93,6 +96,14 @@ def test_json():
         assert phase["earliest"] <= phase["first"] <= phase["latest"], phase
         assert 0 <= phase["confidence"] <= 1 and 0 <= phase["label_confidence"] <= 1, phase
         assert abs(phase["start_s"] - phase["first"] / 10) < 1e-6, phase
+        sure = phase["intervals"]
+        assert "cpu_use" not in sure, sure
+        for name in sure:
+            value = phase["figures"][name]
+            assert sure[name]["certainty"] != "interval" or \
+                sure[name]["low"] <= value <= sure[name]["high"], (name, value, sure)
+    assert found["phases"][0]["intervals"]["dc_miss_ratio"]["certainty"] == "interval"
+    assert any(figure.get("certainty") == "interval" for figure in found["figures"])
     asleep = found["phases"][2]["figures"]
     assert asleep["cpi"] is None and asleep["cpu_use"] == 0, asleep
     assert abs(found["phases"][1]["figures"]["dc_miss_ratio"] - 20) < 1, found["phases"][1]

@@ -118,7 +118,7 @@ def test_implicit():
         assert answer.stdout == "out\n" and answer.stderr == "err\n", answer
         left = sorted(name for name in os.listdir(folder.path) if name != "script.sim")
         assert left == ["rpistat.data", "rpistat.txt"], left
-        report = folder.call("report", env=environment(LC_ALL="C"))
+        report = folder.call("report", "--format", "2013", env=environment(LC_ALL="C"))
         assert report.stdout == folder.read("rpistat.txt").decode(), report.stdout
 
 
