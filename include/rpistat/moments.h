@@ -23,6 +23,7 @@ struct rps_slot_moments {
 struct rps_moments {
     struct rps_slot_moments slot[RPS_SLOT_MAX];
     double cross[RPS_SLOT_MAX][RPS_SLOT_MAX]; /* [j][k], j < k: sum of Dc_j Dc_k */
+    int slots;                                /* those from this one on were never counted */
 };
 
 /* Add a reading behind the others. A slot that was not counted in it has no part in it. */

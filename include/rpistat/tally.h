@@ -13,6 +13,7 @@
 #ifndef RPISTAT_TALLY_H
 #define RPISTAT_TALLY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rpistat/error.h"
@@ -110,15 +111,18 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
                                                const struct rps_formula *formula, double *operand);
 
 /*
- * The same for a short stretch, a bin or a rotation, of a run: with fewer than 16 readings its own
- * tell too little, and its interval comes from the median step between the `count` values (NaN: not
- * known) of the formula over stretches of its kind around it, of which it is one. The median does not
- * mind a phase that begins among them. At most RPS_TALLY_NEIGHBOURS steps are looked at.
+ * The median size of the steps, in logarithms, between the values of a formula over stretches that
+ * follow one another (NaN: not known); NaN when there are fewer than five. The median does not mind a
+ * phase that begins among them. At most RPS_TALLY_NEIGHBOURS steps are looked at.
  */
 #define RPS_TALLY_NEIGHBOURS 16
-struct rps_interval rps_tally_interval_among(const struct rps_tally *tally,
+double rps_tally_usual_step(const double *value, size_t count);
+
+/* The interval of a short stretch, a bin or a rotation: with fewer than 16 readings its own tell too
+ * little, and the usual step around it says how much such stretches differ. */
+struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
                                              const struct rps_formula *formula, double *operand,
-                                             const double *value, size_t count);
+                                             double usual_step);
 
 /* Fill the operands of the plan's formulas; `operand` has rps_plan_operand_count(plan) places. */
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,

@@ -266,8 +266,9 @@ static void find_intervals(struct rps_bins *bins, int m, double *value)
         struct rps_interval interval;
 
         rps_tally_operands(&bin->tally, bins->plan, bins->operand);
-        interval = rps_tally_interval_among(&bin->tally, &bins->plan->metric[m].formula,
-                                            bins->operand, value + from, to - from);
+        interval =
+            rps_tally_short_interval(&bin->tally, &bins->plan->metric[m].formula, bins->operand,
+                                     rps_tally_usual_step(value + from, to - from));
         bin->low[m] = interval.low;
         bin->high[m] = interval.high;
     }

@@ -36,11 +36,11 @@ static void add_difference(struct rps_slot_moments *slot, const struct differenc
 static void add_differences(struct rps_moments *moments,
                             const struct difference difference[RPS_SLOT_MAX])
 {
-    for (int j = 0; j < RPS_SLOT_MAX; j++) {
+    for (int j = 0; j < moments->slots; j++) {
         if (!difference[j].any)
             continue;
         add_difference(&moments->slot[j], &difference[j]);
-        for (int k = j + 1; k < RPS_SLOT_MAX; k++)
+        for (int k = j + 1; k < moments->slots; k++)
             moments->cross[j][k] += difference[j].c * difference[k].c;
     }
 }
@@ -50,12 +50,14 @@ void rps_moments_add(struct rps_moments *moments, const struct rps_period *perio
     struct difference difference[RPS_SLOT_MAX] = {{0}};
     double r = (double)period->running_ns;
 
-    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+    while (period->counted >> moments->slots)
+        moments->slots++;
+    for (int s = 0; s < moments->slots; s++) {
         if (period->counted & (UINT32_C(1) << s))
             difference[s] = differ(&moments->slot[s], (double)period->count[s], r);
     }
     add_differences(moments, difference);
-    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+    for (int s = 0; s < moments->slots; s++) {
         struct rps_slot_moments *slot = &moments->slot[s];
         double c = (double)period->count[s];
 
@@ -97,14 +99,16 @@ void rps_moments_join(struct rps_moments *moments, const struct rps_moments *nex
 {
     struct difference difference[RPS_SLOT_MAX] = {{0}};
 
-    for (int s = 0; s < RPS_SLOT_MAX; s++) {
+    if (next->slots > moments->slots)
+        moments->slots = next->slots;
+    for (int s = 0; s < next->slots; s++) {
         if (next->slot[s].readings > 0)
             difference[s] = differ(&moments->slot[s], next->slot[s].first_c, next->slot[s].first_r);
     }
     add_differences(moments, difference);
-    for (int j = 0; j < RPS_SLOT_MAX; j++) {
+    for (int j = 0; j < next->slots; j++) {
         join_slot(&moments->slot[j], &next->slot[j]);
-        for (int k = j + 1; k < RPS_SLOT_MAX; k++)
+        for (int k = j + 1; k < next->slots; k++)
             moments->cross[j][k] += next->cross[j][k];
     }
 }

@@ -100,7 +100,7 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
 /* `before`: the other one's readings were made before ours. */
 static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other, int before)
 {
-    struct rps_moments moments = before ? other->moments : set->moments;
+    struct rps_moments moments;
 
     set->periods += other->periods;
     set->clock += other->clock;
@@ -111,7 +111,12 @@ static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *oth
         set->counted[slot] += other->counted[slot];
         set->counted_ns[slot] += other->counted_ns[slot];
     }
-    rps_moments_join(&moments, before ? &set->moments : &other->moments);
+    if (!before) {
+        rps_moments_join(&set->moments, &other->moments);
+        return;
+    }
+    moments = other->moments;
+    rps_moments_join(&moments, &set->moments);
     set->moments = moments;
 }
 

@@ -87,22 +87,30 @@ static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, i
     return RPS_CERTAINTY_INTERVAL;
 }
 
-struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot)
+/* The estimate and its certainty, without the ends. */
+static struct rps_interval look_at(const struct rps_tally *tally, int set, int slot)
 {
     struct rps_interval ret = {RPS_CERTAINTY_NONE, rps_tally_estimate(tally, set, slot), NAN, NAN,
                                NAN};
-    const struct rps_set_tally *s;
-    double ratio[RPS_SLOT_MAX] = {0}, variance, spread;
 
     if (isnan(ret.value))
         return ret;
-    s = &tally->set[set];
     ret.share = tally->enabled_ns > 0
-                    ? fmin(1, (double)s->counted_ns[slot] / (double)tally->enabled_ns)
+                    ? fmin(1, (double)tally->set[set].counted_ns[slot] / (double)tally->enabled_ns)
                     : 1;
     ret.certainty = certainty_of(tally, set, slot, ret.share);
+    return ret;
+}
+
+struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot)
+{
+    struct rps_interval ret = look_at(tally, set, slot);
+    double ratio[RPS_SLOT_MAX] = {0}, variance, spread;
+    const struct rps_set_tally *s;
+
     if (ret.certainty != RPS_CERTAINTY_INTERVAL)
         return ret;
+    s = &tally->set[set];
     ratio[slot] = ratio_of(s, slot);
     variance =
         fmax(0, factor_of(tally, s, slot) * rps_moments_squares(&s->moments, slot, slot, ratio));
@@ -125,13 +133,19 @@ struct formula_sum {
     double variance2_freedom; /* sum over sets of variance^2 / freedom */
 };
 
-static int uses(const struct rps_formula *formula, int operand)
+/* Bit s: the formula uses slot s of the set. */
+static uint32_t slots_of(const struct rps_formula *formula, int set)
 {
+    int first = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX;
+    uint32_t ret = 0;
+
     for (int i = 0; i < formula->step_count; i++) {
-        if (formula->step[i].op == RPS_FORMULA_OPERAND && formula->step[i].operand == operand)
-            return 1;
+        int slot = formula->step[i].operand - first;
+
+        if (formula->step[i].op == RPS_FORMULA_OPERAND && slot >= 0 && slot < RPS_SLOT_MAX)
+            ret |= UINT32_C(1) << slot;
     }
-    return 0;
+    return ret;
 }
 
 /* How the formula changes with an operand. */
@@ -158,22 +172,36 @@ static void add_certainty(struct formula_sum *sum, const struct rps_interval *on
         whole->certainty = one->certainty;
 }
 
+/* How certain the formula's events make it. */
+static void look(struct formula_sum *sum)
+{
+    for (int set = 0; set < sum->tally->set_count; set++) {
+        uint32_t slots = slots_of(sum->formula, set);
+
+        for (int slot = 0; slots; slot++, slots >>= 1) {
+            struct rps_interval one;
+
+            if (!(slots & 1))
+                continue;
+            one = look_at(sum->tally, set, slot);
+            add_certainty(sum, &one);
+        }
+    }
+}
+
 /* Add the variance that comes with the events of one set. */
-static void add_set(struct formula_sum *sum, int set)
+static void add_variance(struct formula_sum *sum, int set)
 {
     const struct rps_set_tally *s = &sum->tally->set[set];
     double weight[RPS_SLOT_MAX] = {0}, ratio[RPS_SLOT_MAX] = {0};
     double squares = 0, freedom = INFINITY, factor = 0;
+    uint32_t slots = slots_of(sum->formula, set);
 
-    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+    for (int slot = 0; slots >> slot; slot++) {
         int operand = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
-        struct rps_interval one;
 
-        if (!uses(sum->formula, operand))
-            continue;
-        one = rps_tally_interval(sum->tally, set, slot);
-        add_certainty(sum, &one);
-        if (one.certainty != RPS_CERTAINTY_INTERVAL)
+        if (!(slots >> slot & 1) ||
+            look_at(sum->tally, set, slot).certainty != RPS_CERTAINTY_INTERVAL)
             continue;
         weight[slot] = derivative(sum, operand);
         ratio[slot] = ratio_of(s, slot);
@@ -208,24 +236,36 @@ static void set_ends(struct formula_sum *sum)
     }
 }
 
+/* The value and its certainty, without the ends. */
+static struct formula_sum begin_formula(const struct rps_tally *tally,
+                                        const struct rps_formula *formula, double *operand)
+{
+    struct formula_sum sum = {.tally = tally,
+                              .formula = formula,
+                              .operand = operand,
+                              .interval = {RPS_CERTAINTY_NONE, NAN, NAN, NAN, 1}};
+    double value = rps_formula_value(formula, operand);
+
+    if (!isfinite(value))
+        return sum;
+    sum.interval.value = value;
+    sum.interval.certainty = RPS_CERTAINTY_COUNTED;
+    look(&sum);
+    return sum;
+}
+
 struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
                                                const struct rps_formula *formula, double *operand)
 {
-    struct formula_sum sum = {tally, formula, operand, {RPS_CERTAINTY_NONE, NAN, NAN, NAN, 1},
-                              0,     0,       0};
+    struct formula_sum sum = begin_formula(tally, formula, operand);
 
-    sum.interval.value = rps_formula_value(formula, operand);
-    if (!isfinite(sum.interval.value)) {
-        sum.interval.value = NAN;
+    if (sum.interval.certainty != RPS_CERTAINTY_INTERVAL)
         return sum.interval;
-    }
-    sum.interval.certainty = RPS_CERTAINTY_COUNTED;
     for (int i = 0; i < formula->step_count; i++)
         sum.differs = sum.differs || formula->step[i].op == RPS_FORMULA_SUBTRACT;
     for (int set = 0; set < tally->set_count; set++)
-        add_set(&sum, set);
-    if (sum.interval.certainty == RPS_CERTAINTY_INTERVAL)
-        set_ends(&sum);
+        add_variance(&sum, set);
+    set_ends(&sum);
     return sum.interval;
 }
 
@@ -255,9 +295,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median size of the steps, in logarithms, between values that follow one another; NaN: there
- * are too few. */
-static double usual_step(const double *value, size_t count)
+double rps_tally_usual_step(const double *value, size_t count)
 {
     double step[RPS_TALLY_NEIGHBOURS];
     size_t steps = 0;
@@ -272,18 +310,20 @@ static double usual_step(const double *value, size_t count)
     return steps % 2 ? step[steps / 2] : (step[steps / 2 - 1] + step[steps / 2]) / 2;
 }
 
-struct rps_interval rps_tally_interval_among(const struct rps_tally *tally,
+struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
                                              const struct rps_formula *formula, double *operand,
-                                             const double *value, size_t count)
+                                             double usual_step)
 {
-    struct rps_interval ret = rps_tally_formula_interval(tally, formula, operand);
+    struct rps_interval ret;
     double spread;
 
-    if (readings_of(tally) >= READINGS_ENOUGH ||
-        (ret.certainty != RPS_CERTAINTY_INTERVAL && ret.certainty != RPS_CERTAINTY_BURSTS &&
+    if (readings_of(tally) >= READINGS_ENOUGH)
+        return rps_tally_formula_interval(tally, formula, operand);
+    ret = begin_formula(tally, formula, operand).interval;
+    if ((ret.certainty != RPS_CERTAINTY_INTERVAL && ret.certainty != RPS_CERTAINTY_BURSTS &&
          ret.certainty != RPS_CERTAINTY_ONCE))
         return ret;
-    spread = 1.96 * MEDIAN_DEVIATION * usual_step(value, count) * sqrt(fmax(0, 1 - ret.share) / 2);
+    spread = 1.96 * MEDIAN_DEVIATION * usual_step * sqrt(fmax(0, 1 - ret.share) / 2);
     if (isnan(spread) || !(ret.value > 0)) {
         ret.certainty = RPS_CERTAINTY_ONCE;
         ret.low = ret.high = NAN;

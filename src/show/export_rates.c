@@ -25,6 +25,7 @@ struct rates {
     size_t count, before;
     double *value;   /* owned; of each metric those of RPS_TALLY_NEIGHBOURS rotations that were
                       written, of which `before` are of this CPU, then those of the gathered */
+    double *step;    /* owned; of each metric the usual one among the gathered */
     double *operand; /* owned */
 };
 
@@ -39,6 +40,7 @@ static void rates_release(struct rps_export_job *job)
         for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
             rps_rotation_free(&rates->gathered[i]);
         free(rates->value);
+        free(rates->step);
         free(rates->operand);
     }
     free(rates);
@@ -76,7 +78,8 @@ static int rates_begin(struct rps_export_job *job, struct rps_error *err)
         return result;
     rates->operand = calloc((size_t)rps_plan_operand_count(job->plan), sizeof(*rates->operand));
     rates->value = calloc((size_t)job->plan->metric_count + 1, VALUES * sizeof(*rates->value));
-    if (!rates->operand || !rates->value)
+    rates->step = calloc((size_t)job->plan->metric_count + 1, sizeof(*rates->step));
+    if (!rates->operand || !rates->value || !rates->step)
         return rps_error_memory(err);
     rates_head(job);
     return 0;
@@ -103,10 +106,8 @@ static void rates_row(struct rps_export_job *job, size_t at)
         rps_csv_double(job->state, values_of(rates, m)[RPS_TALLY_NEIGHBOURS + at]);
     rps_tally_operands(tally, job->plan, rates->operand);
     for (int m = 0; m < job->plan->metric_count; m++) {
-        size_t before = rates->count < RPS_TALLY_NEIGHBOURS ? rates->before : 0;
-        struct rps_interval interval = rps_tally_interval_among(
-            tally, &job->plan->metric[m].formula, rates->operand,
-            values_of(rates, m) + RPS_TALLY_NEIGHBOURS - before, before + rates->count);
+        struct rps_interval interval = rps_tally_short_interval(
+            tally, &job->plan->metric[m].formula, rates->operand, rates->step[m]);
 
         rps_csv_double(job->state, interval.low);
         rps_csv_double(job->state, interval.high);
@@ -119,7 +120,11 @@ static void rates_row(struct rps_export_job *job, size_t at)
 static void write_gathered(struct rps_export_job *job)
 {
     struct rates *rates = job->state;
+    size_t before = rates->count < RPS_TALLY_NEIGHBOURS ? rates->before : 0;
 
+    for (int m = 0; m < job->plan->metric_count; m++)
+        rates->step[m] = rps_tally_usual_step(values_of(rates, m) + RPS_TALLY_NEIGHBOURS - before,
+                                              before + rates->count);
     for (size_t i = 0; i < rates->count; i++)
         rates_row(job, i);
     for (int m = 0; m < job->plan->metric_count; m++) {
