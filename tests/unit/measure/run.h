@@ -176,7 +176,10 @@ static inline void test_check_contiguous(const struct test_run *run)
         time_ns += p->length_ns;
         cycle += p->cycles;
         assert_int_equal(p->cycle, cycle);
-        assert_true(p->running_ns <= p->enabled_ns);
+        if (p->running_ns > p->enabled_ns)
+            fail_msg("period %d of set %d of %d: running %llu of %llu ns", (int)i, (int)p->set_no,
+                     (int)sets, (unsigned long long)p->running_ns,
+                     (unsigned long long)p->enabled_ns);
     }
     assert_int_equal(time_ns, run->elapsed_ns);
 }
