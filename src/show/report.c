@@ -204,7 +204,7 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
 static int is_concluded(const struct rps_report *report)
 {
     return report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX &&
-           report->options->cpus.count == 0 &&
+           report->options->cpus.count == 0 && report->options->cpus.way != RPS_CPUS_EACH &&
            report->plan->clock.whole.certainty != RPS_CERTAINTY_NONE;
 }
 

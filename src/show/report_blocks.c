@@ -65,6 +65,28 @@ static void explain_event(struct rps_report *report, const struct rps_event *eve
     print_explain(report, event->label, event->explain);
 }
 
+static void find_interval(struct rps_report *report, const struct rps_event *event, int set,
+                          int slot, void *context)
+{
+    int *any = context;
+
+    (void)report;
+    (void)set;
+    (void)slot;
+    *any = *any ||
+           (event->state == RPS_EVENT_MEASURED && event->whole.certainty > RPS_CERTAINTY_COUNTED);
+}
+
+/* Is anything estimated, and are intervals to be shown? */
+static int has_intervals(struct rps_report *report)
+{
+    int any = 0;
+
+    if (report->options->layout == RPS_REPORT_INTERVALS)
+        rps_report_each(report, NULL, find_interval, &any);
+    return any;
+}
+
 /* What stands behind a raw count: its scaled estimate, how sure it is, or why there is none. */
 static void print_estimate(struct rps_report *report, const struct rps_interval *interval,
                            uint64_t raw, uint64_t estimate)
@@ -215,6 +237,7 @@ static void table_head(struct rps_report *report, struct table *table, const cha
     snprintf(cell[0], TABLE_CELL, "%s", family[0] ? family : "Events");
     snprintf(cell[1], TABLE_CELL, "Count");
     snprintf(cell[2], TABLE_CELL, report->plan->set_count > 1 ? "Scaled" : "%s", "");
+    snprintf(cell[3], TABLE_CELL, "%s", has_intervals(report) ? "95 % interval" : "");
     snprintf(cell[4], TABLE_CELL, "Per second");
     if (strcmp(unit, "ns") == 0)
         snprintf(cell[5], TABLE_CELL, "Per ms of CPU");
@@ -401,27 +424,12 @@ static int print_blocks(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
-static void find_interval(struct rps_report *report, const struct rps_event *event, int set,
-                          int slot, void *context)
-{
-    int *any = context;
-
-    (void)report;
-    (void)set;
-    (void)slot;
-    *any = *any ||
-           (event->state == RPS_EVENT_MEASURED && event->whole.certainty > RPS_CERTAINTY_COUNTED);
-}
-
 static const char *sure_legend(struct rps_report *report)
 {
-    int any = 0;
-
     if (report->options->layout == RPS_REPORT_2013)
         return "";
-    rps_report_each(report, NULL, find_interval, &any);
-    return any ? ", ± its 95 % interval; without brackets: counted all the time"
-               : "; all events were counted all the time: no intervals";
+    return has_intervals(report) ? ", ± its 95 % interval; without brackets: counted all the time"
+                                 : "; all events were counted all the time: no intervals";
 }
 
 int rps_report_print_events(struct rps_report *report, struct rps_error *err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interval_text.h"
 #include "report_parts.h"
 #include "table.h"
 
@@ -30,27 +31,50 @@ static void add_column(struct columns *columns, struct column column, const char
     rps_table_add_column(&columns->table, label, unit, 0);
 }
 
+/* How sure the figure is, behind it. */
+static void append_interval(const struct rps_report *report, const struct rps_interval *interval,
+                            char *ret)
+{
+    char text[RPS_INTERVAL_TEXT_SIZE];
+    size_t used = strlen(ret);
+
+    if (report->options->layout == RPS_REPORT_2013)
+        return;
+    if (interval->certainty == RPS_CERTAINTY_INTERVAL)
+        rps_interval_percent(text, interval);
+    else
+        rps_interval_words(text, interval);
+    snprintf(ret + used, RPS_REPORT_NUMBER_SIZE - used, "%s%.40s", text[0] ? " " : "", text);
+}
+
 /* The cell of a column over one tally. */
 static void cell_text(struct rps_report *report, struct columns *columns,
                       const struct column *column, const struct rps_tally *tally, char *ret)
 {
+    struct rps_interval interval = {.certainty = RPS_CERTAINTY_COUNTED};
     uint64_t estimate;
-    double value;
 
     strcpy(ret, "-"); /* not known */
     if (column->set == -2) {
         if (rps_tally_clock_u64(tally, &estimate))
             rps_report_count(ret, estimate);
-    } else if (column->set >= 0) {
-        if (rps_tally_estimate_u64(tally, column->set, column->slot, &estimate) &&
-            !rps_tally_hardly(tally, column->set))
-            rps_report_count(ret, estimate);
+        return;
+    }
+    if (column->set >= 0) {
+        interval = rps_tally_interval(tally, column->set, column->slot);
+        if (!rps_tally_estimate_u64(tally, column->set, column->slot, &estimate) ||
+            interval.certainty == RPS_CERTAINTY_HARDLY)
+            return;
+        rps_report_count(ret, estimate);
     } else {
         rps_tally_operands(tally, report->plan, columns->operand);
-        value = rps_formula_value(&report->plan->metric[column->metric].formula, columns->operand);
-        if (isfinite(value))
-            rps_report_figure(ret, 3, value);
+        interval = rps_tally_formula_interval(tally, &report->plan->metric[column->metric].formula,
+                                              columns->operand);
+        if (isnan(interval.value) || interval.certainty == RPS_CERTAINTY_HARDLY)
+            return;
+        rps_report_figure(ret, 3, interval.value);
     }
+    append_interval(report, &interval, ret);
 }
 
 static void add_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
