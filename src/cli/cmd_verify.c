@@ -199,6 +199,16 @@ static int check(struct rps_cli *cli)
                          settings->pmu);
 }
 
+static void print_end(const struct rps_verify *verify)
+{
+    FILE *out = verify->cli->out;
+
+    fprintf(out, "\n%d of %d within tolerance\n", verify->right, verify->rows);
+    if (verify->intervals > 0)
+        fprintf(out, "%d of %d intervals hold the count of all the time (95 in 100 should)\n",
+                verify->held, verify->intervals);
+}
+
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
@@ -214,7 +224,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
                              "none of these events has a prediction: give them roles, as 'rpistat "
                              "events --explain' shows them");
     if (!cli->quiet)
-        fprintf(cli->out, "\n%d of %d within tolerance\n", verify.right, verify.rows);
+        print_end(&verify);
     return verify.right == verify.rows ? 0 : 1;
 }
 
@@ -225,9 +235,10 @@ const struct rps_command rps_command_verify = {
     .description =
         "Run small workloads whose counts are known beforehand, and compare what this\n"
         "machine's counters say; then estimates from event sets in turns with counts of\n"
-        "all the time. Takes some seconds, best on an idle machine; what comes out wrong\n"
-        "is tried twice more. The exit status is 1 when an error is larger than its\n"
-        "tolerance; with -q only those are printed.",
+        "all the time, and how many of their intervals hold these. Takes some seconds,\n"
+        "best on an idle machine; what comes out wrong is tried twice more. The exit\n"
+        "status is 1 when an error is larger than its tolerance; with -q only those are\n"
+        "printed.",
     .examples = "  rpistat verify\n"
                 "  rpistat verify --sets ./mine.ini -o verify.txt",
     .input = RPS_INPUT_NONE,

@@ -18,7 +18,9 @@ struct rps_verify {
     const struct rps_pmu *pmu;
     struct rps_plan *plan; /* fitted */
     uint32_t *judged;      /* owned; a set each, bit s: slot s had a prediction */
-    int rows, right;       /* so far, of all backends */
+    /* So far, of all backends. */
+    int rows, right;
+    int intervals, held; /* of estimates in turns, and those that hold the count of all the time */
 };
 
 /*

@@ -26,10 +26,12 @@
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A measured event of a run against its prediction. */
+/* A measured event of a run against its prediction, or an estimate in turns against the count of
+ * all the time. */
 struct comparison {
     int slot;
     double expected, measured, error, tolerance;
+    struct rps_interval interval; /* of an estimate in turns */
 };
 
 static int is_right(const struct comparison *comparison)
@@ -37,14 +39,21 @@ static int is_right(const struct comparison *comparison)
     return fabs(comparison->error) <= comparison->tolerance;
 }
 
+static int is_held(const struct comparison *comparison)
+{
+    return comparison->interval.certainty == RPS_CERTAINTY_INTERVAL &&
+           comparison->interval.low <= comparison->expected &&
+           comparison->expected <= comparison->interval.high;
+}
+
 static void print_heading(const struct rps_cli *cli, const char *text, const char *expected,
-                          const char *measured)
+                          const char *measured, const char *interval)
 {
     if (cli->quiet)
         return;
     fprintf(cli->out, "\n%s\n\n", text);
-    fprintf(cli->out, "  %-8s  %-20s  %15s  %15s  %9s  %9s\n", "", "", expected, measured, "error",
-            "tolerance");
+    fprintf(cli->out, "  %-8s  %-20s  %15s  %15s  %9s  %9s%s\n", "", "", expected, measured,
+            "error", "tolerance", interval);
 }
 
 static void format_share(char *ret, size_t size, double share)
@@ -57,6 +66,21 @@ static void format_share(char *ret, size_t size, double share)
         snprintf(ret, size, "%+.*f %%", fabs(share) < 0.0095 ? 3 : 1, 100 * share);
 }
 
+/* The estimate's interval, and whether it holds what was counted all the time; or why there is
+ * none. */
+static void print_interval(struct rps_verify *verify, const struct comparison *comparison)
+{
+    const struct rps_interval *interval = &comparison->interval;
+    FILE *out = verify->cli->out;
+
+    if (interval->certainty == RPS_CERTAINTY_INTERVAL)
+        fprintf(out, "  ± %.3f %%, %s",
+                100 * (interval->high - interval->low) / 2 / comparison->measured,
+                is_held(comparison) ? "holds" : "missed");
+    else if (interval->certainty != RPS_CERTAINTY_NONE)
+        fprintf(out, "  none: %s", rps_certainty_name(interval->certainty));
+}
+
 static void print_row(struct rps_verify *verify, const char *workload,
                       const struct rps_event *event, const struct comparison *comparison)
 {
@@ -67,6 +91,8 @@ static void print_row(struct rps_verify *verify, const char *workload,
 
     verify->rows++;
     verify->right += right;
+    verify->intervals += comparison->interval.certainty == RPS_CERTAINTY_INTERVAL;
+    verify->held += is_held(comparison);
     if (cli->quiet && right)
         return;
     rps_text_printable(label, sizeof(label), event->label);
@@ -77,8 +103,10 @@ static void print_row(struct rps_verify *verify, const char *workload,
         remark = comparison->measured == 0 && comparison->expected > 0
                      ? "  WRONG: it does not count"
                      : "  WRONG";
-    fprintf(cli->out, "  %-8s  %-20s  %15.0f  %15s  %9s  %7.1f %%%s\n", workload, label,
-            comparison->expected, number, share, 100 * comparison->tolerance, remark);
+    fprintf(cli->out, "  %-8s  %-20s  %15.0f  %15s  %9s  %7.1f %%", workload, label,
+            comparison->expected, number, share, 100 * comparison->tolerance);
+    print_interval(verify, comparison);
+    fprintf(cli->out, "%s\n", remark);
 }
 
 /* --- predicted against measured --------------------------------------------------------------- */
@@ -184,7 +212,7 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
     int rc = 0;
 
     print_heading(verify->cli, "Predicted against measured, each event set counted all the time",
-                  "predicted", "measured");
+                  "predicted", "measured", "");
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 
@@ -265,15 +293,22 @@ static int compare_rotation(struct rps_verify *verify, const struct rps_plan *on
                                    &rotated, &result, err)) != 0)
         goto out;
     for (int s = 0, n = 0; s < one->set[0].event_count; s++) {
-        double counted, estimated;
+        struct rps_interval estimate;
+        double counted;
 
         if (one->set[0].event[s].state != RPS_EVENT_MEASURED)
             continue;
         counted = rps_tally_estimate(&full, 0, s);
-        estimated = rps_tally_estimate(&rotated, n++, 0);
+        estimate = rps_tally_interval(&rotated, n++, 0);
         if (counted >= ROTATION_RATE * (double)turns)
-            ret[compared++] = (struct comparison){s, counted, estimated, estimated / counted - 1,
-                                                  ROTATION_TOLERANCE};
+            ret[compared++] = (struct comparison){
+                .slot = s,
+                .expected = counted,
+                .measured = estimate.value,
+                .error = estimate.value / counted - 1,
+                .tolerance = ROTATION_TOLERANCE,
+                .interval = estimate,
+            };
     }
 out:
     rps_tally_free(&rotated);
@@ -315,7 +350,7 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
              "All the time against in turns: each event counted in one of several periods of "
              "%.0f ms",
              (double)ROTATION_PERIOD_NS / RPS_NS_PER_MS);
-    print_heading(verify->cli, text, "all the time", "in turns");
+    print_heading(verify->cli, text, "all the time", "in turns", "  95 % interval");
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 

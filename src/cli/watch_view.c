@@ -173,6 +173,16 @@ void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_t
         add_phase(view, line);
 }
 
+/* Why there is no figure. */
+static const char *reason_of(const struct rps_watch_view *view)
+{
+    double most = NAN; /* share of its time that a set was on counters; not a number while idle */
+
+    for (int n = 0; n < view->plan->set_count; n++)
+        most = fmax(most, rps_tally_duty(&view->recent, n));
+    return most == 0 ? "not counted" : "idle";
+}
+
 int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line,
                          struct rps_error *err)
 {
@@ -200,7 +210,7 @@ int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_te
         told += rps_status_text_add_figure(line, metric->label, value, metric->unit);
     }
     if (known == 0)
-        rps_status_text_add(line, "idle");
+        rps_status_text_add(line, "%s", reason_of(view));
     else if (told == 0)
         line->text[start] = '\0'; /* no room */
     free(operand);

@@ -65,26 +65,27 @@ static void explain_event(struct rps_report *report, const struct rps_event *eve
     print_explain(report, event->label, event->explain);
 }
 
-static void find_interval(struct rps_report *report, const struct rps_event *event, int set,
-                          int slot, void *context)
+static void find_certainty(struct rps_report *report, const struct rps_event *event, int set,
+                           int slot, void *context)
 {
-    int *any = context;
+    enum rps_certainty *least = context;
 
     (void)report;
     (void)set;
     (void)slot;
-    *any = *any ||
-           (event->state == RPS_EVENT_MEASURED && event->whole.certainty > RPS_CERTAINTY_COUNTED);
+    if (event->state == RPS_EVENT_MEASURED && event->whole.certainty > *least)
+        *least = event->whole.certainty;
 }
 
-/* Is anything estimated, and are intervals to be shown? */
-static int has_intervals(struct rps_report *report)
+/* How sure the least sure event is; RPS_CERTAINTY_NONE when none was counted, or nothing is to be
+ * said about it. */
+static enum rps_certainty least_sure(struct rps_report *report)
 {
-    int any = 0;
+    enum rps_certainty least = RPS_CERTAINTY_NONE;
 
     if (report->options->layout == RPS_REPORT_INTERVALS)
-        rps_report_each(report, NULL, find_interval, &any);
-    return any;
+        rps_report_each(report, NULL, find_certainty, &least);
+    return least;
 }
 
 /* What stands behind a raw count: its scaled estimate, how sure it is, or why there is none. */
@@ -237,7 +238,8 @@ static void table_head(struct rps_report *report, struct table *table, const cha
     snprintf(cell[0], TABLE_CELL, "%s", family[0] ? family : "Events");
     snprintf(cell[1], TABLE_CELL, "Count");
     snprintf(cell[2], TABLE_CELL, report->plan->set_count > 1 ? "Scaled" : "%s", "");
-    snprintf(cell[3], TABLE_CELL, "%s", has_intervals(report) ? "95 % interval" : "");
+    snprintf(cell[3], TABLE_CELL, "%s",
+             least_sure(report) > RPS_CERTAINTY_COUNTED ? "95 % interval" : "");
     snprintf(cell[4], TABLE_CELL, "Per second");
     if (strcmp(unit, "ns") == 0)
         snprintf(cell[5], TABLE_CELL, "Per ms of CPU");
@@ -426,10 +428,13 @@ static int print_blocks(struct rps_report *report, struct rps_error *err)
 
 static const char *sure_legend(struct rps_report *report)
 {
-    if (report->options->layout == RPS_REPORT_2013)
+    enum rps_certainty least = least_sure(report);
+
+    if (least == RPS_CERTAINTY_NONE)
         return "";
-    return has_intervals(report) ? ", ± its 95 % interval; without brackets: counted all the time"
-                                 : "; all events were counted all the time: no intervals";
+    return least > RPS_CERTAINTY_COUNTED
+               ? ", ± its 95 % interval; without brackets: counted all the time"
+               : "; all events were counted all the time: no intervals";
 }
 
 int rps_report_print_events(struct rps_report *report, struct rps_error *err)

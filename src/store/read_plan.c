@@ -90,13 +90,11 @@ static void read_whole(sqlite3_stmt *stmt, int column, struct rps_interval *ret)
     char certainty[32];
 
     rps_fields_copy_text(stmt, column + 3, certainty, sizeof(certainty));
-    if (rps_certainty_parse(certainty) == RPS_CERTAINTY_NONE)
-        return;
-    *ret = (struct rps_interval){.certainty = rps_certainty_parse(certainty),
-                                 .value = read_real(stmt, column),
-                                 .low = read_real(stmt, column + 1),
-                                 .high = read_real(stmt, column + 2),
-                                 .share = read_real(stmt, column + 4)};
+    ret->certainty = rps_certainty_parse(certainty);
+    ret->value = read_real(stmt, column);
+    ret->low = read_real(stmt, column + 1);
+    ret->high = read_real(stmt, column + 2);
+    ret->share = read_real(stmt, column + 4);
 }
 
 static int read_event(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *stmt,

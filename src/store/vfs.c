@@ -48,9 +48,15 @@ const char *rps_vfs_refusal(void)
     return refusal.message;
 }
 
+/* SQLite aligns a file for every type, which compilers for 32-bit ARM cannot know. */
+static struct database_file *database_file_of(sqlite3_file *file)
+{
+    return (void *)file;
+}
+
 static sqlite3_file *real_of(sqlite3_file *file)
 {
-    return ((struct database_file *)file)->real;
+    return database_file_of(file)->real;
 }
 
 /* --- opening companions ----------------------------------------------------------------------- */
@@ -132,7 +138,7 @@ static int try_open(struct database_file *file, const char *name, sqlite3_file *
 /* A journal comes and goes with the transactions of others: it is tried again then. */
 static int open_companion(const char *name, sqlite3_file *ret, int flags, int *ret_flags)
 {
-    struct database_file *file = (struct database_file *)sqlite3_database_file_object(name);
+    struct database_file *file = database_file_of(sqlite3_database_file_object(name));
     int code, replaced;
 
     for (int i = 0; i < OPEN_TRIES; i++) {
@@ -146,7 +152,7 @@ static int open_companion(const char *name, sqlite3_file *ret, int flags, int *r
 /* SQLite opens shared memory when its first region is asked for. */
 static int file_shm_map(sqlite3_file *base, int page, int size, int extend, void volatile **ret)
 {
-    struct database_file *file = (struct database_file *)base;
+    struct database_file *file = database_file_of(base);
     struct rps_file_id id;
     int code = SQLITE_OK;
 
@@ -167,7 +173,7 @@ static int file_shm_map(sqlite3_file *base, int page, int size, int extend, void
 /* The VFS below removes the file of that name. */
 static int file_shm_unmap(sqlite3_file *base, int remove)
 {
-    struct database_file *file = (struct database_file *)base;
+    struct database_file *file = database_file_of(base);
     struct rps_file_id now = rps_companion_id(file->shm_name);
 
     remove = remove && rps_file_id_equal(&file->shm, &now);
@@ -179,7 +185,7 @@ static int file_shm_unmap(sqlite3_file *base, int remove)
 
 static int file_close(sqlite3_file *base)
 {
-    struct database_file *file = (struct database_file *)base, **at = &file->vfs->open;
+    struct database_file *file = database_file_of(base), **at = &file->vfs->open;
 
     pthread_mutex_lock(&lock);
     while (*at != file)
@@ -320,7 +326,7 @@ static int vfs_open(sqlite3_vfs *base, const char *name, sqlite3_file *file, int
 
     file->pMethods = NULL;
     if (flags & SQLITE_OPEN_MAIN_DB)
-        return open_database(vfs, name, (struct database_file *)file, flags, ret_flags);
+        return open_database(vfs, name, database_file_of(file), flags, ret_flags);
     if (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL))
         return open_companion(name, file, flags, ret_flags);
     if (flags & SQLITE_OPEN_SUPER_JOURNAL)

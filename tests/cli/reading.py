@@ -195,6 +195,21 @@ def test_cpu_use():
         assert "CPU use:            not known" in report, report
 
 
+def test_not_known():
+    """what a run could not tell is not known in its report, not 0: nothing counted, 0 by 0"""
+    with Folder() as folder:
+        folder.write("clock.sim", "default instructions=100M\nsteal-clock 0s 9s\nphase work 2s\n")
+        folder.write("all.sim", "steal 0s 9s\nsteal-clock 0s 9s\nphase work 2s\n")
+        for name in ["clock", "all"]:
+            expect(folder.call("record", "-q", "--pmu", "sim:%s.sim" % name), 0)
+            for part in [], ["--to", "1"]:  # the whole run's figures are the store's own
+                report = expect(folder.call("report", *part), 0).stdout
+                assert "  Cycles:             0  [not known]\n" in report, report
+                assert "  CPI:                not known\n" in report, report
+                assert "  DC miss ratio:      not known\n" in report, report
+                assert ("counted all the time" in report) == (name == "clock"), report
+
+
 def test_export_part():
     """export --from --to: only the periods of that part"""
     assert len(rows("--from", "5", "--to", "10s")) == 51
@@ -565,8 +580,8 @@ def test_hostile_text():
 with FOLDER:
     tap.main([
         test_runs, test_runs_local_time, test_report, test_report_explain, test_report_part,
-        test_report_locale, test_cpu_use, test_export_wide, test_export_part, test_export_formats,
-        test_export_dialect, test_plot, test_cpus, test_plot_keep, test_plot_drawing, test_events,
+        test_report_locale, test_cpu_use, test_not_known, test_export_wide, test_export_part,
+        test_export_formats, test_export_dialect, test_plot, test_cpus, test_plot_keep, test_plot_drawing, test_events,
         test_events_names, test_full, test_closed, test_pipe, test_no_folder, test_not_the_store,
         test_whole_or_nothing, test_output_link,
         *[("refused: " + name, bad_store, make, words) for name, make, words in BAD_STORES],

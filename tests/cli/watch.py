@@ -109,6 +109,15 @@ def test_complete():
     assert "not being recorded any more" in FOLDER.call("watch", "-r", "last").stderr
 
 
+def test_not_counted():
+    """a workload whose counters another program holds is not called idle"""
+    with Folder() as folder:
+        folder.write("held.sim", "steal 0s 9s\nsteal-clock 0s 9s\nphase work 5s instructions=1M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:held.sim"), 0)
+        lines = expect(folder.call("watch", "-q"), 0).stdout.splitlines()
+        assert lines[1] == "at its end  not counted", lines
+
+
 def test_figures():
     """the figures are those of the script, and the duty cycle is that of its three sets"""
     FOLDER.write("busy.sim", program.SCRIPT.replace("sleep 5s\n", ""))
@@ -262,5 +271,6 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_complete, test_figures, test_last, test_refused, test_live_once, test_newest_recording,
-              test_end, test_killed, test_keys, test_stopped, test_sizes, test_picture, test_dumb])
+    tap.main([test_complete, test_not_counted, test_figures, test_last, test_refused,
+              test_live_once, test_newest_recording, test_end, test_killed, test_keys,
+              test_stopped, test_sizes, test_picture, test_dumb])
