@@ -137,6 +137,14 @@ static void test_cpu_goes_away(void **state)
                   "1,-1,0,0.000000000,0.100000007,10000,10000,instr,200,1,,,,,,\n"
                   "1,-1,1,0.100000000,0.100000000,15000,5000,dc,,,100,1,,,,\n"
                   "1,-1,2,0.200000000,0.100000000,20000,5000,tlb,,,,,100,1,,\n");
+    /* where one of two could not be read, its time is not that of the other's count */
+    assert_export(&fixture, "long", sum,
+                  "1,-1,0,0.000000000,10000,instructions,200,200000000,200000000,200\n"
+                  "1,-1,0,0.000000000,10000,ibuf_stall,1,200000000,100000000,2\n"
+                  "1,-1,1,0.100000000,15000,dc_access,100,100000000,100000000,100\n"
+                  "1,-1,1,0.100000000,15000,dc_miss,1,100000000,100000000,1\n"
+                  "1,-1,2,0.200000000,20000,micro_tlb_miss,100,100000000,100000000,100\n"
+                  "1,-1,2,0.200000000,20000,main_tlb_miss,1,100000000,100000000,1\n");
     fixture_end(&fixture);
 }
 
@@ -366,12 +374,15 @@ static struct rps_period sum_of(const struct rows *periods, const struct rps_per
     all.missed = all.counted = 0;
     all.level = level;
     memset(all.count, 0, sizeof(all.count));
+    memset(all.missing_ns, 0, sizeof(all.missing_ns));
     for (int32_t cpu = 0; cpu <= 3; cpu++) {
         one = (struct rps_period){.start_ns = INT64_MAX, .level = level};
         for (const struct rps_period *p = periods->row; p < periods->row + periods->count; p++) {
             if (p->cpu != cpu || p->set_no != of->set_no || cell_of(p, level) != cell_of(of, level))
                 continue;
             add_up(&one, p);
+            for (int slot = 0; slot < 2; slot++)
+                all.missing_ns[slot] += p->counted & 1u << slot ? 0 : p->running_ns;
             one.merged++;
             one.cycle = p->cycle;
             one.length_ns += p->length_ns;
@@ -385,6 +396,8 @@ static struct rps_period sum_of(const struct rows *periods, const struct rps_per
         all.switch_ns = most(all.switch_ns, one.switch_ns);
         all.missed = one.missed > all.missed ? one.missed : all.missed;
     }
+    for (int slot = 0; slot < 2; slot++)
+        all.missing_ns[slot] = all.counted & 1u << slot ? all.missing_ns[slot] : 0;
     return all;
 }
 
