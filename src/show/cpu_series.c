@@ -300,7 +300,8 @@ static void add_counts(struct rps_period *to, const struct rps_period *row)
     to->running_ns += row->running_ns;
 }
 
-/* Add a row to what lies in the same cell before it, of one CPU. */
+/* Add a row to what lies in the same cell before it, of one CPU. A row is coarser than asked for
+ * where finer ones were thinned away. */
 static void append(struct rps_period *to, const struct rps_period *row, int resolution)
 {
     if (to->cpu != RPS_CPU_ALL) {
@@ -309,9 +310,10 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
         to->merged = rps_period_weight(row);
         to->last_period = rps_period_last(row);
         to->end_ns = rps_period_end_ns(row);
-        to->level = resolution;
+        to->level = row->level > resolution ? row->level : resolution;
         return;
     }
+    to->level = row->level > to->level ? row->level : to->level;
     to->merged += rps_period_weight(row);
     to->last_period = rps_period_last(row);
     to->end_ns = rps_period_end_ns(row);
@@ -344,6 +346,7 @@ static void add(struct rps_period *sum, const struct rps_period *row)
         return; /* no recorder writes that, and its counts would be another's */
     if (row->start_ns < sum->start_ns)
         sum->start_ns = row->start_ns;
+    sum->level = row->level > sum->level ? row->level : sum->level;
     sum->length_ns =
         sum->level > 0 ? larger(sum->length_ns, row->length_ns) : end_ns - sum->start_ns;
     sum->end_ns = end_ns;

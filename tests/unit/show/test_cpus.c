@@ -12,6 +12,7 @@
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
+#include "rpistat/tally.h"
 #include "show/cpu_series.h"
 
 /* Cells behind the metrics: low and high of each of the seven. */
@@ -458,6 +459,49 @@ static void test_sum_of_blocks(void **state)
     fixture_end(&fixture);
 }
 
+static int add_to_tally(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    (void)err;
+    rps_tally_add(context, period);
+    return 0;
+}
+
+/* Asked for as measured, what was thinned comes in blocks: each for all of its periods and their time,
+ * not for one period as long as the block. */
+static void test_sum_of_thinned(void **state)
+{
+    const struct rps_writer_options keep = {.commit_ns = 1000000,
+                                            .keep_ns = 50 * FIXTURE_PERIOD_NS};
+    const uint64_t count[2] = {1000, 10};
+    struct rps_cpu_series series;
+    struct fixture fixture;
+    struct rps_tally tally;
+    struct rps_error err;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write_with(&fixture, &keep);
+    for (int32_t cpu = 0; cpu < 2; cpu++) {
+        begin_cpu(&fixture, cpu);
+        for (int i = 0; i < 640; i++)
+            fixture_period(&fixture, 5000, count);
+    }
+    fixture_read(&fixture);
+    assert_int_equal(rps_tally_init(&tally, fixture.plan, &err), 0);
+    assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
+                                         &as_chosen, &err),
+                     0);
+    assert_int_equal(rps_cpu_series_walk_sum(&series, add_to_tally, &tally, &err), 0);
+    assert_int_equal(tally.periods, 640);
+    assert_int_equal(tally.length_ns, 640 * FIXTURE_PERIOD_NS);
+    assert_int_equal(tally.set[3].periods, 160);
+    assert_int_equal(tally.set[3].count[0], 2 * 160 * 1000);
+    assert_int_equal(tally.end_ns, 640 * FIXTURE_PERIOD_NS);
+    rps_cpu_series_free(&series);
+    rps_tally_free(&tally);
+    fixture_end(&fixture);
+}
+
 /* What is looked at finely, and the coarsest level that gives eight blocks a bin. */
 static void test_resolution(void **state)
 {
@@ -720,9 +764,10 @@ int main(void)
         cmocka_unit_test(test_export),         cmocka_unit_test(test_cpu_goes_away),
         cmocka_unit_test(test_long_run),       cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_whole_workload), cmocka_unit_test(test_name),
-        cmocka_unit_test(test_sum_of_blocks),  cmocka_unit_test(test_resolution),
-        cmocka_unit_test(test_report),         cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_many_cpus),      cmocka_unit_test(test_bands),
+        cmocka_unit_test(test_sum_of_blocks),  cmocka_unit_test(test_sum_of_thinned),
+        cmocka_unit_test(test_resolution),     cmocka_unit_test(test_report),
+        cmocka_unit_test(test_side_by_side),   cmocka_unit_test(test_many_cpus),
+        cmocka_unit_test(test_bands),
     };
 
     setenv("TZ", "UTC0", 1);
