@@ -40,8 +40,8 @@ struct rps_period {
     uint64_t last_period; /* number of the last of them */
     int64_t end_ns;       /* and its end, since the start of the run */
 
-    /* Of a sum over CPUs, and of the slots in `counted`: part of running_ns in which the slot was not
-       counted, since some CPU could not read it. 0 of all other rows. */
+    /* Of a sum over CPUs, and of the slots in `counted`: part of running_ns in which the slot was
+       not counted, since some CPU could not read it. 0 of all other rows. */
     uint64_t missing_ns[RPS_SLOT_MAX];
 };
 

@@ -466,8 +466,8 @@ static int add_to_tally(void *context, const struct rps_period *period, struct r
     return 0;
 }
 
-/* Asked for as measured, what was thinned comes in blocks: each for all of its periods and their time,
- * not for one period as long as the block. */
+/* Asked for as measured, what was thinned comes in blocks: each for all of its periods and their
+ * time, not for one period as long as the block. */
 static void test_sum_of_thinned(void **state)
 {
     const struct rps_writer_options keep = {.commit_ns = 1000000,
