@@ -29,7 +29,11 @@ struct rps_moments {
 /* Add a reading behind the others. A slot that was not counted in it has no part in it. */
 void rps_moments_add(struct rps_moments *moments, const struct rps_period *period);
 
-/* Add the moments of the readings that follow: what one would have that saw them all. */
+/*
+ * Add the moments of the readings that follow: what one would have that saw them all. In one case it
+ * is not quite that: where two slots were first counted in different readings of `next`, the product
+ * of their differences across the seam is added to `cross`, though they belong to two readings.
+ */
 void rps_moments_join(struct rps_moments *moments, const struct rps_moments *next);
 
 /*

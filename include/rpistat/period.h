@@ -39,6 +39,10 @@ struct rps_period {
     uint64_t merged;      /* rotations in the block, and so periods of the set */
     uint64_t last_period; /* number of the last of them */
     int64_t end_ns;       /* and its end, since the start of the run */
+
+    /* Of a sum over CPUs, and of the slots in `counted`: part of running_ns in which the slot was
+       not counted, since some CPU could not read it. 0 of all other rows. */
+    uint64_t missing_ns[RPS_SLOT_MAX];
 };
 
 /*
@@ -68,6 +72,13 @@ static inline int64_t rps_period_end_ns(const struct rps_period *period)
 static inline uint64_t rps_period_last(const struct rps_period *period)
 {
     return period->level > 0 ? period->last_period : period->period;
+}
+
+/* The part of running_ns in which the slot was counted: what its count is to be divided by. */
+static inline uint64_t rps_period_counted_ns(const struct rps_period *period, int slot)
+{
+    return period->counted & (UINT32_C(1) << slot) ? period->running_ns - period->missing_ns[slot]
+                                                   : 0;
 }
 
 /* The sum of two idle times: not known where one of them is not. */

@@ -28,8 +28,9 @@ struct rps_set_tally {
     uint64_t enabled_ns; /* of those periods */
     uint64_t running_ns;
     uint64_t count[RPS_SLOT_MAX];
-    uint64_t counted[RPS_SLOT_MAX];    /* periods in which the slot was counted */
-    uint64_t counted_ns[RPS_SLOT_MAX]; /* running_ns of these */
+    uint64_t counted[RPS_SLOT_MAX];    /* periods, whole blocks of them, in which the slot was
+                                          counted */
+    uint64_t counted_ns[RPS_SLOT_MAX]; /* running_ns while it was */
     struct rps_moments moments;
 };
 

@@ -48,18 +48,18 @@ static void add_differences(struct rps_moments *moments,
 void rps_moments_add(struct rps_moments *moments, const struct rps_period *period)
 {
     struct difference difference[RPS_SLOT_MAX] = {{0}};
-    double r = (double)period->running_ns;
 
     while (period->counted >> moments->slots)
         moments->slots++;
     for (int s = 0; s < moments->slots; s++) {
         if (period->counted & (UINT32_C(1) << s))
-            difference[s] = differ(&moments->slot[s], (double)period->count[s], r);
+            difference[s] = differ(&moments->slot[s], (double)period->count[s],
+                                   (double)rps_period_counted_ns(period, s));
     }
     add_differences(moments, difference);
     for (int s = 0; s < moments->slots; s++) {
         struct rps_slot_moments *slot = &moments->slot[s];
-        double c = (double)period->count[s];
+        double c = (double)period->count[s], r = (double)rps_period_counted_ns(period, s);
 
         if (!(period->counted & (UINT32_C(1) << s)))
             continue;

@@ -76,7 +76,7 @@ static void add_set(struct rps_set_tally *set, const struct rps_period *period)
         if (period->counted & (1u << slot)) {
             set->count[slot] += period->count[slot];
             set->counted[slot] += rps_period_weight(period);
-            set->counted_ns[slot] += period->running_ns;
+            set->counted_ns[slot] += rps_period_counted_ns(period, slot);
         }
     }
     rps_moments_add(&set->moments, period);

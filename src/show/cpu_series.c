@@ -284,7 +284,24 @@ static int advance(struct sum *sum, struct source *source, struct rps_error *err
     return got;
 }
 
-/* Add a row to what lies in the same cell before it, of one CPU. */
+/* Add the counts and the time that they were counted in. What a slot lacks of that time, because it
+ * could not be read, is out of both. */
+static void add_counts(struct rps_period *to, const struct rps_period *row)
+{
+    uint32_t counted = to->counted | row->counted;
+
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        if (counted & (UINT32_C(1) << slot))
+            to->missing_ns[slot] = to->running_ns - rps_period_counted_ns(to, slot) +
+                                   row->running_ns - rps_period_counted_ns(row, slot);
+        to->count[slot] += row->count[slot];
+    }
+    to->counted = counted;
+    to->running_ns += row->running_ns;
+}
+
+/* Add a row to what lies in the same cell before it, of one CPU. A row is coarser than asked for
+ * where finer ones were thinned away. */
 static void append(struct rps_period *to, const struct rps_period *row, int resolution)
 {
     if (to->cpu != RPS_CPU_ALL) {
@@ -293,9 +310,10 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
         to->merged = rps_period_weight(row);
         to->last_period = rps_period_last(row);
         to->end_ns = rps_period_end_ns(row);
-        to->level = resolution;
+        to->level = row->level > resolution ? row->level : resolution;
         return;
     }
+    to->level = row->level > to->level ? row->level : to->level;
     to->merged += rps_period_weight(row);
     to->last_period = rps_period_last(row);
     to->end_ns = rps_period_end_ns(row);
@@ -303,14 +321,11 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
     to->cycles += row->cycles;
     to->length_ns += row->length_ns;
     to->enabled_ns += row->enabled_ns;
-    to->running_ns += row->running_ns;
     to->clock_running_ns += row->clock_running_ns;
     to->idle_ns = rps_period_add_idle(to->idle_ns, row->idle_ns);
     to->switch_ns += row->switch_ns;
     to->missed += row->missed;
-    to->counted |= row->counted;
-    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
-        to->count[slot] += row->count[slot];
+    add_counts(to, row);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -331,6 +346,7 @@ static void add(struct rps_period *sum, const struct rps_period *row)
         return; /* no recorder writes that, and its counts would be another's */
     if (row->start_ns < sum->start_ns)
         sum->start_ns = row->start_ns;
+    sum->level = row->level > sum->level ? row->level : sum->level;
     sum->length_ns =
         sum->level > 0 ? larger(sum->length_ns, row->length_ns) : end_ns - sum->start_ns;
     sum->end_ns = end_ns;
@@ -339,14 +355,11 @@ static void add(struct rps_period *sum, const struct rps_period *row)
     sum->cycle += row->cycle;
     sum->cycles += row->cycles;
     sum->enabled_ns += row->enabled_ns;
-    sum->running_ns += row->running_ns;
     sum->clock_running_ns += row->clock_running_ns;
     sum->idle_ns = rps_period_add_idle(sum->idle_ns, row->idle_ns);
     sum->switch_ns = larger(sum->switch_ns, row->switch_ns);
     sum->missed = row->missed > sum->missed ? row->missed : sum->missed;
-    sum->counted |= row->counted;
-    for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
-        sum->count[slot] += row->count[slot];
+    add_counts(sum, row);
 }
 
 /* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there is

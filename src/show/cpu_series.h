@@ -64,7 +64,9 @@ int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each
 /*
  * The same with the CPUs added up: one row (of RPS_CPU_ALL) for all those of the same number, or of
  * the same block and event set. Counts and times of counting are sums; length, switching time and
- * missed expiries are those of the CPU that has the most. A single series is walked as it is.
+ * missed expiries are those of the CPU that has the most. A slot that some CPUs could not read has
+ * the counts of the others, and rps_period_counted_ns says for how long. A row is of a coarser
+ * level than the resolution where finer ones were thinned away. A single series is walked as it is.
  */
 int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_each *each,
                             void *context, struct rps_error *err);

@@ -58,7 +58,7 @@ static void long_row(struct rps_export_job *job, const struct rps_period *period
     else
         rps_csv_empty(job->state);
     rps_csv_uint64(job->state, period->enabled_ns);
-    rps_csv_uint64(job->state, period->running_ns);
+    rps_csv_uint64(job->state, period->running_ns - period->missing_ns[slot]);
     if (rps_tally_estimate_u64(&state->tally, (int)period->set_no, slot, &scaled))
         rps_csv_uint64(job->state, scaled);
     else

@@ -20,6 +20,10 @@ class Room:
         self.name, self.above = name, above
         self.headers, self.libraries, self.only, self.word = [], [], [], []
 
+    def only_of(self, file):
+        return [name for pattern, names in self.only if fnmatch.fnmatchcase(file, pattern)
+                for name in names]
+
 
 class Table:
     """src/layers.txt, parsed; `complaints` holds what is wrong with the table itself."""
@@ -156,9 +160,7 @@ class Check:
         for room in self.table.rooms.values():
             own = sources(self.path("src", room.name)) + ["config.h"] * (room.name == "cli")
             for file in sources(self.path("src", room.name)):
-                extra = room.libraries + own
-                for pattern, names in room.only:
-                    extra = extra + names * fnmatch.fnmatchcase(file, pattern)
+                extra = room.libraries + own + room.only_of(file)
                 where = "src/%s/%s" % (room.name, file)
                 wrong += [self.check_include(room, name, where, extra)
                           for name in includes(read(self.path(where)))]
@@ -184,7 +186,7 @@ class Check:
             for file in sources(self.path(folder)):
                 where = "%s/%s" % (folder, file)
                 wrong += [self.check_include(room, re.sub(r"^(\.\./)+(src/)?", "", name), where,
-                                             extra + ["support/*"])
+                                             extra + ["support/*"] + room.only_of(file))
                           for name in includes(read(self.path(where)))]
         return [sentence for sentence in wrong if sentence]
 

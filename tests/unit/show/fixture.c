@@ -63,10 +63,16 @@ void fixture_begin(struct fixture *fixture, const char *plan_name)
 
 void fixture_write(struct fixture *fixture)
 {
-    struct rps_writer_options options = {.commit_ns = RPS_NS_PER_S / 100};
+    const struct rps_writer_options options = {.commit_ns = RPS_NS_PER_S / 100};
+
+    fixture_write_with(fixture, &options);
+}
+
+void fixture_write_with(struct fixture *fixture, const struct rps_writer_options *options)
+{
     struct rps_error err;
 
-    must(rps_writer_open(&fixture->writer, fixture->path, &options, &err), &err);
+    must(rps_writer_open(&fixture->writer, fixture->path, options, &err), &err);
     must(rps_writer_begin(fixture->writer, &fixture->run, fixture->plan, &err), &err);
     fixture->run_id = fixture->run.run_id;
     fixture->next.cpu = RPS_CPU_ALL;

@@ -20,8 +20,9 @@ struct fixture {
 /* Make the folder, the embedded plan with every event measured, and a run with known metadata. */
 void fixture_begin(struct fixture *fixture, const char *plan_name);
 
-/* Begin the run in the store. */
+/* Begin the run in the store; _with: with other options of the writer. */
 void fixture_write(struct fixture *fixture);
+void fixture_write_with(struct fixture *fixture, const struct rps_writer_options *options);
 
 /* One more period behind the last: its set in turn, all slots counted, counts as given. */
 void fixture_period(struct fixture *fixture, uint64_t cycles, const uint64_t *count);
