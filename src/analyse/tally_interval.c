@@ -337,10 +337,20 @@ struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
 
 /* --- a whole run ------------------------------------------------------------------------------ */
 
+static struct rps_interval clock_interval(const struct rps_tally *tally)
+{
+    struct rps_interval ret = {RPS_CERTAINTY_COUNTED, rps_tally_clock(tally), NAN, NAN, 1};
+
+    if (rps_tally_clock_is_scaled(tally)) {
+        ret.certainty = tally->clock_running_ns > 0 ? RPS_CERTAINTY_SCALED : RPS_CERTAINTY_HARDLY;
+        ret.share = (double)tally->clock_running_ns / (double)tally->enabled_ns;
+    }
+    return ret;
+}
+
 void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand)
 {
-    plan->clock.whole =
-        (struct rps_interval){RPS_CERTAINTY_COUNTED, rps_tally_clock(tally), NAN, NAN, 1};
+    plan->clock.whole = clock_interval(tally);
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++)
             plan->set[n].event[s].whole = rps_tally_interval(tally, n, s);

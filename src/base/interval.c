@@ -5,6 +5,7 @@
 static const char *const names[] = {
     [RPS_CERTAINTY_NONE] = "",
     [RPS_CERTAINTY_COUNTED] = "counted",
+    [RPS_CERTAINTY_SCALED] = "scaled",
     [RPS_CERTAINTY_INTERVAL] = "interval",
     [RPS_CERTAINTY_BURSTS] = "rare bursts",
     [RPS_CERTAINTY_UNSEEN] = "none seen",
