@@ -425,9 +425,9 @@ struct event_score {
 
 struct recorded {
     struct rps_order order;
-    size_t recordings, series,
-        few; /* few: series whose intervals held in fewer than 92 of 100 cases */
-    struct score by_sets[COUNT(sets_of)], within, across;
+    size_t recordings, series;
+    size_t few; /* series whose intervals held in fewer than 92 of 100 cases */
+    struct score by_sets[COUNT(sets_of)], within[COUNT(sets_of)], across[COUNT(sets_of)];
     struct event_score event[64];
     size_t events;
 };
@@ -543,32 +543,36 @@ static void judge_recording(struct bench *bench, const struct recording *recordi
             double other = rps_tally_estimate(whole, 0, b);
 
             for (size_t s = 0; s < COUNT(sets_of) && a != b && other > 0; s++)
-                judge_ratios(bench, sets_of[s], b, a, other / truth, 0, &all->within, &all->across);
+                judge_ratios(bench, sets_of[s], b, a, other / truth, 0, &all->within[s],
+                             &all->across[s]);
         }
     }
 }
 
-static void print_all(struct recorded *all)
+static void print_by_sets(const char *name, struct score score[COUNT(sets_of)])
 {
     struct score total = {0};
 
+    for (size_t s = 0; s < COUNT(sets_of); s++) {
+        print_row(s == 0 ? name : "", sets_of[s], &score[s], 0);
+        join(&total, &score[s]);
+        free_score(&score[s]);
+    }
+    print_row("", 0, &total, 0);
+    free_score(&total);
+}
+
+static void print_all(struct recorded *all)
+{
     printf("\n%zu recordings, %zu events that occurred in them\n", all->recordings, all->series);
     print_head("recorded totals", 0);
     for (size_t i = 0; i < all->events; i++) {
         print_row(all->event[i].spec, 0, &all->event[i].score, 0);
         free_score(&all->event[i].score);
     }
-    for (size_t s = 0; s < COUNT(sets_of); s++) {
-        print_row("all totals", sets_of[s], &all->by_sets[s], 0);
-        join(&total, &all->by_sets[s]);
-        free_score(&all->by_sets[s]);
-    }
-    print_row("all totals", 0, &total, 0);
-    print_row("all ratios within one set", 0, &all->within, 0);
-    print_row("all ratios across sets", 0, &all->across, 0);
-    free_score(&total);
-    free_score(&all->within);
-    free_score(&all->across);
+    print_by_sets("all totals", all->by_sets);
+    print_by_sets("all ratios within one set", all->within);
+    print_by_sets("all ratios across sets", all->across);
 }
 
 static void print_recorded(const char *path)
