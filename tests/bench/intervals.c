@@ -3,14 +3,14 @@
  *
  * usage: intervals simulated RUNS | recorded STORE
  *
- * Series whose totals are known are read as if their event had been counted in turns, by each of 2, 4
- * and 7 event sets, and every set's estimate, with its interval, is held against the total. Simulated
- * ones are made up (series.c), RUNS of each kind, length and number of sets, the same at every call.
- * Recorded ones are the events of each run of STORE, counted all the time in one set. tests/bench/intervals
- * does both.
+ * Series whose totals are known are read as if their event had been counted in turns, by each of 2,
+ * 4 and 7 event sets, and every set's estimate, with its interval, is held against the total.
+ * Simulated ones are made up (series.c), RUNS of each kind, length and number of sets, the same at
+ * every call. Recorded ones are the events of each run of STORE, counted all the time in one set.
+ * tests/bench/intervals does both.
  */
-#include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -419,7 +419,6 @@ struct recording {
 /* An event of all recordings. */
 struct event_score {
     char spec[RPS_SPEC_SIZE];
-    int series;
     struct score score;
 };
 
@@ -510,7 +509,6 @@ static void judge_series(struct bench *bench, const struct recording *recording,
         free_score(&score);
     }
     all->series++;
-    event->series++;
     join(&event->score, &series);
     if (held(&series) * 100 < 92 * series.of[RPS_CERTAINTY_INTERVAL]) {
         if (all->few++ == 0)

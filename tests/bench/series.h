@@ -26,7 +26,8 @@ struct bench_kind {
     int random_order; /* of the sets */
 };
 
-/* Kinds of series that the rules are meant for, and what is beyond them; up to a row without name. */
+/* Kinds of series that the rules are meant for, and what is beyond them; up to a row without
+ * name. */
 extern const struct bench_kind bench_kinds[], bench_beyond[];
 
 /* What single occurrences do to an estimate; up to a row without name. */
