@@ -45,8 +45,8 @@ double rps_moments_squares(const struct rps_moments *moments, int j, int k, cons
 /*
  * Degrees of freedom of a slot's sum of squares, at least 1: half of (sum e)^2 / sum e^2 with
  * e = (Dd)^2 (Satterthwaite 1946). Half, since a few readings show less of a heavy tail than there is:
- * with all of it the intervals hold in 84 to 93 cases of 100 where tails are heavy or the workload
- * sleeps, with half of it in 88 to 96 (tests/bench/intervals).
+ * with all of it the intervals hold in 87 to 97 cases of 100 where tails are heavy or the workload
+ * sleeps, with half of it in 92 to 98 (tests/bench/intervals).
  */
 double rps_moments_freedom(const struct rps_slot_moments *slot, double ratio);
 

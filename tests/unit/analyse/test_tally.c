@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rpistat/random.h"
 #include "rpistat/tally.h"
 
 /* Two sets of two events each, and a metric over both. */
@@ -481,6 +482,47 @@ static void test_interval(void **state)
     rps_plan_free(plan);
 }
 
+/* The total of 300 periods of 20 % noise, of which every other one was counted. */
+static double noisy_run(struct rps_tally *tally, uint64_t *random)
+{
+    double total = 0;
+
+    rps_tally_reset(tally);
+    for (uint64_t i = 0; i < 300; i++) {
+        struct rps_period period = make_period(i, 1000000, 1000000, 0, 0);
+        double noise = -2;
+
+        for (int n = 0; n < 4; n++)
+            noise += rps_random_unit(random);
+        period.count[0] = (uint64_t)(1e6 * (1 + .346 * noise));
+        total += (double)period.count[0];
+        rps_tally_add(tally, &period);
+    }
+    return total;
+}
+
+/* The intervals do what they say, for the simplest series there is; tests/bench/intervals has others. */
+static void test_interval_holds(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_tally tally;
+    uint64_t random = 7;
+    int held = 0;
+
+    (void)state;
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    for (int run = 0; run < 400; run++) {
+        double total = noisy_run(&tally, &random);
+        struct rps_interval interval = rps_tally_interval(&tally, 0, 0);
+
+        assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
+        held += interval.low <= total && total <= interval.high;
+    }
+    assert_in_range(held, 360, 396);
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
 /* A tally over the counts, one in two periods, of which all are of set 0. */
 static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
 {
@@ -538,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_clock_without_counter),
         cmocka_unit_test(test_hardly),
         cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_interval_holds),
         cmocka_unit_test(test_certainties),
     };
 

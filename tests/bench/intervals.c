@@ -1,0 +1,618 @@
+/*
+ * The yardstick of the intervals: do 95 of 100 hold the true value?
+ *
+ * usage: intervals simulated RUNS | recorded STORE
+ *
+ * Series whose totals are known are read as if their event had been counted in turns, by each of 2,
+ * 4 and 7 event sets, and every set's estimate, with its interval, is held against the total.
+ * Simulated ones are made up (series.c), RUNS of each kind, length and number of sets, the same at
+ * every call. Recorded ones are the events of each run of STORE, counted all the time in one set.
+ * tests/bench/intervals does both.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/order.h"
+#include "rpistat/random.h"
+#include "rpistat/store.h"
+#include "rpistat/tally.h"
+#include "series.h"
+
+#define COUNT(array)   (sizeof(array) / sizeof(*(array)))
+#define SETS_MOST      7
+#define CERTAINTIES    (RPS_CERTAINTY_HARDLY + 1)
+#define LENGTHS        3
+#define LENGTH_LONGEST 3000
+
+static const int sets_of[] = {2, 4, SETS_MOST};
+static const size_t length_of[LENGTHS] = {60, 300, LENGTH_LONGEST};
+
+static void *must(void *memory)
+{
+    if (!memory) {
+        fprintf(stderr, "intervals: no memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+static void must_do(int result, const struct rps_error *err)
+{
+    if (result < 0) {
+        fprintf(stderr, "intervals: %s\n", err->message);
+        exit(1);
+    }
+}
+
+/* --- quantiles -------------------------------------------------------------------------------- */
+
+struct values {
+    size_t count, room;
+    double *value;
+};
+
+static void add_value(struct values *values, double value)
+{
+    if (values->count == values->room) {
+        values->room = values->room * 2 + 64;
+        values->value = must(realloc(values->value, values->room * sizeof(*values->value)));
+    }
+    values->value[values->count++] = value;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double quantile(struct values *values, double part)
+{
+    if (values->count == 0)
+        return NAN;
+    qsort(values->value, values->count, sizeof(*values->value), compare);
+    return values->value[(size_t)(part * (double)(values->count - 1) + .5)];
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+struct score {
+    size_t cases, of[CERTAINTIES];
+    size_t given[LENGTHS], held[LENGTHS]; /* intervals, by length of the series */
+    struct values width, error; /* of those with an interval: half of it, and the true error */
+    struct values any_error;    /* of all */
+};
+
+static void judge(struct score *score, int length, const struct rps_interval *interval,
+                  double truth)
+{
+    double error = fabs(interval->value / truth - 1), slack = 1e-9 * truth;
+
+    score->cases++;
+    score->of[interval->certainty]++;
+    if (interval->certainty != RPS_CERTAINTY_NONE)
+        add_value(&score->any_error, error);
+    if (interval->certainty != RPS_CERTAINTY_INTERVAL)
+        return;
+    score->given[length]++;
+    score->held[length] += interval->low - slack <= truth && truth <= interval->high + slack;
+    add_value(&score->width, (interval->high - interval->low) / 2 / interval->value);
+    add_value(&score->error, error);
+}
+
+static void join_values(struct values *all, const struct values *values)
+{
+    for (size_t i = 0; i < values->count; i++)
+        add_value(all, values->value[i]);
+}
+
+static void join(struct score *all, const struct score *score)
+{
+    all->cases += score->cases;
+    for (int c = 0; c < CERTAINTIES; c++)
+        all->of[c] += score->of[c];
+    for (int l = 0; l < LENGTHS; l++) {
+        all->given[l] += score->given[l];
+        all->held[l] += score->held[l];
+    }
+    join_values(&all->width, &score->width);
+    join_values(&all->error, &score->error);
+    join_values(&all->any_error, &score->any_error);
+}
+
+static void free_score(struct score *score)
+{
+    free(score->width.value);
+    free(score->error.value);
+    free(score->any_error.value);
+    memset(score, 0, sizeof(*score));
+}
+
+static double percent(size_t part, size_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : NAN;
+}
+
+static size_t held(const struct score *score)
+{
+    return score->held[0] + score->held[1] + score->held[2];
+}
+
+static void print_head(const char *what, int lengths)
+{
+    printf("\n%-32s %4s %8s %7s %7s", what, "sets", "cases", "given", "held");
+    for (int l = 0; l < lengths; l++)
+        printf(" %7zu", length_of[l]);
+    printf(" %8s %8s  %s\n", "+-", "error", "otherwise");
+}
+
+static void print_row(const char *name, int sets, struct score *score, int lengths)
+{
+    const char *comma = "";
+    char of_sets[16] = "";
+
+    if (sets > 0)
+        snprintf(of_sets, sizeof(of_sets), "%d", sets);
+    printf("%-32s %4s %8zu %6.1f%% %6.1f%%", name, of_sets, score->cases,
+           percent(score->of[RPS_CERTAINTY_INTERVAL], score->cases),
+           percent(held(score), score->of[RPS_CERTAINTY_INTERVAL]));
+    for (int l = 0; l < lengths; l++)
+        printf(" %6.1f%%", percent(score->held[l], score->given[l]));
+    printf(" %7.2f%% %7.2f%%  ", 100 * quantile(&score->width, .5),
+           100 * quantile(&score->error, .5));
+    for (int c = 0; c < CERTAINTIES; c++) {
+        if (c == RPS_CERTAINTY_INTERVAL || score->of[c] == 0)
+            continue;
+        printf("%s%s %.1f%%", comma, c == RPS_CERTAINTY_NONE ? "no value" : rps_certainty_name(c),
+               percent(score->of[c], score->cases));
+        comma = ", ";
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+/* --- reading in turns ------------------------------------------------------------------------- */
+
+/* One series of several events, read again and again. */
+struct bench {
+    struct rps_plan *plan[SETS_MOST + 1]; /* by the number of sets, of which each has all events */
+    struct rps_tally tally[SETS_MOST + 1];
+    double *operand;
+};
+
+static void init_bench(struct bench *bench, int slots)
+{
+    struct rps_error err;
+
+    memset(bench, 0, sizeof(*bench));
+    for (int sets = 1; sets <= SETS_MOST; sets++) {
+        bench->plan[sets] = must(rps_plan_new());
+        for (int n = 0; n < sets; n++) {
+            struct rps_event_set *set = must(rps_plan_add_set(bench->plan[sets]));
+
+            set->event_count = slots;
+        }
+        must_do(rps_tally_init(&bench->tally[sets], bench->plan[sets], &err), &err);
+    }
+    bench->operand = must(
+        calloc((size_t)rps_plan_operand_count(bench->plan[SETS_MOST]), sizeof(*bench->operand)));
+}
+
+static void free_bench(struct bench *bench)
+{
+    for (int sets = 1; sets <= SETS_MOST; sets++) {
+        rps_tally_free(&bench->tally[sets]);
+        rps_plan_free(bench->plan[sets]);
+    }
+    free(bench->operand);
+}
+
+/* Tally the series as `sets` sets would have seen it; of one set: as it was. */
+static const struct rps_tally *read_in_turns(struct bench *bench, int sets,
+                                             const struct rps_order *order,
+                                             const struct rps_period *period, size_t count)
+{
+    struct rps_tally *tally = &bench->tally[sets];
+
+    rps_tally_reset(tally);
+    for (size_t i = 0; i < count; i++) {
+        struct rps_period one = period[i];
+
+        one.set_no = (uint32_t)rps_order_set(order, sets, i);
+        rps_tally_add(tally, &one);
+    }
+    return tally;
+}
+
+static int operand_of(int set, int slot)
+{
+    return RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
+}
+
+/* The ratio of slot b in set y to slot a in set x. */
+static struct rps_interval ratio_interval(struct bench *bench, int sets, int y, int b, int x, int a)
+{
+    struct rps_formula ratio = {3,
+                                {{RPS_FORMULA_OPERAND, operand_of(y, b), 0},
+                                 {RPS_FORMULA_OPERAND, operand_of(x, a), 0},
+                                 {RPS_FORMULA_DIVIDE, 0, 0}}};
+
+    return rps_tally_formula_interval(&bench->tally[sets], &ratio, bench->operand);
+}
+
+/* Judge the ratio of slot b to slot a: both of one set, and of neighbouring sets. */
+static void judge_ratios(struct bench *bench, int sets, int b, int a, double truth, int length,
+                         struct score *within, struct score *across)
+{
+    rps_tally_operands(&bench->tally[sets], bench->plan[sets], bench->operand);
+    for (int n = 0; n < sets; n++) {
+        struct rps_interval interval = ratio_interval(bench, sets, n, b, n, a);
+
+        judge(within, length, &interval, truth);
+        interval = ratio_interval(bench, sets, (n + 1) % sets, b, n, a);
+        judge(across, length, &interval, truth);
+    }
+}
+
+/* --- simulated -------------------------------------------------------------------------------- */
+
+/* The seed of a run: no two are the same. */
+static uint64_t seed_of(const struct bench_kind *kind, int sets, size_t count, int run)
+{
+    uint64_t seed = UINT64_C(14695981039346656037);
+
+    for (const char *c = kind->name; *c; c++)
+        seed = (seed ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    return rps_random_at(seed + (uint64_t)(sets * 10000) + count, (uint64_t)run);
+}
+
+/* Make run number `run`, and read it; its events' totals in truth[]. */
+static const struct rps_tally *simulate(struct bench *bench, const struct bench_kind *kind,
+                                        int sets, int slots, size_t count, int run, double truth[2])
+{
+    static struct rps_period period[LENGTH_LONGEST];
+    uint64_t random = seed_of(kind, sets, count, run);
+    struct rps_order order = {kind->random_order, random};
+
+    bench_make_series(kind, &random, sets, slots, period, count);
+    truth[0] = truth[1] = 0;
+    for (size_t i = 0; i < count; i++) {
+        truth[0] += (double)period[i].count[0];
+        truth[1] += (double)period[i].count[1];
+    }
+    return read_in_turns(bench, sets, &order, period, count);
+}
+
+static void judge_kind(struct bench *bench, const struct bench_kind *kind, int sets, int length,
+                       int runs, struct score *score)
+{
+    for (int run = 0; run < runs; run++) {
+        double truth[2];
+        const struct rps_tally *tally =
+            simulate(bench, kind, sets, 1, length_of[length], run, truth);
+
+        for (int n = 0; n < sets && truth[0] > 0; n++) {
+            struct rps_interval interval = rps_tally_interval(tally, n, 0);
+
+            judge(score, length, &interval, truth[0]);
+        }
+    }
+}
+
+static void print_kinds(struct bench *bench, const struct bench_kind *kind, const char *title,
+                        int runs, struct score *all)
+{
+    print_head(title, LENGTHS);
+    for (; kind->name; kind++) {
+        for (size_t s = 0; s < COUNT(sets_of); s++) {
+            struct score score = {0};
+
+            for (int length = 0; length < LENGTHS; length++)
+                judge_kind(bench, kind, sets_of[s], length, runs, &score);
+            print_row(s == 0 ? kind->name : "", sets_of[s], &score, LENGTHS);
+            if (all)
+                join(all, &score);
+            free_score(&score);
+        }
+    }
+}
+
+static int has_ratios(const struct bench_kind *kind)
+{
+    static const char *const names[] = {"stationary", "phased", "periodic", "AR"};
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strncmp(kind->name, names[i], strlen(names[i])) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void print_ratios(struct bench *bench, int runs)
+{
+    struct score all[2] = {{0}, {0}};
+
+    print_head("ratios of two events", LENGTHS);
+    for (const struct bench_kind *kind = bench_kinds; kind->name; kind++) {
+        struct score score[COUNT(sets_of)][2] = {0};
+
+        if (!has_ratios(kind))
+            continue;
+        for (size_t s = 0; s < COUNT(sets_of); s++) {
+            for (int length = 0; length < LENGTHS; length++) {
+                for (int run = 0; run < runs; run++) {
+                    double truth[2];
+
+                    simulate(bench, kind, sets_of[s], 2, length_of[length], run, truth);
+                    judge_ratios(bench, sets_of[s], 1, 0, truth[1] / truth[0], length, &score[s][0],
+                                 &score[s][1]);
+                }
+            }
+        }
+        for (int across = 0; across < 2; across++) {
+            char name[80];
+
+            snprintf(name, sizeof(name), "%s: %s", kind->name, across ? "two sets" : "one set");
+            for (size_t s = 0; s < COUNT(sets_of); s++) {
+                print_row(s == 0 ? name : "", sets_of[s], &score[s][across], LENGTHS);
+                join(&all[across], &score[s][across]);
+                free_score(&score[s][across]);
+            }
+        }
+    }
+    print_row("all ratios within one set", 0, &all[0], LENGTHS);
+    print_row("all ratios across sets", 0, &all[1], LENGTHS);
+    free_score(&all[0]);
+    free_score(&all[1]);
+}
+
+/* What sampling gets wrong. */
+static void print_errors(struct bench *bench, int runs)
+{
+    const int sets = 4;
+
+    printf("\n%-32s %4s %8s %8s %8s %10s\n", "errors, in a run of 3,000 periods", "sets", "cases",
+           "typical", "95 %", "none seen");
+    for (const struct bench_kind *kind = bench_bursts; kind->name; kind++) {
+        struct score score = {0};
+
+        judge_kind(bench, kind, sets, LENGTHS - 1, runs, &score);
+        printf("%-32s %5d %8zu %7.2f%% %7.2f%% %9.1f%%\n", kind->name, sets, score.cases,
+               100 * quantile(&score.any_error, .5), 100 * quantile(&score.any_error, .95),
+               percent(score.of[RPS_CERTAINTY_UNSEEN], score.cases));
+        free_score(&score);
+    }
+}
+
+static void print_simulated(int runs)
+{
+    struct score all = {0};
+    struct bench bench;
+
+    printf("simulated: %d runs of each of 60, 300 and 3,000 periods; held: the true total lies in "
+           "the\n"
+           "interval (and by length); +-: half of the interval; error: of the estimate (medians)\n",
+           runs);
+    init_bench(&bench, 2);
+    print_kinds(&bench, bench_kinds, "totals", runs, &all);
+    print_row("all totals", 0, &all, LENGTHS);
+    print_kinds(&bench, bench_beyond, "beyond the rules", runs, NULL);
+    print_ratios(&bench, runs);
+    print_errors(&bench, runs);
+    free_score(&all);
+    free_bench(&bench);
+}
+
+/* --- recorded --------------------------------------------------------------------------------- */
+
+struct recording {
+    struct rps_run run;
+    struct rps_plan *plan;
+    struct rps_period *period;
+    size_t count;
+};
+
+/* An event of all recordings. */
+struct event_score {
+    char spec[RPS_SPEC_SIZE];
+    struct score score;
+};
+
+struct recorded {
+    struct rps_order order;
+    size_t recordings, series;
+    size_t few; /* series whose intervals held in fewer than 92 of 100 cases */
+    struct score by_sets[COUNT(sets_of)], within[COUNT(sets_of)], across[COUNT(sets_of)];
+    struct event_score event[64];
+    size_t events;
+};
+
+static void load(struct rps_reader *reader, int64_t run_id, struct recording *ret)
+{
+    struct rps_cursor *cursor;
+    struct rps_error err;
+    size_t room = 1024;
+    int result;
+
+    must_do(rps_reader_run(reader, run_id, &ret->run, &err), &err);
+    must_do(rps_reader_plan(reader, run_id, &ret->plan, &err), &err);
+    must_do(rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, 0, &err), &err);
+    ret->count = 0;
+    ret->period = must(malloc(room * sizeof(*ret->period)));
+    while ((result = rps_cursor_next(cursor, &ret->period[ret->count], &err)) > 0) {
+        if (++ret->count == room) {
+            room *= 2;
+            ret->period = must(realloc(ret->period, room * sizeof(*ret->period)));
+        }
+    }
+    must_do(result, &err);
+    rps_cursor_close(cursor);
+}
+
+static void unload(struct recording *recording)
+{
+    free(recording->period);
+    rps_plan_free(recording->plan);
+    rps_run_free(&recording->run);
+}
+
+static struct event_score *event_score(struct recorded *all, const char *spec)
+{
+    for (size_t i = 0; i < all->events; i++) {
+        if (strcmp(all->event[i].spec, spec) == 0)
+            return &all->event[i];
+    }
+    if (all->events == COUNT(all->event)) {
+        fprintf(stderr, "intervals: too many events\n");
+        exit(1);
+    }
+    snprintf(all->event[all->events].spec, RPS_SPEC_SIZE, "%s", spec);
+    return &all->event[all->events++];
+}
+
+/* In how many periods the count would sit if it were the same in each. */
+static double periods_with(const struct recording *recording, int slot)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < recording->count; i++) {
+        double c = (double)recording->period[i].count[slot];
+
+        sum += c;
+        squares += c * c;
+    }
+    return sum * sum / squares;
+}
+
+/* All intervals of one event of a recording. */
+static void judge_series(struct bench *bench, const struct recording *recording, int slot,
+                         double truth, struct recorded *all)
+{
+    const char *spec = recording->plan->set[0].event[slot].spec;
+    struct event_score *event = event_score(all, spec);
+    struct score series = {0};
+
+    for (size_t s = 0; s < COUNT(sets_of); s++) {
+        struct score score = {0};
+
+        for (int n = 0; n < sets_of[s]; n++) {
+            struct rps_interval interval = rps_tally_interval(&bench->tally[sets_of[s]], n, slot);
+
+            judge(&score, 0, &interval, truth);
+        }
+        join(&all->by_sets[s], &score);
+        join(&series, &score);
+        free_score(&score);
+    }
+    all->series++;
+    join(&event->score, &series);
+    if (held(&series) * 100 < 92 * series.of[RPS_CERTAINTY_INTERVAL]) {
+        if (all->few++ == 0)
+            printf("%-14s %-26s %10s %8s %8s %8s\n", "held in few", "", "total", "periods",
+                   "with it", "held");
+        printf("%-14s %-26s %10.0f %8zu %8.1f %4zu/%-3zu\n", recording->run.label, spec, truth,
+               recording->count, periods_with(recording, slot), held(&series),
+               series.of[RPS_CERTAINTY_INTERVAL]);
+    }
+    free_score(&series);
+}
+
+static void judge_recording(struct bench *bench, const struct recording *recording,
+                            struct recorded *all)
+{
+    const struct rps_tally *whole =
+        read_in_turns(bench, 1, &all->order, recording->period, recording->count);
+    int slots = recording->plan->set[0].event_count;
+
+    for (size_t s = 0; s < COUNT(sets_of); s++)
+        read_in_turns(bench, sets_of[s], &all->order, recording->period, recording->count);
+    all->recordings++;
+    for (int a = 0; a < slots; a++) {
+        double truth = rps_tally_estimate(whole, 0, a);
+
+        if (!(truth > 0))
+            continue;
+        judge_series(bench, recording, a, truth, all);
+        for (int b = 0; b < slots; b++) {
+            double other = rps_tally_estimate(whole, 0, b);
+
+            for (size_t s = 0; s < COUNT(sets_of) && a != b && other > 0; s++)
+                judge_ratios(bench, sets_of[s], b, a, other / truth, 0, &all->within[s],
+                             &all->across[s]);
+        }
+    }
+}
+
+static void print_by_sets(const char *name, struct score score[COUNT(sets_of)])
+{
+    struct score total = {0};
+
+    for (size_t s = 0; s < COUNT(sets_of); s++) {
+        print_row(s == 0 ? name : "", sets_of[s], &score[s], 0);
+        join(&total, &score[s]);
+        free_score(&score[s]);
+    }
+    print_row("", 0, &total, 0);
+    free_score(&total);
+}
+
+static void print_all(struct recorded *all)
+{
+    printf("\n%zu recordings, %zu events that occurred in them\n", all->recordings, all->series);
+    print_head("recorded totals", 0);
+    for (size_t i = 0; i < all->events; i++) {
+        print_row(all->event[i].spec, 0, &all->event[i].score, 0);
+        free_score(&all->event[i].score);
+    }
+    print_by_sets("all totals", all->by_sets);
+    print_by_sets("all ratios within one set", all->within);
+    print_by_sets("all ratios across sets", all->across);
+}
+
+static void print_recorded(const char *path)
+{
+    struct rps_reader *reader;
+    struct rps_error err;
+    struct bench bench;
+    int64_t *run_id;
+    size_t runs;
+
+    must_do(rps_reader_open(&reader, path, &err), &err);
+    must_do(rps_reader_runs(reader, &run_id, &runs, &err), &err);
+    init_bench(&bench, RPS_SLOT_MAX);
+    for (int random = 0; random < 2; random++) {
+        struct recorded *all = must(calloc(1, sizeof(*all)));
+
+        printf("\nrecorded, read with --order %s\n", random ? "random" : "fixed");
+        for (size_t i = 0; i < runs; i++) {
+            struct recording recording;
+
+            load(reader, run_id[i], &recording);
+            all->order = (struct rps_order){random, rps_random_at(1, i)};
+            judge_recording(&bench, &recording, all);
+            unload(&recording);
+        }
+        print_all(all);
+        free(all);
+    }
+    free_bench(&bench);
+    free(run_id);
+    rps_reader_close(reader);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "simulated") == 0 && atoi(argv[2]) > 0) {
+        print_simulated(atoi(argv[2]));
+    } else if (argc == 3 && strcmp(argv[1], "recorded") == 0) {
+        print_recorded(argv[2]);
+    } else {
+        fprintf(stderr, "usage: intervals simulated RUNS | recorded STORE\n");
+        return 2;
+    }
+    return 0;
+}

@@ -1,0 +1,275 @@
+/* Made-up series of measurement periods. */
+#include "series.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rpistat/random.h"
+
+#define PERIOD_NS 1e8
+#define PI        3.14159265358979323846
+
+/* --- random numbers --------------------------------------------------------------------------- */
+
+static double uniform(uint64_t *random, double from, double to)
+{
+    return from + (to - from) * rps_random_unit(random);
+}
+
+/* One of 0 ... below - 1. */
+static size_t one_of(uint64_t *random, size_t below)
+{
+    return (size_t)(rps_random_next(random) % below);
+}
+
+static double exponential(uint64_t *random, double mean)
+{
+    return -mean * log(1 - rps_random_unit(random));
+}
+
+static double normal(uint64_t *random)
+{
+    return sqrt(exponential(random, 2)) * cos(2 * PI * rps_random_unit(random));
+}
+
+static double lognormal(uint64_t *random, double sigma)
+{
+    return exp(sigma * normal(random));
+}
+
+static double poisson(uint64_t *random, double mean)
+{
+    double count = -1;
+
+    for (double at = 0; at < mean; count++)
+        at += exponential(random, 1);
+    return count;
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+static void make_lognormal(struct bench_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * lognormal(d->random, d->of_kind);
+}
+
+static void make_poisson(struct bench_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = poisson(d->random, d->of_kind);
+}
+
+/* Phases of exponential length that come back to one of five levels. */
+static void make_phased(struct bench_draft *d)
+{
+    double level[5], left = 0, now = 0;
+
+    for (int k = 0; k < 5; k++)
+        level[k] = 1e6 * lognormal(d->random, 1);
+    for (size_t i = 0; i < d->count; i++, left--) {
+        if (left < 1) {
+            left = 3 + exponential(d->random, (double)d->count / 20);
+            now = level[one_of(d->random, 5)];
+        }
+        d->c[i] = now * lognormal(d->random, .05);
+    }
+}
+
+static void make_periodic(struct bench_draft *d)
+{
+    double length = uniform(d->random, 7, 200), from = rps_random_unit(d->random);
+
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] =
+            1e6 * (1.2 + sin(2 * PI * ((double)i / length + from))) * lognormal(d->random, .05);
+}
+
+static void make_decaying(struct bench_draft *d)
+{
+    double length = (double)d->count * uniform(d->random, .05, .5);
+
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * (exp(-(double)i / length) + .01) * lognormal(d->random, .1);
+}
+
+/* The logarithm is a first-order autoregression. */
+static void make_autoregressive(struct bench_draft *d)
+{
+    double phi = d->of_kind, x = normal(d->random);
+
+    for (size_t i = 0; i < d->count; i++) {
+        d->c[i] = 1e6 * exp(.5 * x);
+        x = phi * x + sqrt(1 - phi * phi) * normal(d->random);
+    }
+}
+
+static void make_pareto(struct bench_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e3 * pow(1 - rps_random_unit(d->random), -1 / d->of_kind);
+}
+
+/* So many in the run; less than 0: one to so many. */
+static void make_bursts(struct bench_draft *d)
+{
+    size_t bursts = (size_t)fabs(d->of_kind);
+
+    if (d->of_kind < 0)
+        bursts = 1 + one_of(d->random, bursts);
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 0;
+    while (bursts-- > 0)
+        d->c[one_of(d->random, d->count)] += 1e4 * lognormal(d->random, .3);
+}
+
+/* Wakes now and then, for a part of a period. */
+static void make_drowsy(struct bench_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        d->awake[i] = rps_random_unit(d->random) < d->of_kind ? fmin(1, exponential(d->random, .05))
+                                                              : uniform(d->random, 0, .0005);
+        d->c[i] = 1e6 * d->awake[i] * lognormal(d->random, .5);
+    }
+}
+
+/* Awake for stretches of about three periods, with about forty asleep between them. */
+static void make_napping(struct bench_draft *d)
+{
+    double left = 0;
+    int is_awake = 1;
+
+    for (size_t i = 0; i < d->count; i++, left--) {
+        if (left < 1) {
+            is_awake = !is_awake;
+            left = 1 + exponential(d->random, is_awake ? 3 : 40);
+        }
+        d->awake[i] = is_awake ? uniform(d->random, .1, 1) : 0;
+        d->c[i] = 1e6 * d->awake[i] * lognormal(d->random, .3);
+    }
+}
+
+/* Asleep most of the time, a tenth of the run and more at a time. */
+static void make_asleep(struct bench_draft *d)
+{
+    double left = 0;
+    int is_awake = 1;
+
+    for (size_t i = 0; i < d->count; i++, left--) {
+        if (left < 1) {
+            is_awake = !is_awake;
+            left = 1 + exponential(d->random, is_awake ? 10 : (double)d->count / 10);
+        }
+        d->awake[i] = is_awake;
+        d->c[i] = 1e6 * is_awake * lognormal(d->random, .3);
+    }
+}
+
+/* What comes again every `length` periods, but for a little noise. */
+static void make_loop(struct bench_draft *d, size_t length)
+{
+    double turn[256];
+
+    for (size_t i = 0; i < length; i++)
+        turn[i] = 1e6 * lognormal(d->random, .5);
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = turn[i % length] * lognormal(d->random, .03);
+}
+
+static void make_any_loop(struct bench_draft *d)
+{
+    make_loop(d, 2 + one_of(d->random, 28));
+}
+
+static void make_beating_loop(struct bench_draft *d)
+{
+    make_loop(d, (size_t)d->sets * (1 + one_of(d->random, 8)));
+}
+
+const struct bench_kind bench_kinds[] = {
+    {"stationary, 20 % noise", make_lognormal, .2, 0},
+    {"stationary, Poisson 5", make_poisson, 5, 0},
+    {"phased", make_phased, 0, 0},
+    {"periodic, 7 to 200", make_periodic, 0, 0},
+    {"decaying", make_decaying, 0, 0},
+    {"AR(1) .6", make_autoregressive, .6, 0},
+    {"AR(1) .9", make_autoregressive, .9, 0},
+    {"10 bursts in a run", make_bursts, 10, 0},
+    {"30 bursts", make_bursts, 30, 0},
+    {"200 bursts", make_bursts, 200, 0},
+    {"3,000 bursts", make_bursts, 3000, 0},
+    {"lognormal, sigma 1.5", make_lognormal, 1.5, 0},
+    {"Pareto, alpha 3", make_pareto, 3, 0},
+    {"Pareto, alpha 2", make_pareto, 2, 0},
+    {"asleep, awake 1 in 10", make_drowsy, .1, 0},
+    {"asleep 40, awake 3", make_napping, 0, 0},
+    {"asleep n/10, awake 10", make_asleep, 0, 0},
+    {NULL, NULL, 0, 0},
+};
+
+const struct bench_kind bench_beyond[] = {
+    {"Pareto, alpha 1.5: no variance", make_pareto, 1.5, 0},
+    {"loop of 2 to 29 periods", make_any_loop, 0, 0},
+    {"... --order random", make_any_loop, 0, 1},
+    {"loop of 1 to 8 rotations", make_beating_loop, 0, 0},
+    {"... --order random", make_beating_loop, 0, 1},
+    {NULL, NULL, 0, 0},
+};
+
+const struct bench_kind bench_bursts[] = {
+    {"1 burst in a run", make_bursts, 1, 0},
+    {"1 to 20 bursts", make_bursts, -20, 0},
+    {"200 bursts", make_bursts, 200, 0},
+    {"3,000 bursts", make_bursts, 3000, 0},
+    {"stationary, 20 % noise", make_lognormal, .2, 0},
+    {NULL, NULL, 0, 0},
+};
+
+/* --- periods ---------------------------------------------------------------------------------- */
+
+static void set_period(struct rps_period *period, size_t number, double awake)
+{
+    uint64_t awake_ns = (uint64_t)(PERIOD_NS * awake);
+
+    *period = (struct rps_period){
+        .cpu = RPS_CPU_ALL,
+        .period = number,
+        .cycles = awake_ns,
+        .start_ns = (int64_t)number * (int64_t)PERIOD_NS,
+        .length_ns = (int64_t)PERIOD_NS,
+        .enabled_ns = awake_ns,
+        .running_ns = awake_ns,
+        .clock_running_ns = awake_ns,
+    };
+}
+
+void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
+                       struct rps_period *period, size_t count)
+{
+    double *c = calloc(4 * count, sizeof(*c)), mean = 0;
+    struct bench_draft draft[2] = {
+        {random, count, sets, kind->number, c, c + count},
+        {random, count, sets, kind->number, c + 2 * count, c + 3 * count},
+    };
+
+    if (!c) {
+        fprintf(stderr, "intervals: no memory\n");
+        exit(1);
+    }
+    for (int s = 0; s < slots; s++) {
+        for (size_t i = 0; i < count; i++)
+            draft[s].awake[i] = 1;
+        kind->make(&draft[s]);
+    }
+    for (size_t i = 0; i < count; i++)
+        mean += draft[1].c[i] / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        set_period(&period[i], i, draft[0].awake[i]);
+        period[i].counted = (UINT32_C(1) << slots) - 1;
+        period[i].count[0] = (uint64_t)llround(draft[0].c[i]);
+        if (slots > 1)
+            period[i].count[1] = (uint64_t)llround(draft[0].c[i] * draft[1].c[i] / mean / 3);
+    }
+    free(c);
+}
