@@ -104,7 +104,7 @@ int rps_tally_hardly(const struct rps_tally *tally, int set);
  * the differences of successive readings (systematic sampling: Wolter, Introduction to Variance
  * Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and Satterthwaite's degrees of
  * freedom, in logarithms; that of a formula by its derivatives, the events of one set together with
- * their covariance, sets and times as independent. `operand` is scratch for
+ * their covariance, those of several as if they missed what the others see. `operand` is scratch for
  * rps_plan_operand_count(plan) values, filled by rps_tally_operands.
  */
 struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot);

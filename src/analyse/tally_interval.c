@@ -130,6 +130,7 @@ struct formula_sum {
     struct rps_interval interval;
     int differs;              /* 1: a difference is taken, the value may be about 0 */
     double variance;          /* of the formula */
+    double deviation;         /* sum over sets of its root */
     double variance2_freedom; /* sum over sets of variance^2 / freedom */
 };
 
@@ -218,14 +219,29 @@ static void add_variance(struct formula_sum *sum, int set)
     }
     squares = fmax(0, factor * squares);
     sum->variance += squares;
+    sum->deviation += sqrt(squares);
     sum->variance2_freedom += squares * squares / freedom;
+}
+
+/*
+ * Sets that share a run miss what the others see: the errors of two of n sets may have a correlation
+ * of -1 / (n - 1), and a quotient feels that in full. Added as if independent, intervals of quotients
+ * over two sets hold in 89 cases of 100, and in 97 so (tests/bench/intervals).
+ */
+static double variance_of(const struct formula_sum *sum)
+{
+    double together = sum->deviation * sum->deviation - sum->variance;
+
+    return sum->tally->set_count > 1
+               ? sum->variance + together / (double)(sum->tally->set_count - 1)
+               : sum->variance;
 }
 
 static void set_ends(struct formula_sum *sum)
 {
     struct rps_interval *interval = &sum->interval;
     double freedom = sum->variance * sum->variance / sum->variance2_freedom;
-    double spread = student_t(freedom >= 1 ? freedom : 1) * sqrt(sum->variance);
+    double spread = student_t(freedom >= 1 ? freedom : 1) * sqrt(variance_of(sum));
 
     if (sum->differs || !(interval->value > 0)) {
         interval->low = interval->value - spread;

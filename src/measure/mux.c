@@ -92,7 +92,10 @@ static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, u
     }
 }
 
-/* The next differences are from this reading on. */
+/*
+ * The next differences are from this reading on. A slot that could not be read is stale then, but
+ * where the clock event could not be read either: the next differences are of all of that time.
+ */
 static void remember(struct rps_mux *mux, const struct rps_reading *reading)
 {
     struct rps_mux_set *set = &mux->set[mux->current];
@@ -100,7 +103,8 @@ static void remember(struct rps_mux *mux, const struct rps_reading *reading)
     for (int s = 0; s < RPS_SLOT_MAX; s++)
         if (reading->valid & UINT32_C(1) << s)
             set->last[s] = reading->value[s];
-    set->stale = set->measured & ~set->by_clock & ~reading->valid;
+    if (reading->enabled_ns != mux->last_enabled_ns || reading->clock != mux->last_clock)
+        set->stale = set->measured & ~set->by_clock & ~reading->valid;
     set->last_running_ns = reading->running_ns;
     mux->last_clock = reading->clock;
     mux->last_enabled_ns = reading->enabled_ns;

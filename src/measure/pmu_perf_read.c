@@ -160,6 +160,8 @@ static void read_group(const struct rps_perf *perf, struct rps_perf_place *place
         }
     }
     group->valid = 0;
+    if (perf->clock_leads && !grouped)
+        return; /* nor is the clock event known: the next reading has all of it */
     for (int s = 0; s < RPS_SLOT_MAX; s++) {
         const struct rps_perf_slot *slot = &group->slot[s];
 

@@ -1,0 +1,91 @@
+/* The multiplexer: what a reading that failed does to its period and the next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rpistat/mux.h"
+
+static unsigned width(void *self, int set, int slot)
+{
+    (void)self;
+    (void)set;
+    (void)slot;
+    return 64;
+}
+
+static int64_t read_within_ns(void *self)
+{
+    (void)self;
+    return INT64_MAX;
+}
+
+/* A reading at so much of the workload's time, and what its period must have. */
+struct step {
+    uint64_t time_ns, value;
+    int valid;
+    uint64_t enabled_ns, count;
+    int counted;
+};
+
+static void expect_steps(const struct step *step, size_t count)
+{
+    static const struct rps_pmu pmu = {.width = width, .read_within_ns = read_within_ns};
+    struct rps_event_set set = {.event_count = 1};
+    struct rps_plan plan = {.set_count = 1, .set = &set};
+    struct rps_mux mux;
+
+    set.event[0].state = RPS_EVENT_MEASURED;
+    assert_int_equal(rps_mux_init(&mux, &plan, &(struct rps_order){0}, &pmu, NULL, 0, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct rps_reading reading = {.clock = step[i].time_ns,
+                                            .enabled_ns = step[i].time_ns,
+                                            .running_ns = step[i].time_ns,
+                                            .clock_running_ns = step[i].time_ns,
+                                            .value = {step[i].value},
+                                            .valid = step[i].valid ? ~UINT32_C(0) : 0};
+        struct rps_period period;
+
+        rps_mux_end_period(&mux, &reading, (int64_t)(100 * (i + 1)), &period);
+        assert_int_equal(period.enabled_ns, step[i].enabled_ns);
+        assert_int_equal(period.running_ns, step[i].enabled_ns);
+        assert_int_equal(period.count[0], step[i].count);
+        assert_int_equal(period.counted, step[i].counted);
+    }
+    rps_mux_free(&mux);
+}
+
+/* Its count is in the next reading, and so is more than that period's. */
+static void test_slot_fails(void **state)
+{
+    static const struct step steps[] = {{100, 10, 1, 100, 10, 1},
+                                        {200, 10, 0, 100, 0, 0},
+                                        {300, 30, 1, 100, 0, 0},
+                                        {400, 45, 1, 100, 15, 1}};
+
+    (void)state;
+    expect_steps(steps, 4);
+}
+
+/* The clock event was not read either: times and counts of both periods are the next one's. */
+static void test_all_fails(void **state)
+{
+    static const struct step steps[] = {{100, 10, 1, 100, 10, 1},
+                                        {100, 10, 0, 0, 0, 0},
+                                        {300, 30, 1, 200, 20, 1},
+                                        {400, 45, 1, 100, 15, 1}};
+
+    (void)state;
+    expect_steps(steps, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slot_fails),
+        cmocka_unit_test(test_all_fails),
+    };
+
+    return cmocka_run_group_tests_name("measure/mux", tests, NULL, NULL);
+}
