@@ -56,7 +56,7 @@ static const struct rps_option options[] = {
     {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed"},
     {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
-    {"keep", OPTION_KEEP, "T", "merge periods older than T, 10 to a row, then 100, ...", NULL},
+    {"keep", OPTION_KEEP, "T", "merge periods older than T, 16 to a row, then 256, ...", NULL},
     {"max-size", OPTION_MAX_SIZE, "SIZE", "merge old periods to keep the store below SIZE", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
