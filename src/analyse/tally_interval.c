@@ -212,10 +212,8 @@ static void add_variance(struct formula_sum *sum, int set)
     if (isinf(freedom))
         return;
     for (int j = 0; j < RPS_SLOT_MAX; j++) {
-        for (int k = 0; k < RPS_SLOT_MAX; k++) {
-            if (weight[j] != 0 && weight[k] != 0)
-                squares += weight[j] * weight[k] * rps_moments_squares(&s->moments, j, k, ratio);
-        }
+        for (int k = 0; k < RPS_SLOT_MAX; k++)
+            squares += weight[j] * weight[k] * rps_moments_squares(&s->moments, j, k, ratio);
     }
     squares = fmax(0, factor * squares);
     sum->variance += squares;

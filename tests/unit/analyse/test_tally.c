@@ -523,6 +523,49 @@ static void test_interval_holds(void **state)
     rps_plan_free(plan);
 }
 
+/* Student's t behind an interval of readings of equal length, one in two periods. */
+static double t_of(const uint64_t *count, size_t readings)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_interval interval;
+    struct rps_tally tally;
+    double squares = 0, m = (double)readings;
+
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    for (size_t i = 0; i < readings; i++) {
+        struct rps_period on = make_period(2 * i, 1000, 1000, count[i], 0);
+        struct rps_period other = make_period(2 * i + 1, 1000, 1000, 1, 1);
+        double step = i > 0 ? (double)count[i] - (double)count[i - 1] : 0;
+
+        squares += step * step;
+        rps_tally_add(&tally, &on);
+        rps_tally_add(&tally, &other);
+    }
+    interval = rps_tally_interval(&tally, 0, 0);
+    assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+    return log(interval.high / interval.value) * interval.value /
+           sqrt(4 * .5 * m / (2 * (m - 1)) * squares);
+}
+
+/* The degrees of freedom are half of the differences' number when they are alike; one where a single
+ * one makes them all. */
+static void test_freedom(void **state)
+{
+    uint64_t alike[202], one[] = {500, 500, 500, 500, 900, 900, 900, 900, 900};
+
+    (void)state;
+    for (size_t i = 0; i < 202; i++)
+        alike[i] = 500 + 10 * (i % 2);
+    assert_float_equal(t_of(one, 9), 12.706, 1e-6);
+    assert_float_equal(t_of(alike, 6), 4.303 - .6 * (4.303 - 3.182), 1e-6); /* of 2.5 */
+    assert_float_equal(t_of(alike, 7), 3.182, 1e-6);
+    assert_float_equal(t_of(alike, 9), 2.776, 1e-6);
+    assert_float_equal(t_of(alike, 201), 1.984, 1e-6);
+    assert_in_range((uint64_t)(1e6 * t_of(alike, 202)), 1983000, 1984000);
+}
+
 /* A tally over the counts, one in two periods, of which all are of set 0. */
 static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
 {
@@ -581,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_hardly),
         cmocka_unit_test(test_interval),
         cmocka_unit_test(test_interval_holds),
+        cmocka_unit_test(test_freedom),
         cmocka_unit_test(test_certainties),
     };
 
