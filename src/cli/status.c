@@ -208,6 +208,10 @@ static void end_rotation(struct rps_status *status)
     struct view *view = &status->view;
 
     rps_tally_operands(&status->latest.tally, status->plan, view->operand);
+    for (int n = 0; n < status->plan->set_count; n++) {
+        for (int s = 0; s < RPS_SLOT_MAX && rps_tally_hardly(&status->latest.tally, n); s++)
+            view->operand[RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + s] = NAN;
+    }
     view->have_operand = 1;
     rps_rotation_reset(&status->latest);
     view->duty = 1;
