@@ -64,28 +64,32 @@ static void remark_not_counted(struct rps_report *report, const struct rps_event
 struct name_list {
     char text[1024];
     int count;
+    double share; /* the largest that was listed */
 };
+
+static void add_name(struct name_list *list, const char *name)
+{
+    size_t used = strlen(list->text);
+
+    snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "", name);
+    list->count++;
+}
 
 static void list_user_only(struct rps_report *report, const struct rps_event *event, int set,
                            int slot, void *context)
 {
-    struct name_list *list = context;
-    size_t used = strlen(list->text);
-
     (void)report;
     (void)set;
     (void)slot;
     if (event->state != RPS_EVENT_MEASURED || strcmp(event->modifiers, "u") != 0 ||
         strstr(event->spec, ":u"))
         return; /* or it was asked for */
-    snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "",
-             event->label);
-    list->count++;
+    add_name(context, event->label);
 }
 
 static void remark_user_only(struct rps_report *report)
 {
-    struct name_list list = {"", 0};
+    struct name_list list = {"", 0, 0};
 
     if (strcmp(report->plan->clock.modifiers, "u") == 0)
         list_user_only(report, &report->plan->clock, 0, 0, &list);
@@ -118,6 +122,35 @@ static void remark_coverage(struct rps_report *report)
                      "are scaled for that.",
                      report->plan->set[i].name, 100 * coverage, why);
     }
+}
+
+static void list_not_read(struct rps_report *report, const struct rps_event *event, int set,
+                          int slot, void *context)
+{
+    const struct rps_set_tally *tally = &report->tally.set[set];
+    struct name_list *list = context;
+    double share;
+
+    if (event->state != RPS_EVENT_MEASURED || tally->counted[slot] == 0 ||
+        tally->counted_ns[slot] >= tally->running_ns)
+        return;
+    share = 1 - (double)tally->counted_ns[slot] / (double)tally->running_ns;
+    list->share = share > list->share ? share : list->share;
+    add_name(list, event->label);
+}
+
+/* A reading that failed is in neither the counts nor their time. */
+static void remark_not_read(struct rps_report *report)
+{
+    struct name_list list = {"", 0, 0};
+
+    rps_report_each(report, NULL, list_not_read, &list);
+    if (list.count > 0)
+        print_remark(
+            report,
+            "Could not be read for up to %.2g %% of the time on a counter: %s. That time is "
+            "left out of the estimates.",
+            100 * list.share, list.text);
 }
 
 /* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
@@ -250,6 +283,7 @@ void rps_report_print_remarks(struct rps_report *report)
     remark_user_only(report);
     remark_clock(report);
     remark_coverage(report);
+    remark_not_read(report);
     remark_hardly(report);
     rps_report_each(report, NULL, remark_cost, NULL);
     remark_gaps(report);

@@ -487,6 +487,31 @@ static void test_clock_was_taken(void **state)
     }
 }
 
+/* One reading in four of one event fails: its estimate is that of the others, and it is said. */
+static void test_reading_failed(void **state)
+{
+    uint64_t count[2] = {1000, 10};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (uint64_t i = 0; i < 64; i++) {
+        fixture.next.counted = i % 16 == 0 ? 2 : 3;
+        fixture_period(&fixture, 5000, count);
+    }
+    fixture_read(&fixture);
+    text = report_text(&fixture, NULL);
+    assert_holds(text, "\n  Instructions:       12000  [64000]\n");
+    assert_holds(text, "\n  IBUF stall cycles:  160  [640]\n");
+    assert_holds(text,
+                 "\n  Could not be read for up to 25 % of the time on a counter: Instructions.\n"
+                 "    That time is left out of the estimates.");
+    free(text);
+    fixture_end(&fixture);
+}
+
 /* One reason for all, once. */
 static void test_no_counts(void **state)
 {
@@ -665,13 +690,21 @@ static void test_failed_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_2013),         cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_locale),       cmocka_unit_test(test_not_counted),
-        cmocka_unit_test(test_certainties),  cmocka_unit_test(test_concluded),
-        cmocka_unit_test(test_all_the_time), cmocka_unit_test(test_clock_was_taken),
-        cmocka_unit_test(test_no_counts),    cmocka_unit_test(test_software),
-        cmocka_unit_test(test_cost),         cmocka_unit_test(test_part_and_explain),
-        cmocka_unit_test(test_hostile_text), cmocka_unit_test(test_empty_run),
+        cmocka_unit_test(test_2013),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_certainties),
+        cmocka_unit_test(test_concluded),
+        cmocka_unit_test(test_all_the_time),
+        cmocka_unit_test(test_clock_was_taken),
+        cmocka_unit_test(test_reading_failed),
+        cmocka_unit_test(test_no_counts),
+        cmocka_unit_test(test_software),
+        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_part_and_explain),
+        cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_empty_run),
         cmocka_unit_test(test_failed_write),
     };
 
