@@ -261,6 +261,15 @@ static void remark_thinned(struct rps_report *report)
                      rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
 }
 
+/* Where it was too much to read period by period; see choose_resolution in report.c. */
+static void remark_blocks(struct rps_report *report)
+{
+    if (report->options->layout == RPS_REPORT_INTERVALS && report->plan->set_count > 1 &&
+        report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
+        print_remark(report, "The intervals come from blocks of rotations and not from single "
+                             "periods, of which there are too many: they are rather too wide.");
+}
+
 static void remark_fitting(struct rps_report *report)
 {
     const char *line = report->run.fitting;
@@ -295,5 +304,6 @@ void rps_report_print_remarks(struct rps_report *report)
                      tally->missed == 1 ? "expiry" : "expiries");
     remark_stretched(report);
     remark_thinned(report);
+    remark_blocks(report);
     remark_fitting(report);
 }
