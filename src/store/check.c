@@ -205,9 +205,9 @@ static void check_constraints(struct check *check)
                                : SQLITE_DONE;
 
     while (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-        const char *at = (const char *)sqlite3_column_text(stmt, 2);
+        const char *sql = (const char *)sqlite3_column_text(stmt, 2);
 
-        while (at && (at = strstr(at, mark))) {
+        for (const char *at = sql ? strstr(sql, mark) : NULL; at; at = strstr(at, mark)) {
             at += sizeof(mark) - 2;
             check_constraint(check, (const char *)sqlite3_column_text(stmt, 1), at,
                              parenthesis_length(at));
