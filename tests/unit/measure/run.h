@@ -42,8 +42,10 @@ static void test_keep_period(void *context, const struct rps_period *period)
 {
     struct test_run *run = context;
 
-    run->period = realloc(run->period, (run->count + 1) * sizeof(*period));
-    assert_non_null(run->period);
+    if ((run->count & (run->count - 1)) == 0) { /* full: twice the room */
+        run->period = realloc(run->period, (2 * run->count + 1) * sizeof(*period));
+        assert_non_null(run->period);
+    }
     run->period[run->count++] = *period;
 }
 
