@@ -1,7 +1,7 @@
 /*
  * Intervals: how sure a figure is. An event that was counted in turns is a sample of the run; its
- * estimate, and every metric over it, has a 95 % interval where the rules give one, and a word where
- * they do not.
+ * estimate, and every metric over it, has a 95 % interval where the rules give one, and a word
+ * where they do not.
  */
 #ifndef RPISTAT_INTERVAL_H
 #define RPISTAT_INTERVAL_H

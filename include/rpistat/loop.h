@@ -106,9 +106,9 @@ enum rps_loop_end {
  * The last, shorter period ends with the workload. A pause ends the period; what follows until
  * counting goes on is a gap. Where a counter could wrap twice within a period it is read in
  * between. A loop that comes so late that one may have wrapped more than once all the same cannot
- * tell what was counted since the last reading: that is a gap, which says so; the period before ends
- * with that reading, and the cycle timestamp leaves the time out. perf's counters have 64 bits, and
- * do not wrap.
+ * tell what was counted since the last reading: that is a gap, which says so; the period before
+ * ends with that reading, and the cycle timestamp leaves the time out. perf's counters have 64
+ * bits, and do not wrap.
  *
  * The period is stretched by a whole factor when the switch (the median of 16, or of 3 when each
  * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; with

@@ -1,8 +1,8 @@
 /*
  * Moments: what the intervals of one event set's estimates follow from (rpistat/tally.h), kept
- * while its readings stream by. A reading is a period in which the set was on, or the sum of a block
- * of them; c is a slot's count in it, r the time that the slot was counted, and D the difference to
- * the reading before.
+ * while its readings stream by. A reading is a period in which the set was on, or the sum of a
+ * block of them; c is a slot's count in it, r the time that the slot was counted, and D the
+ * difference to the reading before.
  */
 #ifndef RPISTAT_MOMENTS_H
 #define RPISTAT_MOMENTS_H
@@ -30,9 +30,10 @@ struct rps_moments {
 void rps_moments_add(struct rps_moments *moments, const struct rps_period *period);
 
 /*
- * Add the moments of the readings that follow: what one would have that saw them all. In one case it
- * is not quite that: where two slots were first counted in different readings of `next`, the product
- * of their differences across the seam is added to `cross`, though they belong to two readings.
+ * Add the moments of the readings that follow: what one would have that saw them all. In one case
+ * it is not quite that: where two slots were first counted in different readings of `next`, the
+ * product of their differences across the seam is added to `cross`, though they belong to two
+ * readings.
  */
 void rps_moments_join(struct rps_moments *moments, const struct rps_moments *next);
 
@@ -43,8 +44,8 @@ void rps_moments_join(struct rps_moments *moments, const struct rps_moments *nex
 double rps_moments_squares(const struct rps_moments *moments, int j, int k, const double *ratio);
 
 /*
- * Degrees of freedom of a slot's sum of squares, at least 1: half of (sum e)^2 / sum e^2 with
- * e = (Dd)^2 (Satterthwaite 1946). Half, since a few readings show less of a heavy tail than there is:
+ * Degrees of freedom of a slot's sum of squares, at least 1: half of (sum e)^2 / sum e^2 with e =
+ * (Dd)^2 (Satterthwaite 1946). Half, since a few readings show less of a heavy tail than there is:
  * with all of it the intervals hold in 87 to 97 cases of 100 where tails are heavy or the workload
  * sleeps, with half of it in 92 to 98 (tests/bench/intervals).
  */

@@ -57,9 +57,9 @@ void rps_mux_resume(struct rps_mux *mux, int64_t time_ns);
 int rps_mux_is_lost(const struct rps_mux *mux, const struct rps_reading *reading);
 
 /*
- * Leave out what passed since the last reading, which was made at last_ns: go on from this one, made
- * at time_ns (both since the start of the run). Returns 1 and *ret when the open period has a part
- * before last_ns: it ends there, and the next set is current. 0: it begins anew.
+ * Leave out what passed since the last reading, which was made at last_ns: go on from this one,
+ * made at time_ns (both since the start of the run). Returns 1 and *ret when the open period has a
+ * part before last_ns: it ends there, and the next set is current. 0: it begins anew.
  */
 int rps_mux_skip(struct rps_mux *mux, const struct rps_reading *reading, int64_t last_ns,
                  int64_t time_ns, struct rps_period *ret);

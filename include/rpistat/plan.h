@@ -19,9 +19,10 @@
  * Sections may refer only to what stands above them. IDs are names as formulas take them. At least
  * one set is counted by default.
  *
- * With `base = NAME`, in its first section, a document says only what it has other than the embedded
- * document of that name: a section whose ID the base has changes the keys that it gives (events =
- * all of them: events of the base that are named no more are not counted), another is added.
+ * With `base = NAME`, in its first section, a document says only what it has other than the
+ * embedded document of that name: a section whose ID the base has changes the keys that it gives
+ * (events = all of them: events of the base that are named no more are not counted), another is
+ * added.
  *
  * Formulas may use, beside the events of the plan's sets (by ID, by what they count, or by role):
  * `clock` (the clock event's count), `seconds` (elapsed time) and `cpu_seconds` (the workload's CPU
@@ -29,10 +30,10 @@
  *
  * A role says what an event is for, the same on every processor: instructions, frontend_stall,
  * backend_stall, l1d_access, l1d_miss, l1i_miss, l2_access, l2_miss, llc_access, llc_miss,
- * dtlb_l1_miss, dtlb_miss, dtlb_store_miss, itlb_l1_miss, branches, branch_misses; of top-down, where
- * a slot is a place that the processor could start an operation in: slots_retired, slots_frontend,
- * slots_backend (both left empty), ops_issued; of software: task_clock, minor_faults, major_faults,
- * context_switches, cpu_migrations, syscalls, block_io.
+ * dtlb_l1_miss, dtlb_miss, dtlb_store_miss, itlb_l1_miss, branches, branch_misses; of top-down,
+ * where a slot is a place that the processor could start an operation in: slots_retired,
+ * slots_frontend, slots_backend (both left empty), ops_issued; of software: task_clock,
+ * minor_faults, major_faults, context_switches, cpu_migrations, syscalls, block_io.
  */
 #ifndef RPISTAT_PLAN_H
 #define RPISTAT_PLAN_H
@@ -212,8 +213,8 @@ const char *const *rps_plan_scenarios(void);
 /*
  * Keep of the plan what a scenario looks at: the events with its roles, in its own sets; the plan's
  * metrics that these are enough for; and add the scenario's own metrics, hit ratios and memory
- * density among them, where its events are enough for these. Events of the kernel that the plan does
- * not have are those of the document "software", with its metrics. RPS_USAGE, with the plan
+ * density among them, where its events are enough for these. Events of the kernel that the plan
+ * does not have are those of the document "software", with its metrics. RPS_USAGE, with the plan
  * unchanged, for an unknown scenario, or when the events are enough for none of its metrics.
  */
 int rps_plan_select(struct rps_plan *plan, const char *scenario, struct rps_error *err);

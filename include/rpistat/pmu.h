@@ -156,9 +156,9 @@ int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan
                     struct rps_fitting *ret, struct rps_error *err);
 
 /*
- * Measure here and now what counting costs the workload each time that it occurs, for the events of a
- * fitted plan with which that is much: cost_ns of those that count system calls. Others are left as
- * they are. Takes 0.1 to 0.2 s for each such event, else nothing.
+ * Measure here and now what counting costs the workload each time that it occurs, for the events of
+ * a fitted plan with which that is much: cost_ns of those that count system calls. Others are left
+ * as they are. Takes 0.1 to 0.2 s for each such event, else nothing.
  */
 void rps_pmu_measure_costs(struct rps_plan *plan);
 

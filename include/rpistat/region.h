@@ -29,13 +29,14 @@
  *
  *     nobody records, no rps_region_open   0.8 ns: nothing is called
  *     a recorder, no rps_region_open       80 ns: the clock is read, no counters
- *     rps_region_open, counters that       two read() of a group and 0.2 us: 3.0 us where one read()
+ *     rps_region_open, counters that       two read() of a group + 0.2 us: 3.0 us where one read()
  *     only the kernel can read             takes 1.4 us (eight software events); 3.1 us recorded
  *     rps_region_open, counters that       no system call: 1,030 instructions with three counters
  *     the program can read                 (ARM), a fifth of the time of two read()
  *
- * That is on a virtual machine on an AMD EPYC, and ARM in an emulator; rps_region_way says which way
- * counters are read. A part of the cost is in what is counted: see rps_region_value for how much.
+ * That is on a virtual machine on an AMD EPYC, and ARM in an emulator; rps_region_way says which
+ * way counters are read. A part of the cost is in what is counted: see rps_region_value for how
+ * much.
  *
  * All functions may be called from any thread, not from signal handlers. In a child after fork()
  * counting starts anew at 0. Counters are open descriptors: a program that closes all of its
@@ -52,12 +53,13 @@ extern "C" {
 #endif
 
 /*
- * Measure from now on, and choose what is counted. `sets` is what `rpistat record --sets` takes: the
- * name of a document of event sets, or a file; NULL is what rpistat would choose on this machine. A
- * second call does nothing. Without this call, regions are told to a recorder if there is one, with
- * their times alone, and nothing is measured when there is none. Returns 0, or a negative value when
- * no event can be counted; rps_region_problem says why, and everything else may be called all the
- * same. What began before, and threads that entered a region before, are not counted.
+ * Measure from now on, and choose what is counted. `sets` is what `rpistat record --sets` takes:
+ * the name of a document of event sets, or a file; NULL is what rpistat would choose on this
+ * machine. A second call does nothing. Without this call, regions are told to a recorder if there
+ * is one, with their times alone, and nothing is measured when there is none. Returns 0, or a
+ * negative value when no event can be counted; rps_region_problem says why, and everything else may
+ * be called all the same. What began before, and threads that entered a region before, are not
+ * counted.
  */
 int rps_region_open(const char *sets);
 
@@ -118,9 +120,9 @@ int rps_region_get(const char *name, struct rps_region_times *ret);
  * "L1-dcache-loads", "l1d_miss"), "clock" (the clock event), "seconds" (elapsed), "cpu_seconds", or
  * the name of a metric ("cpi"). NaN when the region is not known, or the figure is not.
  *
- * The region NULL is an empty one: what each entry adds to the region's own figures. It is the least
- * of a few entries, none of them the first, that rps_region_open makes in its thread. To a region
- * around it an entry adds more, which rps_region_report tells too.
+ * The region NULL is an empty one: what each entry adds to the region's own figures. It is the
+ * least of a few entries, none of them the first, that rps_region_open makes in its thread. To a
+ * region around it an entry adds more, which rps_region_report tells too.
  */
 double rps_region_value(const char *name, const char *what);
 

@@ -30,8 +30,8 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
 
 /*
  * What the whole run came to, and how sure that is: a new plan for rps_plan_free whose clock event,
- * events and metrics have `whole`, made from the periods as measured (beyond two million, from blocks
- * of them). For rps_writer_set_estimates. Errors: the store's.
+ * events and metrics have `whole`, made from the periods as measured (beyond two million, from
+ * blocks of them). For rps_writer_set_estimates. Errors: the store's.
  */
 int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
                         struct rps_error *err);

@@ -109,8 +109,8 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
 
 /*
- * Keep what the run came to that rps_writer_end has ended: `whole` of the plan's clock event, events
- * and metrics. RPS_FAILED when it could not be written; the run is good without it.
+ * Keep what the run came to that rps_writer_end has ended: `whole` of the plan's clock event,
+ * events and metrics. RPS_FAILED when it could not be written; the run is good without it.
  */
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err);

@@ -95,8 +95,8 @@ double rps_tally_coverage(const struct rps_tally *tally, int set);
  */
 int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula);
 
-/* 1 when the set was on for so little of the stretch, less than a tenth of its even share, that what
- * it counted says nothing about the whole. */
+/* 1 when the set was on for so little of the stretch, less than a tenth of its even share, that
+ * what it counted says nothing about the whole. */
 int rps_tally_hardly(const struct rps_tally *tally, int set);
 
 /*
@@ -104,8 +104,8 @@ int rps_tally_hardly(const struct rps_tally *tally, int set);
  * the differences of successive readings (systematic sampling: Wolter, Introduction to Variance
  * Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and Satterthwaite's degrees of
  * freedom, in logarithms; that of a formula by its derivatives, the events of one set together with
- * their covariance, those of several as if they missed what the others see. `operand` is scratch for
- * rps_plan_operand_count(plan) values, filled by rps_tally_operands.
+ * their covariance, those of several as if they missed what the others see. `operand` is scratch
+ * for rps_plan_operand_count(plan) values, filled by rps_tally_operands.
  */
 struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot);
 struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
@@ -113,14 +113,14 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
 
 /*
  * The median size of the steps, in logarithms, between the values of a formula over stretches that
- * follow one another (NaN: not known); NaN when there are fewer than five. The median does not mind a
- * phase that begins among them. At most RPS_TALLY_NEIGHBOURS steps are looked at.
+ * follow one another (NaN: not known); NaN when there are fewer than five. The median does not mind
+ * a phase that begins among them. At most RPS_TALLY_NEIGHBOURS steps are looked at.
  */
 #define RPS_TALLY_NEIGHBOURS 16
 double rps_tally_usual_step(const double *value, size_t count);
 
-/* The interval of a short stretch, a bin or a rotation: with fewer than 16 readings its own tell too
- * little, and the usual step around it says how much such stretches differ. */
+/* The interval of a short stretch, a bin or a rotation: with fewer than 16 readings its own tell
+ * too little, and the usual step around it says how much such stretches differ. */
 struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
                                              const struct rps_formula *formula, double *operand,
                                              double usual_step);
@@ -129,8 +129,8 @@ struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan,
                         double *operand);
 
-/* Set `whole` of the plan's clock event, events and metrics to what the tally comes to; `operand` is
- * scratch as above. */
+/* Set `whole` of the plan's clock event, events and metrics to what the tally comes to; `operand`
+ * is scratch as above. */
 void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * How sure the estimates of a tally are. With the m readings of an event, counts c, running times r,
- * E the stretch's enabled time, R = sum c / sum r, d = c - R r, and f = sum r / E:
+ * How sure the estimates of a tally are. With the m readings of an event, counts c, running times
+ * r, E the stretch's enabled time, R = sum c / sum r, d = c - R r, and f = sum r / E:
  *
  *     V = (E / sum r)^2 (1 - f) m / (2 (m - 1)) sum (d_i - d_(i-1))^2
  *
- * is the variance of the estimate T; the interval is T exp(+- t sqrt(V) / T), and not below what was
- * counted. Tried and dropped: plain standard errors with 1.96 (they hold in 89 to 92 cases of 100
- * where these hold in 93 to 95).
+ * is the variance of the estimate T; the interval is T exp(+- t sqrt(V) / T), and not below what
+ * was counted. Tried and dropped: plain standard errors with 1.96 (they hold in 89 to 92 cases of
+ * 100 where these hold in 93 to 95).
  */
 #include "rpistat/tally.h"
 
@@ -222,9 +222,10 @@ static void add_variance(struct formula_sum *sum, int set)
 }
 
 /*
- * Sets that share a run miss what the others see: the errors of two of n sets may have a correlation
- * of -1 / (n - 1), and a quotient feels that in full. Added as if independent, intervals of quotients
- * over two sets hold in 89 cases of 100, and in 97 so (tests/bench/intervals).
+ * Sets that share a run miss what the others see: the errors of two of n sets may have a
+ * correlation of -1 / (n - 1), and a quotient feels that in full. Added as if independent,
+ * intervals of quotients over two sets hold in 89 cases of 100, and in 97 so
+ * (tests/bench/intervals).
  */
 static double variance_of(const struct formula_sum *sum)
 {

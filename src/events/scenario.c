@@ -1,12 +1,12 @@
 /*
  * Scenarios: one question (the first-level cache, branches, ...) on any processor.
  *
- * A scenario is a document too (scenarios/), whose events are roles, or `set:NAME` for all events of
- * the set of that name; what counts them is taken from the event sets that were chosen. So it works
- * with every document that gives its events roles, the user's own and those of processors to come
- * included. Scenarios written into each document were tried on paper: eleven documents times five of
- * them, nearly all alike. What the kernel counts is there on every machine, so the document of its
- * events stands in for sets that lack them.
+ * A scenario is a document too (scenarios/), whose events are roles, or `set:NAME` for all events
+ * of the set of that name; what counts them is taken from the event sets that were chosen. So it
+ * works with every document that gives its events roles, the user's own and those of processors to
+ * come included. Scenarios written into each document were tried on paper: eleven documents times
+ * five of them, nearly all alike. What the kernel counts is there on every machine, so the document
+ * of its events stands in for sets that lack them.
  */
 #include "document.h"
 #include "names.h"

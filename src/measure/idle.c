@@ -1,9 +1,9 @@
 /*
- * Idle time of CPUs. Of what Linux tells only /proc/stat is there on every machine and goes on while
- * a CPU sleeps without a tick. The times of /proc/schedstat are exact, but a program that runs on
- * and on is not in them until it leaves its CPU; those of cpuidle's folder in sysfs stand still
- * while a CPU sleeps, and are missing in many virtual machines. Reading it takes 11 us on a machine
- * of two CPUs.
+ * Idle time of CPUs. Of what Linux tells only /proc/stat is there on every machine and goes on
+ * while a CPU sleeps without a tick. The times of /proc/schedstat are exact, but a program that
+ * runs on and on is not in them until it leaves its CPU; those of cpuidle's folder in sysfs stand
+ * still while a CPU sleeps, and are missing in many virtual machines. Reading it takes 11 us on a
+ * machine of two CPUs.
  */
 #include "idle.h"
 

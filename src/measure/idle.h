@@ -2,8 +2,8 @@
  * How long CPUs have been idle, by /proc/stat: the use of a CPU is the rest of its time, which no
  * clock event tells, since one that counts everything on a CPU goes on while there is nothing.
  *
- * Linux counts these times exactly and gives them in ticks, of 10 ms as a rule. They are cumulative,
- * so that nothing is lost over time; what one short period has of them is coarse.
+ * Linux counts these times exactly and gives them in ticks, of 10 ms as a rule. They are
+ * cumulative, so that nothing is lost over time; what one short period has of them is coarse.
  */
 #ifndef RPISTAT_MEASURE_IDLE_H
 #define RPISTAT_MEASURE_IDLE_H

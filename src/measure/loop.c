@@ -146,8 +146,8 @@ static int is_lost(const struct loop *loop)
     return 0;
 }
 
-/* Nothing is known of what was counted since the last reading, up to this one at time_ns: a gap. What
- * the open period had before it is a period, and the next set's turn comes. */
+/* Nothing is known of what was counted since the last reading, up to this one at time_ns: a gap.
+ * What the open period had before it is a period, and the next set's turn comes. */
 static void lose(struct loop *loop, int64_t time_ns)
 {
     char text[120], length[RPS_TEXT_NUMBER_SIZE];

@@ -3,8 +3,8 @@
  *
  * Events of the kernel are counted where they occur, and that takes time. For most of them it is
  * little beside what occurs (tests/bench/events compares); a system call can be shorter than its
- * counting. A figure from another machine would say nothing: on two that are much alike it was 30 ns
- * and 155 ns a call. Merely opening a tracepoint of system calls makes those of all processes
+ * counting. A figure from another machine would say nothing: on two that are much alike it was 30
+ * ns and 155 ns a call. Merely opening a tracepoint of system calls makes those of all processes
  * slower, so calls are timed with the counter open and closed, not enabled and disabled.
  */
 #include "pmu_perf.h"

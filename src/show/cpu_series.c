@@ -362,8 +362,8 @@ static void add(struct rps_period *sum, const struct rps_period *row)
     add_counts(sum, row);
 }
 
-/* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there is
- * one place. */
+/* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there
+ * is one place. */
 static size_t place_of(const struct sum *sum, const struct rps_period *row)
 {
     return row->set_no < sum->sets ? row->set_no : 0;

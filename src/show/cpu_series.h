@@ -36,8 +36,8 @@ int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader
                         int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
                         struct rps_error *err);
 
-/* RPS_FAILED, and the sentence that the series has no period: for those who need one in all of a run
- * too. */
+/* RPS_FAILED, and the sentence that the series has no period: for those who need one in all of a
+ * run too. */
 int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *err);
 
 /* An all-zero struct is harmless. */

@@ -7,9 +7,9 @@
  *
  * time_s is the start of the rotation's first period, length_s the sum of its periods, `cycle` the
  * cycle timestamp at its end. A metric is empty where it is not known: an event of it was not
- * counted, or the workload did not run. Its 95 % interval is empty where its events were counted all
- * the time, or are too rare for one. One rotation does not tell how much readings differ, so some are
- * gathered before they are written.
+ * counted, or the workload did not run. Its 95 % interval is empty where its events were counted
+ * all the time, or are too rare for one. One rotation does not tell how much readings differ, so
+ * some are gathered before they are written.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -414,8 +414,8 @@ static void drop_panels(struct rps_picture *picture, int fit)
     }
 }
 
-/* Leave out panels for which there is no room, and as many more as it takes to name them, unless too
- * few would be left. The first line of names is the one that is empty below the axis. */
+/* Leave out panels for which there is no room, and as many more as it takes to name them, unless
+ * too few would be left. The first line of names is the one that is empty below the axis. */
 static void fit_lines(struct rps_picture *picture, int lines)
 {
     int fit = lines < PICTURE_LINES_LEAST ? 1 : lines / PICTURE_LINES_LEAST;

@@ -188,7 +188,8 @@ char *rps_picture_heading(const struct rps_picture *picture, int panel,
 /* Title of the panel that a metric lies in. */
 const char *rps_picture_panel_title(const struct rps_metric *metric);
 
-/* Name the panels from number `from` on, in lines as wide as a drawing; returns how many these are. */
+/* Name the panels from number `from` on, in lines as wide as a drawing; returns how many these
+ * are. */
 int rps_picture_name_left_out(const struct rps_picture *picture, int from,
                               char text[RPS_PICTURE_TEXT_SIZE]);
 

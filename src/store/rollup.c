@@ -29,8 +29,8 @@ struct track {
     int32_t cpu;
     bool touched; /* since the last commit */
     struct state now, before;
-    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then a block a level; merged is 0 where
-       there is nothing. The second half is how they were at the last commit. */
+    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then a block a level; merged is 0
+     * where there is nothing. The second half is how they were at the last commit. */
     struct rps_period *row;
 };
 

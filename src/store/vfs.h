@@ -2,8 +2,9 @@
  * The SQLite VFS through which stores are opened. It is the default VFS of that moment, with a look
  * at every companion file (companion.h) before that is opened or deleted:
  *
- * - what SQLite would open must pass rps_companion_check, and is made here first when it is missing;
- * - what SQLite would delete must be the file that this connection opened, since another store may
+ * - what SQLite would open must pass rps_companion_check, and is made here first when it is
+ * missing; - what SQLite would delete must be the file that this connection opened, since another
+ * store may
  *   have come to the place of one that was moved;
  * - super-journals, which name files of any path to be opened and deleted, are refused: no store of
  *   rpistat has one.

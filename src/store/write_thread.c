@@ -308,9 +308,8 @@ size_t rps_writer_due(const struct rps_writer *writer)
 static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
-    int64_t beat_ns = writer->last_beat_ns == 0
-                          ? 0
-                          : writer->last_beat_ns + beat_interval_ns(writer) - now_ns;
+    int64_t beat_ns =
+        writer->last_beat_ns == 0 ? 0 : writer->last_beat_ns + beat_interval_ns(writer) - now_ns;
     int64_t next_ns = writer->last_commit_ns == 0
                           ? 0
                           : writer->last_commit_ns + writer->options.commit_ns - now_ns;

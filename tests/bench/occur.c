@@ -8,9 +8,9 @@
  *     occur move                  migrations from one CPU to another
  *     occur echo IN OUT           the other side of switch: sends every byte back
  *
- * Prints how often it occurred, and the CPU time each time in ns, that of the quickest tenth of many
- * blocks: CPU time leaves out what other programs do meanwhile, but not what they do to caches and
- * to the other half of a core. Of switch it is the time of both processes.
+ * Prints how often it occurred, and the CPU time each time in ns, that of the quickest tenth of
+ * many blocks: CPU time leaves out what other programs do meanwhile, but not what they do to caches
+ * and to the other half of a core. Of switch it is the time of both processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static void find_cpus(struct occur *occur)
         occur->cpu[1] = occur->cpu[0];
 }
 
-/* --- what occurs: each returns the CPU time of `count` times, ns --------------------------------- */
+/* --- what occurs: each returns the CPU time of `count` times, ns ------------------------------ */
 
 static int64_t call(const struct occur *occur, int count)
 {

@@ -3,9 +3,9 @@
  *
  * usage: regions RESULT SETS
  *
- * RESULT receives lines "NAME FIGURE" in ps, the least of some rounds: `unmeasured`, an entry (begin
- * and end) of a program that does not measure itself; `measured`, one of a program that counts the
- * document SETS; and `read`, a bare read() of the group of the same counters.
+ * RESULT receives lines "NAME FIGURE" in ps, the least of some rounds: `unmeasured`, an entry
+ * (begin and end) of a program that does not measure itself; `measured`, one of a program that
+ * counts the document SETS; and `read`, a bare read() of the group of the same counters.
  */
 #include <stdio.h>
 #include <stdlib.h>

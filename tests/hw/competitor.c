@@ -3,9 +3,9 @@
  *
  * usage: competitor TURN_MS COMMAND [ARGUMENT...]
  *
- * While the command runs all counters of all processors are held for TURN_MS, then free for as long,
- * and so on; with 0 they are held all the time. Ends with the command's status. The counters are
- * pinned to the processors, which goes before whatever counts programs. Needs root.
+ * While the command runs all counters of all processors are held for TURN_MS, then free for as
+ * long, and so on; with 0 they are held all the time. Ends with the command's status. The counters
+ * are pinned to the processors, which goes before whatever counts programs. Needs root.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -24,7 +24,8 @@
 
 static int counter[COUNTER_MAX], counters;
 
-/* Take one more counter of the processor. 1: it is held; 0: there is none left; negative: failed. */
+/* Take one more counter of the processor. 1: it is held; 0: there is none left; negative:
+ * failed. */
 static int take(long cpu)
 {
     struct perf_event_attr attr = {

@@ -501,7 +501,8 @@ static double noisy_run(struct rps_tally *tally, uint64_t *random)
     return total;
 }
 
-/* The intervals do what they say, for the simplest series there is; tests/bench/intervals has others. */
+/* The intervals do what they say, for the simplest series there is; tests/bench/intervals has
+ * others. */
 static void test_interval_holds(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -549,8 +550,8 @@ static double t_of(const uint64_t *count, size_t readings)
            sqrt(4 * .5 * m / (2 * (m - 1)) * squares);
 }
 
-/* The degrees of freedom are half of the differences' number when they are alike; one where a single
- * one makes them all. */
+/* The degrees of freedom are half of the differences' number when they are alike; one where a
+ * single one makes them all. */
 static void test_freedom(void **state)
 {
     uint64_t alike[202], one[] = {500, 500, 500, 500, 900, 900, 900, 900, 900};

@@ -78,7 +78,8 @@ static void expect_content(int fd, const char *expected)
     close(fd);
 }
 
-/* Write "after" into `file`, where "before" stands; *ret_before is a descriptor of what stood there. */
+/* Write "after" into `file`, where "before" stands; *ret_before is a descriptor of what stood
+ * there. */
 static int write_over(int *ret_before, struct rps_error *err)
 {
     struct rps_output_file file;

@@ -148,8 +148,8 @@ static void test_every_document(void **state)
     }
 }
 
-/* Every metric has a value as soon as everything is counted; and every event is used by one, but for
- * the task clock, of which `cpu_seconds` makes the CPU use. */
+/* Every metric has a value as soon as everything is counted; and every event is used by one, but
+ * for the task clock, of which `cpu_seconds` makes the CPU use. */
 static void test_formulas_are_closed(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- a processor of so many counters beside that of the clock ----------------------------------- */
+/* --- a processor of so many counters beside that of the clock --------------------------------- */
 
 static int choose_cycles(void *self, struct rps_event *clock, struct rps_error *err)
 {

@@ -1,5 +1,5 @@
-/* Idle time of CPUs: the text of /proc/stat, what is made of it while counting, and what periods get
- * of it. */
+/* Idle time of CPUs: the text of /proc/stat, what is made of it while counting, and what periods
+ * get of it. */
 #include <fcntl.h>
 #include <inttypes.h>
 

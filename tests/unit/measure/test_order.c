@@ -1,5 +1,5 @@
-/* The order of the event sets: each once a rotation, every order as often as any other, and the same
- * for the same seed. */
+/* The order of the event sets: each once a rotation, every order as often as any other, and the
+ * same for the same seed. */
 #include "rpistat/order.h"
 
 #include <setjmp.h>

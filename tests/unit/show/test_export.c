@@ -98,8 +98,8 @@ static void test_rates(void **state)
 
 /*
  * The interval of a rotation comes from the steps between those around it, of which the usual one
- * counts: here instructions go up and down by a tenth, but for one leap. A period in four is seen, so
- * that the half width of cpi is 1.96 x 1.4826 x log(1.1) x sqrt(3/4 / 2).
+ * counts: here instructions go up and down by a tenth, but for one leap. A period in four is seen,
+ * so that the half width of cpi is 1.96 x 1.4826 x log(1.1) x sqrt(3/4 / 2).
  */
 static void test_rates_have_intervals(void **state)
 {

@@ -362,7 +362,8 @@ static void small_transactions(void **state)
     assert_in_range(most_rows, 1, 2000 + 2 * 16 + 1);
 }
 
-/* In a copy of its store a recording goes on thinning where it was: what is done is not done again. */
+/* In a copy of its store a recording goes on thinning where it was: what is done is not done
+ * again. */
 static void it_goes_on_where_it_was(void **state)
 {
     const struct rps_writer_options keep = {.keep_ns = MINUTE_NS / 4};

@@ -348,8 +348,8 @@ static uint64_t last_of(const struct rps_period *block, size_t sets)
     return last;
 }
 
-/* Roll a shape up, some of whose periods are given as the blocks that `all` has for them. What is to
- * come out of that is left in `all`. */
+/* Roll a shape up, some of whose periods are given as the blocks that `all` has for them. What is
+ * to come out of that is left in `all`. */
 static void roll_up_thinned(const struct shape *shape, struct rows *all, struct rows *ret)
 {
     const struct rps_rollup_sink sink = {ret, keep_row};
