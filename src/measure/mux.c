@@ -99,12 +99,14 @@ static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, u
 static void remember(struct rps_mux *mux, const struct rps_reading *reading)
 {
     struct rps_mux_set *set = &mux->set[mux->current];
+    uint32_t failed = set->measured & ~set->by_clock & ~reading->valid;
+    int is_clock_read =
+        reading->enabled_ns != mux->last_enabled_ns || reading->clock != mux->last_clock;
 
     for (int s = 0; s < RPS_SLOT_MAX; s++)
         if (reading->valid & UINT32_C(1) << s)
             set->last[s] = reading->value[s];
-    if (reading->enabled_ns != mux->last_enabled_ns || reading->clock != mux->last_clock)
-        set->stale = set->measured & ~set->by_clock & ~reading->valid;
+    set->stale = is_clock_read ? failed : set->stale & failed;
     set->last_running_ns = reading->running_ns;
     mux->last_clock = reading->clock;
     mux->last_enabled_ns = reading->enabled_ns;

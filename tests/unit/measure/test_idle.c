@@ -7,6 +7,7 @@
 
 #include "measure/idle.h"
 #include "rpistat/mux.h"
+#include "wide_pmu.h"
 
 #define TICK (10 * MS)
 
@@ -163,20 +164,6 @@ static void test_not_known(void **state)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-static unsigned width(void *self, int set, int slot)
-{
-    (void)self;
-    (void)set;
-    (void)slot;
-    return 64;
-}
-
-static int64_t read_within_ns(void *self)
-{
-    (void)self;
-    return INT64_MAX;
-}
-
 /* Readings, and the idle time that their periods must have. A reading may be folded in only. */
 struct step {
     int folded;
@@ -186,12 +173,12 @@ struct step {
 
 static void expect_steps(const struct step *step, size_t count)
 {
-    static const struct rps_pmu pmu = {.width = width, .read_within_ns = read_within_ns};
     struct rps_event_set set = {.event_count = 0};
     struct rps_plan plan = {.set_count = 1, .set = &set};
     struct rps_mux mux;
 
-    assert_int_equal(rps_mux_init(&mux, &plan, &(struct rps_order){0}, &pmu, NULL, 0, NULL), 0);
+    assert_int_equal(
+        rps_mux_init(&mux, &plan, &(struct rps_order){0}, &test_wide_pmu, NULL, 0, NULL), 0);
     for (size_t i = 0; i < count; i++) {
         const struct rps_reading reading = {.enabled_ns = step[i].enabled_ns,
                                             .running_ns = step[i].enabled_ns,

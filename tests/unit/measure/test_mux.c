@@ -6,20 +6,7 @@
 #include <cmocka.h>
 
 #include "rpistat/mux.h"
-
-static unsigned width(void *self, int set, int slot)
-{
-    (void)self;
-    (void)set;
-    (void)slot;
-    return 64;
-}
-
-static int64_t read_within_ns(void *self)
-{
-    (void)self;
-    return INT64_MAX;
-}
+#include "wide_pmu.h"
 
 /* A reading at so much of the workload's time, and what its period must have. */
 struct step {
@@ -31,13 +18,13 @@ struct step {
 
 static void expect_steps(const struct step *step, size_t count)
 {
-    static const struct rps_pmu pmu = {.width = width, .read_within_ns = read_within_ns};
     struct rps_event_set set = {.event_count = 1};
     struct rps_plan plan = {.set_count = 1, .set = &set};
     struct rps_mux mux;
 
     set.event[0].state = RPS_EVENT_MEASURED;
-    assert_int_equal(rps_mux_init(&mux, &plan, &(struct rps_order){0}, &pmu, NULL, 0, NULL), 0);
+    assert_int_equal(
+        rps_mux_init(&mux, &plan, &(struct rps_order){0}, &test_wide_pmu, NULL, 0, NULL), 0);
     for (size_t i = 0; i < count; i++) {
         const struct rps_reading reading = {.clock = step[i].time_ns,
                                             .enabled_ns = step[i].time_ns,
@@ -80,11 +67,24 @@ static void test_all_fails(void **state)
     expect_steps(steps, 4);
 }
 
+/* Nor has a reading while the workload slept to do with the one that failed before it. */
+static void test_slot_fails_before_sleep(void **state)
+{
+    static const struct step steps[] = {{100, 10, 1, 100, 10, 1},
+                                        {200, 10, 0, 100, 0, 0},
+                                        {200, 30, 1, 0, 0, 0},
+                                        {300, 45, 1, 100, 15, 1}};
+
+    (void)state;
+    expect_steps(steps, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slot_fails),
         cmocka_unit_test(test_all_fails),
+        cmocka_unit_test(test_slot_fails_before_sleep),
     };
 
     return cmocka_run_group_tests_name("measure/mux", tests, NULL, NULL);
