@@ -32,7 +32,7 @@ do for [n = 0 : (rows - 1) / step] {
     set label 11 + 2 * r caption(5 + 2 * r) at screen across(right + 7 * px), \
         up(head + (r + 0.5) * row_height) left noenhanced textcolor rgb quiet
 }
-set label 1 "mean ±spread" at screen across(right + 7 * px), up(head - 8 * px) left noenhanced \
+set label 1 "mean, sd" at screen across(right + 7 * px), up(head - 8 * px) left noenhanced \
     font small_font textcolor rgb quiet
 set label 2 caption(3) at screen across((left + right) / 2), up(height - 9 * px) center \
     noenhanced textcolor rgb quiet
@@ -47,7 +47,7 @@ set label 3 sprintf("−%g", most) at screen across((box_left - 4) * px), up(hei
     right noenhanced font small_font textcolor rgb quiet
 set label 4 "0" at screen across((box_left + box_right) / 2 * px), up(height - 6 * px) \
     center noenhanced font small_font textcolor rgb quiet
-set label 5 sprintf("+%g × spread", most) at screen across((box_right + 4) * px), \
+set label 5 sprintf("+%g × sd", most) at screen across((box_right + 4) * px), \
     up(height - 15 * px) left noenhanced font small_font textcolor rgb quiet
 set object 1 rectangle from graph 0, 0 to graph 1, 1 behind fillcolor rgb grid \
     fillstyle solid noborder

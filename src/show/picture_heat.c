@@ -25,7 +25,7 @@
 #define HEAT_LEAST     0.01 /* of the figure: the smallest spread */
 #define HEAT_LEFT      190
 #define HEAT_NARROW    118 /* of a narrow picture */
-#define HEAT_RIGHT     108
+#define HEAT_RIGHT     136
 
 /* The deviation of independent values is this many times their neighbours' median distance: of
  * normal ones 1 / (0.6745 * sqrt(2)). */
@@ -251,7 +251,7 @@ static int write_texts(const struct rps_picture *picture, const struct row *row,
         rps_picture_metric_title(&picture->plan->metric[m], text);
         rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
         rps_picture_write_line(picture, file, text);
-        snprintf(text, sizeof(text), "%s \xc2\xb1%s", rps_picture_number(figure, row[m].figure),
+        snprintf(text, sizeof(text), "%s sd %s", rps_picture_number(figure, row[m].figure),
                  rps_picture_number(spread, row[m].spread));
         rps_picture_write_line(picture, file, text);
     }

@@ -214,11 +214,11 @@ def test_heat_mean():
     texts, _ = heat("mean", "phase fast 10s instructions=350M\nphase slow 10s instructions=35M\n")
     report = expect(FOLDER.call("report", "-i", "mean.data"), 0).stdout
     told = float(re.search(r"  CPI: +([0-9.]+)", report).group(1))
-    mean = [float(text.split(" ±")[0]) for text in texts if " ±" in text and text[0].isdigit()][0]
+    mean = [float(text.split(" sd ")[0]) for text in texts if " sd " in text and text[0].isdigit()][0]
     assert told < 4 and abs(mean - told) < 0.005 * told, (mean, told)  # of the columns: 11
-    assert {"−2.5", "0", "+2.5 × spread", "mean ±spread"} <= set(texts), texts
+    assert {"−2.5", "0", "+2.5 × sd", "mean, sd"} <= set(texts), texts
     part = svg("-i", "mean.data", "--kind", "heat", "--from", "12s")
-    assert any(text.startswith("20 ±") for text in part), part
+    assert any(text.startswith("20 sd ") for text in part), part
 
 
 with FOLDER:
