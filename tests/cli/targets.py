@@ -494,6 +494,7 @@ class Group:
                 time.sleep(0.05)
 
 
+@undisturbed
 def test_cgroup():
     """-G counts the processes of a control group, and nothing else"""
     record = whole_machine()
