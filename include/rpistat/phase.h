@@ -32,6 +32,14 @@ struct rps_phases {
     uint64_t *outlier;       /* owned */
 };
 
+/* The phases of a run at several levels, from coarse to fine: every boundary of one is a boundary of
+ * the next. Outliers are the same for all; they stand in the level that is shown. */
+struct rps_phase_levels {
+    size_t count;
+    struct rps_phases *level; /* owned */
+    size_t shown;             /* the one to show when nothing else is asked for */
+};
+
 /* Room for the longest label. */
 #define RPS_PHASE_LABEL_SIZE 16
 
@@ -52,5 +60,6 @@ int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *b
 
 /* Release what the struct points to and zero it; the struct itself is the caller's. */
 void rps_phases_free(struct rps_phases *phases);
+void rps_phase_levels_free(struct rps_phase_levels *levels);
 
 #endif

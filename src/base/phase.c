@@ -141,3 +141,11 @@ void rps_phases_free(struct rps_phases *phases)
     free(phases->phase);
     *phases = (struct rps_phases){0};
 }
+
+void rps_phase_levels_free(struct rps_phase_levels *levels)
+{
+    for (size_t i = 0; i < levels->count; i++)
+        rps_phases_free(&levels->level[i]);
+    free(levels->level);
+    *levels = (struct rps_phase_levels){0};
+}

@@ -1,0 +1,81 @@
+/*
+ * Levels of phases: a build is three phases (configure, compile, link) and also forty. The fine
+ * phases of a detection are merged, two neighbours at a time, into a tree, of which some levels
+ * stand out.
+ *
+ * A stretch costs, for every signal, n / (2 tau) log(v + f): v is the variance about the stretch's
+ * one mean, so that the spread counts as well as the mean; f a floor; tau how many values are worth
+ * one independent value. The neighbours are merged whose cost rises least. A number of stretches is
+ * a level where the next merge costs more than each one before it: the turns of a loop merge one
+ * after the other without leaving a level between them.
+ */
+#ifndef RPISTAT_LEVELS_H
+#define RPISTAT_LEVELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/detect.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+
+/* Most phases that a person reads at once: of the level that is shown when none is asked for. */
+#define RPS_LEVELS_READABLE 30
+
+/* Steps of sensitivity from the usual level to one phase, and to the fine phases. */
+#define RPS_LEVELS_STEPS 12
+
+struct rps_level {
+    size_t stretches;
+    double before, after; /* rise of the cost: the most in a merge that led here, that of the next
+                             one; 0 and infinity at the ends */
+};
+
+struct rps_levels {
+    size_t count;                /* at least 1 */
+    struct rps_level *level;     /* owned; from the coarsest, one stretch, to the fine phases */
+    size_t usual;                /* the level to show when none is asked for */
+    struct rps_level_tree *tree; /* owned */
+};
+
+/*
+ * The levels of the fine phases that rps_detect found in signals. Boundaries that are less than
+ * half sure are left out. *ret is for rps_levels_free.
+ * RPS_FAILED without memory.
+ */
+int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
+                    struct rps_levels *ret, struct rps_error *err);
+
+/* Which level is asked for. All 0: the usual one. */
+struct rps_level_choice {
+    int fine;       /* 1: the finest */
+    size_t size;    /* the one of so many stretches, or */
+    size_t at_most; /* the finest of at most so many */
+    int steps;      /* finer (above 0) or coarser than that: RPS_LEVELS_STEPS of them lead to the
+                       finest, as many below 0 to one stretch, in even parts of the levels between */
+};
+
+/* The level that is asked for, in *ret. RPS_USAGE for a size that no level has, with those that
+ * there are. */
+int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
+                      size_t *ret, struct rps_error *err);
+
+/*
+ * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers. Stretches
+ * that are alike have one label; those of the finest level are the detection's. RPS_FAILED without
+ * memory.
+ */
+int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
+                      struct rps_error *err);
+
+/*
+ * The phases of the level `shown` and of the levels beside it that are worth keeping: all that can
+ * be read, of finer ones those that have half as many more stretches than the one before, and the
+ * finest. *ret is for rps_phase_levels_free. RPS_FAILED without memory.
+ */
+int rps_levels_keep(const struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
+                    struct rps_error *err);
+
+void rps_levels_free(struct rps_levels *levels);
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * Levels: the tree of fine phases, which of its sizes stand out, and the one that is shown.
+ *
+ * Merging from below places a coarse boundary where the last small stretches happened to meet. So
+ * the tree is refined from the top: the boundaries of each level move to the best places between
+ * their neighbours, and what lies between them is merged once more.
+ */
+#include "rpistat/levels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "levels_tree.h"
+
+#define REFINE_ROUNDS 2
+
+/* Of finer levels, those are kept that have so many times the stretches of the one before. */
+#define KEEP_FACTOR 1.5
+
+#define NAMES_SIZE 256
+
+void rps_levels_free(struct rps_levels *levels)
+{
+    if (levels->tree)
+        rps_level_tree_free(levels->tree);
+    free(levels->tree);
+    free(levels->level);
+    memset(levels, 0, sizeof(*levels));
+}
+
+/* --- levels of a tree ------------------------------------------------------------------------- */
+
+/* Where the next merge costs more than all before it, and both ends; from fine to coarse. */
+static void find_levels(struct rps_levels *levels)
+{
+    const struct rps_level_tree *tree = levels->tree;
+    double most = 0;
+
+    levels->count = 0;
+    for (size_t size = tree->count; size > 0; size--) {
+        double next = size > 1 ? tree->increase[size - 1] : INFINITY;
+
+        if (next > most || size == tree->count)
+            levels->level[levels->count++] =
+                (struct rps_level){.stretches = size, .before = most, .after = next};
+        most = fmax(most, next);
+    }
+    for (size_t a = 0, b = levels->count - 1; a < b; a++, b--) {
+        struct rps_level swapped = levels->level[a];
+
+        levels->level[a] = levels->level[b];
+        levels->level[b] = swapped;
+    }
+}
+
+/* First leaves of the stretches of a level; how many they are. */
+static size_t list_stretches(const struct rps_level_tree *tree, size_t size, size_t *first)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < tree->count; k++) {
+        if (tree->rank[k] <= size)
+            first[count++] = k;
+    }
+    first[count] = tree->count;
+    return count;
+}
+
+/* --- refining --------------------------------------------------------------------------------- */
+
+static double cost_of(const struct rps_level_tree *tree, size_t from, size_t to,
+                      struct rps_moments3 *scratch)
+{
+    rps_level_tree_moments(tree, from, to, scratch);
+    return rps_level_tree_cost(tree, scratch);
+}
+
+static size_t best_place(const struct rps_level_tree *tree, size_t from, size_t at, size_t to,
+                         struct rps_moments3 *scratch)
+{
+    size_t best = at;
+    double least = INFINITY;
+
+    for (size_t place = from + 1; place < to; place++) {
+        double cost = cost_of(tree, from, place, scratch) + cost_of(tree, place, to, scratch);
+
+        if (cost < least) {
+            least = cost;
+            best = place;
+        }
+    }
+    return best;
+}
+
+/* Move the boundaries of a level, but those that coarser levels have, and mark all in keep. */
+static int refine_level(const struct rps_level_tree *tree, size_t size, uint8_t *keep,
+                        struct rps_error *err)
+{
+    size_t *first = calloc(tree->count + 1, sizeof(*first)), count;
+    struct rps_moments3 *scratch = calloc(tree->width + 1, sizeof(*scratch));
+
+    if (first && scratch) {
+        count = list_stretches(tree, size, first);
+        for (int round = 0; round < REFINE_ROUNDS; round++) {
+            for (size_t k = 1; k < count; k++) {
+                if (!keep[first[k]])
+                    first[k] = best_place(tree, first[k - 1], first[k], first[k + 1], scratch);
+            }
+        }
+        for (size_t k = 1; k < count; k++)
+            keep[first[k]] = 1;
+    } else {
+        size = 0;
+    }
+    free(scratch);
+    free(first);
+    return size > 0 ? 0 : rps_error_memory(err);
+}
+
+static size_t next_level(const struct rps_levels *levels, size_t size)
+{
+    for (size_t at = 0; at < levels->count; at++) {
+        if (levels->level[at].stretches > size)
+            return levels->level[at].stretches;
+    }
+    return SIZE_MAX;
+}
+
+static int refine(struct rps_levels *levels, struct rps_error *err)
+{
+    uint8_t *keep = calloc(levels->tree->count + 1, 1);
+    int result = keep ? 0 : rps_error_memory(err);
+
+    for (size_t size = next_level(levels, 1);
+         result == 0 && size <= RPS_LEVELS_READABLE && size < levels->tree->count;
+         size = next_level(levels, size)) {
+        result = refine_level(levels->tree, size, keep, err);
+        if (result == 0)
+            result = rps_level_tree_merge(levels->tree, keep, err);
+        if (result == 0)
+            find_levels(levels);
+    }
+    free(keep);
+    return result;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+/* The finest level of at most so many stretches. */
+static size_t finest_of(const struct rps_levels *levels, size_t stretches)
+{
+    size_t at = levels->count - 1;
+
+    while (at > 0 && levels->level[at].stretches > stretches)
+        at--;
+    return at;
+}
+
+/*
+ * The knee: the level that trades what its merges lost, as a share of what they lose from the finest
+ * readable level to one stretch, best against its number of stretches. One phase is shown where
+ * there is nothing else.
+ */
+static size_t find_usual(const struct rps_levels *levels)
+{
+    const struct rps_level_tree *tree = levels->tree;
+    size_t finest = finest_of(levels, RPS_LEVELS_READABLE), best = finest;
+    size_t most = levels->level[finest].stretches;
+    double range = 0, lost = 0, least = INFINITY;
+
+    for (size_t size = 1; size < most; size++)
+        range += tree->increase[size];
+    for (size_t at = finest, size = most; at > 0; at--) {
+        double price;
+
+        for (; size > levels->level[at].stretches; size--)
+            lost += tree->increase[size - 1];
+        price = lost / range + (double)size / (double)most;
+        if (price < least) {
+            least = price;
+            best = at;
+        }
+    }
+    return best;
+}
+
+static size_t step(const struct rps_levels *levels, size_t from, int steps)
+{
+    double part = fmin(abs(steps), RPS_LEVELS_STEPS) / RPS_LEVELS_STEPS;
+    size_t range = steps > 0 ? levels->count - 1 - from : from;
+    size_t by = (size_t)ceil(part * (double)range);
+
+    return steps > 0 ? from + by : from - by;
+}
+
+/* The sizes of the levels, those of the middle left out where they are many. */
+static int no_such_level(const struct rps_levels *levels, size_t size, struct rps_error *err)
+{
+    char sizes[NAMES_SIZE] = "";
+    size_t used = 0;
+
+    for (size_t at = 0; at + 1 < levels->count && used + 32 < sizeof(sizes); at++)
+        used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, "%zu, ",
+                                 levels->level[at].stretches);
+    return rps_error_set(err, RPS_USAGE,
+                         "there is no level of %zu phases; there are %s%zu (fine); --at-most %zu "
+                         "takes the nearest below",
+                         size, sizes, levels->level[levels->count - 1].stretches, size);
+}
+
+int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
+                      size_t *ret, struct rps_error *err)
+{
+    size_t at = levels->usual;
+
+    if (choice->fine)
+        at = levels->count - 1;
+    else if (choice->size > 0 || choice->at_most > 0)
+        at = finest_of(levels, choice->size > 0 ? choice->size : choice->at_most);
+    if (choice->size > 0 && levels->level[at].stretches != choice->size)
+        return no_such_level(levels, choice->size, err);
+    *ret = step(levels, at, choice->steps);
+    return 0;
+}
+
+int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
+                    struct rps_levels *ret, struct rps_error *err)
+{
+    struct rps_levels levels = {0};
+    int result;
+
+    levels.tree = calloc(1, sizeof(*levels.tree));
+    if (!levels.tree)
+        return rps_error_memory(err);
+    result = rps_level_tree_make(signals, fine, levels.tree, err);
+    if (result == 0) {
+        levels.level = calloc(levels.tree->count, sizeof(*levels.level));
+        result =
+            levels.level ? rps_level_tree_merge(levels.tree, NULL, err) : rps_error_memory(err);
+    }
+    if (result == 0) {
+        find_levels(&levels);
+        result = refine(&levels, err);
+    }
+    if (result == 0) {
+        levels.usual = find_usual(&levels);
+        *ret = levels;
+    } else {
+        rps_levels_free(&levels);
+    }
+    return result;
+}
+
+/* --- phases of a level ------------------------------------------------------------------------ */
+
+/* Labels of the stretches: the detection's at the finest level. */
+static int find_labels(const struct rps_levels *levels, size_t at, const size_t *first, int *label,
+                       double *sure, struct rps_error *err)
+{
+    const struct rps_level *level = &levels->level[at];
+    double after = at > 0 ? level->after : 0;
+
+    if (level->stretches < levels->tree->count)
+        return rps_level_tree_label(levels->tree, first, level->stretches,
+                                    sqrt(level->before * after), label, sure, err);
+    for (size_t k = 0; k < level->stretches; k++) {
+        label[k] = levels->tree->leaf[k].label;
+        sure[k] = levels->tree->leaf[k].label_confidence;
+    }
+    return levels->tree->label_count;
+}
+
+static void fill_phases(const struct rps_level_tree *tree, const size_t *first, size_t count,
+                        const int *label, const double *sure, struct rps_phases *out)
+{
+    for (size_t k = 0; k < count; k++) {
+        struct rps_phase *phase = &out->phase[k];
+
+        *phase = tree->leaf[first[k]];
+        phase->last = tree->leaf[first[k + 1] - 1].last;
+        phase->label = label[k];
+        phase->label_confidence = floor(sure[k] * 1e4 + .5) / 1e4;
+    }
+    out->count = count;
+}
+
+int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
+                      struct rps_error *err)
+{
+    const struct rps_level_tree *tree = levels->tree;
+    size_t count = levels->level[at].stretches;
+    size_t *first = calloc(tree->count + 1, sizeof(*first));
+    int *label = calloc(count, sizeof(*label)), result;
+    double *sure = calloc(count, sizeof(*sure));
+    struct rps_phases out = {0};
+
+    out.phase = calloc(count, sizeof(*out.phase));
+    if (first && label && sure && out.phase) {
+        list_stretches(tree, count, first);
+        result = find_labels(levels, at, first, label, sure, err);
+    } else {
+        result = rps_error_memory(err);
+    }
+    if (result >= 0) {
+        fill_phases(tree, first, count, label, sure, &out);
+        out.label_count = result;
+        *ret = out;
+    } else {
+        rps_phases_free(&out);
+    }
+    free(sure);
+    free(label);
+    free(first);
+    return result < 0 ? result : 0;
+}
+
+int rps_levels_keep(const struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
+                    struct rps_error *err)
+{
+    struct rps_phase_levels out = {0};
+    double before = 0;
+    int result = 0;
+
+    out.level = calloc(levels->count, sizeof(*out.level));
+    if (!out.level)
+        return rps_error_memory(err);
+    for (size_t at = 0; at < levels->count && result == 0; at++) {
+        double stretches = (double)levels->level[at].stretches;
+
+        if (stretches > RPS_LEVELS_READABLE && stretches < KEEP_FACTOR * before && at != shown &&
+            at + 1 < levels->count)
+            continue;
+        if (at == shown)
+            out.shown = out.count;
+        result = rps_levels_phases(levels, at, &out.level[out.count++], err);
+        before = stretches;
+    }
+    if (result == 0)
+        *ret = out;
+    else
+        rps_phase_levels_free(&out);
+    return result;
+}

@@ -1,0 +1,146 @@
+/*
+ * Merging neighbours, the pair whose cost rises least first; and, without regard to place, the
+ * stretches of one level into labels.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "levels_tree.h"
+
+/* --- neighbours ------------------------------------------------------------------------------- */
+
+/* Two neighbours that may merge: a stretch and the one behind it. Outdated when either has merged
+ * since. */
+struct pair {
+    double increase;
+    size_t left, right; /* their first leaves */
+    size_t end;         /* where the right one ended */
+};
+
+struct merging {
+    struct rps_level_tree *tree;
+    size_t *end;              /* owned; of the stretch that begins at a leaf; 0: none does */
+    size_t *begin;            /* owned; of the stretch that ends before a leaf */
+    double *cost;             /* owned; of the stretch that begins at a leaf */
+    struct rps_moments3 *sum; /* owned; scratch */
+    struct pair *heap;        /* owned; least increase first */
+    size_t heap_count;
+    size_t left; /* stretches */
+};
+
+static int is_less(const struct pair *a, const struct pair *b)
+{
+    return a->increase < b->increase || (a->increase <= b->increase && a->left < b->left);
+}
+
+static void push(struct merging *m, struct pair pair)
+{
+    size_t at = m->heap_count++;
+
+    while (at > 0 && is_less(&pair, &m->heap[(at - 1) / 2])) {
+        m->heap[at] = m->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    m->heap[at] = pair;
+}
+
+static struct pair pop(struct merging *m)
+{
+    struct pair top = m->heap[0], last = m->heap[--m->heap_count];
+    size_t at = 0;
+
+    for (size_t child = 1; child < m->heap_count; child = 2 * at + 1) {
+        if (child + 1 < m->heap_count && is_less(&m->heap[child + 1], &m->heap[child]))
+            child++;
+        if (!is_less(&m->heap[child], &last))
+            break;
+        m->heap[at] = m->heap[child];
+        at = child;
+    }
+    m->heap[at] = last;
+    return top;
+}
+
+static double cost_of(struct merging *m, size_t from, size_t to)
+{
+    rps_level_tree_moments(m->tree, from, to, m->sum);
+    return rps_level_tree_cost(m->tree, m->sum);
+}
+
+static void push_pair(struct merging *m, size_t left, size_t right)
+{
+    push(m, (struct pair){
+                .increase = cost_of(m, left, m->end[right]) - m->cost[left] - m->cost[right],
+                .left = left,
+                .right = right,
+                .end = m->end[right],
+            });
+}
+
+static void merge_pairs(struct merging *m, const uint8_t *keep)
+{
+    size_t count = m->tree->count;
+
+    while (m->heap_count > 0) {
+        struct pair pair = pop(m);
+
+        if (m->end[pair.left] != pair.right || m->end[pair.right] != pair.end)
+            continue;
+        m->tree->rank[pair.right] = m->left--;
+        m->tree->increase[m->left] = pair.increase;
+        m->end[pair.left] = pair.end;
+        m->end[pair.right] = 0;
+        m->begin[pair.end] = pair.left;
+        m->cost[pair.left] = cost_of(m, pair.left, pair.end);
+        if (pair.left > 0 && !(keep && keep[pair.left]))
+            push_pair(m, m->begin[pair.left], pair.left);
+        if (pair.end < count && !(keep && keep[pair.end]))
+            push_pair(m, pair.left, pair.end);
+    }
+}
+
+static void merge_all(struct merging *m, const uint8_t *keep)
+{
+    size_t count = m->tree->count;
+
+    m->left = count;
+    m->tree->rank[0] = 1;
+    for (size_t k = 0; k < count; k++) {
+        m->end[k] = k + 1;
+        m->begin[k + 1] = k;
+        m->cost[k] = cost_of(m, k, k + 1);
+    }
+    for (size_t k = 1; k < count; k++) {
+        if (!(keep && keep[k]))
+            push_pair(m, k - 1, k);
+    }
+    merge_pairs(m, keep);
+    for (size_t k = 1; keep && k < count; k++) {
+        if (keep[k])
+            push_pair(m, m->begin[k], k);
+    }
+    merge_pairs(m, NULL);
+}
+
+int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struct rps_error *err)
+{
+    struct merging m = {.tree = tree};
+    int result = 0;
+
+    m.end = calloc(tree->count + 1, sizeof(*m.end));
+    m.begin = calloc(tree->count + 1, sizeof(*m.begin));
+    m.cost = calloc(tree->count + 1, sizeof(*m.cost));
+    m.sum = calloc(tree->width + 1, sizeof(*m.sum));
+    m.heap = calloc(4 * tree->count + 4, sizeof(*m.heap)); /* at most two new ones a merge */
+    if (m.end && m.begin && m.cost && m.sum && m.heap)
+        merge_all(&m, keep);
+    else
+        result = rps_error_memory(err);
+    free(m.heap);
+    free(m.sum);
+    free(m.cost);
+    free(m.begin);
+    free(m.end);
+    return result;
+}

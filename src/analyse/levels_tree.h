@@ -1,0 +1,51 @@
+/* The tree behind levels of phases: stretches of fine phases, what they cost, and the order in
+ * which neighbours merge. Private to levels*.c. */
+#ifndef RPISTAT_ANALYSE_LEVELS_TREE_H
+#define RPISTAT_ANALYSE_LEVELS_TREE_H
+
+#include "rpistat/levels.h"
+
+/* Moments of a signal in a stretch. */
+struct rps_moments3 {
+    double weight, sum, squares;
+};
+
+struct rps_level_tree {
+    size_t count;                /* leaves: fine phases */
+    struct rps_phase *leaf;      /* owned */
+    int label_count;             /* of the leaves */
+    size_t width;                /* signals that vary */
+    struct rps_moments3 *before; /* owned; of the leaves before one: before[leaf * width + signal];
+                                    count + 1 leaves */
+    double *floor;    /* owned; a signal each: variance that is added to every stretch's */
+    double *worth;    /* owned; a signal each: 1 / (2 tau) */
+    size_t *rank;     /* owned; a leaf each: the boundary before it is there from so many stretches
+                         on; 1 for the first */
+    double *increase; /* owned; of the cost, by the merge that leaves so many stretches; [0] is not
+                         used */
+};
+
+/* The leaves, and what their signals are like; rank and increase are still 0. */
+int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phases *fine,
+                        struct rps_level_tree *ret, struct rps_error *err);
+void rps_level_tree_free(struct rps_level_tree *tree);
+
+/* Moments of the leaves from ... to - 1, one a signal, into ret. */
+void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size_t to,
+                            struct rps_moments3 *ret);
+
+/* The cost of a stretch with these moments. */
+double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
+
+/* Merge everything, what lies between boundaries with a 1 in `keep` (a leaf each; NULL: none) first;
+ * fills rank and increase. RPS_FAILED without memory. */
+int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struct rps_error *err);
+
+/* Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...
+ * (first[count] is tree->count): merged without regard to place until an increase exceeds `limit`;
+ * neighbours never. sure[k]: that stretch k is like its own label and like no other. Returns their
+ * number, or RPS_FAILED without memory. */
+int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
+                         double limit, int *label, double *sure, struct rps_error *err);
+
+#endif
