@@ -60,6 +60,8 @@ int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *b
 
 /* Release what the struct points to and zero it; the struct itself is the caller's. */
 void rps_phases_free(struct rps_phases *phases);
+/* The phases of the level that is shown. */
+struct rps_phases *rps_phase_levels_shown(const struct rps_phase_levels *levels);
 void rps_phase_levels_free(struct rps_phase_levels *levels);
 
 #endif

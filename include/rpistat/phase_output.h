@@ -12,6 +12,7 @@
 #include "rpistat/components.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/pattern.h"
 #include "rpistat/phase.h"
 #include "rpistat/profile.h"
 
@@ -25,8 +26,12 @@ struct rps_phase_output {
     const char *method;     /* "screened", "exact" */
     const char *parameters; /* JSON object */
     size_t signal_count;
-    const char *const *signal; /* their names */
-    const struct rps_phases *phases;
+    const char *const *signal;       /* their names */
+    const struct rps_phases *phases; /* of the level that is shown */
+    size_t level_count;
+    const size_t *level_size; /* stretches of each level, ascending, the last the finest */
+    size_t level_shown;       /* which of them is */
+    const char *remark;       /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;
     const struct rps_components *components; /* of the signals below; NULL: not asked for */
@@ -34,6 +39,16 @@ struct rps_phase_output {
     locale_t locale;                         /* of the text; (locale_t)0: the C locale */
     int width;                               /* of the text, in characters; 0: 100 */
 };
+
+/* Room for any remark. */
+#define RPS_PHASE_REMARK_SIZE 256
+
+/*
+ * What a pattern says of the whole, as a sentence without its full stop, into ret; NULL: nothing.
+ * observation_ns: of each; 0: they are rows of a table. shown: phases of the level that is.
+ */
+const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
+                                    size_t shown, char ret[RPS_PHASE_REMARK_SIZE]);
 
 /*
  * The settings of a detection and what it found out, as a JSON object: `parameters` above and in

@@ -13,6 +13,7 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
+#include "rpistat/phases.h"
 #include "rpistat/store.h"
 
 /* Runs that are longer are not looked at unless the user asks for it (`rpistat phases`). */
@@ -21,11 +22,11 @@
 /*
  * The phases of a run, for commands that only use them: those of its newest stored detection, if
  * that reaches to the end of the run; else they are detected now, with default options, and not
- * stored. Returns 1 and *ret (for rps_phases_free), 0 when there are none (no periods; a run of
+ * stored. Returns 1 and *ret (for rps_phase_levels_free), 0 when there are none (no periods; a run of
  * more than RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error.
  * first, last and the outliers are period numbers; start_ns and end_ns are set.
  */
-int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phases *ret,
+int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
                        struct rps_error *err);
 
 struct rps_run_phases_options {
@@ -34,15 +35,16 @@ struct rps_run_phases_options {
                                   else the CPUs are added up */
     const char *const *metric; /* borrowed: names of metrics to look at */
     size_t metric_count;       /* 0: all that vary */
-    int64_t min_length_ns;     /* shortest phase as a time; used when detect.min_length is 0 */
-    struct rps_detect_options detect;
+    int64_t min_length_ns;     /* shortest phase as a time; used when find.detect.min_length is 0 */
+    struct rps_phases_options find;
 };
 
 /* A detection in a run, and what it was made of. */
 struct rps_run_phases {
-    struct rps_phases phases; /* first, last and the outliers are period numbers; with times */
-    struct rps_detect_details details;
-    int level; /* that the run was read at, rpistat/period.h; 0: as measured */
+    struct rps_found_phases found; /* first, last and the outliers are period numbers; with
+                                      times */
+    int resolution;         /* level that the run was read at, rpistat/period.h; 0: as measured */
+    int64_t observation_ns; /* usual length of an observation */
     size_t
         observation_count; /* periods looked at, or blocks of that level; CPUs added up or side by
                                  side count once */

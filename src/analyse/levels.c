@@ -21,6 +21,10 @@
 
 #define NAMES_SIZE 256
 
+/* What comes back is never quite the same: it may differ by a quarter of what boundaries differ by,
+ * however little the merges before cost. */
+#define ALIKE 16
+
 void rps_levels_free(struct rps_levels *levels)
 {
     if (levels->tree)
@@ -177,7 +181,7 @@ static size_t find_usual(const struct rps_levels *levels)
 
         for (; size > levels->level[at].stretches; size--)
             lost += tree->increase[size - 1];
-        price = lost / range + (double)size / (double)most;
+        price = lost / range + (double)size / RPS_LEVELS_READABLE;
         if (price < least) {
             least = price;
             best = at;
@@ -264,7 +268,8 @@ static int find_labels(const struct rps_levels *levels, size_t at, const size_t 
 
     if (level->stretches < levels->tree->count)
         return rps_level_tree_label(levels->tree, first, level->stretches,
-                                    sqrt(level->before * after), label, sure, err);
+                                    sqrt(fmax(level->before, after / ALIKE) * after), label, sure,
+                                    err);
     for (size_t k = 0; k < level->stretches; k++) {
         label[k] = levels->tree->leaf[k].label;
         sure[k] = levels->tree->leaf[k].label_confidence;

@@ -17,7 +17,7 @@
 /* What a signal is like inside the leaves. */
 struct inside {
     double weight, squares; /* of deviations from the leaf's mean */
-    double pairs, products; /* of neighbouring deviations */
+    double products;        /* of neighbouring deviations */
     double pair_squares;    /* of the deviations in those pairs */
 };
 
@@ -78,113 +78,170 @@ static void add_leaves(struct rps_level_tree *tree, const struct rps_phases *fin
     }
 }
 
-static double weight_of(const struct rps_signals *signals, size_t at)
-{
-    double weight = signals->weight ? (double)signals->weight[at] : 1;
+/* The values of one signal. */
+struct column {
+    size_t count;
+    const double *value;
+    const float *weight; /* NULL: 1 where seen */
+};
 
-    return isfinite(signals->value[at]) && weight > 0 ? fmin(weight, 1) : 0;
+static struct column column_of(const struct rps_signals *signals, size_t s)
+{
+    return (struct column){signals->count, signals->value + s * signals->count,
+                           signals->weight ? signals->weight + s * signals->count : NULL};
+}
+
+static double weight_of(const struct column *column, size_t i)
+{
+    double weight = column->weight ? (double)column->weight[i] : 1;
+
+    return isfinite(column->value[i]) && weight > 0 ? fmin(weight, 1) : 0;
 }
 
 /* The middle of a signal's values, so that sums of squares keep their digits. */
-static double centre_of(const struct rps_signals *signals, size_t base)
+static double centre_of(const struct column *column)
 {
     double sum = 0, weight = 0;
 
-    for (size_t i = base; i < base + signals->count; i++) {
-        double w = weight_of(signals, i);
+    for (size_t i = 0; i < column->count; i++) {
+        double w = weight_of(column, i);
 
-        sum += w > 0 ? w * signals->value[i] : 0;
+        sum += w > 0 ? w * column->value[i] : 0;
         weight += w;
     }
     return weight > 0 ? sum / weight : 0;
 }
 
-/* Moments of a signal in every leaf, outliers left out, and what it is like inside them. */
-static struct inside add_signal(struct rps_level_tree *tree, const struct rps_signals *signals,
-                                const struct rps_phases *fine, size_t base, size_t to)
-{
-    double centre = centre_of(signals, base);
-    struct inside inside = {0};
-    size_t outlier = 0;
-
-    for (size_t k = 0; k < tree->count; k++) {
-        struct rps_moments3 *sums = &tree->before[(k + 1) * tree->width + to], own = {0};
-        double mean, last = NAN;
-        size_t from_outlier = outlier;
-
-        for (int pass = 0; pass < 2; pass++) {
-            mean = own.weight > 0 ? own.sum / own.weight : 0;
-            outlier = from_outlier;
-            for (size_t i = tree->leaf[k].first; i <= tree->leaf[k].last; i++) {
-                double weight = weight_of(signals, base + i);
-                double value = weight > 0 ? signals->value[base + i] - centre : 0;
-
-                while (outlier < fine->outlier_count && fine->outlier[outlier] < i)
-                    outlier++;
-                if (!(weight > 0) || (outlier < fine->outlier_count && fine->outlier[outlier] == i))
-                    continue;
-                if (pass == 0) {
-                    own.weight += weight;
-                    own.sum += weight * value;
-                    own.squares += weight * value * value;
-                    continue;
-                }
-                value -= mean;
-                inside.weight += weight;
-                inside.squares += weight * value * value;
-                if (isfinite(last)) {
-                    inside.pairs++;
-                    inside.products += last * value;
-                    inside.pair_squares += (last * last + value * value) / 2;
-                }
-                last = value;
-            }
-        }
-        *sums = tree->before[k * tree->width + to];
-        sums->weight += own.weight;
-        sums->sum += own.sum;
-        sums->squares += own.squares;
-    }
-    return inside;
-}
-
-/* Floor and worth of a signal; 0: it does not vary. */
-static int describe_signal(struct rps_level_tree *tree, size_t to, const struct inside *inside)
+/* Floor and worth of a signal; one that does not vary is worth nothing. */
+static void describe_signal(struct rps_level_tree *tree, size_t to, const struct inside *inside)
 {
     const struct rps_moments3 *all = &tree->before[tree->count * tree->width + to];
     double variance, correlation, tau;
 
     if (!(all->weight > 0))
-        return 0;
+        return;
     variance = all->squares / all->weight - all->sum / all->weight * (all->sum / all->weight);
     if (!(variance > 1e-12 * all->squares / all->weight))
-        return 0;
+        return;
     correlation = inside->pair_squares > 0 ? inside->products / inside->pair_squares : 0;
     correlation = fmin(fmax(correlation, 0), .99);
     tau = fmin((1 + correlation) / (1 - correlation), TAU_MAX);
     tree->floor[to] = fmax(inside->squares / fmax(inside->weight, 1), FLOOR_SHARE * variance);
     tree->worth[to] = 1 / (2 * tau);
-    return 1;
+}
+
+/* Is an observation an outlier? *at is the first that is not before it. */
+static int is_outlier(const struct rps_phases *fine, size_t i, size_t *at)
+{
+    while (*at < fine->outlier_count && fine->outlier[*at] < i)
+        ++*at;
+    return *at < fine->outlier_count && fine->outlier[*at] == i;
+}
+
+static struct rps_moments3 add_up(const struct column *column, double centre,
+                                  const struct rps_phase *leaf, const struct rps_phases *fine,
+                                  size_t outlier)
+{
+    struct rps_moments3 sums = {0};
+
+    for (size_t i = leaf->first; i <= leaf->last; i++) {
+        double weight = weight_of(column, i), value;
+
+        if (!(weight > 0) || is_outlier(fine, i, &outlier))
+            continue;
+        value = column->value[i] - centre;
+        sums.weight += weight;
+        sums.sum += weight * value;
+        sums.squares += weight * value * value;
+    }
+    return sums;
+}
+
+/* How the values of a leaf lie around their mean. */
+static void add_inside(const struct column *column, double mean, const struct rps_phase *leaf,
+                       const struct rps_phases *fine, size_t *outlier, struct inside *inside)
+{
+    double last = NAN;
+
+    for (size_t i = leaf->first; i <= leaf->last; i++) {
+        double weight = weight_of(column, i), value;
+
+        if (!(weight > 0) || is_outlier(fine, i, outlier))
+            continue;
+        value = column->value[i] - mean;
+        inside->weight += weight;
+        inside->squares += weight * value * value;
+        if (isfinite(last)) {
+            inside->products += last * value;
+            inside->pair_squares += (last * last + value * value) / 2;
+        }
+        last = value;
+    }
+}
+
+/* A signal's moments in every leaf, outliers left out, its floor and its worth. */
+static void add_signal(struct rps_level_tree *tree, const struct column *column,
+                       const struct rps_phases *fine, size_t to)
+{
+    double centre = centre_of(column);
+    struct inside inside = {0};
+    size_t outlier = 0;
+
+    for (size_t k = 0; k < tree->count; k++) {
+        const struct rps_moments3 *before = &tree->before[k * tree->width + to];
+        struct rps_moments3 own = add_up(column, centre, &tree->leaf[k], fine, outlier);
+
+        add_inside(column, centre + (own.weight > 0 ? own.sum / own.weight : 0), &tree->leaf[k],
+                   fine, &outlier, &inside);
+        tree->before[(k + 1) * tree->width + to] = (struct rps_moments3){
+            before->weight + own.weight, before->sum + own.sum, before->squares + own.squares};
+    }
+    describe_signal(tree, to, &inside);
+}
+
+/* The signal behind the others: how many of them were seen, whether well or not. Who sleeps has no
+ * rates, and that sets a stretch apart as much as if all of them were different. */
+static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
+                    const struct rps_phases *fine, struct rps_error *err)
+{
+    double *seen = calloc(signals->count, sizeof(*seen));
+    struct column column = {signals->count, seen, NULL};
+
+    if (!seen)
+        return rps_error_memory(err);
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        struct column other = column_of(signals, s);
+
+        for (size_t i = 0; i < signals->count; i++)
+            seen[i] += weight_of(&other, i) > 0;
+    }
+    add_signal(tree, &column, fine, signals->signal_count);
+    tree->worth[signals->signal_count] *= (double)signals->signal_count;
+    free(seen);
+    return 0;
 }
 
 int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phases *fine,
                         struct rps_level_tree *ret, struct rps_error *err)
 {
-    struct rps_level_tree tree = {.width = signals->signal_count, .label_count = fine->label_count};
+    struct rps_level_tree tree = {.width = signals->signal_count + 1,
+                                  .label_count = fine->label_count};
+    int result = allocate(&tree, fine->count, tree.width, err);
 
-    if (allocate(&tree, fine->count, signals->signal_count, err) < 0) {
+    if (result == 0) {
+        add_leaves(&tree, fine);
+        for (size_t s = 0; s < signals->signal_count; s++) {
+            struct column column = column_of(signals, s);
+
+            add_signal(&tree, &column, fine, s);
+        }
+        result = add_seen(&tree, signals, fine, err);
+    }
+    if (result == 0)
+        *ret = tree;
+    else
         rps_level_tree_free(&tree);
-        return RPS_FAILED;
-    }
-    add_leaves(&tree, fine);
-    for (size_t s = 0; s < tree.width; s++) {
-        struct inside inside = add_signal(&tree, signals, fine, s * signals->count, s);
-
-        if (!describe_signal(&tree, s, &inside))
-            tree.worth[s] = 0; /* costs nothing */
-    }
-    *ret = tree;
-    return 0;
+    return result;
 }
 
 void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size_t to,

@@ -142,6 +142,11 @@ void rps_phases_free(struct rps_phases *phases)
     *phases = (struct rps_phases){0};
 }
 
+struct rps_phases *rps_phase_levels_shown(const struct rps_phase_levels *levels)
+{
+    return &levels->level[levels->shown];
+}
+
 void rps_phase_levels_free(struct rps_phase_levels *levels)
 {
     for (size_t i = 0; i < levels->count; i++)

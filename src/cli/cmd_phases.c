@@ -31,6 +31,20 @@ static const char **pointers(const char *name, size_t size, size_t count)
     return pointer;
 }
 
+static const struct rps_phases *shown_of(const struct rps_found_phases *found)
+{
+    return rps_phase_levels_shown(&found->levels);
+}
+
+static void add_found(struct rps_phase_output *output, const struct rps_found_phases *found)
+{
+    output->phases = shown_of(found);
+    output->details = &found->details;
+    output->level_count = found->size_count;
+    output->level_size = found->size;
+    output->level_shown = found->size_shown;
+}
+
 /* The parts that runs and tables have alike, and writing it. */
 static int write_output(struct rps_cli *cli, struct rps_phase_output *output,
                         const struct rps_detect_options *detect)
@@ -81,14 +95,14 @@ static int store_detection(struct rps_cli *cli, struct run_job *job,
                            const struct rps_detect_options *detect)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    struct rps_detection detection = {.phases = job->found.phases};
+    struct rps_detection detection = {.phases = *shown_of(&job->found.found)};
     struct rps_error err;
     char sentence[sizeof(err.message) + 64];
 
     snprintf(detection.method, sizeof(detection.method), "%s",
              detect->exact ? "exact" : "screened");
-    detection.parameters = rps_phase_output_parameters(detect, &job->found.details, settings->cpus,
-                                                       job->signal, job->found.signal_count);
+    detection.parameters = rps_phase_output_parameters(
+        detect, &job->found.found.details, settings->cpus, job->signal, job->found.signal_count);
     if (!detection.parameters)
         return rps_error_memory(&cli->err);
     if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
@@ -110,7 +124,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     job->options.metric = settings->metric;
     job->options.metric_count = settings->metric_count;
     job->options.min_length_ns = settings->min_length_ns;
-    job->options.detect = settings->detect;
+    job->options.find = settings->find;
     if (result == 0)
         result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
     if (result == 0)
@@ -122,8 +136,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
                                cli->run_id, job->found.observation_count,
                                job->found.observation_count == 1 ? "" : "s", OBSERVATIONS_MIN);
     if (result == 0)
-        result = rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
-                                 &job->options.cpus, &job->found.phases, &job->profile, &cli->err);
+        result =
+            rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
+                            shown_of(&job->found.found), &job->profile, &cli->err);
     if (result == 0 && settings->components)
         result = rps_run_components_find(cli->reader, cli->run_id, &job->options, COMPONENTS_MAX,
                                          &job->components, &cli->err);
@@ -140,26 +155,27 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
 static int write_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    char title[640], command[512];
+    char title[640], command[512], remark[RPS_PHASE_REMARK_SIZE];
     struct rps_phase_output output = {
         .title = title,
         .unit = "period",
-        .block = job->found.level > 0 ? 1 << (RPS_LEVEL_BITS * job->found.level) : 0,
+        .block = job->found.resolution > 0 ? 1 << (RPS_LEVEL_BITS * job->found.resolution) : 0,
         .has_times = 1,
         .period_ns = job->run.period_ns,
         .observations = job->found.observation_count,
         .signal_count = job->found.signal_count,
         .signal = job->signal,
-        .phases = &job->found.phases,
-        .details = &job->found.details,
+        .remark = rps_phase_output_remark(&job->found.found.pattern, job->found.observation_ns,
+                                          shown_of(&job->found.found)->count, remark),
         .profile = &job->profile,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
     };
-    struct rps_detect_options detect = job->options.detect;
+    struct rps_detect_options detect = job->options.find.detect;
     int result = 0;
 
     detect.min_length = job->found.min_length;
+    add_found(&output, &job->found.found);
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
     if (cli->from_ns == 0 && cli->to_ns == INT64_MAX)
@@ -184,8 +200,7 @@ static int phases_of_run(struct rps_cli *cli)
 
 struct table_job {
     struct rps_csv_signals table;
-    struct rps_phases phases;
-    struct rps_detect_details details;
+    struct rps_found_phases found;
     struct rps_profile profile;
     struct rps_components components;
     const char **name; /* owned; into those of the table */
@@ -196,7 +211,7 @@ static void table_job_free(struct table_job *job)
     free(job->name);
     rps_components_free(&job->components);
     rps_profile_free(&job->profile);
-    rps_phases_free(&job->phases);
+    rps_found_phases_free(&job->found);
     rps_csv_signals_free(&job->table);
 }
 
@@ -234,11 +249,10 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
         pointers(job->table.name[0], sizeof(job->table.name[0]), job->table.signals.signal_count);
     if (!job->name)
         return rps_error_memory(&cli->err);
-    result =
-        rps_detect(&job->table.signals, &settings->detect, &job->phases, &job->details, &cli->err);
+    result = rps_phases_find(&job->table.signals, &settings->find, &job->found, &cli->err);
     if (result == 0)
-        result = rps_profile_signals(&job->table.signals, job->name, &job->phases, &job->profile,
-                                     &cli->err);
+        result = rps_profile_signals(&job->table.signals, job->name, shown_of(&job->found),
+                                     &job->profile, &cli->err);
     if (result == 0 && settings->components)
         result =
             rps_components_find(&job->table.signals, COMPONENTS_MAX, &job->components, &cli->err);
@@ -249,6 +263,7 @@ static int phases_of_table(struct rps_cli *cli)
 {
     const struct rps_phases_settings *settings = cli->settings;
     struct table_job job = {.name = NULL};
+    char remark[RPS_PHASE_REMARK_SIZE];
     int result = detect_table(cli, &job);
 
     if (result == 0) {
@@ -258,14 +273,15 @@ static int phases_of_table(struct rps_cli *cli)
             .observations = job.table.signals.count,
             .signal_count = job.table.signals.signal_count,
             .signal = job.name,
-            .phases = &job.phases,
-            .details = &job.details,
+            .remark =
+                rps_phase_output_remark(&job.found.pattern, 0, shown_of(&job.found)->count, remark),
             .profile = &job.profile,
             .components = settings->components ? &job.components : NULL,
             .component_signal = job.name,
         };
 
-        result = write_output(cli, &output, &settings->detect);
+        add_found(&output, &job.found);
+        result = write_output(cli, &output, &settings->find.detect);
     }
     table_job_free(&job);
     return result;

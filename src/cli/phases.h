@@ -6,12 +6,14 @@
 #include "rpistat/csv_signals.h"
 #include "rpistat/detect.h"
 #include "rpistat/phase_output.h"
+#include "rpistat/phases.h"
 
 typedef int rps_phases_format(FILE *out, const struct rps_phase_output *output,
                               struct rps_error *err);
 
 struct rps_phases_settings {
-    struct rps_detect_options detect;
+    struct rps_phases_options find;
+    int sensitivity;
     int64_t min_length_ns; /* when it is a duration */
     const char *cpus;
     const char *metrics; /* the list as it was typed; NULL: all */

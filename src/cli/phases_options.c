@@ -9,6 +9,8 @@
 
 enum {
     OPTION_METRIC = RPS_OPTION_OWN,
+    OPTION_LEVEL,
+    OPTION_AT_MOST,
     OPTION_MIN_LENGTH,
     OPTION_SENSITIVITY,
     OPTION_EXACT,
@@ -24,9 +26,13 @@ enum {
 
 const struct rps_option rps_phases_options[] = {
     {"metric", OPTION_METRIC, "LIST", "look at these only (default all that vary)", NULL},
+    {"level", OPTION_LEVEL, "N", "show the level of N phases, or fine (default one to be read)",
+     NULL},
+    {"at-most", OPTION_AT_MOST, "N", "show the finest level of at most N phases", NULL},
     {"min-length", OPTION_MIN_LENGTH, "N", "shortest phase: 5 (periods), 500ms (default auto)",
      NULL},
-    {"sensitivity", OPTION_SENSITIVITY, "N", "finer (1, 2, ...) or coarser (-1, ...) phases", "0"},
+    {"sensitivity", OPTION_SENSITIVITY, "N",
+     "finer levels (1 ... 12, then more) or coarser (-1 ... -12)", "0"},
     {"max-phases", OPTION_MAX_PHASES, "N", "most kinds of phases that are told apart", "20"},
     {"exact", OPTION_EXACT, NULL, "exact search; slow for long runs", NULL},
     {"variance", OPTION_VARIANCE, NULL, "a change of the spread is a new phase too", NULL},
@@ -65,12 +71,12 @@ static int set_min_length(struct rps_cli *cli, const char *text)
     struct rps_phases_settings *settings = cli->settings;
     uint64_t periods = 0;
 
-    settings->detect.min_length = 0;
+    settings->find.detect.min_length = 0;
     settings->min_length_ns = 0;
     if (strcmp(text, "auto") == 0)
         return 0;
     if (rps_parse_uint64("--min-length", text, 1, INT32_MAX, &periods, NULL) == 0) {
-        settings->detect.min_length = (size_t)periods;
+        settings->find.detect.min_length = (size_t)periods;
         return 0;
     }
     if (isalpha((unsigned char)text[strlen(text) - (text[0] != '\0')]) &&
@@ -93,7 +99,36 @@ static int set_sensitivity(struct rps_cli *cli, const char *text)
                          NULL) < 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--sensitivity: '%s' is no whole number from -100 to 100", text);
-    settings->detect.sensitivity = negative ? -(int)steps : (int)steps;
+    settings->sensitivity = negative ? -(int)steps : (int)steps;
+    return 0;
+}
+
+/* "fine", or the number of phases that a level has. */
+static int set_level(struct rps_cli *cli, const char *text)
+{
+    struct rps_phases_settings *settings = cli->settings;
+    uint64_t size = 0;
+
+    settings->find.level.fine = strcmp(text, "fine") == 0;
+    settings->find.level.size = 0;
+    if (settings->find.level.fine)
+        return 0;
+    if (rps_parse_uint64("--level", text, 1, INT32_MAX, &size, NULL) < 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--level: '%s' is neither a number of phases, as in 12, nor 'fine'",
+                             text);
+    settings->find.level.size = (size_t)size;
+    return 0;
+}
+
+static int set_at_most(struct rps_cli *cli, const char *text)
+{
+    struct rps_phases_settings *settings = cli->settings;
+    uint64_t most = 0;
+
+    if (rps_parse_uint64("--at-most", text, 1, INT32_MAX, &most, &cli->err) < 0)
+        return RPS_USAGE;
+    settings->find.level.at_most = (size_t)most;
     return 0;
 }
 
@@ -104,7 +139,7 @@ static int set_max_phases(struct rps_cli *cli, const char *text)
 
     if (rps_parse_uint64("--max-phases", text, 1, 1000, &most, &cli->err) < 0)
         return RPS_USAGE;
-    settings->detect.label_max = (int)most;
+    settings->find.detect.label_max = (int)most;
     return 0;
 }
 
@@ -128,6 +163,10 @@ int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_METRIC:
         settings->metrics = argument;
         return 0;
+    case OPTION_LEVEL:
+        return set_level(cli, argument);
+    case OPTION_AT_MOST:
+        return set_at_most(cli, argument);
     case OPTION_MIN_LENGTH:
         return set_min_length(cli, argument);
     case OPTION_SENSITIVITY:
@@ -135,10 +174,10 @@ int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_MAX_PHASES:
         return set_max_phases(cli, argument);
     case OPTION_EXACT:
-        settings->detect.exact = 1;
+        settings->find.detect.exact = 1;
         return 0;
     case OPTION_VARIANCE:
-        settings->detect.variance = 1;
+        settings->find.detect.variance = 1;
         return 0;
     case OPTION_CPU:
         settings->cpus = argument;
@@ -159,9 +198,26 @@ int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument)
     }
 }
 
+/* Sensitivity steps along the levels; beyond the finest of them the detector looks finer. */
+static void settle_sensitivity(struct rps_phases_settings *settings)
+{
+    struct rps_level_choice *level = &settings->find.level;
+    int to_finest = level->fine ? 0 : RPS_LEVELS_STEPS;
+
+    level->steps = settings->sensitivity < to_finest ? settings->sensitivity : to_finest;
+    if (settings->sensitivity > to_finest)
+        settings->find.detect.sensitivity = settings->sensitivity - to_finest;
+}
+
 int rps_phases_check(struct rps_cli *cli)
 {
-    const struct rps_phases_settings *settings = cli->settings;
+    struct rps_phases_settings *settings = cli->settings;
+
+    settle_sensitivity(settings);
+    if ((settings->find.level.fine || settings->find.level.size > 0) &&
+        settings->find.level.at_most > 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--level and --at-most both say which level: give one of them");
 
     if (settings->metrics &&
         (settings->metrics[0] == '\0' || strstr(settings->metrics, ",,") ||

@@ -111,19 +111,19 @@ static int resolve(struct rps_cli *cli, const struct rps_phases *phases)
 
 int rps_time_range_resolve(struct rps_cli *cli)
 {
-    struct rps_phases phases = {0};
+    struct rps_phase_levels levels = {0};
     int result;
 
     if (!cli->from_phase && !cli->to_phase)
         return 0;
-    result = rps_run_phases_get(cli->reader, cli->run_id, &phases, &cli->err);
+    result = rps_run_phases_get(cli->reader, cli->run_id, &levels, &cli->err);
     if (result > 0)
-        result = resolve(cli, &phases);
+        result = resolve(cli, rps_phase_levels_shown(&levels));
     else if (result == 0)
         result = rps_error_set(&cli->err, RPS_FAILED,
                                "the phases of run %lld are not known: find them with `rpistat "
                                "phases -r %lld` first",
                                (long long)cli->run_id, (long long)cli->run_id);
-    rps_phases_free(&phases);
+    rps_phase_levels_free(&levels);
     return result;
 }

@@ -93,6 +93,7 @@ static int look_at_phases(struct rps_watch_view *view, struct rps_reader *reader
     const struct rps_run_phases_options options = {.from_ns = view->from_ns, .to_ns = view->to_ns};
     int64_t periods = (view->to_ns - view->from_ns) / (view->run.period_ns + 1);
     struct rps_run_phases found;
+    struct rps_phases *shown;
     int result = 0;
 
     view->have_phases = 0;
@@ -100,12 +101,13 @@ static int look_at_phases(struct rps_watch_view *view, struct rps_reader *reader
         return 0;
     if (rps_run_phases_detect(reader, view->run.run_id, &options, &found, err) < 0)
         return RPS_FAILED;
+    shown = rps_phase_levels_shown(&found.found.levels);
     if (view->from_ns > 0 && view->phases.count > 0)
-        result = rps_phases_keep_labels(&found.phases, &view->phases, err);
+        result = rps_phases_keep_labels(shown, &view->phases, err);
     if (result == 0) {
         rps_phases_free(&view->phases);
-        view->phases = found.phases;
-        found.phases = (struct rps_phases){0};
+        view->phases = *shown;
+        *shown = (struct rps_phases){0};
         view->have_phases = view->phases.count > 0;
     }
     rps_run_phases_free(&found);

@@ -1,10 +1,13 @@
 /* Detections of phases for programs: JSON and CSV. */
 #include "rpistat/phase_output.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/json.h"
+#include "rpistat/text.h"
 
 static int check_written(FILE *out, struct rps_error *err)
 {
@@ -43,6 +46,30 @@ char *rps_phase_output_parameters(const struct rps_detect_options *options,
     rps_json_text(&json, "segments", details->linear ? "linear" : "constant");
     rps_json_end(&json);
     return rps_json_close(&json);
+}
+
+const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
+                                    size_t shown, char ret[RPS_PHASE_REMARK_SIZE])
+{
+    char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
+    char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
+
+    if (pattern->stretches == 0)
+        return NULL;
+    for (size_t k = 0; k < pattern->label_count; k++) {
+        strcat(turn, k > 0 ? " " : "");
+        strcat(turn, rps_phase_label(pattern->label[k], label));
+    }
+    if (observation_ns > 0)
+        rps_text_duration(every, sizeof(every),
+                          (int64_t)(pattern->length * (double)observation_ns));
+    else
+        snprintf(every, sizeof(every), "%.0f rows", pattern->length);
+    if (pattern->stretches != shown)
+        snprintf(level, sizeof(level), " (--level %zu)", pattern->stretches);
+    snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats: %s, %.0f times, every %s%s", turn,
+             floor(pattern->turns), every, level);
+    return ret;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -196,6 +223,11 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
         rps_json_double(&json, "period_s", seconds(output->period_ns));
     rps_json_text(&json, "method", output->method);
     rps_json_raw(&json, "parameters", output->parameters);
+    rps_json_array(&json, "levels");
+    for (size_t at = 0; at < output->level_count; at++)
+        rps_json_uint64(&json, NULL, output->level_size[at]);
+    rps_json_end(&json);
+    rps_json_text(&json, "remark", output->remark);
     put_phases(&json, output);
     put_labels(&json, output);
     put_whole(&json, output->profile);

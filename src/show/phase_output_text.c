@@ -7,6 +7,7 @@
  */
 #include "rpistat/phase_output.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,9 +19,10 @@
 #include "table.h"
 
 #define WIDTH_DEFAULT 100
-#define FIGURES_MAX   8                     /* of a table */
-#define OUTLIERS_MAX  12                    /* that are listed, as stretches */
-#define APART_MIN     .02                   /* figures below it say nothing */
+#define LEVELS_BESIDE 6   /* levels that are named on either side of the one that is shown */
+#define FIGURES_MAX   8   /* of a table */
+#define OUTLIERS_MAX  12  /* that are listed, as stretches */
+#define APART_MIN     .02 /* figures below it say nothing */
 #define SHORT_NS      (1000 * RPS_NS_PER_S) /* a run without minutes in its lengths */
 #define LABEL_SURE    .75                   /* below it, a label has a question mark */
 #define HOUR_NS       (3600 * RPS_NS_PER_S)
@@ -448,6 +450,27 @@ static int print_components(const struct page *page, struct rps_error *err)
     return result;
 }
 
+/* The other levels; where they are many, those around the one that is shown. */
+static void print_levels(const struct page *page)
+{
+    const struct rps_phase_output *output = page->output;
+    size_t fine = output->level_count - 1, from, to;
+    const char *before = "";
+
+    if (output->level_count < 2 || (output->level_count == 2 && output->level_size[0] == 1))
+        return;
+    from = output->level_shown > LEVELS_BESIDE ? output->level_shown - LEVELS_BESIDE : 0;
+    to = output->level_shown + LEVELS_BESIDE;
+    fputs("Other levels have ", page->out);
+    for (size_t at = 0; at <= fine; at++) {
+        if (at == output->level_shown || ((at < from || at > to) && at != fine))
+            continue;
+        fprintf(page->out, "%s%zu%s", before, output->level_size[at], at == fine ? " (fine)" : "");
+        before = at + 1 == fine || at >= to ? " and " : ", ";
+    }
+    fputs(" phases: --level N\n", page->out);
+}
+
 static void print_heading(const struct page *page)
 {
     const struct rps_phase_output *output = page->output;
@@ -469,6 +492,10 @@ static void print_heading(const struct page *page)
         fprintf(page->out, " (%s)", length_text(page, text, profile->length_ns, profile->periods));
     fprintf(page->out, " of %zu signal%s, %zu of which vary on their own\n", output->signal_count,
             plural(output->signal_count), output->details->used_signal_count);
+    print_levels(page);
+    if (output->remark)
+        fprintf(page->out, "%c%s.\n", toupper((unsigned char)output->remark[0]),
+                output->remark + 1);
 }
 
 static int write_page(struct page *page, struct rps_error *err)

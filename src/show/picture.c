@@ -484,8 +484,7 @@ void rps_picture_free(struct rps_picture *picture)
     free(picture->chosen);
     free(picture->cycle_map.time_s);
     free(picture->cycle_map.cycle);
-    if (!picture->phases_given)
-        rps_phases_free(&picture->phases);
+    rps_phase_levels_free(&picture->levels);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
     rps_cpu_series_free(&picture->cpu_series);

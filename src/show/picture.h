@@ -69,8 +69,8 @@ struct rps_picture {
     int left_out_rows;         /* of a drawing: lines that name the panels without room, and */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* these lines */
     int has_phases;
-    int phases_given;         /* 1: they are the caller's */
-    struct rps_phases phases; /* of the whole run, or those given */
+    struct rps_phase_levels levels; /* of the whole run; none where phases were given */
+    struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
     struct rps_notes marks, gaps;
 };
 

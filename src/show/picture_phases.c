@@ -28,10 +28,12 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
         return 0;
     if (options->phases) {
         picture->phases = *options->phases;
-        picture->has_phases = picture->phases_given = 1;
+        picture->has_phases = 1;
         return 0;
     }
-    picture->has_phases = rps_run_phases_get(reader, run_id, &picture->phases, err);
+    picture->has_phases = rps_run_phases_get(reader, run_id, &picture->levels, err);
+    if (picture->has_phases > 0)
+        picture->phases = *rps_phase_levels_shown(&picture->levels);
     return picture->has_phases < 0 ? picture->has_phases : 0;
 }
 

@@ -110,7 +110,7 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
 /* --- detecting -------------------------------------------------------------------------------- */
 
 /* From observations to period numbers and times. */
-static void place(struct rps_phases *phases, const struct rps_collected *collected)
+static void place_level(struct rps_phases *phases, const struct rps_collected *collected)
 {
     for (size_t i = 0; i < phases->count; i++) {
         struct rps_phase *phase = &phases->phase[i];
@@ -124,6 +124,17 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
     }
     for (size_t i = 0; i < phases->outlier_count; i++)
         phases->outlier[i] = collected->first[phases->outlier[i]];
+}
+
+static void place(struct rps_run_phases *found, const struct rps_collected *collected)
+{
+    size_t count = collected->signals.count;
+
+    found->observation_count = count;
+    found->observation_ns =
+        (collected->end_ns[count - 1] - collected->start_ns[0]) / (int64_t)count;
+    for (size_t i = 0; i < found->found.levels.count; i++)
+        place_level(&found->found.levels.level[i], collected);
 }
 
 static int name_signals(const struct rps_collected *collected, struct rps_run_phases *found,
@@ -146,8 +157,8 @@ static int name_signals(const struct rps_collected *collected, struct rps_run_ph
 static size_t shortest(const struct rps_run_phases_options *options, const struct rps_run *run,
                        const struct rps_collected *collected)
 {
-    if (options->detect.min_length > 0)
-        return options->detect.min_length;
+    if (options->find.detect.min_length > 0)
+        return options->find.detect.min_length;
     if (options->min_length_ns > 0 && run->period_ns > 0)
         return (size_t)((options->min_length_ns - 1) / run->period_ns + 1);
     return collected->set_count > 1 && collected->level == 0
@@ -166,7 +177,7 @@ static size_t in_observations(size_t periods, const struct rps_collected *collec
 
 void rps_run_phases_free(struct rps_run_phases *found)
 {
-    rps_phases_free(&found->phases);
+    rps_found_phases_free(&found->found);
     free(found->signal);
     memset(found, 0, sizeof(*found));
 }
@@ -175,19 +186,18 @@ static int detect_run(struct rps_reader *reader, const struct rps_run *run,
                       const struct rps_run_phases_options *options, struct rps_run_phases *ret,
                       struct rps_error *err)
 {
-    struct rps_detect_options detect = options->detect;
+    struct rps_phases_options find = options->find;
     struct rps_collected collected = {0};
     struct rps_run_phases found = {0};
     int result = collect_run(reader, run, options, 0, &collected, err);
 
     found.min_length = shortest(options, run, &collected);
-    detect.min_length = in_observations(found.min_length, &collected);
-    found.level = collected.level;
+    find.detect.min_length = in_observations(found.min_length, &collected);
+    found.resolution = collected.level;
     if (result == 0)
-        result = rps_detect(&collected.signals, &detect, &found.phases, &found.details, err);
+        result = rps_phases_find(&collected.signals, &find, &found.found, err);
     if (result == 0) {
-        place(&found.phases, &collected);
-        found.observation_count = collected.signals.count;
+        place(&found, &collected);
         result = name_signals(&collected, &found, err);
     }
     if (result == 0)
@@ -215,32 +225,37 @@ int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
 /* --- what other commands use ------------------------------------------------------------------ */
 
 /* Does the detection reach to the end of the run? A recording may have gone on since. */
-static int reaches_end(const struct rps_phases *phases, const struct rps_run *run)
+static int reaches_end(const struct rps_phase_levels *levels, const struct rps_run *run)
 {
+    const struct rps_phases *phases = rps_phase_levels_shown(levels);
+
     return phases->count > 0 &&
            phases->phase[phases->count - 1].end_ns + run->period_ns > run->elapsed_ns;
 }
 
 /* The stored detection when it is of any use now: 1, 0 or negative. */
-static int stored(struct rps_reader *reader, const struct rps_run *run, struct rps_phases *ret,
-                  struct rps_error *err)
+static int stored(struct rps_reader *reader, const struct rps_run *run,
+                  struct rps_phase_levels *ret, struct rps_error *err)
 {
     struct rps_detection detection;
     int result = rps_reader_detection(reader, run->run_id, &detection, err);
 
     if (result <= 0)
         return result;
-    result = reaches_end(&detection.phases, run);
-    if (result) {
-        *ret = detection.phases;
-        detection.phases = (struct rps_phases){0};
-    }
+    struct rps_phase_levels levels = {.count = 1, .level = calloc(1, sizeof(struct rps_phases))};
+    levels.level[0] = detection.phases;
+    detection.phases = (struct rps_phases){0};
+    result = reaches_end(&levels, run);
+    if (result)
+        *ret = levels;
+    else
+        rps_phase_levels_free(&levels);
     rps_detection_free(&detection);
     return result;
 }
 
 static int detect_small(struct rps_reader *reader, const struct rps_run *run,
-                        struct rps_phases *ret, struct rps_error *err)
+                        struct rps_phase_levels *ret, struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
     struct rps_run_phases found;
@@ -254,13 +269,13 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
     result = detect_run(reader, run, &options, &found, err);
     if (result < 0)
         return result;
-    *ret = found.phases;
-    found.phases = (struct rps_phases){0};
+    *ret = found.found.levels;
+    found.found.levels = (struct rps_phase_levels){0};
     rps_run_phases_free(&found);
     return 1;
 }
 
-int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phases *ret,
+int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
                        struct rps_error *err)
 {
     struct rps_run run;

@@ -74,7 +74,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     const struct rps_run_phases_options phases = {.to_ns = INT64_MAX};
     struct rps_run_components components = {0};
     struct rps_run_phases found = {0};
-    struct rps_phases stored = {0};
+    struct rps_phase_levels stored = {0};
     struct rps_error err;
     char *text = NULL;
     size_t size;
@@ -88,7 +88,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     for (const struct rps_export_format *const *format = rps_export_formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     if (rps_run_phases_get(reader, run_id, &stored, &err) > 0)
-        rps_phases_free(&stored);
+        rps_phase_levels_free(&stored);
     if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)
         rps_run_phases_free(&found);
     if (rps_run_components_find(reader, run_id, &phases, 3, &components, &err) == 0)

@@ -60,6 +60,11 @@ static void make_run(struct fixture *fixture)
     fixture_read(fixture);
 }
 
+static const struct rps_phases *shown_of(const struct rps_run_phases *found)
+{
+    return rps_phase_levels_shown(&found->found.levels);
+}
+
 static void check_near(uint64_t value, uint64_t expected, uint64_t margin)
 {
     if (value + margin < expected || value > expected + margin)
@@ -107,7 +112,7 @@ static void test_found(void **state)
     (void)state;
     make_run(&fixture);
     found = detect_with(&fixture, &options);
-    check_phases(&found.phases);
+    check_phases(shown_of(&found));
     assert_int_equal(found.observation_count, 220);
     assert_true(found.signal_count >= 4);
     assert_int_equal(found.min_length, 9);
@@ -116,8 +121,8 @@ static void test_found(void **state)
     options.min_length_ns = 70 * FIXTURE_PERIOD_NS - 1;
     found = detect_with(&fixture, &options);
     assert_int_equal(found.min_length, 70);
-    for (size_t i = 0; i < found.phases.count; i++)
-        assert_true(found.phases.phase[i].last - found.phases.phase[i].first + 1 >= 70);
+    for (size_t i = 0; i < shown_of(&found)->count; i++)
+        assert_true(shown_of(&found)->phase[i].last - shown_of(&found)->phase[i].first + 1 >= 70);
     rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
@@ -135,11 +140,11 @@ static void test_part(void **state)
     make_run(&fixture);
     found = detect_with(&fixture, &options);
     assert_int_equal(found.observation_count, 70);
-    assert_int_equal(found.phases.count, 2);
-    assert_int_equal(found.phases.phase[0].first, 30);
-    check_near(found.phases.phase[1].first, 60, 3);
-    assert_int_equal(found.phases.phase[1].last, 99);
-    assert_int_equal(found.phases.phase[0].start_ns, 30 * FIXTURE_PERIOD_NS);
+    assert_int_equal(shown_of(&found)->count, 2);
+    assert_int_equal(shown_of(&found)->phase[0].first, 30);
+    check_near(shown_of(&found)->phase[1].first, 60, 3);
+    assert_int_equal(shown_of(&found)->phase[1].last, 99);
+    assert_int_equal(shown_of(&found)->phase[0].start_ns, 30 * FIXTURE_PERIOD_NS);
     rps_run_phases_free(&found);
     options.from_ns = 1000 * FIXTURE_PERIOD_NS;
     options.to_ns = INT64_MAX;
@@ -161,9 +166,9 @@ static void test_chosen_metrics(void **state)
     (void)state;
     make_run(&fixture);
     found = detect_with(&fixture, &options);
-    assert_int_equal(found.phases.count, 3);
-    assert_int_equal(found.phases.phase[1].first, 120);
-    assert_int_equal(found.phases.phase[2].first, 160);
+    assert_int_equal(shown_of(&found)->count, 3);
+    assert_int_equal(shown_of(&found)->phase[1].first, 120);
+    assert_int_equal(shown_of(&found)->phase[2].first, 160);
     assert_int_equal(found.signal_count, 1);
     assert_string_equal(found.signal[0], "cpu_use");
     rps_run_phases_free(&found);
@@ -179,15 +184,15 @@ static void test_chosen_metrics(void **state)
 static void test_stored_or_not(void **state)
 {
     struct rps_detection detection = {.method = "by hand"};
-    struct rps_phases phases;
+    struct rps_phase_levels levels;
     struct rps_error err;
     struct fixture fixture;
 
     (void)state;
     make_run(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 1);
-    check_phases(&phases);
-    rps_phases_free(&phases);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    check_phases(rps_phase_levels_shown(&levels));
+    rps_phase_levels_free(&levels);
 
     detection.parameters = strdup("{}");
     detection.phases.phase = calloc(1, sizeof(*detection.phases.phase));
@@ -196,16 +201,16 @@ static void test_stored_or_not(void **state)
     detection.phases.phase[0].end_ns = 220 * FIXTURE_PERIOD_NS;
     detection.phases.count = 1;
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 1);
-    assert_int_equal(phases.count, 1);
-    rps_phases_free(&phases);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    assert_int_equal(rps_phase_levels_shown(&levels)->count, 1);
+    rps_phase_levels_free(&levels);
 
     detection.phases.phase[0].last = 150;
     detection.phases.phase[0].end_ns = 151 * FIXTURE_PERIOD_NS;
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 1);
-    check_phases(&phases);
-    rps_phases_free(&phases);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    check_phases(rps_phase_levels_shown(&levels));
+    rps_phase_levels_free(&levels);
     rps_detection_free(&detection);
     fixture_end(&fixture);
 }
@@ -214,7 +219,7 @@ static void test_none(void **state)
 {
     struct rps_run_phases_options options = {.to_ns = INT64_MAX};
     struct rps_run_phases found;
-    struct rps_phases phases;
+    struct rps_phase_levels levels;
     struct rps_error err;
     struct fixture fixture;
 
@@ -222,11 +227,11 @@ static void test_none(void **state)
     fixture_begin(&fixture, "software");
     fixture_write(&fixture);
     fixture_read(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 0);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 0);
     assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
                      RPS_FAILED);
     assert_string_equal(err.message, "run 1 holds no measurement periods");
-    assert_int_equal(rps_run_phases_get(fixture.reader, 77, &phases, &err), RPS_FAILED);
+    assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, &err), RPS_FAILED);
     fixture_end(&fixture);
 }
 
@@ -235,7 +240,7 @@ static void test_long_run(void **state)
 {
     const uint64_t count[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct rps_writer_status status;
-    struct rps_phases phases;
+    struct rps_phase_levels levels;
     struct rps_error err;
     struct fixture fixture;
 
@@ -249,7 +254,7 @@ static void test_long_run(void **state)
         fixture_period(&fixture, 100, count);
     }
     fixture_read(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 0);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 0);
     fixture_end(&fixture);
 }
 
@@ -284,8 +289,8 @@ static void test_by_cpu(void **state)
     (void)state;
     make_cpus(&fixture);
     found = detect_with(&fixture, &options);
-    assert_int_equal(found.phases.count, 2);
-    check_near(found.phases.phase[1].first, 60, 3);
+    assert_int_equal(shown_of(&found)->count, 2);
+    check_near(shown_of(&found)->phase[1].first, 60, 3);
     side_by_side = 2 * found.signal_count;
     rps_run_phases_free(&found);
 
@@ -294,15 +299,15 @@ static void test_by_cpu(void **state)
     assert_int_equal(found.observation_count, 120);
     assert_int_equal(found.signal_count, side_by_side);
     assert_non_null(strstr(found.signal[found.signal_count - 1], "of CPU 1"));
-    assert_int_equal(found.phases.count, 2);
-    check_near(found.phases.phase[1].first, 60, 3);
-    assert_int_equal(found.phases.phase[1].end_ns, 120 * FIXTURE_PERIOD_NS);
+    assert_int_equal(shown_of(&found)->count, 2);
+    check_near(shown_of(&found)->phase[1].first, 60, 3);
+    assert_int_equal(shown_of(&found)->phase[1].end_ns, 120 * FIXTURE_PERIOD_NS);
     rps_run_phases_free(&found);
 
     options.cpus.cpu = first;
     options.cpus.count = 1;
     found = detect_with(&fixture, &options);
-    assert_int_equal(found.phases.count, 1);
+    assert_int_equal(shown_of(&found)->count, 1);
     rps_run_phases_free(&found);
     fixture_end(&fixture);
 }
@@ -323,19 +328,21 @@ static void test_profile(void **state)
 {
     const struct rps_cpus cpus = {.count = 0};
     struct rps_profile profile;
-    struct rps_phases phases;
+    struct rps_phase_levels levels;
+    struct rps_phases *phases;
     struct rps_error err;
     struct fixture fixture;
     size_t cpi, use, misses, n;
 
     (void)state;
     make_run(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &phases, &err), 1);
-    phases.phase[1].first = 60; /* exactly, whatever was found */
-    phases.phase[0].last = 59;
-    phases.phase[1].last = 119;
-    phases.phase[2].first = 120;
-    assert_int_equal(rps_profile_run(fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus, &phases,
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    phases = rps_phase_levels_shown(&levels);
+    phases->phase[1].first = 60; /* exactly, whatever was found */
+    phases->phase[0].last = 59;
+    phases->phase[1].last = 119;
+    phases->phase[2].first = 120;
+    assert_int_equal(rps_profile_run(fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus, phases,
                                      &profile, &err),
                      0);
     n = profile.figure_count;
@@ -360,7 +367,7 @@ static void test_profile(void **state)
     assert_int_equal(profile.label[1].periods, 60);
     rps_profile_free(&profile);
     rps_profile_free(&profile);
-    rps_phases_free(&phases);
+    rps_phase_levels_free(&levels);
     fixture_end(&fixture);
 }
 

@@ -1,0 +1,36 @@
+/*
+ * From signals to phases at several levels: the detection, the tree of its fine phases, the level
+ * that is shown, and what can be said of the whole.
+ */
+#ifndef RPISTAT_PHASES_H
+#define RPISTAT_PHASES_H
+
+#include <stddef.h>
+
+#include "rpistat/detect.h"
+#include "rpistat/error.h"
+#include "rpistat/levels.h"
+#include "rpistat/pattern.h"
+#include "rpistat/phase.h"
+
+struct rps_phases_options {
+    struct rps_detect_options detect;
+    struct rps_level_choice level;
+};
+
+struct rps_found_phases {
+    struct rps_phase_levels levels; /* first and last are observations */
+    size_t size_count;
+    size_t *size; /* owned; stretches of every level of the tree, those kept or not; ascending */
+    size_t size_shown; /* the one in levels.level[levels.shown] */
+    struct rps_pattern pattern;
+    struct rps_detect_details details;
+};
+
+/* Find the phases of signals. *ret is for rps_found_phases_free. Errors: those of rps_detect and
+ * rps_levels_choose. */
+int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
+                    struct rps_found_phases *ret, struct rps_error *err);
+void rps_found_phases_free(struct rps_found_phases *found);
+
+#endif
