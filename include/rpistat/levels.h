@@ -27,8 +27,7 @@
 
 struct rps_level {
     size_t stretches;
-    double before, after; /* rise of the cost: the most in a merge that led here, that of the next
-                             one; 0 and infinity at the ends */
+    double lost; /* rise of the cost up to here, as a share of that up to one stretch: 0 ... 1 */
 };
 
 struct rps_levels {

@@ -12,6 +12,7 @@
 #include "rpistat/components.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/levels.h"
 #include "rpistat/pattern.h"
 #include "rpistat/phase.h"
 #include "rpistat/profile.h"
@@ -29,9 +30,9 @@ struct rps_phase_output {
     const char *const *signal;       /* their names */
     const struct rps_phases *phases; /* of the level that is shown */
     size_t level_count;
-    const size_t *level_size; /* stretches of each level, ascending, the last the finest */
-    size_t level_shown;       /* which of them is */
-    const char *remark;       /* on the whole: that it repeats; NULL: none */
+    const struct rps_level *level; /* all that there are, from the coarsest */
+    size_t level_shown;            /* which of them is */
+    const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;
     const struct rps_components *components; /* of the signals below; NULL: not asked for */

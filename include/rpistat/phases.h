@@ -20,9 +20,9 @@ struct rps_phases_options {
 
 struct rps_found_phases {
     struct rps_phase_levels levels; /* first and last are observations */
-    size_t size_count;
-    size_t *size; /* owned; stretches of every level of the tree, those kept or not; ascending */
-    size_t size_shown; /* the one in levels.level[levels.shown] */
+    size_t tree_count;
+    struct rps_level *tree; /* owned; every level of the tree, kept or not; from the coarsest */
+    size_t tree_shown;      /* the one in levels.level[levels.shown] */
     struct rps_pattern pattern;
     struct rps_detect_details details;
 };

@@ -21,10 +21,6 @@
 
 #define NAMES_SIZE 256
 
-/* What comes back is never quite the same: it may differ by a quarter of what boundaries differ by,
- * however little the merges before cost. */
-#define ALIKE 16
-
 void rps_levels_free(struct rps_levels *levels)
 {
     if (levels->tree)
@@ -40,16 +36,19 @@ void rps_levels_free(struct rps_levels *levels)
 static void find_levels(struct rps_levels *levels)
 {
     const struct rps_level_tree *tree = levels->tree;
-    double most = 0;
+    double most = 0, all = 0, lost = 0;
 
+    for (size_t size = 1; size < tree->count; size++)
+        all += tree->increase[size];
     levels->count = 0;
     for (size_t size = tree->count; size > 0; size--) {
         double next = size > 1 ? tree->increase[size - 1] : INFINITY;
 
         if (next > most || size == tree->count)
             levels->level[levels->count++] =
-                (struct rps_level){.stretches = size, .before = most, .after = next};
+                (struct rps_level){.stretches = size, .lost = all > 0 ? lost / all : 0};
         most = fmax(most, next);
+        lost += next;
     }
     for (size_t a = 0, b = levels->count - 1; a < b; a++, b--) {
         struct rps_level swapped = levels->level[a];
@@ -163,25 +162,20 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
 }
 
 /*
- * The knee: the level that trades what its merges lost, as a share of what they lose from the finest
- * readable level to one stretch, best against its number of stretches. One phase is shown where
- * there is nothing else.
+ * The knee: the level that trades what it lost, as a share of what is to lose from the finest
+ * readable level on, best against the number of its stretches. One phase is shown where there is
+ * nothing else.
  */
 static size_t find_usual(const struct rps_levels *levels)
 {
-    const struct rps_level_tree *tree = levels->tree;
     size_t finest = finest_of(levels, RPS_LEVELS_READABLE), best = finest;
-    size_t most = levels->level[finest].stretches;
-    double range = 0, lost = 0, least = INFINITY;
+    double from = levels->level[finest].lost, least = INFINITY;
 
-    for (size_t size = 1; size < most; size++)
-        range += tree->increase[size];
-    for (size_t at = finest, size = most; at > 0; at--) {
-        double price;
+    for (size_t at = finest; at > 0; at--) {
+        const struct rps_level *level = &levels->level[at];
+        double price =
+            (level->lost - from) / (1 - from) + (double)level->stretches / RPS_LEVELS_READABLE;
 
-        for (; size > levels->level[at].stretches; size--)
-            lost += tree->increase[size - 1];
-        price = lost / range + (double)size / RPS_LEVELS_READABLE;
         if (price < least) {
             least = price;
             best = at;
@@ -263,18 +257,16 @@ int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *
 static int find_labels(const struct rps_levels *levels, size_t at, const size_t *first, int *label,
                        double *sure, struct rps_error *err)
 {
-    const struct rps_level *level = &levels->level[at];
-    double after = at > 0 ? level->after : 0;
+    const struct rps_level_tree *tree = levels->tree;
+    size_t count = levels->level[at].stretches;
 
-    if (level->stretches < levels->tree->count)
-        return rps_level_tree_label(levels->tree, first, level->stretches,
-                                    sqrt(fmax(level->before, after / ALIKE) * after), label, sure,
-                                    err);
-    for (size_t k = 0; k < level->stretches; k++) {
-        label[k] = levels->tree->leaf[k].label;
-        sure[k] = levels->tree->leaf[k].label_confidence;
+    if (count < tree->count)
+        return rps_level_tree_label(tree, first, count, label, sure, err);
+    for (size_t k = 0; k < count; k++) {
+        label[k] = tree->leaf[k].label;
+        sure[k] = tree->leaf[k].label_confidence;
     }
-    return levels->tree->label_count;
+    return tree->label_count;
 }
 
 static void fill_phases(const struct rps_level_tree *tree, const size_t *first, size_t count,

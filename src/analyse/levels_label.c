@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect_math.h"
 #include "levels_tree.h"
 
 #define NONE SIZE_MAX
+
+/* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
+#define ALIKE .4
 
 struct labelling {
     const struct rps_level_tree *tree;
@@ -19,14 +23,14 @@ struct labelling {
     struct rps_moments3 *both; /* owned; scratch, three times width */
     double *cost;              /* owned; of each cluster */
     size_t *partner;           /* owned; of each cluster; NONE: it may merge with none */
-    double *increase;          /* owned; by that */
+    double *apart;             /* owned; how much it differs from that */
     uint8_t *beside;           /* owned; scratch: clusters that have a neighbour in one */
 };
 
 static void labelling_free(struct labelling *l)
 {
     free(l->beside);
-    free(l->increase);
+    free(l->apart);
     free(l->partner);
     free(l->cost);
     free(l->both);
@@ -43,10 +47,9 @@ static int labelling_make(struct labelling *l, const size_t *first, struct rps_e
     l->both = calloc(3 * width + 1, sizeof(*l->both));
     l->cost = calloc(l->count, sizeof(*l->cost));
     l->partner = calloc(l->count, sizeof(*l->partner));
-    l->increase = calloc(l->count, sizeof(*l->increase));
+    l->apart = calloc(l->count, sizeof(*l->apart));
     l->beside = calloc(l->count, 1);
-    if (!l->cluster || !l->sums || !l->both || !l->cost || !l->partner || !l->increase ||
-        !l->beside)
+    if (!l->cluster || !l->sums || !l->both || !l->cost || !l->partner || !l->apart || !l->beside)
         return rps_error_memory(err);
     for (size_t k = 0; k < l->count; k++) {
         l->cluster[k] = k;
@@ -56,15 +59,27 @@ static int labelling_make(struct labelling *l, const size_t *first, struct rps_e
     return 0;
 }
 
-static double increase_of(struct labelling *l, size_t a, size_t b)
+/* By how much stretches or clusters with these moments and costs differ. The last signal counts
+ * observations. */
+static double difference(struct labelling *l, const struct rps_moments3 *x, double x_cost,
+                         const struct rps_moments3 *y, double y_cost)
 {
     size_t width = l->tree->width;
-    const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
+    double a = x[width - 1].weight, b = y[width - 1].weight;
 
     for (size_t s = 0; s < width; s++)
         l->both[s] = (struct rps_moments3){x[s].weight + y[s].weight, x[s].sum + y[s].sum,
                                            x[s].squares + y[s].squares};
-    return rps_level_tree_cost(l->tree, l->both) - l->cost[a] - l->cost[b];
+    return a > 0 && b > 0
+               ? (rps_level_tree_cost(l->tree, l->both) - x_cost - y_cost) * (a + b) / (a * b)
+               : 0;
+}
+
+static double between(struct labelling *l, size_t a, size_t b)
+{
+    size_t width = l->tree->width;
+
+    return difference(l, l->sums + a * width, l->cost[a], l->sums + b * width, l->cost[b]);
 }
 
 /* The cluster that is best merged with cluster a: not one that has a neighbour of it. */
@@ -78,19 +93,19 @@ static void find_partner(struct labelling *l, size_t a)
             l->beside[l->cluster[k]] = 1;
     }
     l->partner[a] = NONE;
-    l->increase[a] = INFINITY;
+    l->apart[a] = INFINITY;
     for (size_t b = 0; b < l->count; b++) {
-        double increase;
+        double apart;
 
         if (b == a || l->cluster[b] != b || l->beside[b])
             continue;
-        increase = increase_of(l, a, b);
-        if (increase < l->increase[a]) {
-            l->increase[a] = increase;
+        apart = between(l, a, b);
+        if (apart < l->apart[a]) {
+            l->apart[a] = apart;
             l->partner[a] = b;
         }
-        if (increase < l->increase[b]) {
-            l->increase[b] = increase;
+        if (apart < l->apart[b]) {
+            l->apart[b] = apart;
             l->partner[b] = a;
         }
     }
@@ -115,34 +130,43 @@ static void merge(struct labelling *l, size_t a, size_t b)
     }
 }
 
-static void merge_up_to(struct labelling *l, double limit)
+/* What neighbours differ by: the median. They are still clusters of their own. */
+static double usual_difference(struct labelling *l)
 {
+    for (size_t k = 0; k + 1 < l->count; k++)
+        l->apart[k] = between(l, k, k + 1);
+    return l->count > 1 ? rps_select_rank(l->apart, l->count - 1, (l->count - 1) / 2) : 0;
+}
+
+static void merge_alike(struct labelling *l)
+{
+    double limit = ALIKE * usual_difference(l);
+
     for (size_t a = 0; a < l->count; a++)
-        l->increase[a] = INFINITY;
+        l->apart[a] = INFINITY;
     for (size_t a = 0; a < l->count; a++)
         find_partner(l, a);
     for (;;) {
-        size_t best = 0;
+        size_t best = 0, other;
 
         for (size_t k = 1; k < l->count; k++) {
-            if (l->cluster[k] == k &&
-                (l->cluster[best] != best || l->increase[k] < l->increase[best]))
+            if (l->cluster[k] == k && l->apart[k] < l->apart[best])
                 best = k;
         }
-        if (!(l->increase[best] <= limit) || l->partner[best] == NONE)
+        other = l->partner[best];
+        if (other == NONE || l->apart[best] > limit)
             return;
-        merge(l, best < l->partner[best] ? best : l->partner[best],
-              best < l->partner[best] ? l->partner[best] : best);
+        merge(l, best < other ? best : other, best < other ? other : best);
     }
 }
 
-/* How sure a stretch's label is: what it costs to have it among another's stretches, beside what it
- * costs among its own. */
+/* How sure a stretch's label is: how far the nearest other label is, beside how far the rest of its
+ * own. */
 static double judge(struct labelling *l, const size_t *first, size_t k)
 {
     size_t width = l->tree->width, own = l->cluster[k];
     struct rps_moments3 *rest = l->both + width, *alone = l->both + 2 * width;
-    double cost, inside = 0, other = INFINITY;
+    double cost, inside, other = INFINITY;
 
     rps_level_tree_moments(l->tree, first[k], first[k + 1], alone);
     cost = rps_level_tree_cost(l->tree, alone);
@@ -150,18 +174,12 @@ static double judge(struct labelling *l, const size_t *first, size_t k)
         rest[s] = (struct rps_moments3){l->sums[own * width + s].weight - alone[s].weight,
                                         l->sums[own * width + s].sum - alone[s].sum,
                                         l->sums[own * width + s].squares - alone[s].squares};
-    inside = l->cost[own] - rps_level_tree_cost(l->tree, rest) - cost;
+    inside = fmax(difference(l, alone, cost, rest, rps_level_tree_cost(l->tree, rest)), 0);
     for (size_t b = 0; b < l->count; b++) {
-        if (l->cluster[b] != b || b == own)
-            continue;
-        for (size_t s = 0; s < width; s++)
-            rest[s] = (struct rps_moments3){l->sums[b * width + s].weight + alone[s].weight,
-                                            l->sums[b * width + s].sum + alone[s].sum,
-                                            l->sums[b * width + s].squares + alone[s].squares};
-        other = fmin(other, rps_level_tree_cost(l->tree, rest) - l->cost[b] - cost);
+        if (l->cluster[b] == b && b != own)
+            other = fmin(other, difference(l, alone, cost, l->sums + b * width, l->cost[b]));
     }
-    inside = fmax(inside, 0);
-    return isfinite(other) ? fmax(other, 0) / (inside + fmax(other, 1e-9)) : 1;
+    return isfinite(other) ? fmax(other, 0) / fmax(inside + other, 1e-9) : 1;
 }
 
 static int number(const struct labelling *l, int *label)
@@ -175,13 +193,13 @@ static int number(const struct labelling *l, int *label)
 }
 
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         double limit, int *label, double *sure, struct rps_error *err)
+                         int *label, double *sure, struct rps_error *err)
 {
     struct labelling l = {.tree = tree, .count = count};
     int result = labelling_make(&l, first, err);
 
     if (result == 0) {
-        merge_up_to(&l, limit);
+        merge_alike(&l);
         result = number(&l, label);
         for (size_t k = 0; k < count; k++)
             sure[k] = judge(&l, first, k);

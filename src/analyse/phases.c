@@ -4,30 +4,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Turns are looked for in levels of so many stretches. */
+#define TURNS_STRETCHES_MAX 120
+
+/* A level that repeats is shown up to so many: its rows need not be read one by one. */
+#define TURNS_SHOWN_MAX 60
+
 void rps_found_phases_free(struct rps_found_phases *found)
 {
-    free(found->size);
+    free(found->tree);
     rps_phase_levels_free(&found->levels);
     memset(found, 0, sizeof(*found));
 }
 
-static int list_sizes(const struct rps_levels *levels, struct rps_found_phases *found,
+static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pattern *ret,
                       struct rps_error *err)
 {
-    found->size = calloc(levels->count, sizeof(*found->size));
-    if (!found->size)
-        return rps_error_memory(err);
-    found->size_count = levels->count;
-    for (size_t at = 0; at < levels->count; at++)
-        found->size[at] = levels->level[at].stretches;
+    struct rps_phases phases;
+
+    if (rps_levels_phases(levels, at, &phases, err) < 0)
+        return RPS_FAILED;
+    rps_pattern_find(&phases, ret);
+    rps_phases_free(&phases);
     return 0;
 }
 
-/* The coarsest level that repeats. */
-static void find_pattern(struct rps_found_phases *found)
+/*
+ * The level that repeats, which is the usual one then where it can be read at all. Of several, the
+ * one with most turns times phases. Among many levels there is always one in which two kinds
+ * alternate evenly, so turns of two are looked for in the usual level alone.
+ */
+static int find_pattern(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
 {
-    for (size_t i = 0; i < found->levels.count && found->pattern.stretches == 0; i++)
-        rps_pattern_find(&found->levels.level[i], &found->pattern);
+    size_t best = levels->usual;
+    double most = 0;
+
+    if (pattern_at(levels, best, ret, err) < 0)
+        return RPS_FAILED;
+    for (size_t at = 1; at < levels->count && levels->level[at].stretches <= TURNS_STRETCHES_MAX;
+         at++) {
+        struct rps_pattern pattern;
+
+        if (pattern_at(levels, at, &pattern, err) < 0)
+            return RPS_FAILED;
+        if (pattern.label_count > 2 && pattern.turns * (double)pattern.label_count > most) {
+            most = pattern.turns * (double)pattern.label_count;
+            *ret = pattern;
+            best = at;
+        }
+    }
+    if (ret->stretches > 0 && ret->stretches <= TURNS_SHOWN_MAX)
+        levels->usual = best;
+    return 0;
 }
 
 static int find_levels(const struct rps_signals *signals, struct rps_phases *fine,
@@ -38,15 +66,17 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     int result = rps_levels_find(signals, fine, &levels, err);
 
     if (result == 0)
-        result = rps_levels_choose(&levels, choice, &found->size_shown, err);
+        result = find_pattern(&levels, &found->pattern, err);
     if (result == 0)
-        result = rps_levels_keep(&levels, found->size_shown, &found->levels, err);
+        result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     if (result == 0)
-        result = list_sizes(&levels, found, err);
+        result = rps_levels_keep(&levels, found->tree_shown, &found->levels, err);
     if (result == 0) {
         struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
 
-        find_pattern(found);
+        found->tree_count = levels.count;
+        found->tree = levels.level;
+        levels.level = NULL;
         shown->outlier_count = fine->outlier_count;
         shown->outlier = fine->outlier;
         fine->outlier = NULL;

@@ -40,9 +40,9 @@ static void add_found(struct rps_phase_output *output, const struct rps_found_ph
 {
     output->phases = shown_of(found);
     output->details = &found->details;
-    output->level_count = found->size_count;
-    output->level_size = found->size;
-    output->level_shown = found->size_shown;
+    output->level_count = found->tree_count;
+    output->level = found->tree;
+    output->level_shown = found->tree_shown;
 }
 
 /* The parts that runs and tables have alike, and writing it. */

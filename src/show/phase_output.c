@@ -224,8 +224,13 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
     rps_json_text(&json, "method", output->method);
     rps_json_raw(&json, "parameters", output->parameters);
     rps_json_array(&json, "levels");
-    for (size_t at = 0; at < output->level_count; at++)
-        rps_json_uint64(&json, NULL, output->level_size[at]);
+    for (size_t at = 0; at < output->level_count; at++) {
+        rps_json_object(&json, NULL);
+        rps_json_uint64(&json, "phases", output->level[at].stretches);
+        rps_json_double(&json, "lost", output->level[at].lost);
+        rps_json_bool(&json, "shown", at == output->level_shown);
+        rps_json_end(&json);
+    }
     rps_json_end(&json);
     rps_json_text(&json, "remark", output->remark);
     put_phases(&json, output);

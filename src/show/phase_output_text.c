@@ -457,7 +457,7 @@ static void print_levels(const struct page *page)
     size_t fine = output->level_count - 1, from, to;
     const char *before = "";
 
-    if (output->level_count < 2 || (output->level_count == 2 && output->level_size[0] == 1))
+    if (output->level_count < 2 || (output->level_count == 2 && output->level[0].stretches == 1))
         return;
     from = output->level_shown > LEVELS_BESIDE ? output->level_shown - LEVELS_BESIDE : 0;
     to = output->level_shown + LEVELS_BESIDE;
@@ -465,7 +465,8 @@ static void print_levels(const struct page *page)
     for (size_t at = 0; at <= fine; at++) {
         if (at == output->level_shown || ((at < from || at > to) && at != fine))
             continue;
-        fprintf(page->out, "%s%zu%s", before, output->level_size[at], at == fine ? " (fine)" : "");
+        fprintf(page->out, "%s%zu%s", before, output->level[at].stretches,
+                at == fine ? " (fine)" : "");
         before = at + 1 == fine || at >= to ? " and " : ", ";
     }
     fputs(" phases: --level N\n", page->out);
