@@ -26,7 +26,8 @@ struct rps_pattern {
 /*
  * Look for turns in the labels of a level: the smallest number of stretches p such that each has the
  * label of that p before it, for at least 3.9 turns over at least 60 % of the observations, whose
- * lengths vary by at most 25 % (standard deviation by mean): two kinds of phases always alternate.
+ * lengths vary by at most 25 % (standard deviation by mean): two kinds of phases always alternate. A
+ * turn of more than two has three kinds at least, or it would be two turns.
  * *ret.stretches stays 0 where there are none.
  */
 void rps_pattern_find(const struct rps_phases *phases, struct rps_pattern *ret);

@@ -44,6 +44,33 @@ static double variation_of(const struct rps_phases *phases, size_t p, size_t fro
     return count > 1 ? sqrt(fmax(squares / count - mean * mean, 0)) / mean : INFINITY;
 }
 
+/* Different labels among p phases. */
+static size_t kinds_of(const struct rps_phase *phase, size_t p)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < p; k++) {
+        size_t first = 0;
+
+        while (phase[first].label != phase[k].label)
+            first++;
+        count += first == k;
+    }
+    return count;
+}
+
+/* The labels of a turn, from the first of them on. */
+static void name_turn(const struct rps_phase *phase, size_t p, struct rps_pattern *ret)
+{
+    size_t start = 0;
+
+    for (size_t k = 1; k < p; k++)
+        start = phase[k].label < phase[start].label ? k : start;
+    ret->label_count = p;
+    for (size_t k = 0; k < p; k++)
+        ret->label[k] = phase[(start + k) % p].label;
+}
+
 void rps_pattern_find(const struct rps_phases *phases, struct rps_pattern *ret)
 {
     double whole = phases->count > 0 ? (double)phases->phase[phases->count - 1].last + 1 : 0;
@@ -58,15 +85,14 @@ void rps_pattern_find(const struct rps_phases *phases, struct rps_pattern *ret)
         if ((double)(to - from) < TURNS_MIN * (double)p)
             continue;
         length = (double)(phases->phase[to - 1].last + 1 - phases->phase[from].first);
-        if (length < SHARE_MIN * whole || variation_of(phases, p, from, to, &mean) > VARIATION_MAX)
+        if (length < SHARE_MIN * whole || (p > 2 && kinds_of(&phases->phase[from], p) < 3) ||
+            variation_of(phases, p, from, to, &mean) > VARIATION_MAX)
             continue;
         *ret = (struct rps_pattern){.stretches = phases->count,
                                     .first = phases->phase[from].first,
                                     .turns = (double)(to - from) / (double)p,
-                                    .length = mean,
-                                    .label_count = p};
-        for (size_t k = 0; k < p; k++)
-            ret->label[k] = phases->phase[from + k].label;
+                                    .length = mean};
+        name_turn(&phases->phase[from], p, ret);
         return;
     }
 }
