@@ -81,7 +81,7 @@ static int store_detection(struct rps_cli *cli, struct run_job *job,
                            const struct rps_detect_options *detect)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    struct rps_detection detection = {.phases = job->found.phases};
+    struct rps_detection detection = {.levels = {.count = 1, .level = &job->found.phases}};
     struct rps_error err;
     char sentence[sizeof(err.message) + 64];
 

@@ -226,14 +226,16 @@ static int stored(struct rps_reader *reader, const struct rps_run *run, struct r
                   struct rps_error *err)
 {
     struct rps_detection detection;
+    struct rps_phases *shown;
     int result = rps_reader_detection(reader, run->run_id, &detection, err);
 
     if (result <= 0)
         return result;
-    result = reaches_end(&detection.phases, run);
+    shown = &detection.levels.level[detection.levels.shown];
+    result = reaches_end(shown, run);
     if (result) {
-        *ret = detection.phases;
-        detection.phases = (struct rps_phases){0};
+        *ret = *shown;
+        *shown = (struct rps_phases){0};
     }
     rps_detection_free(&detection);
     return result;
