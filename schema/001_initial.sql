@@ -198,27 +198,37 @@ CREATE TABLE heartbeat (              -- a run that is being recorded
     interval_ns INTEGER NOT NULL      -- it writes at least so often, ns
 ) STRICT;
 
-CREATE TABLE phase (              -- one row per detected phase
+CREATE TABLE detection (          -- one row per detection of phases
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    detection INTEGER NOT NULL,   -- number of the detection, from 0
-    phase INTEGER NOT NULL,       -- number of the phase in it, from 0, in order of time
+    detection INTEGER NOT NULL,   -- number of the detection in the run, from 0; the highest is the
+                                  -- newest
+    method TEXT NOT NULL,
+    parameters TEXT NOT NULL,     -- JSON object: its settings, and what it found out on the way
+    shown_level INTEGER NOT NULL, -- phase.level to show when nothing else is asked for
+    remark TEXT,                  -- on the whole run: A B C, 12 times, every 8.1 s; NULL: none
+    PRIMARY KEY (run_id, detection)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE phase (              -- one row per detected phase and level
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    detection INTEGER NOT NULL,   -- detection.detection
+    level INTEGER NOT NULL,       -- 0: the coarsest; every boundary of one is a boundary of the next
+    phase INTEGER NOT NULL,       -- number of the phase in the level, from 0, in order of time
     first_period INTEGER NOT NULL,
     last_period INTEGER NOT NULL, -- inclusive
-    label TEXT NOT NULL,          -- A, B, ...: the same for a phase that comes back
-    method TEXT NOT NULL,         -- of the detection
-    parameters TEXT NOT NULL,     -- of the detection: JSON object
+    label TEXT NOT NULL,          -- A, B, ...: the same for a phase that comes back, in its level
     start_ns INTEGER,             -- start of its first period, ns since the run's start
     end_ns INTEGER,               -- end of its last period, ns since the run's start
     earliest INTEGER,             -- it begins at one of the periods earliest ... latest;
     latest INTEGER,               -- both are first_period where that is certain
     confidence REAL,              -- that there is a boundary at first_period, 0 ... 1
     label_confidence REAL,        -- that it has this label and no other, 0 ... 1
-    PRIMARY KEY (run_id, detection, phase)
+    PRIMARY KEY (run_id, detection, level, phase)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE outlier (          -- one row per period that is like none around it
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    detection INTEGER NOT NULL, -- phase.detection
+    detection INTEGER NOT NULL, -- detection.detection
     period INTEGER NOT NULL,    -- number of the period; it belongs to the phase that it lies in
     PRIMARY KEY (run_id, detection, period)
 ) STRICT, WITHOUT ROWID;
@@ -374,6 +384,15 @@ SELECT
     ) AS value                   -- in the metric's unit; NULL: missing
 FROM turn AS o
 JOIN metric AS m ON m.run_id = o.run_id;
+
+-- The phases of each run: those of its newest detection, at the level to show.
+CREATE VIEW shown_phase AS
+SELECT p.run_id, p.phase, p.start_ns / 1e9 AS time_s,        -- its start, s since the run's start
+       (p.end_ns - p.start_ns) / 1e9 AS length_s, p.label, p.first_period, p.last_period,
+       p.confidence, p.label_confidence, p.level, d.detection, d.method
+FROM detection AS d
+JOIN phase AS p ON p.run_id = d.run_id AND p.detection = d.detection AND p.level = d.shown_level
+WHERE d.detection = (SELECT max(n.detection) FROM detection AS n WHERE n.run_id = d.run_id);
 
 -- What each run that has ended came to, and how sure that is: a line per event and metric.
 CREATE VIEW estimate AS

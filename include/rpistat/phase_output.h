@@ -15,6 +15,7 @@
 #include "rpistat/levels.h"
 #include "rpistat/pattern.h"
 #include "rpistat/phase.h"
+#include "rpistat/phases.h"
 #include "rpistat/profile.h"
 
 struct rps_phase_output {
@@ -55,7 +56,7 @@ const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t o
  * The settings of a detection and what it found out, as a JSON object: `parameters` above and in
  * the store. To be freed; NULL without memory. min_length 0 is written as null: chosen.
  */
-char *rps_phase_output_parameters(const struct rps_detect_options *options,
+char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
                                   const char *const *signal, size_t signal_count);
 

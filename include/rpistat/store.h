@@ -214,23 +214,26 @@ void rps_notes_free(struct rps_notes *notes);
 
 /* A detection of phases as the store keeps it. */
 struct rps_detection {
-    int64_t detection;        /* its number in the run, from 0; given by the store */
-    char method[64];          /* "screened", "exact", ... */
-    char *parameters;         /* owned (malloc); JSON object: the settings and what was found out */
-    struct rps_phases phases; /* first and last are period numbers; owned */
+    int64_t detection; /* its number in the run, from 0; given by the store */
+    char method[64];   /* "screened", "exact", ... */
+    char *parameters;  /* owned (malloc); JSON object: the settings and what was found out */
+    char *remark;      /* owned (malloc); a sentence on the whole run, or NULL */
+    struct rps_phase_levels levels; /* owned; first, last and outliers are period numbers */
 };
 
 /*
  * Add a detection to a run of the store at path, in one transaction, and give it the next number.
  * Works while a recorder writes the same store. An earlier detection with the same method and
- * parameters is replaced. Errors: those of rps_writer_open; a run that is not there.
+ * parameters is replaced. There is at least one level, each begins and ends where the others do,
+ * and outliers are those of the level that is shown. Errors: those of rps_writer_open; a run that
+ * is not there.
  */
 int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
                             struct rps_error *err);
 
 /*
- * The newest detection of a run: 1 and *ret (free with rps_detection_free), 0 when it has none,
- * negative on error.
+ * The newest detection of a run, with all its levels: 1 and *ret (free with rps_detection_free), 0
+ * when it has none, negative on error: of a detection that cannot be, too.
  */
 int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,
                          struct rps_error *err);

@@ -45,26 +45,24 @@ static void add_found(struct rps_phase_output *output, const struct rps_found_ph
     output->level_shown = found->tree_shown;
 }
 
-/* The parts that runs and tables have alike, and writing it. */
-static int write_output(struct rps_cli *cli, struct rps_phase_output *output,
-                        const struct rps_detect_options *detect)
+/* What runs and tables have alike. *ret_parameters is to be freed. */
+static int add_settings(struct rps_cli *cli, const struct rps_phases_options *find,
+                        struct rps_phase_output *output, char **ret_parameters)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    char *parameters = rps_phase_output_parameters(detect, output->details,
-                                                   output->has_times ? settings->cpus : NULL,
-                                                   output->signal, output->signal_count);
-    int columns = 0, result;
+    int columns = 0;
 
-    if (!parameters)
+    *ret_parameters = rps_phase_output_parameters(find, output->details,
+                                                  output->has_times ? settings->cpus : NULL,
+                                                  output->signal, output->signal_count);
+    if (!*ret_parameters)
         return rps_error_memory(&cli->err);
-    output->method = detect->exact ? "exact" : "screened";
-    output->parameters = parameters;
+    output->method = find->detect.exact ? "exact" : "screened";
+    output->parameters = *ret_parameters;
     output->locale = cli->locale;
     if (cli->out == stdout && rps_output_terminal(&columns, NULL))
         output->width = columns;
-    result = settings->format(cli->out, output, &cli->err);
-    free(parameters);
-    return result;
+    return 0;
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -91,27 +89,21 @@ static void run_job_free(struct run_job *job)
 }
 
 /* Keep the detection with the run, so that other commands find it. Not a reason to fail. */
-static int store_detection(struct rps_cli *cli, struct run_job *job,
-                           const struct rps_detect_options *detect)
+static void store_detection(struct rps_cli *cli, const struct run_job *job,
+                            const struct rps_phase_output *output)
 {
-    const struct rps_phases_settings *settings = cli->settings;
-    struct rps_detection detection = {.phases = *shown_of(&job->found.found)};
+    struct rps_detection detection = {.parameters = (char *)output->parameters,
+                                      .remark = (char *)output->remark,
+                                      .levels = job->found.found.levels};
     struct rps_error err;
     char sentence[sizeof(err.message) + 64];
 
-    snprintf(detection.method, sizeof(detection.method), "%s",
-             detect->exact ? "exact" : "screened");
-    detection.parameters = rps_phase_output_parameters(
-        detect, &job->found.found.details, settings->cpus, job->signal, job->found.signal_count);
-    if (!detection.parameters)
-        return rps_error_memory(&cli->err);
+    snprintf(detection.method, sizeof(detection.method), "%s", output->method);
     if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
         snprintf(sentence, sizeof(sentence), "the phases are not kept with the run: %s",
                  err.message);
         say(cli, sentence);
     }
-    free(detection.parameters);
-    return 0;
 }
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
@@ -171,16 +163,21 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
     };
-    struct rps_detect_options detect = job->options.find.detect;
-    int result = 0;
+    struct rps_phases_options find = job->options.find;
+    char *parameters = NULL;
+    int result;
 
-    detect.min_length = job->found.min_length;
+    find.detect.min_length = job->found.min_length;
     add_found(&output, &job->found.found);
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
-    if (cli->from_ns == 0 && cli->to_ns == INT64_MAX)
-        result = store_detection(cli, job, &detect);
-    return result == 0 ? write_output(cli, &output, &detect) : result;
+    result = add_settings(cli, &find, &output, &parameters);
+    if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
+        store_detection(cli, job, &output);
+    if (result == 0)
+        result = settings->format(cli->out, &output, &cli->err);
+    free(parameters);
+    return result;
 }
 
 static int phases_of_run(struct rps_cli *cli)
@@ -280,8 +277,13 @@ static int phases_of_table(struct rps_cli *cli)
             .component_signal = job.name,
         };
 
+        char *parameters = NULL;
+
         add_found(&output, &job.found);
-        result = write_output(cli, &output, &settings->find.detect);
+        result = add_settings(cli, &settings->find, &output, &parameters);
+        if (result == 0)
+            result = settings->format(cli->out, &output, &cli->err);
+        free(parameters);
     }
     table_job_free(&job);
     return result;

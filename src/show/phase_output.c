@@ -16,10 +16,11 @@ static int check_written(FILE *out, struct rps_error *err)
     return rps_error_set(err, RPS_FAILED, "cannot write the phases: see to the disk's free space");
 }
 
-char *rps_phase_output_parameters(const struct rps_detect_options *options,
+char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
                                   const char *const *signal, size_t signal_count)
 {
+    const struct rps_detect_options *options = &find->detect;
     struct rps_json json;
 
     if (rps_json_open(&json, 1) < 0)
@@ -29,7 +30,17 @@ char *rps_phase_output_parameters(const struct rps_detect_options *options,
         rps_json_uint64(&json, "min_length", options->min_length);
     else
         rps_json_null(&json, "min_length");
-    rps_json_int64(&json, "sensitivity", options->sensitivity);
+    if (find->level.fine)
+        rps_json_text(&json, "level", "fine");
+    else if (find->level.size > 0)
+        rps_json_uint64(&json, "level", find->level.size);
+    else
+        rps_json_null(&json, "level");
+    if (find->level.at_most > 0)
+        rps_json_uint64(&json, "at_most", find->level.at_most);
+    else
+        rps_json_null(&json, "at_most");
+    rps_json_int64(&json, "sensitivity", find->level.steps + options->sensitivity);
     rps_json_bool(&json, "exact", options->exact);
     rps_json_int64(&json, "max_phases",
                    options->label_max > 0 ? options->label_max : RPS_DETECT_LABELS_DEFAULT);

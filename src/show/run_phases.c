@@ -242,14 +242,11 @@ static int stored(struct rps_reader *reader, const struct rps_run *run,
 
     if (result <= 0)
         return result;
-    struct rps_phase_levels levels = {.count = 1, .level = calloc(1, sizeof(struct rps_phases))};
-    levels.level[0] = detection.phases;
-    detection.phases = (struct rps_phases){0};
-    result = reaches_end(&levels, run);
-    if (result)
-        *ret = levels;
-    else
-        rps_phase_levels_free(&levels);
+    result = reaches_end(&detection.levels, run);
+    if (result) {
+        *ret = detection.levels;
+        detection.levels = (struct rps_phase_levels){0};
+    }
     rps_detection_free(&detection);
     return result;
 }

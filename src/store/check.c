@@ -237,6 +237,7 @@ static void check_orphans(struct check *check)
         ORPHANS("event_set"), ORPHANS("event"),  ORPHANS("metric"),  ORPHANS("metric_step"),
         ORPHANS("period"),    ORPHANS("phase"),  ORPHANS("outlier"), ORPHANS("mark"),
         ORPHANS("gap"),       ORPHANS("rollup"), ORPHANS("thinned"), ORPHANS("heartbeat"),
+        ORPHANS("detection"),
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

@@ -12,6 +12,7 @@
 #include "check_rollup.h"
 #include "columns.h"
 #include "database.h"
+#include "detection.h"
 #include "examine.h"
 #include "rpistat/clock.h"
 
@@ -232,10 +233,10 @@ static const struct {
      " AND (first_period < 0 OR first_period > last_period OR last_period > ?2)",
      "phases that are not inside the run", 1, 1},
     {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM (SELECT first_period, lag(last_period) OVER"
-     " (PARTITION BY detection ORDER BY phase) AS before FROM phase WHERE run_id = ?1)"
-     " WHERE first_period <= before",
-     "phases that begin before the one before has ended", 1, 0},
+     "SELECT count(*) FROM (SELECT detection FROM phase WHERE run_id = ?1"
+     " UNION ALL SELECT detection FROM outlier WHERE run_id = ?1)"
+     " WHERE detection NOT IN (SELECT detection FROM detection WHERE run_id = ?1)",
+     "phases and outliers that belong to no detection", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM outlier WHERE run_id = ?1 AND (period < 0 OR period > ?2)",
      "outliers that are not inside the run", 1, 1},
@@ -356,9 +357,16 @@ static void check_steps(struct check *check, const struct rps_plan *plan)
     sqlite3_finalize(stmt);
 }
 
-/* The row of the run and its plan, as every command reads them. */
+static void tell_detection(void *context, int64_t detection, const struct rps_error *why)
+{
+    (void)detection;
+    tell_error(context, why);
+}
+
+/* The row of the run, its plan and its detections, as every command reads them. */
 static void check_description(struct check *check)
 {
+    const struct rps_detection_sink sink = {check, tell_detection};
     struct rps_plan *plan = NULL;
     struct rps_error err;
     struct rps_run run;
@@ -374,6 +382,8 @@ static void check_description(struct check *check)
     else if (check->expected)
         check_steps(check, plan);
     rps_plan_free(plan);
+    if (rps_detection_check(check->reader, check->run_id, &sink, &err) < 0)
+        tell_error(check, &err);
 }
 
 uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,

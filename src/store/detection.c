@@ -1,11 +1,13 @@
 /*
- * Detections of phases: rows of `phase` and `outlier`.
+ * Detections of phases: rows of `detection`, `phase` and `outlier`.
  *
  * A detection is added through a connection of its own and not through a writer: nothing is
  * recorded, and a recorder may be at work on the same store. It is read like everything in a store,
- * which comes from elsewhere: a detection whose phases do not follow one another, or whose labels
- * do not, is damage.
+ * which comes from elsewhere: a detection that lacks a level or a phase, or whose phases or labels
+ * do not follow one another, is damage.
  */
+#include "detection.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@ void rps_detection_free(struct rps_detection *detection)
     if (!detection)
         return;
     free(detection->parameters);
-    rps_phases_free(&detection->phases);
+    free(detection->remark);
+    rps_phase_levels_free(&detection->levels);
     memset(detection, 0, sizeof(*detection));
 }
 
@@ -38,54 +41,68 @@ struct addition {
     int64_t number;
 };
 
-/* Delete the run's detections of the same method and parameters. */
+/* Delete the run's detections of the same method and parameters, and rows that are of none. */
 static int delete_equal(const struct addition *add)
 {
-    static const char *const sql[] = {
-        "DELETE FROM outlier WHERE run_id = ?1 AND detection IN (SELECT detection FROM phase"
-        " WHERE run_id = ?1 AND phase = 0 AND method = ?2 AND parameters = ?3)",
-        "DELETE FROM phase WHERE run_id = ?1 AND detection IN (SELECT detection FROM phase"
-        " WHERE run_id = ?1 AND phase = 0 AND method = ?2 AND parameters = ?3)",
-    };
+    int code = rps_database_do(
+        add->db, "DELETE FROM detection WHERE run_id = ? AND method = ? AND parameters = ?", "itt",
+        add->run_id, add->detection->method, add->detection->parameters);
+
+    return code == SQLITE_OK ? rps_detection_delete_strays(add->db, add->run_id) : code;
+}
+
+static int insert_head(const struct addition *add)
+{
+    const struct rps_detection *detection = add->detection;
+
+    return rps_database_do(
+        add->db,
+        "INSERT INTO detection (run_id, detection, method, parameters, shown_level, remark)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        detection->remark ? "iittit" : "iittin", add->run_id, add->number, detection->method,
+        detection->parameters, (int64_t)detection->levels.shown, detection->remark);
+}
+
+static int insert_level(const struct addition *add, size_t level, sqlite3_stmt *stmt)
+{
+    const struct rps_phases *phases = &add->detection->levels.level[level];
+    char label[RPS_PHASE_LABEL_SIZE];
     int code = SQLITE_OK;
 
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++)
-        code = rps_database_do(add->db, sql[i], "itt", add->run_id, add->detection->method,
-                               add->detection->parameters);
+    for (size_t i = 0; i < phases->count && code == SQLITE_OK; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+
+        code = rps_database_bind(stmt, "iiiiiiiiiirrt", add->run_id, add->number, (int64_t)level,
+                                 (int64_t)i, (int64_t)phase->first, (int64_t)phase->last,
+                                 phase->start_ns, phase->end_ns, (int64_t)phase->earliest,
+                                 (int64_t)phase->latest, phase->confidence, phase->label_confidence,
+                                 rps_phase_label(phase->label, label));
+        if (code == SQLITE_OK)
+            code = rps_database_run(stmt);
+    }
     return code;
 }
 
 static int insert_phases(const struct addition *add)
 {
-    const struct rps_phases *phases = &add->detection->phases;
-    char label[RPS_PHASE_LABEL_SIZE];
     sqlite3_stmt *stmt = NULL;
     int code = rps_database_prepare(
         add->db,
-        "INSERT INTO phase (run_id, detection, method, parameters, phase, first_period, "
-        "last_period,"
-        " start_ns, end_ns, earliest, latest, confidence, label_confidence, label)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, start_ns,"
+        " end_ns, earliest, latest, confidence, label_confidence, label)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &stmt);
 
-    for (size_t i = 0; i < phases->count && code == SQLITE_OK; i++) {
-        const struct rps_phase *phase = &phases->phase[i];
-
-        code = rps_database_bind(
-            stmt, "iittiiiiiiirrt", add->run_id, add->number, add->detection->method,
-            add->detection->parameters, (int64_t)i, (int64_t)phase->first, (int64_t)phase->last,
-            phase->start_ns, phase->end_ns, (int64_t)phase->earliest, (int64_t)phase->latest,
-            phase->confidence, phase->label_confidence, rps_phase_label(phase->label, label));
-        if (code == SQLITE_OK)
-            code = rps_database_run(stmt);
-    }
+    for (size_t level = 0; level < add->detection->levels.count && code == SQLITE_OK; level++)
+        code = insert_level(add, level, stmt);
     sqlite3_finalize(stmt);
     return code;
 }
 
 static int insert_outliers(const struct addition *add)
 {
-    const struct rps_phases *phases = &add->detection->phases;
+    const struct rps_phase_levels *levels = &add->detection->levels;
+    const struct rps_phases *phases = &levels->level[levels->shown];
     int code = SQLITE_OK;
 
     for (size_t i = 0; i < phases->outlier_count && code == SQLITE_OK; i++)
@@ -104,11 +121,13 @@ static int add_rows(struct addition *add)
 
     if (code == SQLITE_OK)
         code = rps_database_ask(add->db, &add->number,
-                                "SELECT coalesce(max(detection), -1) + 1 FROM phase"
+                                "SELECT coalesce(max(detection), -1) + 1 FROM detection"
                                 " WHERE run_id = ?",
                                 "i", add->run_id);
     if (code == SQLITE_OK)
         code = delete_equal(add);
+    if (code == SQLITE_OK)
+        code = insert_head(add);
     if (code == SQLITE_OK)
         code = insert_phases(add);
     return code == SQLITE_OK ? insert_outliers(add) : code;
@@ -161,33 +180,68 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int damaged(const struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+/* A detection that is being read. */
+struct reading {
+    struct rps_reader *reader;
+    int64_t run_id;
+    struct rps_detection detection;
+    int64_t shown;
+    size_t level_room, phase_room, outlier_room;
+};
+
+static int damaged(const struct rps_reader *reader, int64_t run_id, const char *what,
+                   struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
                          "the store %s is damaged: the stored phases of run %" PRId64
-                         " do not follow one another; `rpistat check` says more",
-                         reader->path, run_id);
+                         " make no sense (%s); `rpistat phases` finds them again",
+                         reader->path, run_id, what);
 }
 
-/* Number of the newest detection: 1 and *ret, 0 when there is none. */
-static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
-                       struct rps_error *err)
+/* The array, moved where it had no room for one more; NULL without memory. */
+static void *with_room(void *array, size_t size, size_t count, size_t *room)
+{
+    size_t more = 2 * *room + 16;
+
+    if (count < *room)
+        return array;
+    array = realloc(array, more * size);
+    if (array)
+        *room = more;
+    return array;
+}
+
+/* Step through the rows that sql gives of the detection; what is done with each returns 0 or a
+ * negative code. */
+static int each_row(struct reading *r, const char *sql,
+                    int (*row)(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err),
+                    struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code, result = 0;
+    int code, result = rps_reader_prepare(r->reader, sql, r->run_id, &stmt, err);
 
-    if (rps_reader_prepare(reader, "SELECT max(detection) FROM phase WHERE run_id = ?1", run_id,
-                           &stmt, err) < 0)
-        return RPS_FAILED;
-    code = rps_reader_step(reader, stmt);
-    if (code != SQLITE_ROW) {
-        result = rps_reader_error(reader, code, err);
-    } else if (sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
-        *ret = sqlite3_column_int64(stmt, 0);
-        result = 1;
-    }
+    if (result < 0)
+        return result;
+    sqlite3_bind_int64(stmt, 2, r->detection.detection);
+    while ((code = rps_reader_step(r->reader, stmt)) == SQLITE_ROW && result == 0)
+        result = row(r, stmt, err);
+    if (result == 0 && code != SQLITE_DONE)
+        result = rps_reader_error(r->reader, code, err);
     sqlite3_finalize(stmt);
     return result;
+}
+
+static int read_head(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    const char *parameters = (const char *)sqlite3_column_text(stmt, 1);
+    const char *remark = (const char *)sqlite3_column_text(stmt, 3);
+
+    rps_fields_copy_text(stmt, 0, r->detection.method, sizeof(r->detection.method));
+    r->detection.parameters = strdup(parameters ? parameters : "{}");
+    r->shown = sqlite3_column_int64(stmt, 2);
+    if (remark)
+        r->detection.remark = strdup(remark);
+    return r->detection.parameters && !remark == !r->detection.remark ? 0 : rps_error_memory(err);
 }
 
 /* A share, whatever the store says. */
@@ -214,15 +268,18 @@ static uint64_t period_between(sqlite3_stmt *stmt, int column, uint64_t low, uin
     return (uint64_t)period < low ? low : (uint64_t)period > high ? high : (uint64_t)period;
 }
 
-/* The statement's row as the next phase of phases; -1 when it cannot be. */
-static int read_phase(sqlite3_stmt *stmt, const struct rps_phases *phases, struct rps_phase *ret)
+/* The statement's row as the next phase of phases: NULL, or why it cannot be. */
+static const char *read_phase(sqlite3_stmt *stmt, const struct rps_phases *phases,
+                              struct rps_phase *ret)
 {
     const struct rps_phase *before = phases->count > 0 ? &phases->phase[phases->count - 1] : NULL;
     int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
     const char *label = (const char *)sqlite3_column_text(stmt, 8);
 
+    if (sqlite3_column_int64(stmt, 10) != (int64_t)phases->count)
+        return "a phase is missing";
     if (first < 0 || last < first || (before && (uint64_t)first <= before->last))
-        return -1;
+        return "phases do not follow one another";
     *ret = (struct rps_phase){.first = (uint64_t)first,
                               .last = (uint64_t)last,
                               .start_ns = sane_time(sqlite3_column_int64(stmt, 2)),
@@ -232,102 +289,145 @@ static int read_phase(sqlite3_stmt *stmt, const struct rps_phases *phases, struc
                               .label = label ? rps_phase_label_parse(label) : -1};
     /* labels are numbered by first appearance: none is far above the others */
     if (ret->label < 0 || ret->label > phases->label_count)
-        return -1;
+        return "a label is none";
     ret->earliest = period_between(stmt, 4, before ? before->first + 1 : 0, ret->first, ret->first);
     ret->latest = period_between(stmt, 5, ret->first, ret->last, ret->first);
-    return 0;
+    return NULL;
 }
 
-static int add_phase(struct rps_phases *phases, size_t *room, const struct rps_phase *phase)
+static int add_phase(struct reading *r, struct rps_phases *phases, const struct rps_phase *phase,
+                     struct rps_error *err)
 {
-    if (phases->count == *room) {
-        size_t more = 2 * *room + 16;
-        struct rps_phase *grown = realloc(phases->phase, more * sizeof(*grown));
+    struct rps_phase *grown =
+        with_room(phases->phase, sizeof(*phase), phases->count, &r->phase_room);
 
-        if (!grown)
-            return -1;
-        phases->phase = grown;
-        *room = more;
-    }
+    if (!grown)
+        return rps_error_memory(err);
+    phases->phase = grown;
     phases->phase[phases->count++] = *phase;
     if (phase->label >= phases->label_count)
         phases->label_count = phase->label + 1;
     return 0;
 }
 
-/* Method and parameters stand in every row; the first is read. */
-static int read_head(sqlite3_stmt *stmt, struct rps_detection *detection)
+static int add_level(struct reading *r, struct rps_error *err)
 {
-    const char *parameters = (const char *)sqlite3_column_text(stmt, 10);
+    struct rps_phase_levels *levels = &r->detection.levels;
+    struct rps_phases *grown =
+        with_room(levels->level, sizeof(*grown), levels->count, &r->level_room);
 
-    rps_fields_copy_text(stmt, 9, detection->method, sizeof(detection->method));
-    detection->parameters = strdup(parameters ? parameters : "{}");
-    return detection->parameters ? 0 : -1;
-}
-
-static int read_phases(struct rps_reader *reader, int64_t run_id, struct rps_detection *detection,
-                       struct rps_error *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    struct rps_phase phase;
-    size_t room = 0;
-    int code, result = rps_reader_prepare(
-                  reader,
-                  "SELECT first_period, last_period, start_ns, end_ns, earliest, latest,"
-                  " confidence, label_confidence, label, method, parameters FROM phase"
-                  " WHERE run_id = ?1 AND detection = ?2 ORDER BY phase",
-                  run_id, &stmt, err);
-
-    if (result < 0)
-        return result;
-    sqlite3_bind_int64(stmt, 2, detection->detection);
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        if (read_phase(stmt, &detection->phases, &phase) < 0)
-            result = damaged(reader, run_id, err);
-        else if (add_phase(&detection->phases, &room, &phase) < 0 ||
-                 (!detection->parameters && read_head(stmt, detection) < 0))
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
-    return result;
-}
-
-static int add_outlier(struct rps_phases *phases, size_t *room, uint64_t period)
-{
-    if (phases->outlier_count == *room) {
-        size_t more = 2 * *room + 16;
-        uint64_t *grown = realloc(phases->outlier, more * sizeof(*grown));
-
-        if (!grown)
-            return -1;
-        phases->outlier = grown;
-        *room = more;
-    }
-    phases->outlier[phases->outlier_count++] = period;
+    if (!grown)
+        return rps_error_memory(err);
+    levels->level = grown;
+    levels->level[levels->count++] = (struct rps_phases){0};
+    r->phase_room = 0;
     return 0;
 }
 
-static int read_outliers(struct rps_reader *reader, int64_t run_id, struct rps_detection *detection,
-                         struct rps_error *err)
+/* Rows come in the order of levels, and of the phases in each. */
+static int read_phase_row(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    size_t room = 0;
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT period FROM outlier WHERE run_id = ?1"
-                                          " AND detection = ?2 AND period >= 0 ORDER BY period",
-                                          run_id, &stmt, err);
+    struct rps_phase_levels *levels = &r->detection.levels;
+    int64_t level = sqlite3_column_int64(stmt, 9);
+    struct rps_phase phase;
+    const char *why;
+    int result = 0;
 
+    if (level == (int64_t)levels->count)
+        result = add_level(r, err);
+    else if (level < 0 || level != (int64_t)levels->count - 1)
+        result = damaged(r->reader, r->run_id, "a level is missing", err);
     if (result < 0)
         return result;
-    sqlite3_bind_int64(stmt, 2, detection->detection);
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        if (add_outlier(&detection->phases, &room, (uint64_t)sqlite3_column_int64(stmt, 0)) < 0)
-            result = rps_error_memory(err);
+    why = read_phase(stmt, &levels->level[level], &phase);
+    return why ? damaged(r->reader, r->run_id, why, err)
+               : add_phase(r, &levels->level[level], &phase, err);
+}
+
+/* All levels are of the same part of the run: else the end of one is lost. */
+static int check_levels(struct reading *r, struct rps_error *err)
+{
+    struct rps_phase_levels *levels = &r->detection.levels;
+
+    if (r->shown < 0 || r->shown >= (int64_t)levels->count)
+        return damaged(r->reader, r->run_id, "the level to show is missing", err);
+    for (size_t i = 1; i < levels->count; i++) {
+        const struct rps_phases *coarse = &levels->level[0], *phases = &levels->level[i];
+
+        if (phases->phase[0].first != coarse->phase[0].first ||
+            phases->phase[phases->count - 1].last != coarse->phase[coarse->count - 1].last)
+            return damaged(r->reader, r->run_id, "a level begins or ends elsewhere than the others",
+                           err);
     }
-    if (result == 0 && code != SQLITE_DONE)
+    levels->shown = (size_t)r->shown;
+    return 0;
+}
+
+static int read_outlier(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
+    uint64_t *grown =
+        with_room(phases->outlier, sizeof(*grown), phases->outlier_count, &r->outlier_room);
+
+    if (!grown)
+        return rps_error_memory(err);
+    phases->outlier = grown;
+    phases->outlier[phases->outlier_count++] = (uint64_t)sqlite3_column_int64(stmt, 0);
+    return 0;
+}
+
+static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t number,
+                          struct rps_detection *ret, struct rps_error *err)
+{
+    struct reading r = {
+        .reader = reader, .run_id = run_id, .detection.detection = number, .shown = -1};
+    int result = each_row(&r,
+                          "SELECT method, parameters, shown_level, remark FROM detection"
+                          " WHERE run_id = ?1 AND detection = ?2",
+                          read_head, err);
+
+    if (result == 0)
+        result = each_row(&r,
+                          "SELECT first_period, last_period, start_ns, end_ns, earliest, latest,"
+                          " confidence, label_confidence, label, level, phase FROM phase"
+                          " WHERE run_id = ?1 AND detection = ?2 ORDER BY level, phase",
+                          read_phase_row, err);
+    if (result == 0)
+        result = check_levels(&r, err);
+    if (result == 0)
+        result = each_row(&r,
+                          "SELECT period FROM outlier WHERE run_id = ?1 AND detection = ?2"
+                          " AND period >= 0 ORDER BY period",
+                          read_outlier, err);
+    if (result < 0)
+        rps_detection_free(&r.detection);
+    else
+        *ret = r.detection;
+    return result;
+}
+
+/* Number of the newest detection: 1 and *ret, 0 when there is none. */
+static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
+                       struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code, result = 0;
+
+    if (rps_reader_prepare(reader,
+                           "SELECT max(detection),"
+                           " (SELECT max(detection) FROM phase WHERE run_id = ?1)"
+                           " FROM detection WHERE run_id = ?1",
+                           run_id, &stmt, err) < 0)
+        return RPS_FAILED;
+    code = rps_reader_step(reader, stmt);
+    if (code == SQLITE_ROW) {
+        result = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
+        *ret = result ? sqlite3_column_int64(stmt, 0) : -1;
+        if (sqlite3_column_type(stmt, 1) != SQLITE_NULL && sqlite3_column_int64(stmt, 1) > *ret)
+            result = damaged(reader, run_id, "they belong to no detection", err);
+    } else {
         result = rps_reader_error(reader, code, err);
+    }
     sqlite3_finalize(stmt);
     return result;
 }
@@ -335,18 +435,57 @@ static int read_outliers(struct rps_reader *reader, int64_t run_id, struct rps_d
 int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,
                          struct rps_error *err)
 {
-    struct rps_detection detection = {0};
-    int result = find_newest(reader, run_id, &detection.detection, err);
+    int64_t number = -1;
+    /* one state of the store: another program may put a newer one in its place meanwhile */
+    int code = rps_database_exec(reader->db, "SAVEPOINT detection"), result;
 
-    if (result <= 0)
-        return result;
-    result = read_phases(reader, run_id, &detection, err);
-    if (result == 0)
-        result = read_outliers(reader, run_id, &detection, err);
-    if (result < 0) {
-        rps_detection_free(&detection);
-        return result;
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
+    result = find_newest(reader, run_id, &number, err);
+    if (result > 0 && (result = read_detection(reader, run_id, number, ret, err)) == 0)
+        result = 1;
+    rps_database_exec(reader->db, "RELEASE detection");
+    return result;
+}
+
+/* --- for check and repair --------------------------------------------------------------------- */
+
+int rps_detection_check(struct rps_reader *reader, int64_t run_id,
+                        const struct rps_detection_sink *sink, struct rps_error *err)
+{
+    int64_t *number = NULL;
+    size_t count = 0;
+    char sql[96];
+    int result;
+
+    snprintf(sql, sizeof(sql), "SELECT detection FROM detection WHERE run_id = %" PRId64, run_id);
+    result = rps_reader_numbers(reader, sql, &number, &count, err);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct rps_detection detection;
+        struct rps_error why;
+
+        if (read_detection(reader, run_id, number[i], &detection, &why) == 0)
+            rps_detection_free(&detection);
+        else if (rps_error_is_memory(&why))
+            result = rps_error_memory(err);
+        else
+            sink->wrong(sink->context, number[i], &why);
     }
-    *ret = detection;
-    return 1;
+    free(number);
+    return result;
+}
+
+int rps_detection_delete_strays(sqlite3 *db, int64_t run_id)
+{
+    static const char *const sql[] = {
+        "DELETE FROM phase WHERE run_id = ?1 AND detection NOT IN"
+        " (SELECT detection FROM detection WHERE run_id = ?1)",
+        "DELETE FROM outlier WHERE run_id = ?1 AND detection NOT IN"
+        " (SELECT detection FROM detection WHERE run_id = ?1)",
+    };
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++)
+        code = rps_database_do(db, sql[i], "i", run_id);
+    return code;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "database.h"
+#include "detection.h"
 #include "examine.h"
 #include "invalid_periods.h"
 #include "period.h"
@@ -29,6 +30,8 @@ struct reconstruct {
     int64_t placeholders; /* rows of its description that were made up */
     int is_new;           /* its row in `run` was lost */
     int without_metrics;  /* its metrics could not be used any more */
+    int64_t detections;   /* left out, since they were not whole any more */
+    int delete_code;      /* SQLite's, of deleting one */
     struct rps_rollup *rollup;
     struct rps_period *block; /* owned: rows of one, in the order of the sets */
     sqlite3_stmt *insert_block, *insert_gap;
@@ -226,18 +229,49 @@ static const char sql_end[] =
     "UPDATE run SET state = 'interrupted', end_reason = 'saved from a damaged store before it had"
     " ended' WHERE run_id = ?1 AND state NOT IN ('complete', 'interrupted')";
 
-/* Detections that are not whole any more; `rpistat phases` makes them again. ?2 is the number of
- * the last period. */
-static const char sql_phases[] =
-    "DELETE FROM phase WHERE run_id = ?1 AND detection IN"
-    " (SELECT detection FROM (SELECT detection, first_period, last_period, phase,"
-    "  lag(last_period) OVER (PARTITION BY detection ORDER BY phase) AS before,"
-    "  row_number() OVER (PARTITION BY detection ORDER BY phase) - 1 AS place"
-    "  FROM phase WHERE run_id = ?1)"
-    "  WHERE first_period < 0 OR first_period > last_period OR last_period > ?2"
-    "  OR first_period <= before OR phase <> place);"
-    "DELETE FROM outlier WHERE run_id = ?1 AND (period < 0 OR period > ?2 OR"
-    " detection NOT IN (SELECT detection FROM phase WHERE run_id = ?1))";
+/* Those of which anything is left. */
+static const char sql_count_detections[] =
+    "SELECT count(*) FROM (SELECT detection FROM detection WHERE run_id = ?1 UNION"
+    " SELECT detection FROM phase WHERE run_id = ?1 UNION"
+    " SELECT detection FROM outlier WHERE run_id = ?1)";
+
+/* Detections that go beyond the last period, ?2. */
+static const char sql_detections[] =
+    "DELETE FROM detection WHERE run_id = ?1 AND detection IN"
+    " (SELECT detection FROM phase WHERE run_id = ?1 AND last_period > ?2);"
+    "DELETE FROM outlier WHERE run_id = ?1 AND (period < 0 OR period > ?2)";
+
+static void delete_detection(void *context, int64_t detection, const struct rps_error *why)
+{
+    struct reconstruct *r = context;
+
+    (void)why;
+    if (r->delete_code == SQLITE_OK)
+        r->delete_code =
+            run_sql(r, "DELETE FROM detection WHERE run_id = ?1 AND detection = ?2", detection);
+}
+
+/* Take out detections that are not whole any more; `rpistat phases` makes them again. */
+static int rebuild_detections(struct reconstruct *r)
+{
+    const struct rps_detection_sink sink = {r, delete_detection};
+    struct rps_error err;
+    int64_t before = 0, after = 0;
+    int code = ask(r, sql_count_detections, 0, &before);
+
+    if (code == SQLITE_OK)
+        code = run_sql(r, sql_detections, (int64_t)r->examined.last_period);
+    if (code == SQLITE_OK && rps_detection_check(r->reader, r->run_id, &sink, &err) < 0)
+        code = rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_ERROR;
+    if (code == SQLITE_OK)
+        code = r->delete_code;
+    if (code == SQLITE_OK)
+        code = rps_detection_delete_strays(r->reader->db, r->run_id);
+    if (code == SQLITE_OK)
+        code = ask(r, sql_count_detections, 0, &after);
+    r->detections = before - after;
+    return code;
+}
 
 static int rebuild_totals(struct reconstruct *r)
 {
@@ -381,7 +415,7 @@ static int rebuild_periods(struct reconstruct *r)
     if (code == SQLITE_OK)
         code = run_sql(r, sql_end, r->examined.end_ns);
     if (code == SQLITE_OK)
-        code = run_sql(r, sql_phases, (int64_t)r->examined.last_period);
+        code = rebuild_detections(r);
     return code == SQLITE_OK ? rebuild_totals(r) : code;
 }
 
@@ -432,6 +466,12 @@ static void tell(const struct reconstruct *r, struct rps_findings *findings)
         rps_findings_add(findings, RPS_FINDING_NOTE,
                          "run %" PRId64 ": the formulas of its derived figures are lost",
                          r->run_id);
+    if (r->detections > 0)
+        rps_findings_add(
+            findings, RPS_FINDING_NOTE,
+            "run %" PRId64 ": %s left out: `rpistat phases` finds its phases again", r->run_id,
+            counted(number, (uint64_t)r->detections, "detection of phases is not whole and",
+                    "detections of phases are not whole and"));
 }
 
 int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,

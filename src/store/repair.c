@@ -181,9 +181,9 @@ static int move_in_place(struct repair *repair, const char *path, const char *ne
 /* Delete the rows of what is no run. */
 static int drop_strays(struct repair *repair)
 {
-    static const char *const table[] = {"event_set", "event",   "metric",      "period",
-                                        "rollup",    "thinned", "metric_step", "phase",
-                                        "outlier",   "mark",    "gap",         "run"};
+    static const char *const table[] = {
+        "event_set", "event", "metric",  "period", "rollup", "thinned", "metric_step",
+        "detection", "phase", "outlier", "mark",   "gap",    "run"};
     char sql[128];
     int code = SQLITE_OK;
 

@@ -45,7 +45,7 @@ TEXTS = {
     "event_set": ["name", "explain"],
     "event": ["spec", "label", "role", "unit", "family", "modifiers", "explain", "reason"],
     "metric": ["label", "unit", "family", "panel", "explain"],
-    "phase": ["name", "method", "parameters"],
+    "detection": ["method", "parameters", "remark"],
     "mark": ["text"], "gap": ["reason"],
 }
 

@@ -162,22 +162,23 @@ def test_options():
 def test_kept():
     """what was found is kept with the run, once for the same settings; not what a part has"""
     store = sqlite3.connect(FOLDER / "rpistat.data")
-    store.execute("DELETE FROM phase")
-    store.execute("DELETE FROM outlier")
+    for table in ("detection", "phase", "outlier"):
+        store.execute("DELETE FROM %s" % table)
     store.commit()
     store.close()
     rows = rows_of(phases("--format", "csv").stdout)
     phases()
     phases("--from", "5s")
-    kept = stored("SELECT label, first_period, last_period FROM phase ORDER BY phase")
-    assert kept == rows, kept
+    assert stored("SELECT count(*) FROM detection") == [(1,)]
+    shown = "SELECT label, first_period, last_period FROM shown_phase ORDER BY phase"
+    assert stored(shown) == rows, stored(shown)
     phases("--metric", "cpi")
-    assert stored("SELECT count(DISTINCT detection) FROM phase") == [(2,)]
-    settings = json.loads(stored("SELECT parameters FROM phase ORDER BY detection DESC")[0][0])
+    kept = stored("SELECT parameters FROM detection ORDER BY detection DESC")
+    settings = json.loads(kept[0][0])
+    assert len(kept) == 2, kept
     assert settings["signals"] == ["cpi"] and settings["min_length"] == 9, settings
     phases()
-    assert stored("SELECT label, first_period, last_period FROM phase WHERE detection ="
-                  " (SELECT max(detection) FROM phase) ORDER BY phase") == rows
+    assert stored(shown) == rows, stored(shown)
 
 
 def test_read_only():

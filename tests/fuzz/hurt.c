@@ -53,7 +53,15 @@ static void add_phases(const char *path)
 {
     struct rps_phase phase[4];
     uint64_t outlier[] = {5, 99};
-    struct rps_detection detection = {.method = "screened", .parameters = (char *)"{}"};
+    struct rps_phase whole = {.last = 159, .end_ns = 16 * RPS_NS_PER_S, .confidence = 1};
+    struct rps_phases level[] = {
+        {.count = 1, .phase = &whole, .label_count = 1},
+        {.count = 4, .phase = phase, .label_count = 2, .outlier_count = 2, .outlier = outlier},
+    };
+    struct rps_detection detection = {.method = "screened",
+                                      .parameters = (char *)"{}",
+                                      .remark = (char *)"A B, 2 times, every 8 s",
+                                      .levels = {.count = 2, .level = level, .shown = 1}};
     struct rps_error err;
 
     memset(phase, 0, sizeof(phase));
@@ -65,8 +73,6 @@ static void add_phases(const char *path)
         phase[i].label = i % 2;
         phase[i].confidence = phase[i].label_confidence = 0.9;
     }
-    detection.phases = (struct rps_phases){
-        .count = 4, .phase = phase, .label_count = 2, .outlier_count = 2, .outlier = outlier};
     fuzz_expect(rps_store_add_detection(path, 1, &detection, &err) == 0,
                 "phases cannot be added to the good store");
 }
@@ -106,9 +112,9 @@ void hurt_prepare(void)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static const char *const tables[] = {"run",     "event_set", "event",    "metric", "metric_step",
-                                     "period",  "rollup",    "thinned",  "phase",  "mark",
-                                     "outlier", "gap",       "heartbeat"};
+static const char *const tables[] = {"run",     "event_set", "event",     "metric",   "metric_step",
+                                     "period",  "rollup",    "thinned",   "phase",    "mark",
+                                     "outlier", "gap",       "heartbeat", "detection"};
 
 /* Values that hurt whoever believes them, as SQL. */
 static const char *const values[] = {
@@ -224,8 +230,10 @@ static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
         "INSERT OR IGNORE INTO outlier SELECT 1, 0, i FROM n",
         "INSERT OR IGNORE INTO metric SELECT run_id, name || n.i, metric_no + n.i, label || n.i,"
         " unit, family, panel || n.i, formula, explain, step_count FROM n, metric WHERE run_id = 1",
-        "INSERT OR IGNORE INTO phase SELECT 1, 9, i, i, i, char(65 + i % 26), 'x', '{}', i, i + 1,"
-        " i, i, 1, 1 FROM n",
+        "INSERT OR IGNORE INTO phase SELECT 1, 0, i % 3, i, i, i, char(65 + i % 26), i, i + 1, i, "
+        "i,"
+        " 1, 1 FROM n",
+        "INSERT OR IGNORE INTO detection SELECT 1, i, 'x', '{}', i % 3, 'r' || i FROM n",
         "INSERT OR IGNORE INTO event SELECT run_id, set_no + n.i, slot, name || n.i, spec, label,"
         " role, unit, family, modifiers, explain, type, config, config1, config2, state, reason,"
         " count FROM n, event WHERE run_id = 1",

@@ -84,28 +84,27 @@ double drawing_number(const char *text, const char *name)
 
 void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count)
 {
-    struct rps_detection detection = {.method = "test", .parameters = strdup("{}")};
+    struct rps_phases phases = {.count = count, .phase = calloc(count, sizeof(*phase))};
+    struct rps_detection detection = {
+        .method = "test", .parameters = (char *)"{}", .levels = {.count = 1, .level = &phases}};
     struct rps_error err;
 
-    detection.phases.phase = calloc(count, sizeof(*phase));
-    assert_non_null(detection.parameters);
-    assert_non_null(detection.phases.phase);
-    memcpy(detection.phases.phase, phase, count * sizeof(*phase));
-    detection.phases.count = count;
+    assert_non_null(phases.phase);
+    memcpy(phases.phase, phase, count * sizeof(*phase));
     for (size_t i = 0; i < count; i++) {
-        struct rps_phase *each = &detection.phases.phase[i];
+        struct rps_phase *each = &phases.phase[i];
 
         each->start_ns = (int64_t)each->first * FIXTURE_PERIOD_NS;
         each->end_ns = ((int64_t)each->last + 1) * FIXTURE_PERIOD_NS;
         each->confidence = each->label_confidence = 1;
         if (each->latest == 0)
             each->earliest = each->latest = each->first;
-        if (each->label >= detection.phases.label_count)
-            detection.phases.label_count = each->label + 1;
+        if (each->label >= phases.label_count)
+            phases.label_count = each->label + 1;
     }
     if (rps_store_add_detection(fixture->path, fixture->run_id, &detection, &err) < 0)
         fail_msg("%s", err.message);
-    rps_detection_free(&detection);
+    rps_phases_free(&phases);
 }
 
 /* The same numbers every time. */

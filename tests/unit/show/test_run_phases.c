@@ -183,7 +183,10 @@ static void test_chosen_metrics(void **state)
 /* A detection that ends with the run is taken as it is; one that the run has outgrown is not. */
 static void test_stored_or_not(void **state)
 {
-    struct rps_detection detection = {.method = "by hand"};
+    struct rps_phase one = {.last = 219, .end_ns = 220 * FIXTURE_PERIOD_NS};
+    struct rps_phases level = {.count = 1, .phase = &one};
+    struct rps_detection detection = {
+        .method = "by hand", .parameters = (char *)"{}", .levels = {.count = 1, .level = &level}};
     struct rps_phase_levels levels;
     struct rps_error err;
     struct fixture fixture;
@@ -194,24 +197,17 @@ static void test_stored_or_not(void **state)
     check_phases(rps_phase_levels_shown(&levels));
     rps_phase_levels_free(&levels);
 
-    detection.parameters = strdup("{}");
-    detection.phases.phase = calloc(1, sizeof(*detection.phases.phase));
-    assert_non_null(detection.phases.phase);
-    detection.phases.phase[0].last = 219;
-    detection.phases.phase[0].end_ns = 220 * FIXTURE_PERIOD_NS;
-    detection.phases.count = 1;
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
     assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
     assert_int_equal(rps_phase_levels_shown(&levels)->count, 1);
     rps_phase_levels_free(&levels);
 
-    detection.phases.phase[0].last = 150;
-    detection.phases.phase[0].end_ns = 151 * FIXTURE_PERIOD_NS;
+    one.last = 150;
+    one.end_ns = 151 * FIXTURE_PERIOD_NS;
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
     assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
     check_phases(rps_phase_levels_shown(&levels));
     rps_phase_levels_free(&levels);
-    rps_detection_free(&detection);
     fixture_end(&fixture);
 }
 

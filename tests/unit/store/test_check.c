@@ -63,6 +63,12 @@ static void holes_with_gap_rows(void **state)
     expect_text(&findings, "2 stretches are missing");
 }
 
+/* A detection of run 1, and phases: run_id, detection, level, phase, periods, label. */
+#define DETECTION(shown) "INSERT INTO detection VALUES (1, 0, 'm', '{}', " #shown ", NULL);"
+#define PHASES                                                                                     \
+    "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, label) "       \
+    "VALUES "
+
 /* What is done to a store, and what is said of it. */
 struct damage {
     const char *sql, *says;
@@ -113,13 +119,32 @@ static const struct damage damages[] = {
     {"DELETE FROM run", "table period has rows of 1 run that is not in the store, run 1 the first"},
     {"UPDATE gap SET run_id = 1; INSERT INTO gap VALUES (1, -5, 0, -1, 5, 'x')",
      "run 1: gap rows with times that make no sense: 1\n"},
-    {"INSERT INTO phase (run_id, detection, phase, first_period, last_period, label, method,"
-     " parameters) VALUES (1, 0, 0, 0, 99, 'A', 'm', '{}')",
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 99, 'A')",
      "run 1: phases that are not inside the run: 1\n"},
-    {"INSERT INTO phase (run_id, detection, phase, first_period, last_period, label, method,"
-     " parameters) VALUES (1, 0, 0, 0, 5, 'A', 'm', '{}'), (1, 0, 1, 5, 7, 'B', 'm', '{}')",
-     "run 1: phases that begin before the one before has ended: 1\n"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 0, 1, 5, 7, 'B')",
+     "run 1 make no sense (phases do not follow one another); `rpistat phases` finds them again"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 0, 2, 6, 7, 'B')",
+     "run 1 make no sense (a phase is missing)"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'B')", "run 1 make no sense (a label is none)"},
+    {DETECTION(0) PHASES "(1, 0, 1, 0, 0, 5, 'A')", "run 1 make no sense (a level is missing)"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 2, 0, 0, 5, 'A')",
+     "run 1 make no sense (a level is missing)"},
+    {DETECTION(1) PHASES "(1, 0, 0, 0, 0, 5, 'A')",
+     "run 1 make no sense (the level to show is missing)"},
+    {DETECTION(-1) PHASES "(1, 0, 0, 0, 0, 5, 'A')",
+     "run 1 make no sense (the level to show is missing)"},
+    {DETECTION(0), "run 1 make no sense (the level to show is missing)"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 1, 0, 0, 4, 'A')",
+     "run 1 make no sense (a level begins or ends elsewhere than the others)"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 1, 0, 1, 5, 'A')",
+     "run 1 make no sense (a level begins or ends elsewhere than the others)"},
+    {PHASES "(1, 0, 0, 0, 0, 5, 'A')",
+     "run 1: phases and outliers that belong to no detection: 1\n"},
+    {"INSERT INTO outlier VALUES (1, 0, 5)",
+     "run 1: phases and outliers that belong to no detection: 1\n"},
     {"INSERT INTO outlier VALUES (1, 0, 99)", "run 1: outliers that are not inside the run: 1\n"},
+    {"INSERT INTO detection VALUES (7, 0, 'm', '{}', 0, NULL)",
+     "table detection has rows of 1 run that is not in the store, run 7 the first"},
     {"UPDATE period SET rotation = 0 WHERE period = 4",
      "run 1: 2 periods with a rotation that goes back, or a set for the second time in one (first: "
      "in period 4,"},

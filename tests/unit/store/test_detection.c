@@ -1,10 +1,11 @@
-/* Detections of phases: what is added is read back, beside a recorder too; stores of format 1.0;
- * and what a store may claim of phases. */
+/* Detections of phases: what is added is read back, beside a recorder too, and what a store may claim
+ * of phases. */
 #include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/database.h"
@@ -30,29 +31,79 @@ static const struct rps_phase three_phases[] = {
      .label_confidence = 1},
 };
 
-static struct rps_detection detection_of(const char *parameters)
+/* The level below: a boundary that the one above has not, and labels of its own. */
+static const struct rps_phase four_phases[] = {
+    {.first = 0, .last = 4, .end_ns = 500, .confidence = 1, .label_confidence = 1},
+    {.first = 5,
+     .last = 9,
+     .earliest = 4,
+     .latest = 6,
+     .start_ns = 500,
+     .end_ns = 1000,
+     .label = 1,
+     .confidence = 0.625,
+     .label_confidence = 0.5},
+    {.first = 10,
+     .last = 24,
+     .earliest = 9,
+     .latest = 12,
+     .start_ns = 1000,
+     .end_ns = 2500,
+     .label = 2,
+     .confidence = 0.875,
+     .label_confidence = 0.5},
+    {.first = 25,
+     .last = 29,
+     .earliest = 25,
+     .latest = 25,
+     .start_ns = 2500,
+     .end_ns = 3000,
+     .label = 1,
+     .confidence = 1,
+     .label_confidence = 1},
+};
+
+static const struct {
+    const struct rps_phase *phase;
+    size_t count;
+    int label_count;
+} levels_put[] = {{three_phases, 3, 2}, {four_phases, 4, 3}};
+
+#define LEVELS (sizeof(levels_put) / sizeof(levels_put[0]))
+
+/* One of `levels` levels, of which the last is shown. */
+static struct rps_detection detection_of(const char *parameters, size_t levels, const char *remark)
 {
     static const uint64_t outliers[] = {3, 26};
     struct rps_detection detection = {.detection = -1, .method = "screened"};
+    struct rps_phases *level = calloc(levels, sizeof(*level));
 
     detection.parameters = strdup(parameters);
-    detection.phases.phase = malloc(sizeof(three_phases));
-    detection.phases.outlier = malloc(sizeof(outliers));
+    detection.remark = remark ? strdup(remark) : NULL;
+    detection.levels = (struct rps_phase_levels){levels, level, levels - 1};
     assert_non_null(detection.parameters);
-    assert_non_null(detection.phases.phase);
-    assert_non_null(detection.phases.outlier);
-    memcpy(detection.phases.phase, three_phases, sizeof(three_phases));
-    memcpy(detection.phases.outlier, outliers, sizeof(outliers));
-    detection.phases.count = 3;
-    detection.phases.outlier_count = 2;
-    detection.phases.label_count = 2;
+    assert_non_null(level);
+    for (size_t i = 0; i < levels; i++) {
+        size_t size = levels_put[i].count * sizeof(*level[i].phase);
+
+        level[i].count = levels_put[i].count;
+        level[i].label_count = levels_put[i].label_count;
+        level[i].phase = malloc(size);
+        assert_non_null(level[i].phase);
+        memcpy(level[i].phase, levels_put[i].phase, size);
+    }
+    level[levels - 1].outlier = malloc(sizeof(outliers));
+    assert_non_null(level[levels - 1].outlier);
+    memcpy(level[levels - 1].outlier, outliers, sizeof(outliers));
+    level[levels - 1].outlier_count = 2;
     return detection;
 }
 
-/* Add one with these parameters; its number. */
-static int64_t add(const char *path, int64_t run_id, const char *parameters)
+/* Add one with these; its number. */
+static int64_t add_levels(const char *path, int64_t run_id, const char *parameters, size_t levels,
+                          const char *remark)
 {
-    struct rps_detection detection = detection_of(parameters);
+    struct rps_detection detection = detection_of(parameters, levels, remark);
     struct rps_error err;
     int64_t number;
 
@@ -61,6 +112,11 @@ static int64_t add(const char *path, int64_t run_id, const char *parameters)
     number = detection.detection;
     rps_detection_free(&detection);
     return number;
+}
+
+static int64_t add(const char *path, int64_t run_id, const char *parameters)
+{
+    return add_levels(path, run_id, parameters, 1, NULL);
 }
 
 /* What rps_reader_detection answers; *ret is to be freed. */
@@ -78,6 +134,35 @@ static int newest(const char *path, int64_t run_id, struct rps_detection *ret,
     return result;
 }
 
+static void check_level(const struct rps_phases *level, size_t i)
+{
+    assert_int_equal(level->count, levels_put[i].count);
+    assert_int_equal(level->label_count, levels_put[i].label_count);
+    for (size_t n = 0; n < level->count; n++) {
+        const struct rps_phase *got = &level->phase[n], *put = &levels_put[i].phase[n];
+
+        assert_memory_equal(got, put, offsetof(struct rps_phase, label) + sizeof(int));
+        assert_true(got->confidence == put->confidence);
+        assert_true(got->label_confidence == put->label_confidence);
+    }
+}
+
+/* What was read is what was put: `levels` levels, the outliers in the one that is shown. */
+static void check_detection(const struct rps_detection *back, size_t levels, size_t shown)
+{
+    assert_string_equal(back->method, "screened");
+    assert_int_equal(back->levels.count, levels);
+    assert_int_equal(back->levels.shown, shown);
+    for (size_t i = 0; i < levels; i++) {
+        const struct rps_phases *level = &back->levels.level[i];
+
+        check_level(level, i);
+        assert_int_equal(level->outlier_count, i == shown ? 2 : 0);
+    }
+    assert_int_equal(back->levels.level[shown].outlier[0], 3);
+    assert_int_equal(back->levels.level[shown].outlier[1], 26);
+}
+
 static void check_newest(const char *path, int64_t run_id, int64_t number, const char *parameters)
 {
     struct rps_detection back;
@@ -85,20 +170,9 @@ static void check_newest(const char *path, int64_t run_id, int64_t number, const
 
     assert_int_equal(newest(path, run_id, &back, &err), 1);
     assert_int_equal(back.detection, number);
-    assert_string_equal(back.method, "screened");
     assert_string_equal(back.parameters, parameters);
-    assert_int_equal(back.phases.count, 3);
-    assert_int_equal(back.phases.label_count, 2);
-    for (size_t i = 0; i < 3; i++) {
-        const struct rps_phase *got = &back.phases.phase[i], *put = &three_phases[i];
-
-        assert_memory_equal(got, put, offsetof(struct rps_phase, label) + sizeof(int));
-        assert_true(got->confidence == put->confidence);
-        assert_true(got->label_confidence == put->label_confidence);
-    }
-    assert_int_equal(back.phases.outlier_count, 2);
-    assert_int_equal(back.phases.outlier[0], 3);
-    assert_int_equal(back.phases.outlier[1], 26);
+    assert_null(back.remark);
+    check_detection(&back, 1, 0);
     rps_detection_free(&back);
     rps_detection_free(&back);
 }
@@ -134,6 +208,84 @@ static void a_detection_comes_back(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
+/* All levels, the coarsest first, whichever is shown; a remark or none. */
+static void levels_come_back(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    int64_t run_id = make_run(path);
+    struct rps_detection back;
+    struct rps_error err;
+
+    assert_int_equal(add(path, run_id, "{}"), 0);
+    assert_int_equal(add_levels(path, run_id, "{\"b\":1}", LEVELS, "A B, 2 times, every 8.1 s"), 1);
+    assert_int_equal(newest(path, run_id, &back, &err), 1);
+    assert_int_equal(back.detection, 1);
+    assert_string_equal(back.remark, "A B, 2 times, every 8.1 s");
+    check_detection(&back, LEVELS, 1);
+    rps_detection_free(&back);
+    fixture_exec(path, "UPDATE detection SET shown_level = 0");
+    assert_int_equal(newest(path, run_id, &back, &err), 1);
+    check_detection(&back, LEVELS, 0);
+    rps_detection_free(&back);
+    /* the same again, with fewer levels: nothing of the others stays */
+    assert_int_equal(add(path, run_id, "{\"b\":1}"), 2);
+    check_newest(path, run_id, 2, "{\"b\":1}");
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM phase"), 2 * 3);
+}
+
+/* The phases that people and other programs are shown: of the newest detection, at its level. */
+static void the_view_shows_one_level(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    int64_t run_id = make_run(path), other = make_run(path);
+
+    add_levels(path, run_id, "{}", LEVELS, NULL);
+    add(path, other, "{}");
+    assert_string_equal(
+        fixture_text(path, "SELECT group_concat(label || first_period || '-' || last_period, ' ')"
+                           " FROM shown_phase WHERE run_id = 1"),
+        "A0-4 B5-9 C10-24 B25-29");
+    assert_string_equal(fixture_text(path, "SELECT group_concat(run_id || label, ' ') FROM"
+                                           " (SELECT * FROM shown_phase ORDER BY run_id, phase)"),
+                        "1A 1B 1C 1B 2A 2B 2A");
+    assert_string_equal(fixture_text(path, "SELECT DISTINCT level || detection || method FROM"
+                                           " shown_phase WHERE run_id = 1"),
+                        "10screened");
+    add(path, run_id, "{\"newer\":1}");
+    assert_string_equal(fixture_text(path, "SELECT group_concat(label, '') FROM shown_phase"
+                                           " WHERE run_id = 1"),
+                        "ABA");
+}
+
+/* Another program takes the newest away and puts it back meanwhile: it is read whole. */
+static void one_state_of_the_store_is_read(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    int64_t run_id = make_run(path);
+    struct rps_reader *reader = NULL;
+    struct rps_detection back;
+    struct rps_error err;
+    int status;
+    pid_t child;
+
+    add_levels(path, run_id, "{}", LEVELS, NULL);
+    child = fixture_fork();
+    if (child == 0) {
+        for (int i = 0; i < 300; i++)
+            add_levels(path, run_id, "{}", LEVELS, NULL);
+        _exit(0);
+    }
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        if (rps_reader_detection(reader, run_id, &back, &err) != 1)
+            fail_msg("%s", err.message);
+        check_detection(&back, LEVELS, 1);
+        rps_detection_free(&back);
+    }
+    rps_reader_close(reader);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void the_same_again_takes_its_place(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -154,7 +306,7 @@ static void the_same_again_takes_its_place(void **state)
 static void a_run_that_is_not_there(void **state)
 {
     const char *path = fixture_path(state, "s");
-    struct rps_detection detection = detection_of("{}");
+    struct rps_detection detection = detection_of("{}", 1, NULL);
     struct rps_error err;
 
     assert_int_equal(rps_store_add_detection(path, 1, &detection, &err), RPS_FAILED);
@@ -203,39 +355,62 @@ static void nulls_are_read(void **state)
     fixture_exec(path, "UPDATE phase SET start_ns = NULL, end_ns = NULL, earliest = NULL,"
                        " latest = NULL, confidence = NULL, label_confidence = 9e999");
     assert_int_equal(newest(path, run_id, &back, &err), 1);
-    assert_int_equal(back.phases.phase[1].earliest, 10);
-    assert_int_equal(back.phases.phase[1].latest, 10);
-    assert_int_equal(back.phases.phase[1].start_ns, 0);
-    assert_true(back.phases.phase[1].confidence == 0);
-    assert_true(back.phases.phase[1].label_confidence == 1);
+    assert_int_equal(back.levels.level[0].phase[1].earliest, 10);
+    assert_int_equal(back.levels.level[0].phase[1].latest, 10);
+    assert_int_equal(back.levels.level[0].phase[1].start_ns, 0);
+    assert_true(back.levels.level[0].phase[1].confidence == 0);
+    assert_true(back.levels.level[0].phase[1].label_confidence == 1);
     rps_detection_free(&back);
     fixture_exec(path, "UPDATE phase SET earliest = -7, latest = 9000000000000000000");
     assert_int_equal(newest(path, run_id, &back, &err), 1);
-    assert_int_equal(back.phases.phase[1].earliest, 10);
-    assert_int_equal(back.phases.phase[1].latest, 24);
+    assert_int_equal(back.levels.level[0].phase[1].earliest, 10);
+    assert_int_equal(back.levels.level[0].phase[1].latest, 24);
     rps_detection_free(&back);
 }
 
+/* What is done to a detection of two levels, and what is said of it. */
+static const struct {
+    const char *sql, *says;
+} impossible[] = {
+    {"UPDATE phase SET first_period = -1 WHERE phase = 0", "do not follow one another"},
+    {"UPDATE phase SET last_period = 8 WHERE phase = 1", "do not follow one another"},
+    {"UPDATE phase SET first_period = 9 WHERE level = 1 AND phase = 2", "do not follow"},
+    {"UPDATE phase SET label = 'ZZZZZZ' WHERE phase = 1", "a label is none"},
+    {"UPDATE phase SET label = '1' WHERE level = 1 AND phase = 3", "a label is none"},
+    {"UPDATE phase SET label = 'B' WHERE level = 0 AND phase = 0", "a label is none"},
+    {"DELETE FROM phase WHERE level = 0", "a level is missing"},
+    {"UPDATE phase SET level = 2 WHERE level = 1", "a level is missing"},
+    {"UPDATE phase SET level = -1 WHERE level = 0", "a level is missing"},
+    {"DELETE FROM phase WHERE level = 1", "the level to show is missing"},
+    {"UPDATE detection SET shown_level = 2", "the level to show is missing"},
+    {"UPDATE detection SET shown_level = -1", "the level to show is missing"},
+    {"DELETE FROM phase", "the level to show is missing"},
+    {"DELETE FROM phase WHERE level = 0 AND phase = 0", "a phase is missing"},
+    {"DELETE FROM phase WHERE level = 1 AND phase = 2", "a phase is missing"},
+    {"DELETE FROM phase WHERE level = 1 AND phase = 3", "ends elsewhere than the others"},
+    {"UPDATE phase SET last_period = 28 WHERE level = 0 AND phase = 2", "ends elsewhere"},
+    {"UPDATE phase SET first_period = 1 WHERE level = 0 AND phase = 0", "begins or ends elsewhere"},
+    {"DELETE FROM detection", "they belong to no detection"},
+};
+
+/* It is damage; a detection that is added then is read. */
 static void phases_that_cannot_be(void **state)
 {
-    static const char *const sql[] = {
-        "UPDATE phase SET first_period = -1 WHERE phase = 0",
-        "UPDATE phase SET last_period = 8 WHERE phase = 1",
-        "UPDATE phase SET first_period = 9 WHERE phase = 1",
-        "UPDATE phase SET label = 'ZZZZZZ' WHERE phase = 1",
-        "UPDATE phase SET label = '1' WHERE phase = 1",
-        "UPDATE phase SET label = 'B' WHERE phase = 0",
-    };
     const char *path = fixture_path(state, "s");
     int64_t run_id = make_run(path);
     struct rps_detection back;
     struct rps_error err;
 
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
-        add(path, run_id, "{}");
-        fixture_exec(path, sql[i]);
+    for (size_t i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++) {
+        int64_t number = add_levels(path, run_id, "{}", LEVELS, NULL);
+
+        assert_int_equal(newest(path, run_id, &back, &err), 1);
+        assert_int_equal(back.detection, number);
+        check_detection(&back, LEVELS, 1);
+        rps_detection_free(&back);
+        fixture_exec(path, impossible[i].sql);
         assert_int_equal(newest(path, run_id, &back, &err), RPS_FAILED);
-        fixture_says(&err, path, "damaged", "phases of run 1", NULL);
+        fixture_says(&err, path, "damaged", "phases of run 1", impossible[i].says, NULL);
     }
 }
 
@@ -244,9 +419,11 @@ static void phases_that_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_detection_comes_back),  TEST(the_same_again_takes_its_place),
-        TEST(a_run_that_is_not_there), TEST(beside_a_recorder),
-        TEST(nulls_are_read),          TEST(phases_that_cannot_be),
+        TEST(a_detection_comes_back),         TEST(levels_come_back),
+        TEST(the_view_shows_one_level),       TEST(the_same_again_takes_its_place),
+        TEST(a_run_that_is_not_there),        TEST(beside_a_recorder),
+        TEST(one_state_of_the_store_is_read), TEST(nulls_are_read),
+        TEST(phases_that_cannot_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

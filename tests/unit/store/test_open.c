@@ -79,8 +79,8 @@ static void a_new_store_has_its_marks(void **state)
     assert_string_equal(
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
-        "event event_set gap heartbeat mark metric metric_step outlier period phase rollup run "
-        "thinned estimate finest rate run_summary sample");
+        "detection event event_set gap heartbeat mark metric metric_step outlier period phase "
+        "rollup run thinned estimate finest rate run_summary sample shown_phase");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
                                           " name NOT LIKE 'sqlite_%'"),

@@ -71,9 +71,9 @@ static int64_t differences(void **state, const char *table)
 
 static void expect_the_same(void **state)
 {
-    static const char *const table[] = {"run",    "event_set", "event",   "metric",
-                                        "period", "rollup",    "thinned", "metric_step",
-                                        "phase",  "outlier",   "mark",    "gap"};
+    static const char *const table[] = {"run",    "event_set", "event",       "metric", "period",
+                                        "rollup", "thinned",   "metric_step", "phase",  "outlier",
+                                        "mark",   "gap",       "detection"};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (differences(state, table[i]) != 0)
@@ -87,13 +87,16 @@ static void nothing_is_lost_of_a_sound_store(void **state)
     struct findings findings;
 
     sound_store(path, RUNS, PERIODS, 0);
-    fixture_exec(
-        path, "INSERT INTO mark VALUES (1, 5, 0, 'été'), (2, 6, 0, printf('%.*c', 9000, 'x'));"
-              "INSERT INTO gap VALUES (1, 5, 0, 3, 7, 'why');"
-              "INSERT INTO outlier VALUES (1, 0, 7);"
-              "INSERT INTO phase (run_id, detection, phase, first_period, last_period, label,"
-              " method, parameters) VALUES (1, 0, 0, 0, 9, 'A', 'm', '{}');"
-              "INSERT INTO phase VALUES (1, 0, 1, 10, 99, 'B', 'm', '{}', 1, 2, 10, 12, 0.5, 1)");
+    fixture_exec(path,
+                 "INSERT INTO mark VALUES (1, 5, 0, 'été'), (2, 6, 0, printf('%.*c', 9000, 'x'));"
+                 "INSERT INTO gap VALUES (1, 5, 0, 3, 7, 'why');"
+                 "INSERT INTO outlier VALUES (1, 0, 7);"
+                 "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, 'A B, once'),"
+                 " (2, 3, 'm', '{}', 0, NULL);"
+                 "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period,"
+                 " label) VALUES (1, 0, 0, 0, 0, 99, 'A'), (1, 0, 1, 0, 0, 9, 'A'),"
+                 " (2, 3, 0, 0, 0, 199, 'A');"
+                 "INSERT INTO phase VALUES (1, 0, 1, 1, 10, 99, 'B', 1, 2, 10, 12, 0.5, 1)");
     sound_repair(&findings, path, saved);
     expect_the_same(state);
     assert_int_equal(findings.repair.dropped, 0);
@@ -103,6 +106,51 @@ static void nothing_is_lost_of_a_sound_store(void **state)
     sound_repair(&findings, path, saved);
     expect_the_same(state);
     assert_int_equal(findings.repair.periods, 2000);
+}
+
+/* Detections that are not whole are left out, with their outliers, and the others stay. */
+static void detections_that_are_not_whole(void **state)
+{
+    static const char *const sql[] = {
+        "UPDATE detection SET shown_level = 2 WHERE detection = 1",
+        "DELETE FROM phase WHERE detection = 1 AND level = 0",
+        "DELETE FROM phase WHERE detection = 1 AND level = 1 AND phase = 0",
+        "DELETE FROM phase WHERE detection = 1 AND level = 1 AND phase = 1",
+        "UPDATE phase SET label = '?' WHERE detection = 1 AND level = 1",
+        "UPDATE phase SET first_period = 3 WHERE detection = 1 AND level = 1 AND phase = 1",
+        "UPDATE phase SET last_period = 200 WHERE detection = 1 AND last_period = 199",
+        "DELETE FROM detection WHERE detection = 1",
+        "DELETE FROM phase WHERE detection = 1",
+        "DROP TABLE detection; DELETE FROM phase WHERE detection = 0;"
+        "DELETE FROM outlier WHERE detection = 0",
+    };
+    const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
+    struct findings findings;
+
+    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+        int64_t others = i + 1 < sizeof(sql) / sizeof(sql[0]);
+
+        sound_store(path, 1, PERIODS, 0);
+        fixture_exec(path,
+                     "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, NULL),"
+                     " (1, 1, 'm', '{}', 1, NULL); INSERT INTO outlier VALUES (1, 0, 7), (1, 1, 7);"
+                     "INSERT INTO phase (run_id, detection, level, phase, first_period,"
+                     " last_period, label) SELECT 1, value, 0, 0, 0, 199, 'A' FROM"
+                     " json_each('[0, 1]') UNION ALL SELECT 1, value, 1, 0, 0, 9, 'A' FROM"
+                     " json_each('[0, 1]') UNION ALL SELECT 1, value, 1, 1, 10, 199, 'B' FROM"
+                     " json_each('[0, 1]')");
+        fixture_exec(path, sql[i]);
+        sound_repair(&findings, path, saved);
+        assert_string_equal(findings.text,
+                            "note: run 1: 200 periods saved, no time is missing\n"
+                            "note: run 1: 1 detection of phases is not whole and left out: "
+                            "`rpistat phases` finds its phases again\n");
+        assert_int_equal(fixture_number(saved, "SELECT count(*) FROM detection"), others);
+        assert_int_equal(fixture_number(saved, "SELECT count(*) FROM phase WHERE detection = 0"),
+                         3 * others);
+        assert_int_equal(fixture_number(saved, "SELECT count(*) FROM phase"), 3 * others);
+        assert_int_equal(fixture_number(saved, "SELECT count(*) FROM outlier"), others);
+    }
 }
 
 /* Whichever page is lost, what SQLite finds beside it is saved; without the schema it finds
@@ -438,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(nothing_is_lost_of_a_sound_store),
+        TEST(detections_that_are_not_whole),
         TEST(every_page_in_turn),
         TEST(a_file_that_was_cut),
         TEST(many_places),
