@@ -1,0 +1,224 @@
+/* Scores of labels, and the decoder that knows the truth. */
+#include "phase_score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- boundaries ------------------------------------------------------------------------------- */
+
+struct segments {
+    size_t count, *start; /* start[count] is the end */
+};
+
+static struct segments find_segments(const int *label, size_t n)
+{
+    struct segments found = {0, phase_must(malloc((n + 1) * sizeof(*found.start)))};
+
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || label[i] != label[i - 1])
+            found.start[found.count++] = i;
+    found.start[found.count] = n;
+    return found;
+}
+
+/* Boundaries of one that have one of the other within the margin; each serves once. */
+static double count_hits(const struct segments *a, const struct segments *b, size_t margin)
+{
+    size_t k = 1, hits = 0;
+
+    for (size_t i = 1; i < a->count; i++) {
+        while (k < b->count && b->start[k] + margin < a->start[i])
+            k++;
+        if (k < b->count && b->start[k] <= a->start[i] + margin) {
+            hits++;
+            k++;
+        }
+    }
+    return (double)hits;
+}
+
+static size_t overlap(const size_t *a, const size_t *b)
+{
+    size_t from = a[0] > b[0] ? a[0] : b[0], to = a[1] < b[1] ? a[1] : b[1];
+
+    return to > from ? to - from : 0;
+}
+
+static double cover(const struct segments *truth, const struct segments *found)
+{
+    double sum = 0;
+    size_t first = 0;
+
+    for (size_t k = 0; k < truth->count; k++) {
+        const size_t *a = truth->start + k;
+        double best = 0;
+
+        while (found->start[first + 1] <= a[0])
+            first++;
+        for (size_t m = first; m < found->count && found->start[m] < a[1]; m++) {
+            const size_t *b = found->start + m;
+            size_t both = overlap(a, b);
+
+            best = fmax(best, (double)both / (double)(a[1] - a[0] + b[1] - b[0] - both));
+        }
+        sum += best * (double)(a[1] - a[0]);
+    }
+    return sum / (double)truth->start[truth->count];
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static int count_labels(const int *label, size_t n)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = label[i] > most ? label[i] : most;
+    return most + 1;
+}
+
+static double pairs(double n)
+{
+    return n * (n - 1) / 2;
+}
+
+static double sum_pairs(const double *count, int of)
+{
+    double sum = 0;
+
+    for (int i = 0; i < of; i++)
+        sum += pairs(count[i]);
+    return sum;
+}
+
+static double rand_index(const int *a, const int *b, size_t n)
+{
+    int rows = count_labels(a, n), columns = count_labels(b, n);
+    double *table = phase_must(calloc((size_t)((rows + 1) * (columns + 1)), sizeof(*table)));
+    double *row = table + rows * columns, *column = row + rows;
+    double of_rows, of_columns, both, expected;
+
+    for (size_t i = 0; i < n; i++) {
+        table[a[i] * columns + b[i]]++;
+        row[a[i]]++;
+        column[b[i]]++;
+    }
+    of_rows = sum_pairs(row, rows);
+    of_columns = sum_pairs(column, columns);
+    both = sum_pairs(table, rows * columns);
+    free(table);
+    expected = of_rows * of_columns / pairs((double)n);
+    if (of_rows + of_columns == 2 * expected)
+        return 1;
+    return (both - expected) / ((of_rows + of_columns) / 2 - expected);
+}
+
+void phase_score(const struct phase_series *truth, const int *label, size_t margin,
+                 struct phase_score *ret)
+{
+    size_t n = truth->signals.count;
+    struct segments a = find_segments(truth->label, n), b = find_segments(label, n);
+    double boundaries = (double)(a.count + b.count - 2);
+
+    *ret = (struct phase_score){
+        .f1 = boundaries > 0 ? 2 * count_hits(&a, &b, margin) / boundaries : 1,
+        .cover = cover(&a, &b),
+        .rand = rand_index(truth->label, label, n),
+        .changes = (double)(b.count - 1),
+    };
+    free(a.start);
+    free(b.start);
+}
+
+/* --- the decoder ------------------------------------------------------------------------------ */
+
+/* Minus the logarithm of a deviation's density, but for a constant. An outlier has a hundredth of
+ * the density, over a range some twenty times as wide. */
+static double surprise(enum phase_noise noise, double deviation, double scale)
+{
+    double square = deviation * deviation;
+
+    switch (noise) {
+    case AR:
+        return square / (2 * (1 - AR_PHI * AR_PHI));
+    case STUDENT:
+        return 2 * log(1 + square / 3);
+    case OUTLIERS:
+        return fmin(square / 2, log(100 * 20));
+    case VARIANCE:
+        return square / (2 * scale * scale) + log(scale);
+    case CORRELATED:
+        return square / (2 * (1 - CORRELATED_SHARE));
+    default:
+        return square / 2;
+    }
+}
+
+/* That of observation i, in phase b after one in phase a. */
+static double surprise_at(const struct phase_series *series, size_t i, int a, int b)
+{
+    const struct rps_signals *signals = &series->signals;
+    double sum = 0, total = 0, d = (double)signals->signal_count;
+
+    for (size_t j = 0; j < signals->signal_count; j++) {
+        const double *x = signals->value + j * signals->count + i;
+        double deviation = *x - series->mean[b][j];
+
+        if (isnan(deviation))
+            continue;
+        if (series->noise == AR && i > 0)
+            deviation -= AR_PHI * (x[-1] - series->mean[a][j]);
+        total += deviation;
+        sum += surprise(series->noise, deviation, series->scale[b]);
+    }
+    if (series->noise == CORRELATED) /* the inverse of the covariance (Sherman and Morrison) */
+        sum -= total * total * CORRELATED_SHARE /
+               (2 * (1 - CORRELATED_SHARE) * (1 - CORRELATED_SHARE + CORRELATED_SHARE * d));
+    return sum;
+}
+
+struct costs {
+    double of[PHASE_KINDS_MOST], stay, move;
+};
+
+/* The costs of the best paths that end in each phase at i; from[]: where they come from. */
+static void step(const struct phase_series *series, size_t i, struct costs *costs, uint8_t *from)
+{
+    struct costs before = *costs;
+
+    for (int b = 0; b < series->phases; b++) {
+        double seen = 0;
+
+        costs->of[b] = INFINITY;
+        for (int a = 0; a < series->phases; a++) {
+            double cost;
+
+            if (a == 0 || series->noise == AR)
+                seen = surprise_at(series, i, a, b);
+            cost = before.of[a] + (a == b ? before.stay : before.move) + seen;
+            if (cost < costs->of[b]) {
+                costs->of[b] = cost;
+                from[b] = (uint8_t)a;
+            }
+        }
+    }
+}
+
+void phase_decode(const struct phase_series *series, int *label)
+{
+    size_t n = series->signals.count;
+    double move = (double)series->segments / (double)n;
+    struct costs costs = {.stay = -log(1 - move), .move = -log(move / (series->phases - 1))};
+    uint8_t(*from)[PHASE_KINDS_MOST] = phase_must(malloc(n * sizeof(*from)));
+    int best = 0;
+
+    for (size_t i = 0; i < n; i++)
+        step(series, i, &costs, from[i]);
+    for (int b = 1; b < series->phases; b++)
+        if (costs.of[b] < costs.of[best])
+            best = b;
+    for (size_t i = n; i-- > 0; best = from[i][best])
+        label[i] = best;
+    free(from);
+}
