@@ -265,30 +265,39 @@ static void fill_root_poisson(uint64_t *random, double mean, double *x, size_t n
 }
 
 const struct phase_null phase_nulls[] = {
-    {"lognormal", fill_lognormal, 1},
-    {"AR .5", fill_ar, 0.5},
-    {"AR .8", fill_ar, 0.8},
-    {"AR .95", fill_ar, 0.95},
-    {"walk", fill_walk, 1},
-    {"sum of ARs", fill_scales, 0.999},
-    {"line", fill_line, 5},
-    {"slow sine", fill_slow, 1},
-    {"sine of 4", fill_sine, 4},
-    {"sine of 20", fill_sine, 20},
-    {"sine of 200", fill_sine, 200},
-    {"Poisson .3", fill_poisson, 0.3},
-    {"Poisson 3", fill_poisson, 3},
-    {"root of Poisson .3", fill_root_poisson, 0.3},
-    {"root of Poisson 3", fill_root_poisson, 3},
-    {NULL, NULL, 0},
+    {"white", NULL, 0, WHITE},
+    {"t3", NULL, 0, STUDENT},
+    {"outliers", NULL, 0, OUTLIERS},
+    {"masked", NULL, 0, MASKED},
+    {"correlated", NULL, 0, CORRELATED},
+    {"lognormal", fill_lognormal, 1, WHITE},
+    {"AR .5", fill_ar, 0.5, WHITE},
+    {"AR .8", fill_ar, 0.8, WHITE},
+    {"AR .95", fill_ar, 0.95, WHITE},
+    {"walk", fill_walk, 1, WHITE},
+    {"sum of ARs", fill_scales, 0.999, WHITE},
+    {"line", fill_line, 5, WHITE},
+    {"slow sine", fill_slow, 1, WHITE},
+    {"sine of 4", fill_sine, 4, WHITE},
+    {"sine of 20", fill_sine, 20, WHITE},
+    {"sine of 200", fill_sine, 200, WHITE},
+    {"Poisson .3", fill_poisson, 0.3, WHITE},
+    {"Poisson 3", fill_poisson, 3, WHITE},
+    {"root of Poisson .3", fill_root_poisson, 0.3, WHITE},
+    {"root of Poisson 3", fill_root_poisson, 3, WHITE},
+    {NULL, NULL, 0, WHITE},
 };
 
 void phase_series_make_null(const struct phase_null *null, size_t n, size_t d, uint64_t seed,
                             struct phase_series *ret)
 {
-    uint64_t random = seed;
+    struct phase_draft draft = {.noise = null->noise, .n = n, .d = d, .segments = 1, .seed = seed};
 
+    if (!null->fill) {
+        phase_series_make(&draft, ret);
+        return;
+    }
     init(ret, n, d);
     for (size_t j = 0; j < d; j++)
-        null->fill(&random, null->number, ret->signals.value + j * n, n);
+        null->fill(&seed, null->number, ret->signals.value + j * n, n);
 }

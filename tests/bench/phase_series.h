@@ -50,11 +50,13 @@ void phase_series_make(const struct phase_draft *draft, struct phase_series *ret
 /* A kind of series without phases. */
 struct phase_null {
     const char *name;
-    void (*fill)(uint64_t *random, double number, double *x, size_t n); /* one signal */
-    double number;                                                      /* the kind's own */
+    void (*fill)(uint64_t *random, double number, double *x,
+                 size_t n); /* one signal; NULL: noise */
+    double number;          /* the kind's own */
+    enum phase_noise noise;
 };
 
-/* Up to one without name; beside them are those of phase_noise with one segment. */
+/* Up to one without name. */
 extern const struct phase_null phase_nulls[];
 
 void phase_series_make_null(const struct phase_null *null, size_t n, size_t d, uint64_t seed,

@@ -10,7 +10,7 @@
  *     adjusted Rand index of the labels (ARI), beside those of the decoder that knows the truth (*),
  *     and changes found, of the true ones
  * null: series without phases: the share of them in which changes are found, and how many on average
- * short: phases of 5 to 10 observations; margin of one
+ * short: phases of 5 to 10 observations, by delta; margin of one
  * speed: a day of eight signals, with the memory of the series (53 MiB)
  *
  * All parts by default. --quick: fewer series; --only: rows whose name holds the text. --before
@@ -29,8 +29,10 @@
 #include <unistd.h>
 
 #include "phase_score.h"
+#include "rpistat/random.h"
 
 #define MARGIN       5
+#define SHORT_MARGIN 1
 #define COLUMNS_MOST 9
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -58,7 +60,7 @@ struct table {
 
 static void print_head(const struct options *options, const struct table *table)
 {
-    printf("\n%-34s", table->name);
+    printf("\n%-36s", table->name);
     for (int c = 0; c < table->count; c++) {
         printf(" %8s", table->column[c].name);
         if (options->before && table->column[c].better != 0)
@@ -95,7 +97,7 @@ static void print_row(const struct options *options, const struct table *table, 
     double before[COLUMNS_MOST];
     int known = options->before && find_before(options, name, table->count, before), worse = 0;
 
-    printf("%-34s", name);
+    printf("%-36s", name);
     for (int c = 0; c < table->count; c++) {
         const struct column *column = &table->column[c];
 
@@ -144,6 +146,12 @@ static double detect(const struct options *options, const struct phase_series *s
     return end - begin;
 }
 
+/* Another series for each length and number of signals, the same ones for all noises. */
+static uint64_t seed_of(size_t n, size_t d, int seed)
+{
+    return rps_random_at(100 * n + d, (uint64_t)seed);
+}
+
 /* Score the detector and, unless `best` is NULL, the decoder; the detector's CPU seconds. */
 static double judge(const struct options *options, const struct phase_series *series, size_t margin,
                     struct phase_score *score, struct phase_score *best)
@@ -184,7 +192,7 @@ static void add_draft(const struct options *options, struct phase_draft draft, s
         struct phase_score score, best;
         double seconds;
 
-        draft.seed = (uint64_t)seed;
+        draft.seed = seed_of(draft.n, draft.d, seed);
         phase_series_make(&draft, &series);
         seconds = judge(options, &series, margin, &score, &best);
         double one[] = {score.f1,
@@ -220,7 +228,8 @@ static void print_noise(const struct options *options, enum phase_noise noise, i
 
             snprintf(name, sizeof(name), "series %s %s %zu x %zu", phase_noise_name[noise],
                      hard ? "hard" : "clear", n[i], d[j]);
-            if ((options->quick && (i % 2 != 0 || j % 2 != 0)) || !wanted(options, name))
+            if (!wanted(options, name) || (options->quick && (i % 2 != 0 || j % 2 != 0)) ||
+                (noise == CORRELATED && d[j] == 1))
                 continue;
             add_draft(options, draft, MARGIN, value);
             print_row(options, &series_table, name, value);
@@ -251,68 +260,54 @@ static void print_short(const struct options *options)
 
     table.name = "short";
     print_head(options, &table);
-    for (size_t i = 0; i < COUNT(n); i++) {
-        struct phase_draft draft = {.noise = WHITE, .delta = 3, .n = n[i], .d = 6};
-        double value[COLUMNS_MOST] = {0};
-        char name[64];
+    for (int delta = 2; delta <= 3; delta++)
+        for (size_t i = 0; i < COUNT(n); i++) {
+            struct phase_draft draft = {.noise = WHITE, .delta = delta, .n = n[i], .d = 6};
+            double value[COLUMNS_MOST] = {0};
+            char name[64];
 
-        snprintf(name, sizeof(name), "short %zu x %zu", draft.n, draft.d);
-        if (!wanted(options, name))
-            continue;
-        add_draft(options, draft, 1, value);
-        print_row(options, &table, name, value);
-    }
+            snprintf(name, sizeof(name), "short delta %d %zu x %zu", delta, draft.n, draft.d);
+            if (!wanted(options, name))
+                continue;
+            add_draft(options, draft, SHORT_MARGIN, value);
+            print_row(options, &table, name, value);
+        }
 }
 
 /* --- series without phases -------------------------------------------------------------------- */
 
 static const struct table null_table = {"null", 2, {{"any", 2, -1, 0}, {"changes", 2, -1, 0}}};
 
-/* A series of phase_nulls[kind], or else of the noise that follows them. */
-static void make_null(size_t kind, size_t nulls, size_t n, size_t d, uint64_t seed,
-                      struct phase_series *ret)
+static void print_null_kind(const struct options *options, const struct phase_null *null, size_t n,
+                            size_t d)
 {
-    struct phase_draft draft = {.n = n, .d = d, .segments = 1, .seed = seed};
+    double value[2] = {0};
+    int count = 2 * options->seeds;
+    char name[64];
 
-    if (kind < nulls) {
-        phase_series_make_null(&phase_nulls[kind], n, d, seed, ret);
-    } else {
-        draft.noise = (enum phase_noise)(kind - nulls);
-        phase_series_make(&draft, ret);
+    snprintf(name, sizeof(name), "null %s %zu x %zu", null->name, n, d);
+    if (!wanted(options, name))
+        return;
+    for (int seed = 1; seed <= count; seed++) {
+        struct phase_series series;
+        struct phase_score score;
+
+        phase_series_make_null(null, n, d, seed_of(n, d, seed), &series);
+        judge(options, &series, MARGIN, &score, NULL);
+        value[0] += (double)(score.changes > 0) / count;
+        value[1] += score.changes / count;
+        phase_series_free(&series);
     }
+    print_row(options, &null_table, name, value);
 }
 
 static void print_null(const struct options *options)
 {
-    static const size_t n[] = {500, 5000}, d[] = {1, 6};
-    size_t nulls = 0;
-
-    while (phase_nulls[nulls].name)
-        nulls++;
     print_head(options, &null_table);
-    for (size_t kind = 0; kind < nulls + PHASE_NOISES; kind++)
-        for (size_t at = 0; at < COUNT(n) * COUNT(d); at++) {
-            size_t length = n[at / COUNT(d)], signals = d[at % COUNT(d)];
-            double value[2] = {0};
-            char name[64];
-
-            snprintf(name, sizeof(name), "null %s %zu x %zu",
-                     kind < nulls ? phase_nulls[kind].name : phase_noise_name[kind - nulls], length,
-                     signals);
-            if (!wanted(options, name))
-                continue;
-            for (int seed = 1; seed <= 2 * options->seeds; seed++) {
-                struct phase_series series;
-                struct phase_score score;
-
-                make_null(kind, nulls, length, signals, (uint64_t)seed, &series);
-                judge(options, &series, MARGIN, &score, NULL);
-                value[0] += (score.changes > 0) / (2. * options->seeds);
-                value[1] += score.changes / (2. * options->seeds);
-                phase_series_free(&series);
-            }
-            print_row(options, &null_table, name, value);
-        }
+    for (const struct phase_null *null = phase_nulls; null->name; null++)
+        for (size_t n = 500; n <= 5000; n *= 10)
+            for (size_t d = options->quick ? 6 : 1; d <= 6; d += 5)
+                print_null_kind(options, null, n, d);
 }
 
 /* --- speed ------------------------------------------------------------------------------------ */
