@@ -13,9 +13,9 @@
  * short: phases of 5 to 10 observations, by delta; margin of one
  * speed: a day of eight signals, with the memory of the series (53 MiB)
  *
- * All parts by default. --quick: fewer series; --only: rows whose name holds the text. --before
- * FILE: after each figure the one of FILE, the output of an earlier build (without --before), and
- * the difference; what got worse is marked.
+ * All parts by default. --quick: fewer series; --only: rows whose name holds the text; --exact:
+ * search at every point. --before FILE: after each figure the one of FILE, the output of an earlier
+ * build with as many seeds (without --before), and the difference; what got worse is marked.
  */
 #include <getopt.h>
 #include <math.h>
@@ -69,40 +69,52 @@ static void print_head(const struct options *options, const struct table *table)
     printf("\n");
 }
 
-/* The row's figures in the earlier output; 0 when it has none. */
-static int find_before(const struct options *options, const char *name, int count, double *ret)
+/* The first line of an output says of how many seeds it is. */
+static int print_seeds(const struct options *options)
+{
+    int before = options->seeds;
+
+    printf("seeds: %d\n", options->seeds);
+    if (!options->before)
+        return 0;
+    if (fscanf(options->before, "seeds: %d", &before) == 1 && before == options->seeds)
+        return 0;
+    fprintf(stderr, "phases: the output before is not of %d seeds\n", options->seeds);
+    return -1;
+}
+
+/* The row's figures in the earlier output; NaN where it has none. */
+static void find_before(const struct options *options, const char *name, int count, double *ret)
 {
     char line[256];
 
+    for (int c = 0; c < count; c++)
+        ret[c] = NAN;
     rewind(options->before);
     while (fgets(line, sizeof(line), options->before)) {
-        char *at = line + strlen(name), *end = at;
-        int c = 0;
+        char *at = line + strlen(name), *end;
 
         if (strncmp(line, name, strlen(name)) != 0 || strncmp(at, "  ", 2) != 0)
             continue;
-        for (; c < count; c++, at = end) {
+        for (int c = 0; c < count; c++, at = end)
             ret[c] = strtod(at, &end);
-            if (end == at)
-                break;
-        }
-        return c == count;
     }
-    return 0;
 }
 
 static void print_row(const struct options *options, const struct table *table, const char *name,
                       const double *value)
 {
     double before[COLUMNS_MOST];
-    int known = options->before && find_before(options, name, table->count, before), worse = 0;
+    int worse = 0;
 
+    if (options->before)
+        find_before(options, name, table->count, before);
     printf("%-36s", name);
     for (int c = 0; c < table->count; c++) {
         const struct column *column = &table->column[c];
 
         printf(" %8.*f", column->decimals, value[c]);
-        if (!known || column->better == 0)
+        if (!options->before || column->better == 0)
             continue;
         printf(" %8.*f %+8.*f", column->decimals, before[c], column->decimals,
                value[c] - before[c]);
@@ -237,12 +249,13 @@ static void print_noise(const struct options *options, enum phase_noise noise, i
                 mean[c] += value[c];
             rows++;
         }
+    if (rows < 2)
+        return;
     for (int c = 0; c < series_table.count; c++)
         mean[c] /= rows;
-    snprintf(name, sizeof(name), "series %s %s mean", phase_noise_name[noise],
-             hard ? "hard" : "clear");
-    if (rows > 1)
-        print_row(options, &series_table, name, mean);
+    snprintf(name, sizeof(name), "series %s %s mean of %d", phase_noise_name[noise],
+             hard ? "hard" : "clear", rows);
+    print_row(options, &series_table, name, mean);
 }
 
 static void print_series(const struct options *options)
@@ -276,7 +289,8 @@ static void print_short(const struct options *options)
 
 /* --- series without phases -------------------------------------------------------------------- */
 
-static const struct table null_table = {"null", 2, {{"any", 2, -1, 0}, {"changes", 2, -1, 0}}};
+static const struct table null_table = {
+    "null", 2, {{"any", 2, -1, .005}, {"changes", 2, -1, .005}}};
 
 static void print_null_kind(const struct options *options, const struct phase_null *null, size_t n,
                             size_t d)
@@ -313,7 +327,7 @@ static void print_null(const struct options *options)
 /* --- speed ------------------------------------------------------------------------------------ */
 
 static const struct table speed_table = {
-    "speed", 4, {{"CPU s", 2, -1, .1}, {"MiB", 0, -1, 10}, {"F1", 3, 1, .01}, {"ARI", 3, 1, .01}}};
+    "speed", 4, {{"CPU s", 2, -1, .3}, {"MiB", 0, -1, 10}, {"F1", 3, 1, .01}, {"ARI", 3, 1, .01}}};
 
 static void measure(const struct options *options, const struct phase_draft *draft, double *ret)
 {
@@ -426,6 +440,8 @@ int main(int argc, char **argv)
         known += argc > 0 && is_asked(parts[p].name, argc, argv);
     if (known < argc)
         return usage();
+    if (print_seeds(&options) < 0)
+        return 1;
     for (size_t p = 0; p < COUNT(parts); p++)
         if (is_asked(parts[p].name, argc, argv))
             parts[p].print(&options);
