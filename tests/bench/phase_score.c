@@ -205,11 +205,12 @@ static void step(const struct phase_series *series, size_t i, struct costs *cost
     }
 }
 
+/* A change costs that it comes, not which of the others comes: boundaries and cover get better. */
 void phase_decode(const struct phase_series *series, int *label)
 {
     size_t n = series->signals.count;
     double move = (double)series->segments / (double)n;
-    struct costs costs = {.stay = -log(1 - move), .move = -log(move / (series->phases - 1))};
+    struct costs costs = {.stay = -log(1 - move), .move = -log(move)};
     uint8_t(*from)[PHASE_KINDS_MOST] = phase_must(malloc(n * sizeof(*from)));
     int best = 0;
 
