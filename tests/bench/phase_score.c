@@ -178,48 +178,64 @@ static double surprise_at(const struct phase_series *series, size_t i, int a, in
     return sum;
 }
 
-struct costs {
-    double of[PHASE_KINDS_MOST], stay, move;
+/* What is known of paths that end behind observation t - 1 in a segment of a label that is not
+ * shorter than the shortest. */
+struct path {
+    double
+        surprise[PHASE_KINDS_MOST]; /* of all observations before t, were they all of the label */
+    double cost[PHASE_KINDS_MOST];  /* of the best path */
+    int before[PHASE_KINDS_MOST];   /* label before that segment where it is a shortest one; -1 */
 };
 
-/* The costs of the best paths that end in each phase at i; from[]: where they come from. */
-static void step(const struct phase_series *series, size_t i, struct costs *costs, uint8_t *from)
+/* Go on by an observation in label b, or begin a segment of b after one of any other label. */
+static void step(const struct phase_series *series, struct path *path, size_t t, int b)
 {
-    struct costs before = *costs;
+    double mean = (double)series->signals.count / (double)series->segments;
+    double move = 1 / (mean - (double)series->shortest + 1);
+    size_t start = t - series->shortest;
+    double begun = 0;
 
-    for (int b = 0; b < series->phases; b++) {
-        double seen = 0;
+    path[t].surprise[b] = path[t - 1].surprise[b] + surprise_at(series, t - 1, b, b);
+    path[t].cost[b] =
+        path[t - 1].cost[b] - log(1 - move) + path[t].surprise[b] - path[t - 1].surprise[b];
+    path[t].before[b] = -1;
+    if (t == series->shortest)
+        path[t].cost[b] = path[t].surprise[b];
+    for (int a = 0; a < series->phases && t > series->shortest; a++) {
+        double cost;
 
-        costs->of[b] = INFINITY;
-        for (int a = 0; a < series->phases; a++) {
-            double cost;
-
-            if (a == 0 || series->noise == AR)
-                seen = surprise_at(series, i, a, b);
-            cost = before.of[a] + (a == b ? before.stay : before.move) + seen;
-            if (cost < costs->of[b]) {
-                costs->of[b] = cost;
-                from[b] = (uint8_t)a;
-            }
+        if (a == 0 || series->noise == AR)
+            begun = surprise_at(series, start, a, b);
+        cost = path[start].cost[a] - log(move) + begun + path[t].surprise[b] -
+               path[start + 1].surprise[b];
+        if (a != b && cost < path[t].cost[b]) {
+            path[t].cost[b] = cost;
+            path[t].before[b] = a;
         }
     }
 }
 
-/* A change costs that it comes, not which of the others comes: boundaries and cover get better. */
 void phase_decode(const struct phase_series *series, int *label)
 {
     size_t n = series->signals.count;
-    double move = (double)series->segments / (double)n;
-    struct costs costs = {.stay = -log(1 - move), .move = -log(move)};
-    uint8_t(*from)[PHASE_KINDS_MOST] = phase_must(malloc(n * sizeof(*from)));
+    struct path *path = phase_must(calloc(n + 1, sizeof(*path)));
     int best = 0;
 
-    for (size_t i = 0; i < n; i++)
-        step(series, i, &costs, from[i]);
+    for (int b = 0; b < series->phases; b++)
+        path[0].cost[b] = INFINITY;
+    for (size_t t = 1; t <= n; t++)
+        for (int b = 0; b < series->phases; b++)
+            step(series, path, t, b);
     for (int b = 1; b < series->phases; b++)
-        if (costs.of[b] < costs.of[best])
+        if (path[n].cost[b] < path[n].cost[best])
             best = b;
-    for (size_t i = n; i-- > 0; best = from[i][best])
-        label[i] = best;
-    free(from);
+    for (size_t t = n; t > 0;) {
+        int before = path[t].before[best];
+        size_t length = before < 0 ? 1 : series->shortest;
+
+        while (length-- > 0)
+            label[--t] = best;
+        best = before < 0 ? best : before;
+    }
+    free(path);
 }

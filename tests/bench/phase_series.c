@@ -8,9 +8,13 @@
 
 #include "rpistat/random.h"
 
-#define PI        3.14159265358979323846
-#define SHORTEST  20 /* observations of a segment */
-#define MASKED_IN 4
+#define PI 3.14159265358979323846
+
+/* Shortest segments, in observations, and how much longer the short ones get. */
+#define SHORTEST     20
+#define SHORT        5
+#define SHORT_LONGER 5
+#define MASKED_IN    4
 
 const char *const phase_noise_name[PHASE_NOISES] = {
     "white", "AR.6", "t3", "outliers", "variance", "masked", "correlated",
@@ -90,10 +94,10 @@ static size_t *draw_ends(uint64_t *random, size_t n, size_t count)
 /* Those of segments of 5 to 10 observations. */
 static size_t *draw_short_ends(uint64_t *random, size_t n, size_t *ret_count)
 {
-    size_t *ends = phase_must(malloc((n / 5 + 1) * sizeof(*ends))), count = 0;
+    size_t *ends = phase_must(malloc((n / SHORT + 1) * sizeof(*ends))), count = 0;
 
     for (size_t end = 0; end < n; count++) {
-        end += 5 + (size_t)(6 * rps_random_unit(random));
+        end += SHORT + (size_t)((SHORT_LONGER + 1) * rps_random_unit(random));
         ends[count] = end < n ? end : n;
     }
     *ret_count = count;
@@ -108,6 +112,7 @@ static void draw_labels(const struct phase_draft *draft, uint64_t *random,
     int label = -1;
 
     series->segments = draft->segments;
+    series->shortest = draft->segments > 0 ? SHORTEST : SHORT;
     ends = draft->segments > 0 ? draw_ends(random, draft->n, draft->segments)
                                : draw_short_ends(random, draft->n, &series->segments);
     for (size_t k = 0; k < series->segments; k++) {

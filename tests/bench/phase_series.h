@@ -28,6 +28,7 @@ struct phase_series {
     struct rps_signals signals;
     int *label;      /* by observation */
     size_t segments; /* stretches of one label */
+    size_t shortest; /* observations of a segment */
     enum phase_noise noise;
     int phases;                                        /* kinds of phases */
     double mean[PHASE_KINDS_MOST][PHASE_SIGNALS_MOST]; /* of a kind, in each signal */
