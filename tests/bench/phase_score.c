@@ -181,10 +181,9 @@ static double surprise_at(const struct phase_series *series, size_t i, int a, in
 /* What is known of paths that end behind observation t - 1 in a segment of a label that is not
  * shorter than the shortest. */
 struct path {
-    double
-        surprise[PHASE_KINDS_MOST]; /* of all observations before t, were they all of the label */
-    double cost[PHASE_KINDS_MOST];  /* of the best path */
-    int before[PHASE_KINDS_MOST];   /* label before that segment where it is a shortest one; -1 */
+    double surprise[PHASE_KINDS_MOST]; /* of all before t, were they of the label */
+    double cost[PHASE_KINDS_MOST];     /* of the best path */
+    int before[PHASE_KINDS_MOST];      /* label before a segment that is a shortest one; or -1 */
 };
 
 /* Go on by an observation in label b, or begin a segment of b after one of any other label. */
