@@ -1,333 +1,451 @@
 /*
- * The yardstick of phase detection: synthetic series with known phases.
+ * The yardstick of phase detection: what the detector makes of series about which the truth is
+ * known.
  *
- * usage: phases [SEEDS [quick]]
+ * usage: phases [--quick] [--exact] [--seeds N] [--only TEXT] [--before FILE] [PART...]
  *
- * P recurring means N(0, delta^2) in each signal, unit noise, sqrt(n)/2 segments of at least 20
- * periods and exponential length, 3 to 8 phases. Prints a table: precision, recall and F1 of
- * boundaries with a margin of five periods; covering; adjusted Rand index of the labels per period,
- * and phases found against true; time. Then a day of periods, beside the search at every point
- * (PELT alone), which takes minutes: not when quick.
+ * series: P recurring means N(0, delta^2) in each signal, unit noise of several kinds, sqrt(n)/2
+ *     segments of at least 20 observations and exponential length, 3 to 8 kinds of phases; clear is
+ *     a delta of 1, hard of .4. F1 of the boundaries with a margin of five observations, cover, and
+ *     adjusted Rand index of the labels (ARI), beside those of the decoder that knows the truth (*),
+ *     and changes found, of the true ones
+ * null: series without phases: the share of them in which changes are found, and how many on average
+ * short: phases of 5 to 10 observations, by delta; margin of one
+ * speed: a day of eight signals, with the memory of the series (53 MiB)
+ *
+ * All parts by default. --quick: fewer series; --only: rows whose name holds the text; --exact:
+ * search at every point. --before FILE: after each figure the one of FILE, the output of an earlier
+ * build with as many seeds (without --before), and the difference; what got worse is marked.
  */
-#include <inttypes.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "rpistat/detect.h"
+#include "phase_score.h"
+#include "rpistat/random.h"
 
-#define MARGIN 5
+#define MARGIN       5
+#define SHORT_MARGIN 1
+#define COLUMNS_MOST 9
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-enum noise { WHITE, AR, STUDENT, OUTLIERS, VARIANCE, MASKED };
-
-static const char *const noise_name[] = {"white",        "AR(1) .6", "Student t3",
-                                         "1 % outliers", "variance", "masked 1 in 4"};
-
-struct series {
-    struct rps_signals signals;
-    size_t segment_count;
-    size_t *start; /* segment_count + 1 */
-    int *label;    /* of segments */
-    int label_count;
+struct options {
+    int quick, seeds;
+    struct rps_detect_options detect;
+    const char *only;
+    FILE *before;
 };
 
-/* --- random numbers --------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-static uint64_t state;
-
-static double uniform(void)
-{
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
-
-static double student3(void)
-{
-    double a = normal(), b = normal(), c = normal();
-
-    return normal() / sqrt((a * a + b * b + c * c) / 3);
-}
-
-/* --- series
- * ---------------------------------------------------------------------------------------- */
-
-/* Lengths of `count` segments: at least 20, the rest shared out as exponentials. */
-static void cut_up(struct series *s, size_t n, size_t count)
-{
-    double *share = malloc(count * sizeof(*share)), total = 0, at = 0;
-    size_t free_periods = n - 20 * count;
-
-    for (size_t k = 0; k < count; k++)
-        total += share[k] = -log(uniform());
-    s->segment_count = count;
-    s->start = malloc((count + 1) * sizeof(*s->start));
-    s->label = malloc(count * sizeof(*s->label));
-    for (size_t k = 0; k <= count; k++) {
-        s->start[k] = k == count ? n : 20 * k + (size_t)(at / total * (double)free_periods);
-        at += k < count ? share[k] : 0;
-    }
-    free(share);
-}
-
-static double noise_value(enum noise kind, double *before, double scale)
-{
-    double value;
-
-    switch (kind) {
-    case AR:
-        value = 0.6 * *before + 0.8 * normal();
-        break;
-    case STUDENT:
-        value = student3();
-        break;
-    case OUTLIERS:
-        value = uniform() < 0.01 ? 10 * normal() + (uniform() < 0.5 ? 20 : -20) : normal();
-        break;
-    case VARIANCE:
-        value = scale * normal();
-        break;
-    default:
-        value = normal();
-    }
-    *before = value;
-    return value;
-}
-
-static void make(struct series *s, size_t n, size_t d, double delta, enum noise kind,
-                 size_t segments, uint64_t seed)
-{
-    double mean[8][16], scale[8];
-    int phases;
-
-    state = seed * UINT64_C(1000003);
-    phases = 3 + (int)(uniform() * 6);
-    memset(s, 0, sizeof(*s));
-    cut_up(s, n, segments);
-    for (int p = 0; p < phases; p++) {
-        scale[p] = 0.5 + 1.5 * uniform();
-        for (size_t j = 0; j < d; j++)
-            mean[p][j] = delta * normal();
-    }
-    s->signals = (struct rps_signals){
-        .count = n, .signal_count = d, .value = malloc(n * d * sizeof(double))};
-    for (size_t k = 0, used = 0; k < segments; k++) {
-        do
-            s->label[k] = (int)(uniform() * phases);
-        while (k > 0 && s->label[k] == s->label[k - 1] && phases > 1);
-        used |= (size_t)1 << s->label[k];
-        s->label_count = __builtin_popcountll(used);
-    }
-    for (size_t j = 0; j < d; j++) {
-        double before = normal();
-
-        for (size_t k = 0; k < segments; k++)
-            for (size_t i = s->start[k]; i < s->start[k + 1]; i++)
-                s->signals.value[j * n + i] =
-                    mean[s->label[k]][j] + noise_value(kind, &before, scale[s->label[k]]);
-    }
-    if (kind == MASKED)
-        for (size_t j = 0; j < d; j++)
-            for (size_t i = 0; i < n; i++)
-                if (i % 4 != j % 4)
-                    s->signals.value[j * n + i] = NAN;
-}
-
-static void series_free(struct series *s)
-{
-    rps_signals_free(&s->signals);
-    free(s->start);
-    free(s->label);
-}
-
-/* --- scores
- * ------------------------------------------------------------------------------------------ */
-
-struct score {
-    double precision, recall, f1, cover, rand, off, seconds;
-    double changes;
+struct column {
+    const char *name;
+    int decimals;
+    int better;   /* 1: more is better, -1: less, 0: not compared */
+    double slack; /* what may get worse without a mark */
 };
 
-static double boundaries_hit(const size_t *a, size_t na, const size_t *b, size_t nb)
-{
-    double hit = 0;
-    size_t k = 0;
+struct table {
+    const char *name; /* which begins the names of its rows */
+    int count;
+    struct column column[COLUMNS_MOST];
+};
 
-    for (size_t i = 0; i < na; i++) { /* each of b serves once */
-        while (k < nb && b[k] + MARGIN < a[i])
-            k++;
-        if (k < nb && b[k] <= a[i] + MARGIN) {
-            hit++;
-            k++;
-        }
+static void print_head(const struct options *options, const struct table *table)
+{
+    printf("\n%-36s", table->name);
+    for (int c = 0; c < table->count; c++) {
+        printf(" %8s", table->column[c].name);
+        if (options->before && table->column[c].better != 0)
+            printf(" %8s %8s", "before", "diff");
     }
-    return hit;
+    printf("\n");
 }
 
-static double choose2(double n)
+/* The first line of an output says of how many seeds it is. */
+static int print_seeds(const struct options *options)
 {
-    return n * (n - 1) / 2;
+    int before = options->seeds;
+
+    printf("seeds: %d\n", options->seeds);
+    if (!options->before)
+        return 0;
+    if (fscanf(options->before, "seeds: %d", &before) == 1 && before == options->seeds)
+        return 0;
+    fprintf(stderr, "phases: the output before is not of %d seeds\n", options->seeds);
+    return -1;
 }
 
-static double rand_index(const int *a, const int *b, size_t n, int na, int nb)
+/* The row's figures in the earlier output; NaN where it has none. */
+static void find_before(const struct options *options, const char *name, int count, double *ret)
 {
-    double *table = calloc((size_t)na * (size_t)nb, sizeof(*table)), same = 0, sa = 0, sb = 0,
-           expected;
+    char line[256];
 
-    for (size_t i = 0; i < n; i++)
-        table[a[i] * nb + b[i]]++;
-    for (int i = 0; i < na; i++) {
-        double row = 0;
+    for (int c = 0; c < count; c++)
+        ret[c] = NAN;
+    rewind(options->before);
+    while (fgets(line, sizeof(line), options->before)) {
+        char *at = line + strlen(name), *end;
 
-        for (int j = 0; j < nb; j++) {
-            same += choose2(table[i * nb + j]);
-            row += table[i * nb + j];
-        }
-        sa += choose2(row);
+        if (strncmp(line, name, strlen(name)) != 0 || strncmp(at, "  ", 2) != 0)
+            continue;
+        for (int c = 0; c < count; c++, at = end)
+            ret[c] = strtod(at, &end);
     }
-    for (int j = 0; j < nb; j++) {
-        double column = 0;
-
-        for (int i = 0; i < na; i++)
-            column += table[i * nb + j];
-        sb += choose2(column);
-    }
-    free(table);
-    expected = sa * sb / choose2((double)n);
-    return sa + sb == 2 * expected ? 1 : (same - expected) / (0.5 * (sa + sb) - expected);
 }
 
-static double now_s(void)
+static void print_row(const struct options *options, const struct table *table, const char *name,
+                      const double *value)
+{
+    double before[COLUMNS_MOST];
+    int worse = 0;
+
+    if (options->before)
+        find_before(options, name, table->count, before);
+    printf("%-36s", name);
+    for (int c = 0; c < table->count; c++) {
+        const struct column *column = &table->column[c];
+
+        printf(" %8.*f", column->decimals, value[c]);
+        if (!options->before || column->better == 0)
+            continue;
+        printf(" %8.*f %+8.*f", column->decimals, before[c], column->decimals,
+               value[c] - before[c]);
+        worse |= column->better * (before[c] - value[c]) > column->slack + 1e-9;
+    }
+    printf("%s\n", worse ? "  worse" : "");
+    fflush(stdout);
+}
+
+static int wanted(const struct options *options, const char *name)
+{
+    return !options->only || strstr(name, options->only);
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+static double cpu_s(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static struct score judge(const struct series *s, const struct rps_detect_options *options,
-                          struct rps_detect_details *details)
+/* Labels of the detector; its CPU seconds. */
+static double detect(const struct options *options, const struct phase_series *series, int *label)
 {
-    struct rps_error err;
     struct rps_phases found;
-    struct score score = {0};
-    size_t n = s->signals.count, *start;
-    int *truth = malloc(n * sizeof(*truth)), *label = malloc(n * sizeof(*label));
-    double hit, begin = now_s();
+    struct rps_error err;
+    double begin = cpu_s(), end;
 
-    if (rps_detect(&s->signals, options, &found, details, &err) < 0) {
-        fprintf(stderr, "%s\n", err.message);
+    if (rps_detect(&series->signals, &options->detect, &found, NULL, &err) < 0) {
+        fprintf(stderr, "phases: %s\n", err.message);
         exit(1);
     }
-    score.seconds = now_s() - begin;
-    start = malloc(found.count * sizeof(*start));
-    for (size_t k = 0; k < found.count; k++) {
-        start[k] = found.phase[k].first;
+    end = cpu_s();
+    for (size_t k = 0; k < found.count; k++)
         for (size_t i = found.phase[k].first; i <= found.phase[k].last; i++)
             label[i] = found.phase[k].label;
-    }
-    for (size_t k = 0; k < s->segment_count; k++) {
-        double best = 0, length = (double)(s->start[k + 1] - s->start[k]);
-
-        for (size_t i = s->start[k]; i < s->start[k + 1]; i++)
-            truth[i] = s->label[k];
-        for (size_t m = 0; m < found.count; m++) {
-            size_t from = start[m] > s->start[k] ? start[m] : s->start[k];
-            size_t to = found.phase[m].last + 1 < s->start[k + 1] ? found.phase[m].last + 1
-                                                                  : s->start[k + 1];
-            double both = to > from ? (double)(to - from) : 0;
-
-            best =
-                fmax(best, both / (length + (double)(found.phase[m].last + 1 - start[m]) - both));
-        }
-        score.cover += length * best / (double)n;
-    }
-    hit = boundaries_hit(s->start + 1, s->segment_count - 1, start + 1, found.count - 1);
-    score.changes = (double)found.count - 1;
-    score.recall = s->segment_count > 1 ? hit / (double)(s->segment_count - 1) : 1;
-    score.precision = found.count > 1 ? hit / (double)(found.count - 1) : 1;
-    score.f1 = hit > 0 ? 2 * score.precision * score.recall / (score.precision + score.recall) : 0;
-    score.rand =
-        rand_index(truth, label, n, s->label_count > 8 ? s->label_count : 8, found.label_count);
-    score.off = found.label_count - s->label_count;
-    free(start);
-    free(truth);
-    free(label);
     rps_phases_free(&found);
-    return score;
+    return end - begin;
+}
+
+/* Another series for each length and number of signals, the same ones for all noises. */
+static uint64_t seed_of(size_t n, size_t d, int seed)
+{
+    return rps_random_at(100 * n + d, (uint64_t)seed);
+}
+
+/* Score the detector and, unless `best` is NULL, the decoder; the detector's CPU seconds. */
+static double judge(const struct options *options, const struct phase_series *series, size_t margin,
+                    struct phase_score *score, struct phase_score *best)
+{
+    int *label = phase_must(malloc(series->signals.count * sizeof(*label)));
+    double seconds = detect(options, series, label);
+
+    phase_score(series, label, margin, score);
+    if (best) {
+        phase_decode(series, label);
+        phase_score(series, label, margin, best);
+    }
+    free(label);
+    return seconds;
+}
+
+/* --- series of phases ------------------------------------------------------------------------- */
+
+static const struct table series_table = {
+    "series",
+    8,
+    {{"F1", 3, 1, .01},
+     {"cover", 3, 1, .01},
+     {"ARI", 3, 1, .01},
+     {"F1*", 3, 0, 0},
+     {"cover*", 3, 0, 0},
+     {"ARI*", 3, 0, 0},
+     {"found", 2, 0, 0},
+     {"ms", 1, 0, 0}},
+};
+
+/* Add the mean over the seeds to figures. */
+static void add_draft(const struct options *options, struct phase_draft draft, size_t margin,
+                      double *value)
+{
+    for (int seed = 1; seed <= options->seeds; seed++) {
+        struct phase_series series;
+        struct phase_score score, best;
+        double seconds;
+
+        draft.seed = seed_of(draft.n, draft.d, seed);
+        phase_series_make(&draft, &series);
+        seconds = judge(options, &series, margin, &score, &best);
+        double one[] = {score.f1,
+                        score.cover,
+                        score.rand,
+                        best.f1,
+                        best.cover,
+                        best.rand,
+                        score.changes / (double)(series.segments - 1),
+                        1e3 * seconds};
+        for (size_t c = 0; c < COUNT(one); c++)
+            value[c] += one[c] / options->seeds;
+        phase_series_free(&series);
+    }
+}
+
+/* The rows of one noise and delta, by length and number of signals, and their mean. */
+static void print_noise(const struct options *options, enum phase_noise noise, int hard)
+{
+    static const size_t n[] = {500, 3000, 8000, 36000}, d[] = {1, 3, 6, 12};
+    double mean[COLUMNS_MOST] = {0};
+    char name[64];
+    int rows = 0;
+
+    for (size_t i = 0; i < COUNT(n); i++)
+        for (size_t j = 0; j < COUNT(d); j++) {
+            double value[COLUMNS_MOST] = {0};
+            struct phase_draft draft = {.noise = noise,
+                                        .delta = hard ? 0.4 : 1,
+                                        .n = n[i],
+                                        .d = d[j],
+                                        .segments = (size_t)(sqrt((double)n[i]) / 2)};
+
+            snprintf(name, sizeof(name), "series %s %s %zu x %zu", phase_noise_name[noise],
+                     hard ? "hard" : "clear", n[i], d[j]);
+            if (!wanted(options, name) || (options->quick && (i % 2 != 0 || j % 2 != 0)) ||
+                (noise == CORRELATED && d[j] == 1))
+                continue;
+            add_draft(options, draft, MARGIN, value);
+            print_row(options, &series_table, name, value);
+            for (int c = 0; c < series_table.count; c++)
+                mean[c] += value[c];
+            rows++;
+        }
+    if (rows < 2)
+        return;
+    for (int c = 0; c < series_table.count; c++)
+        mean[c] /= rows;
+    snprintf(name, sizeof(name), "series %s %s mean of %d", phase_noise_name[noise],
+             hard ? "hard" : "clear", rows);
+    print_row(options, &series_table, name, mean);
+}
+
+static void print_series(const struct options *options)
+{
+    print_head(options, &series_table);
+    for (int noise = 0; noise < PHASE_NOISES; noise++)
+        for (int hard = 0; hard < 2; hard++)
+            print_noise(options, (enum phase_noise)noise, hard);
+}
+
+static void print_short(const struct options *options)
+{
+    static const size_t n[] = {500, 3000, 20000};
+    struct table table = series_table;
+
+    table.name = "short";
+    print_head(options, &table);
+    for (int delta = 2; delta <= 3; delta++)
+        for (size_t i = 0; i < COUNT(n); i++) {
+            struct phase_draft draft = {.noise = WHITE, .delta = delta, .n = n[i], .d = 6};
+            double value[COLUMNS_MOST] = {0};
+            char name[64];
+
+            snprintf(name, sizeof(name), "short delta %d %zu x %zu", delta, draft.n, draft.d);
+            if (!wanted(options, name))
+                continue;
+            add_draft(options, draft, SHORT_MARGIN, value);
+            print_row(options, &table, name, value);
+        }
+}
+
+/* --- series without phases -------------------------------------------------------------------- */
+
+static const struct table null_table = {
+    "null", 2, {{"any", 2, -1, .005}, {"changes", 2, -1, .005}}};
+
+static void print_null_kind(const struct options *options, const struct phase_null *null, size_t n,
+                            size_t d)
+{
+    double value[2] = {0};
+    int count = 2 * options->seeds;
+    char name[64];
+
+    snprintf(name, sizeof(name), "null %s %zu x %zu", null->name, n, d);
+    if (!wanted(options, name))
+        return;
+    for (int seed = 1; seed <= count; seed++) {
+        struct phase_series series;
+        struct phase_score score;
+
+        phase_series_make_null(null, n, d, seed_of(n, d, seed), &series);
+        judge(options, &series, MARGIN, &score, NULL);
+        value[0] += (double)(score.changes > 0) / count;
+        value[1] += score.changes / count;
+        phase_series_free(&series);
+    }
+    print_row(options, &null_table, name, value);
+}
+
+static void print_null(const struct options *options)
+{
+    print_head(options, &null_table);
+    for (const struct phase_null *null = phase_nulls; null->name; null++)
+        for (size_t n = 500; n <= 5000; n *= 10)
+            for (size_t d = options->quick ? 6 : 1; d <= 6; d += 5)
+                print_null_kind(options, null, n, d);
+}
+
+/* --- speed ------------------------------------------------------------------------------------ */
+
+static const struct table speed_table = {
+    "speed", 4, {{"CPU s", 2, -1, .3}, {"MiB", 0, -1, 10}, {"F1", 3, 1, .01}, {"ARI", 3, 1, .01}}};
+
+static void measure(const struct options *options, const struct phase_draft *draft, double *ret)
+{
+    struct phase_series series;
+    struct phase_score score;
+    struct rusage usage;
+    int *label = phase_must(malloc(draft->n * sizeof(*label)));
+
+    phase_series_make(draft, &series);
+    ret[0] = detect(options, &series, label);
+    getrusage(RUSAGE_SELF, &usage);
+    ret[1] = (double)usage.ru_maxrss / 1024;
+    phase_score(&series, label, MARGIN, &score);
+    ret[2] = score.f1;
+    ret[3] = score.rand;
+}
+
+/* Each in a process of its own, for its peak of memory. */
+static void print_speed(const struct options *options)
+{
+    static const size_t changes[] = {10, 500, 10000};
+    double *value = mmap(NULL, COLUMNS_MOST * sizeof(*value), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    phase_must(value == MAP_FAILED ? NULL : value);
+    print_head(options, &speed_table);
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        struct phase_draft draft = {
+            .noise = WHITE, .delta = 1, .n = 864000, .d = 8, .segments = changes[i] + 1, .seed = 1};
+        char name[64];
+        int status;
+        pid_t child;
+
+        snprintf(name, sizeof(name), "speed %zu x %zu, %zu changes", draft.n, draft.d, changes[i]);
+        if (!wanted(options, name))
+            continue;
+        child = fork();
+        if (child == 0) {
+            measure(options, &draft, value);
+            _exit(0);
+        }
+        if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
+            fprintf(stderr, "phases: %s: failed\n", name);
+            exit(1);
+        }
+        print_row(options, &speed_table, name, value);
+    }
+    munmap(value, COLUMNS_MOST * sizeof(*value));
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static const struct part {
+    const char *name;
+    void (*print)(const struct options *options);
+} parts[] = {
+    {"series", print_series}, {"null", print_null}, {"short", print_short}, {"speed", print_speed}};
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: phases [--quick] [--exact] [--seeds N] [--only TEXT] [--before FILE] "
+                    "[series|null|short|speed]...\n");
+    return 2;
+}
+
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option longs[] = {
+        {"quick", no_argument, NULL, 'q'},        {"exact", no_argument, NULL, 'e'},
+        {"seeds", required_argument, NULL, 's'},  {"only", required_argument, NULL, 'o'},
+        {"before", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        if (option == 'q')
+            options->quick = 1;
+        else if (option == 'e')
+            options->detect.exact = 1;
+        else if (option == 's')
+            options->seeds = atoi(optarg);
+        else if (option == 'o')
+            options->only = optarg;
+        else if (option != 'b' || !(options->before = fopen(optarg, "r")))
+            return -1;
+    }
+    if (options->seeds == 0)
+        options->seeds = options->quick ? 3 : 10;
+    return options->seeds > 0 ? 0 : -1;
+}
+
+static int is_asked(const char *part, int count, char **names)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(part, names[i]) == 0)
+            return 1;
+    return count == 0;
 }
 
 int main(int argc, char **argv)
 {
-    int seeds = argc > 1 ? atoi(argv[1]) : 5;
-    struct rps_detect_options options = {0};
-    struct rps_detect_details details;
-    static const double deltas[] = {1, 0.4};
+    struct options options = {0};
+    int known = 0;
 
-    printf("%-14s %6s %6s %6s %6s %6s %6s %6s %8s\n", "36,000 x 6", "delta", "prec", "recall", "F1",
-           "cover", "ARI", "k-true", "s");
-    for (int kind = WHITE; kind <= MASKED; kind++)
-        for (int h = 0; h < 2; h++) {
-            struct score sum = {0};
-
-            for (int seed = 1; seed <= seeds; seed++) {
-                struct series s;
-                struct score one;
-
-                make(&s, 36000, 6, deltas[h], kind, 95, (uint64_t)(seed + 100 * kind + 1000 * h));
-                one = judge(&s, &options, &details);
-                sum.precision += one.precision / seeds;
-                sum.recall += one.recall / seeds;
-                sum.f1 += one.f1 / seeds;
-                sum.cover += one.cover / seeds;
-                sum.rand += one.rand / seeds;
-                sum.off += fabs(one.off) / seeds;
-                sum.seconds += one.seconds / seeds;
-                series_free(&s);
-            }
-            printf("%-14s %6.1f %6.3f %6.3f %6.3f %6.3f %6.3f %6.1f %8.4f\n", noise_name[kind],
-                   deltas[h], sum.precision, sum.recall, sum.f1, sum.cover, sum.rand, sum.off,
-                   sum.seconds);
-        }
-    for (int kind = WHITE; kind <= MASKED; kind++) {
-        int changes = 0;
-
-        for (int seed = 1; seed <= 20; seed++) {
-            struct series s;
-
-            make(&s, 36000, 6, 0, kind == VARIANCE ? WHITE : kind, 1,
-                 (uint64_t)(7000 + seed + 100 * kind));
-            changes += (int)judge(&s, &options, &details).changes;
-            series_free(&s);
-        }
-        printf("null %-14s changes in 20 series: %d\n", noise_name[kind], changes);
-    }
-    for (size_t segments = 6; segments <= 501; segments += 495) {
-        struct series s;
-        struct score one, exact;
-        struct rps_detect_options with = {.exact = 1};
-        double objective;
-
-        make(&s, 864000, 8, 1, WHITE, segments, 9);
-        one = judge(&s, &options, &details);
-        objective = details.objective;
-        printf("day, %zu changes: %.3f s, F1 %.3f", segments - 1, one.seconds, one.f1);
-        if (argc < 3) {
-            exact = judge(&s, &with, &details);
-            printf("; exact %.3f s, F1 %.3f, objective %.1f above it", exact.seconds, exact.f1,
-                   objective - details.objective);
-        }
-        printf("\n");
-        series_free(&s);
-    }
+    if (parse(argc, argv, &options) < 0)
+        return usage();
+    argc -= optind;
+    argv += optind;
+    for (size_t p = 0; p < COUNT(parts); p++)
+        known += argc > 0 && is_asked(parts[p].name, argc, argv);
+    if (known < argc)
+        return usage();
+    if (print_seeds(&options) < 0)
+        return 1;
+    for (size_t p = 0; p < COUNT(parts); p++)
+        if (is_asked(parts[p].name, argc, argv))
+            parts[p].print(&options);
+    if (options.before)
+        fclose(options.before);
     return 0;
 }
