@@ -1,0 +1,385 @@
+/* Levels: the tree of fine phases, which of its sizes stand out, labels of a level, choosing. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "detect_series.h"
+#include "rpistat/levels.h"
+#include "rpistat/phases.h"
+
+#define LENGTH 40 /* of a fine phase */
+
+/* What each letter is like: two signals. Upper-case letters lie far apart; the lower-case one of a
+ * letter lies near it. */
+static double level_of(char letter, size_t signal)
+{
+    static const double far[2][4] = {{0, 10, 20, 30}, {0, 12, -9, 3}};
+    int lower = letter >= 'a';
+
+    return far[signal][(lower ? letter - 'a' : letter - 'A') % 4] + lower * (signal ? -1.5 : 1.5);
+}
+
+/* A fine phase a letter, each LENGTH observations; labels are the letters. */
+static struct rps_signals signals_of(const char *letters)
+{
+    size_t count = strlen(letters) * LENGTH;
+    struct rps_signals signals = series_make(count, 2);
+    uint64_t state = 3;
+
+    for (size_t s = 0; s < 2; s++) {
+        for (size_t i = 0; i < count; i++)
+            signals.value[s * count + i] =
+                level_of(letters[i / LENGTH], s) + .3 * series_normal(&state);
+    }
+    return signals;
+}
+
+static struct rps_phases phases_of(const char *letters)
+{
+    struct rps_phases phases = {.count = strlen(letters)};
+    char kinds[64] = "";
+
+    phases.phase = calloc(phases.count, sizeof(*phases.phase));
+    assert_non_null(phases.phase);
+    for (size_t k = 0; k < phases.count; k++) {
+        if (!strchr(kinds, letters[k]))
+            strncat(kinds, letters + k, 1);
+        phases.phase[k] = (struct rps_phase){.first = k * LENGTH,
+                                             .last = (k + 1) * LENGTH - 1,
+                                             .earliest = k * LENGTH,
+                                             .latest = k * LENGTH,
+                                             .confidence = 1,
+                                             .label_confidence = 1,
+                                             .label = (int)(strchr(kinds, letters[k]) - kinds)};
+    }
+    phases.label_count = (int)strlen(kinds);
+    return phases;
+}
+
+static struct rps_levels levels_of(const char *letters)
+{
+    struct rps_signals signals = signals_of(letters);
+    struct rps_phases fine = phases_of(letters);
+    struct rps_levels levels;
+    struct rps_error err;
+
+    if (rps_levels_find(&signals, &fine, &levels, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_phases_free(&fine);
+    rps_signals_free(&signals);
+    return levels;
+}
+
+static size_t at_of(const struct rps_levels *levels, size_t stretches)
+{
+    for (size_t at = 0; at < levels->count; at++) {
+        if (levels->level[at].stretches == stretches)
+            return at;
+    }
+    fail_msg("no level has %zu stretches", stretches);
+    return 0;
+}
+
+/* The labels of a level as letters, and its boundaries in letters of the series. */
+static void check_level(const struct rps_levels *levels, size_t at, const char *labels,
+                        const size_t *boundary)
+{
+    struct rps_phases phases;
+    struct rps_error err;
+
+    assert_int_equal(rps_levels_phases(levels, at, &phases, &err), 0);
+    assert_int_equal(phases.count, strlen(labels));
+    for (size_t k = 0; k < phases.count; k++) {
+        assert_int_equal(phases.phase[k].label, labels[k] - 'A');
+        assert_int_equal(phases.phase[k].first, boundary[k] * LENGTH);
+        assert_int_equal(phases.phase[k].last + 1, boundary[k + 1] * LENGTH);
+        assert_true(phases.phase[k].label_confidence > .5);
+    }
+    rps_phases_free(&phases);
+}
+
+/* Each of three long stretches is two things in turn, so that their means and spreads differ. */
+static void a_level_is_what_stays_alike(void **state)
+{
+    static const size_t coarse[] = {0, 6, 12, 18}, whole[] = {0, 18};
+    struct rps_levels levels = levels_of("AaAaAaCDCDCDAaAaAa");
+
+    (void)state;
+    assert_int_equal(levels.level[0].stretches, 1);
+    check_level(&levels, 0, "A", whole);
+    assert_int_equal(levels.level[levels.count - 1].stretches, 18);
+    check_level(&levels, at_of(&levels, 3), "ABA", coarse);
+    rps_levels_free(&levels);
+}
+
+/* Every boundary of a level is one of the next, and what is lost falls from 1 to 0. */
+static void levels_are_nested(void **state)
+{
+    struct rps_levels levels = levels_of("AbAcDaBaCdCaDABCABDCaDcbABcDaC");
+    uint8_t seen[40] = {0};
+
+    (void)state;
+    assert_true(levels.count > 2);
+    assert_true(levels.level[0].lost == 1 && levels.level[levels.count - 1].lost == 0);
+    for (size_t at = 0; at < levels.count; at++) {
+        struct rps_phases phases;
+        struct rps_error err;
+        size_t kept = 0;
+
+        assert_int_equal(rps_levels_phases(&levels, at, &phases, &err), 0);
+        assert_int_equal(phases.count, levels.level[at].stretches);
+        for (size_t k = 0; k < phases.count; k++) {
+            size_t place = phases.phase[k].first / LENGTH;
+
+            kept += seen[place];
+            seen[place] = 1;
+            assert_int_equal(k > 0 ? phases.phase[k].first : 0,
+                             k > 0 ? phases.phase[k - 1].last + 1 : 0);
+            assert_true(k == 0 || phases.phase[k].label != phases.phase[k - 1].label);
+        }
+        assert_int_equal(kept, at > 0 ? levels.level[at - 1].stretches : 0);
+        assert_true(at == 0 || levels.level[at].lost < levels.level[at - 1].lost);
+        rps_phases_free(&phases);
+    }
+    rps_levels_free(&levels);
+}
+
+/* Few phases that all differ are all shown; of many, those that can be read. */
+static void the_usual_level_can_be_read(void **state)
+{
+    static const size_t four[] = {0, 1, 2, 3, 4};
+    struct rps_levels levels = levels_of("ABCA");
+    char many[241] = "";
+
+    (void)state;
+    check_level(&levels, levels.usual, "ABCA", four);
+    rps_levels_free(&levels);
+    for (int k = 0; k < 24; k++)
+        strcat(many, k % 6 < 3 ? "AaAaAaAaAa" : "CcCcCcCcCc");
+    levels = levels_of(many);
+    assert_int_equal(levels.level[levels.usual].stretches, 8);
+    rps_levels_free(&levels);
+    levels = levels_of("A");
+    assert_int_equal(levels.count, 1);
+    assert_int_equal(levels.usual, 0);
+    rps_levels_free(&levels);
+}
+
+/* While the workload sleeps no rate is seen, and that is a phase. */
+static void what_is_not_seen_sets_apart(void **state)
+{
+    struct rps_signals signals = signals_of("AaAaAaAa");
+    struct rps_phases fine = phases_of("AaAaAaAa");
+    struct rps_levels levels;
+    struct rps_phases phases;
+    struct rps_error err;
+
+    (void)state;
+    for (size_t i = 3 * LENGTH; i < 5 * LENGTH; i++)
+        signals.value[i] = signals.value[signals.count + i] = NAN;
+    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
+    assert_int_equal(rps_levels_phases(&levels, at_of(&levels, 3), &phases, &err), 0);
+    assert_int_equal(phases.phase[1].first, 3 * LENGTH);
+    assert_int_equal(phases.phase[2].first, 5 * LENGTH);
+    rps_phases_free(&phases);
+    rps_levels_free(&levels);
+    rps_phases_free(&fine);
+    rps_signals_free(&signals);
+}
+
+/* Boundaries that are less than half sure are no one's; the longer part names the whole, and what
+ * has the neighbour's label by that joins it. */
+static void unsure_boundaries_are_left_out(void **state)
+{
+    struct rps_signals signals = signals_of("ABCA");
+    struct rps_phases fine = phases_of("ABCA"), phases;
+    struct rps_levels levels;
+    struct rps_error err;
+
+    (void)state;
+    fine.phase[2].confidence = .49;
+    fine.phase[2].first += 10; /* B is the longer */
+    fine.phase[1].last += 10;
+    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
+    assert_int_equal(rps_levels_phases(&levels, levels.count - 1, &phases, &err), 0);
+    assert_int_equal(phases.count, 3);
+    assert_int_equal(phases.phase[1].last, 3 * LENGTH - 1);
+    assert_int_equal(phases.phase[1].label, 1);
+    rps_phases_free(&phases);
+    rps_levels_free(&levels);
+
+    fine.phase[2].first -= 20; /* C is, and is called A */
+    fine.phase[1].last -= 20;
+    fine.phase[2].label = 0;
+    fine.phase[3].label = 2;
+    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
+    assert_int_equal(rps_levels_phases(&levels, levels.count - 1, &phases, &err), 0);
+    assert_int_equal(phases.count, 3);
+    assert_int_equal(phases.phase[1].label, 0);
+    rps_phases_free(&phases);
+    rps_levels_free(&levels);
+    rps_phases_free(&fine);
+    rps_signals_free(&signals);
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static size_t chosen(const struct rps_levels *levels, struct rps_level_choice choice)
+{
+    struct rps_error err;
+    size_t at = 0;
+
+    assert_int_equal(rps_levels_choose(levels, &choice, &at, &err), 0);
+    return levels->level[at].stretches;
+}
+
+static void a_level_is_chosen(void **state)
+{
+    struct rps_levels levels = levels_of("AbAcDaBaCdCaDABCABDCaDcbABcDaC");
+    struct rps_level_choice choice = {.size = 1000};
+    size_t fine = levels.level[levels.count - 1].stretches, before = 1, at;
+    struct rps_error err;
+
+    (void)state;
+    assert_int_equal(chosen(&levels, (struct rps_level_choice){0}),
+                     levels.level[levels.usual].stretches);
+    assert_int_equal(chosen(&levels, (struct rps_level_choice){.fine = 1}), fine);
+    for (size_t k = 0; k < levels.count; k++) {
+        size_t size = levels.level[k].stretches;
+
+        assert_int_equal(chosen(&levels, (struct rps_level_choice){.size = size}), size);
+        assert_int_equal(chosen(&levels, (struct rps_level_choice){.at_most = size}), size);
+    }
+    for (size_t most = 1; most <= 40; most++) {
+        size_t size = chosen(&levels, (struct rps_level_choice){.at_most = most});
+
+        assert_true(size <= most && size >= before);
+        before = size;
+    }
+    assert_int_equal(before, fine);
+    assert_int_equal(rps_levels_choose(&levels, &choice, &at, &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, "there is no level of 1000 phases; there are 1, "));
+    rps_levels_free(&levels);
+}
+
+static void steps_are_even(void **state)
+{
+    struct rps_levels levels = levels_of("AbAcDaBaCdCaDABCABDCaDcbABcDaC");
+    size_t before = 1;
+
+    (void)state;
+    assert_int_equal(chosen(&levels, (struct rps_level_choice){.steps = -RPS_LEVELS_STEPS}), 1);
+    assert_int_equal(chosen(&levels, (struct rps_level_choice){.steps = RPS_LEVELS_STEPS}),
+                     levels.level[levels.count - 1].stretches);
+    assert_int_equal(chosen(&levels, (struct rps_level_choice){.steps = -99}), 1);
+    for (int steps = -RPS_LEVELS_STEPS; steps <= RPS_LEVELS_STEPS; steps++) {
+        size_t size = chosen(&levels, (struct rps_level_choice){.steps = steps});
+
+        assert_true(size >= before);
+        before = size;
+    }
+    assert_int_equal(chosen(&levels, (struct rps_level_choice){.steps = -1}),
+                     levels.level[levels.usual - (levels.usual + 11) / 12].stretches);
+    rps_levels_free(&levels);
+}
+
+/* What is kept is nested too, has the shown level, and no two fine levels that are nearly alike. */
+static void the_levels_worth_keeping(void **state)
+{
+    struct rps_levels levels;
+    struct rps_phase_levels kept;
+    struct rps_error err;
+    char letters[200] = "";
+    size_t shown;
+
+    (void)state;
+    for (size_t k = 0; k + 1 < sizeof(letters); k++)
+        letters[k] = "AbCdaBcD"[(k * k * 7 + k / 3) % 8];
+    levels = levels_of(letters);
+    shown = levels.count - 3;
+    assert_int_equal(rps_levels_keep(&levels, shown, &kept, &err), 0);
+    assert_true(kept.count < levels.count);
+    assert_int_equal(kept.level[kept.shown].count, levels.level[shown].stretches);
+    assert_int_equal(kept.level[0].count, 1);
+    assert_int_equal(kept.level[kept.count - 1].count, levels.level[levels.count - 1].stretches);
+    for (size_t k = 1; k < kept.count; k++) {
+        size_t from = 0;
+
+        assert_true(kept.level[k].count <= RPS_LEVELS_READABLE || k == kept.shown ||
+                    k + 1 == kept.count || 2 * kept.level[k].count >= 3 * kept.level[k - 1].count);
+        for (size_t i = 0; i < kept.level[k - 1].count; i++) {
+            while (from < kept.level[k].count &&
+                   kept.level[k].phase[from].first < kept.level[k - 1].phase[i].first)
+                from++;
+            assert_int_equal(kept.level[k].phase[from].first, kept.level[k - 1].phase[i].first);
+        }
+    }
+    rps_phase_levels_free(&kept);
+    rps_levels_free(&levels);
+}
+
+/* --- from signals to levels ------------------------------------------------------------------- */
+
+static struct rps_found_phases find(const char *letters, struct rps_level_choice choice)
+{
+    struct rps_phases_options options = {.level = choice};
+    struct rps_signals signals = signals_of(letters);
+    struct rps_found_phases found;
+    struct rps_error err;
+
+    if (rps_phases_find(&signals, &options, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_signals_free(&signals);
+    return found;
+}
+
+static void a_loop_is_named(void **state)
+{
+    struct rps_found_phases found = find("ABDABDABDABDABDABDABDAB", (struct rps_level_choice){0});
+    const struct rps_pattern *pattern = &found.pattern;
+
+    (void)state;
+    assert_int_equal(pattern->stretches, 23);
+    assert_int_equal(pattern->label_count, 3);
+    assert_true(pattern->turns > 7.6 && pattern->turns < 7.7);
+    assert_true(fabs(pattern->length - 3 * LENGTH) < 1);
+    assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 23);
+    rps_found_phases_free(&found);
+    found = find("ABDCADBCDABCDBACD", (struct rps_level_choice){0});
+    assert_int_equal(found.pattern.stretches, 0);
+    rps_found_phases_free(&found);
+}
+
+static void a_level_is_asked_for(void **state)
+{
+    struct rps_found_phases found =
+        find("AaAaAaCcCcCcAaAaAa", (struct rps_level_choice){.size = 3});
+
+    (void)state;
+    assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 3);
+    assert_int_equal(found.tree[found.tree_shown].stretches, 3);
+    assert_int_equal(found.tree[found.tree_count - 1].stretches, 18);
+    rps_found_phases_free(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_level_is_what_stays_alike),
+        cmocka_unit_test(levels_are_nested),
+        cmocka_unit_test(the_usual_level_can_be_read),
+        cmocka_unit_test(what_is_not_seen_sets_apart),
+        cmocka_unit_test(unsure_boundaries_are_left_out),
+        cmocka_unit_test(a_level_is_chosen),
+        cmocka_unit_test(steps_are_even),
+        cmocka_unit_test(the_levels_worth_keeping),
+        cmocka_unit_test(a_loop_is_named),
+        cmocka_unit_test(a_level_is_asked_for),
+    };
+
+    return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
+}
