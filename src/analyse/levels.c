@@ -32,24 +32,37 @@ void rps_levels_free(struct rps_levels *levels)
 
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
-/* Where the next merge costs more than all before it, and both ends; from fine to coarse. */
-static void find_levels(struct rps_levels *levels)
+/* List the sizes whose next merge costs more than all before it, and both ends; with `any` every
+ * size that can be read. Returns whether one that can be read is more than one stretch. */
+static int list_levels(struct rps_levels *levels, int any)
 {
     const struct rps_level_tree *tree = levels->tree;
     double most = 0, all = 0, lost = 0;
+    int readable = 0;
 
     for (size_t size = 1; size < tree->count; size++)
         all += tree->increase[size];
     levels->count = 0;
     for (size_t size = tree->count; size > 0; size--) {
         double next = size > 1 ? tree->increase[size - 1] : INFINITY;
+        int can_be_read = size > 1 && size <= RPS_LEVELS_READABLE;
 
-        if (next > most || size == tree->count)
+        if (next > most || size == tree->count || (any && can_be_read)) {
             levels->level[levels->count++] =
                 (struct rps_level){.stretches = size, .lost = all > 0 ? lost / all : 0};
+            readable |= can_be_read;
+        }
         most = fmax(most, next);
         lost += next;
     }
+    return readable;
+}
+
+/* The levels, from the coarsest. Where none stands out of those that can be read, they all count. */
+static void find_levels(struct rps_levels *levels)
+{
+    if (!list_levels(levels, 0))
+        list_levels(levels, 1);
     for (size_t a = 0, b = levels->count - 1; a < b; a++, b--) {
         struct rps_level swapped = levels->level[a];
 

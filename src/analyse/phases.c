@@ -7,7 +7,8 @@
 /* Turns are looked for in levels of so many stretches. */
 #define TURNS_STRETCHES_MAX 120
 
-/* A level that repeats is shown up to so many: its rows need not be read one by one. */
+/* A level that repeats is shown up to so many stretches, since they need not be read one by one;
+ * else the run is one phase, a loop. */
 #define TURNS_SHOWN_MAX 60
 
 void rps_found_phases_free(struct rps_found_phases *found)
@@ -30,7 +31,7 @@ static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pat
 }
 
 /*
- * The level that repeats, which is the usual one then where it can be read at all. Of several, the
+ * The level that repeats, which is the usual one then. Of several, the
  * one with most turns times phases. Among many levels there is always one in which two kinds
  * alternate evenly, so turns of two are looked for in the usual level alone.
  */
@@ -53,8 +54,8 @@ static int find_pattern(struct rps_levels *levels, struct rps_pattern *ret, stru
             best = at;
         }
     }
-    if (ret->stretches > 0 && ret->stretches <= TURNS_SHOWN_MAX)
-        levels->usual = best;
+    if (ret->stretches > 0)
+        levels->usual = ret->stretches <= TURNS_SHOWN_MAX ? best : 0;
     return 0;
 }
 
