@@ -266,20 +266,26 @@ int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *
 
 /* --- phases of a level ------------------------------------------------------------------------ */
 
-/* Labels of the stretches: the detection's at the finest level. */
+/* Labels of the stretches: at the finest level the detection's, numbered anew since some may be
+ * gone with their boundaries. */
 static int find_labels(const struct rps_levels *levels, size_t at, const size_t *first, int *label,
                        double *sure, struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
     size_t count = levels->level[at].stretches;
+    int labels = 0;
 
     if (count < tree->count)
         return rps_level_tree_label(tree, first, count, label, sure, err);
     for (size_t k = 0; k < count; k++) {
-        label[k] = tree->leaf[k].label;
+        size_t same = 0;
+
+        while (tree->leaf[same].label != tree->leaf[k].label)
+            same++;
+        label[k] = same == k ? labels++ : label[same];
         sure[k] = tree->leaf[k].label_confidence;
     }
-    return tree->label_count;
+    return labels;
 }
 
 static void fill_phases(const struct rps_level_tree *tree, const size_t *first, size_t count,

@@ -224,8 +224,7 @@ static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signa
 int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phases *fine,
                         struct rps_level_tree *ret, struct rps_error *err)
 {
-    struct rps_level_tree tree = {.width = signals->signal_count + 1,
-                                  .label_count = fine->label_count};
+    struct rps_level_tree tree = {.width = signals->signal_count + 1};
     int result = allocate(&tree, fine->count, tree.width, err);
 
     if (result == 0) {

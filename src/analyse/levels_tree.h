@@ -13,7 +13,6 @@ struct rps_moments3 {
 struct rps_level_tree {
     size_t count;                /* leaves: fine phases */
     struct rps_phase *leaf;      /* owned */
-    int label_count;             /* of the leaves */
     size_t width;                /* signals, and one more: the share of them that was seen */
     struct rps_moments3 *before; /* owned; of the leaves before one: before[leaf * width + signal];
                                     count + 1 leaves */

@@ -71,7 +71,7 @@ static void name_turn(const struct rps_phase *phase, size_t p, struct rps_patter
         ret->label[k] = phase[(start + k) % p].label;
 }
 
-void rps_pattern_find(const struct rps_phases *phases, struct rps_pattern *ret)
+void rps_pattern_find_turns(const struct rps_phases *phases, struct rps_pattern *ret)
 {
     double whole = phases->count > 0 ? (double)phases->phase[phases->count - 1].last + 1 : 0;
 
@@ -88,8 +88,8 @@ void rps_pattern_find(const struct rps_phases *phases, struct rps_pattern *ret)
         if (length < SHARE_MIN * whole || (p > 2 && kinds_of(&phases->phase[from], p) < 3) ||
             variation_of(phases, p, from, to, &mean) > VARIATION_MAX)
             continue;
-        *ret = (struct rps_pattern){.stretches = phases->count,
-                                    .first = phases->phase[from].first,
+        *ret = (struct rps_pattern){.kind = RPS_PATTERN_TURNS,
+                                    .stretches = phases->count,
                                     .turns = (double)(to - from) / (double)p,
                                     .length = mean};
         name_turn(&phases->phase[from], p, ret);

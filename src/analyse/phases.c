@@ -25,7 +25,7 @@ static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pat
 
     if (rps_levels_phases(levels, at, &phases, err) < 0)
         return RPS_FAILED;
-    rps_pattern_find(&phases, ret);
+    rps_pattern_find_turns(&phases, ret);
     rps_phases_free(&phases);
     return 0;
 }
@@ -35,7 +35,7 @@ static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pat
  * one with most turns times phases. Among many levels there is always one in which two kinds
  * alternate evenly, so turns of two are looked for in the usual level alone.
  */
-static int find_pattern(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
+static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
 {
     size_t best = levels->usual;
     double most = 0;
@@ -54,7 +54,7 @@ static int find_pattern(struct rps_levels *levels, struct rps_pattern *ret, stru
             best = at;
         }
     }
-    if (ret->stretches > 0)
+    if (ret->kind == RPS_PATTERN_TURNS)
         levels->usual = ret->stretches <= TURNS_SHOWN_MAX ? best : 0;
     return 0;
 }
@@ -67,7 +67,9 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     int result = rps_levels_find(signals, fine, &levels, err);
 
     if (result == 0)
-        result = find_pattern(&levels, &found->pattern, err);
+        result = find_turns(&levels, &found->pattern, err);
+    if (result == 0 && found->pattern.kind == RPS_PATTERN_NONE)
+        result = rps_pattern_find_wave(signals, &found->pattern, err);
     if (result == 0)
         result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     if (result == 0)

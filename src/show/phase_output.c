@@ -65,21 +65,24 @@ const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t o
     char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
     char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
 
-    if (pattern->stretches == 0)
+    if (pattern->kind == RPS_PATTERN_NONE)
         return NULL;
-    for (size_t k = 0; k < pattern->label_count; k++) {
-        strcat(turn, k > 0 ? " " : "");
-        strcat(turn, rps_phase_label(pattern->label[k], label));
-    }
     if (observation_ns > 0)
         rps_text_duration(every, sizeof(every),
                           (int64_t)(pattern->length * (double)observation_ns));
     else
         snprintf(every, sizeof(every), "%.0f rows", pattern->length);
-    if (pattern->stretches != shown)
+    for (size_t k = 0; k < pattern->label_count; k++) {
+        strcat(turn, k > 0 ? " " : "");
+        strcat(turn, rps_phase_label(pattern->label[k], label));
+    }
+    if (pattern->kind == RPS_PATTERN_TURNS && pattern->stretches != shown)
         snprintf(level, sizeof(level), " (--level %zu)", pattern->stretches);
-    snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats: %s, %.0f times, every %s%s", turn,
-             floor(pattern->turns), every, level);
+    if (pattern->kind == RPS_PATTERN_TURNS)
+        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats: %s, %.0f times, every %s%s", turn,
+                 floor(pattern->turns), every, level);
+    else
+        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
     return ret;
 }
 

@@ -216,6 +216,7 @@ static void unsure_boundaries_are_left_out(void **state)
     assert_int_equal(phases.count, 3);
     assert_int_equal(phases.phase[1].last, 3 * LENGTH - 1);
     assert_int_equal(phases.phase[1].label, 1);
+    assert_int_equal(phases.label_count, 2);
     rps_phases_free(&phases);
     rps_levels_free(&levels);
 
@@ -357,7 +358,7 @@ static void a_loop_is_named(void **state)
     assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 23);
     rps_found_phases_free(&found);
     found = find("ABDCADBCDABCDBACD", (struct rps_level_choice){0});
-    assert_int_equal(found.pattern.stretches, 0);
+    assert_int_equal(found.pattern.kind, RPS_PATTERN_NONE);
     rps_found_phases_free(&found);
 }
 

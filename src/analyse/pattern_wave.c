@@ -1,0 +1,167 @@
+/*
+ * Waves: repetition that needs no phases. Loops that are shorter than the shortest phase, garbage
+ * collection, a load that follows the time of day.
+ *
+ * The autocorrelation of something that comes again every p observations has peaks at p, 2p and 3p.
+ * A phase that comes back once has one peak; noise has none.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/pattern.h"
+
+#define POINTS_MAX 2048
+#define STEP       4 /* from one resolution to the next */
+#define LAG_MIN    4 /* shorter waves are the business of a finer resolution, or of nobody */
+#define TURNS_MIN  4
+#define WINDOWS    3  /* where a resolution does not reach over the whole run */
+#define SEEN_MIN   .9 /* of the points */
+#define SHARE_MIN  .3 /* of the variance, that comes again */
+
+/* Peaks at two and three times the lag are at least this part of that at the lag. */
+#define LATER_MIN .7
+
+struct wave {
+    size_t count;        /* points */
+    double *point;       /* owned; means of observations, less their mean; 0: not seen */
+    double *correlation; /* owned; by lag */
+};
+
+/* Means of `width` observations of a signal from `first` on; 1 when nearly all were seen. */
+static int take_points(struct wave *wave, const struct rps_signals *signals, size_t signal,
+                       size_t first, size_t width)
+{
+    const double *value = signals->value + signal * signals->count + first;
+    double sum = 0, seen = 0;
+
+    for (size_t k = 0; k < wave->count; k++) {
+        double own = 0, n = 0;
+
+        for (size_t i = k * width; i < (k + 1) * width; i++) {
+            own += isfinite(value[i]) ? value[i] : 0;
+            n += isfinite(value[i]) != 0;
+        }
+        wave->point[k] = n > 0 ? own / n : NAN;
+        sum += n > 0 ? wave->point[k] : 0;
+        seen += n > 0;
+    }
+    for (size_t k = 0; k < wave->count; k++)
+        wave->point[k] = isnan(wave->point[k]) ? 0 : wave->point[k] - sum / seen;
+    return seen >= SEEN_MIN * (double)wave->count;
+}
+
+static void correlate(struct wave *wave, size_t lags)
+{
+    for (size_t lag = 0; lag <= lags; lag++) {
+        double sum = 0;
+
+        for (size_t k = 0; k + lag < wave->count; k++)
+            sum += wave->point[k] * wave->point[k + lag];
+        wave->correlation[lag] = sum / (double)(wave->count - lag);
+    }
+}
+
+/* The largest correlation within a tenth of a lag. */
+static double near(const struct wave *wave, size_t lag, size_t lags)
+{
+    size_t reach = lag / 10 + 1;
+    double most = -INFINITY;
+
+    for (size_t k = lag - reach; k <= lag + reach && k <= lags; k++)
+        most = fmax(most, wave->correlation[k]);
+    return most;
+}
+
+/* The lag of the first peak behind the first valley, and which share of the variance comes again
+ * there; 0: there is none. */
+static double find_peak(const struct wave *wave, size_t lags, size_t *ret_lag)
+{
+    const double *r = wave->correlation;
+    double valley = r[0], share;
+    size_t lag = 1, peak;
+
+    while (lag < lags && r[lag] > 0)
+        lag++;
+    peak = lag;
+    for (; lag <= lags / 3; lag++) {
+        if (r[lag] > r[peak] || r[peak] <= 0)
+            peak = lag;
+        if (r[peak] > 0 && r[lag] < r[peak] / 2)
+            break;
+    }
+    for (size_t k = 1; k < peak; k++)
+        valley = fmin(valley, r[k]);
+    share = r[0] > 0 ? (r[peak] - valley) / 2 / r[0] : 0;
+    if (peak < LAG_MIN || 3 * peak > lags || near(wave, 2 * peak, lags) < LATER_MIN * r[peak] ||
+        near(wave, 3 * peak, lags) < LATER_MIN * r[peak])
+        return 0;
+    *ret_lag = peak;
+    return share;
+}
+
+/* The share of a signal that comes again with one lag in all windows; 0: none does. */
+static double look_at(struct wave *wave, const struct rps_signals *signals, size_t signal,
+                      size_t width, size_t lags, double *ret_lag)
+{
+    size_t spare = signals->count - wave->count * width;
+    size_t windows = spare > wave->count * width ? WINDOWS : 1;
+    double least = 1;
+
+    for (size_t w = 0; w < windows; w++) {
+        size_t lag = 0;
+        double share = 0;
+
+        if (take_points(wave, signals, signal, windows > 1 ? w * spare / (windows - 1) : 0,
+                        width)) {
+            correlate(wave, lags);
+            share = find_peak(wave, lags, &lag);
+        }
+        if (w > 0 && fabs((double)lag - *ret_lag) > 1 + *ret_lag / 10)
+            return 0;
+        *ret_lag = (double)lag;
+        least = fmin(least, share);
+    }
+    return least;
+}
+
+static void look(struct wave *wave, const struct rps_signals *signals, size_t width, double *most,
+                 struct rps_pattern *ret)
+{
+    size_t lags;
+
+    wave->count = signals->count / width < POINTS_MAX ? signals->count / width : POINTS_MAX;
+    lags = 3 * wave->count / TURNS_MIN;
+    for (size_t s = 0; s < signals->signal_count && lags > 3 * LAG_MIN; s++) {
+        double lag = 0, share = look_at(wave, signals, s, width, lags, &lag);
+
+        if (share < SHARE_MIN || share <= *most)
+            continue;
+        *most = share;
+        *ret = (struct rps_pattern){.kind = RPS_PATTERN_WAVE,
+                                    .turns = (double)signals->count / (lag * (double)width),
+                                    .length = lag * (double)width};
+    }
+}
+
+int rps_pattern_find_wave(const struct rps_signals *signals, struct rps_pattern *ret,
+                          struct rps_error *err)
+{
+    struct wave wave = {0};
+    double most = 0;
+    int result = 0;
+
+    *ret = (struct rps_pattern){0};
+    wave.point = calloc(POINTS_MAX, sizeof(*wave.point));
+    wave.correlation = calloc(POINTS_MAX, sizeof(*wave.correlation));
+    if (!wave.point || !wave.correlation)
+        result = rps_error_memory(err);
+    for (size_t width = 1; result == 0; width *= STEP) {
+        look(&wave, signals, width, &most, ret);
+        if (signals->count / width <= POINTS_MAX)
+            break;
+    }
+    free(wave.correlation);
+    free(wave.point);
+    return result;
+}
