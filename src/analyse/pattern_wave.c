@@ -15,9 +15,9 @@
 #define STEP       4 /* from one resolution to the next */
 #define LAG_MIN    4 /* shorter waves are the business of a finer resolution, or of nobody */
 #define TURNS_MIN  4
-#define WINDOWS    3  /* where a resolution does not reach over the whole run */
-#define SEEN_MIN   .9 /* of the points */
-#define SHARE_MIN  .3 /* of the variance, that comes again */
+#define WINDOWS    3   /* where a resolution does not reach over the whole run */
+#define SEEN_MIN   .9  /* of the points */
+#define SHARE_MIN  .35 /* of the variance, that comes again */
 
 /* Peaks at two and three times the lag are at least this part of that at the lag. */
 #define LATER_MIN .7
