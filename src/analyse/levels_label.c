@@ -1,7 +1,7 @@
 /*
  * Labels of a level: its stretches merged as neighbours are, but wherever they lie. Every cluster
  * knows the one that it would best merge with; after a merge only those are asked again that knew
- * one of the two.
+ * one of the two. Of many stretches the longest make the clusters, and the others join them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,10 +15,16 @@
 /* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
 #define ALIKE .4
 
+/* Stretches that make clusters: all pairs of them are compared. */
+#define MAKERS_MAX 400
+
 struct labelling {
     const struct rps_level_tree *tree;
-    size_t count;              /* stretches */
-    size_t *cluster;           /* owned; of each stretch: one of its stretches */
+    const size_t *first; /* leaves that the stretches begin at */
+    size_t stretches;
+    size_t count;              /* of those that make clusters */
+    size_t *place;             /* owned; of each of them among the stretches, ascending */
+    size_t *cluster;           /* owned; of each: the first maker of its cluster, which names it */
     struct rps_moments3 *sums; /* owned; of each cluster, width each */
     struct rps_moments3 *both; /* owned; scratch, three times width */
     double *cost;              /* owned; of each cluster */
@@ -36,24 +42,54 @@ static void labelling_free(struct labelling *l)
     free(l->both);
     free(l->sums);
     free(l->cluster);
+    free(l->place);
 }
 
-static int labelling_make(struct labelling *l, const size_t *first, struct rps_error *err)
+/* The stretches that make clusters: the longest. */
+static int choose_makers(struct labelling *l, struct rps_error *err)
+{
+    const struct rps_phase *leaf = l->tree->leaf;
+    double *length = calloc(l->stretches, sizeof(*length)), least = 0;
+
+    l->count = l->stretches < MAKERS_MAX ? l->stretches : MAKERS_MAX;
+    l->place = calloc(l->stretches, sizeof(*l->place));
+    if (!length || !l->place) {
+        free(length);
+        return rps_error_memory(err);
+    }
+    for (size_t k = 0; k < l->stretches; k++)
+        length[k] = (double)(leaf[l->first[k + 1] - 1].last - leaf[l->first[k]].first);
+    if (l->count < l->stretches)
+        least = rps_select_rank(length, l->stretches, l->stretches - l->count);
+    l->count = 0;
+    for (size_t k = 0; k < l->stretches && l->count < MAKERS_MAX; k++) {
+        if ((double)(leaf[l->first[k + 1] - 1].last - leaf[l->first[k]].first) >= least)
+            l->place[l->count++] = k;
+    }
+    free(length);
+    return 0;
+}
+
+static int labelling_make(struct labelling *l, struct rps_error *err)
 {
     size_t width = l->tree->width;
 
+    if (choose_makers(l, err) < 0)
+        return RPS_FAILED;
     l->cluster = calloc(l->count, sizeof(*l->cluster));
     l->sums = calloc(l->count * width + 1, sizeof(*l->sums));
     l->both = calloc(3 * width + 1, sizeof(*l->both));
     l->cost = calloc(l->count, sizeof(*l->cost));
     l->partner = calloc(l->count, sizeof(*l->partner));
-    l->apart = calloc(l->count, sizeof(*l->apart));
+    l->apart = calloc(l->stretches, sizeof(*l->apart));
     l->beside = calloc(l->count, 1);
     if (!l->cluster || !l->sums || !l->both || !l->cost || !l->partner || !l->apart || !l->beside)
         return rps_error_memory(err);
     for (size_t k = 0; k < l->count; k++) {
+        const size_t *first = l->first + l->place[k];
+
         l->cluster[k] = k;
-        rps_level_tree_moments(l->tree, first[k], first[k + 1], l->sums + k * width);
+        rps_level_tree_moments(l->tree, first[0], first[1], l->sums + k * width);
         l->cost[k] = rps_level_tree_cost(l->tree, l->sums + k * width);
     }
     return 0;
@@ -87,6 +123,8 @@ static void find_partner(struct labelling *l, size_t a)
 {
     memset(l->beside, 0, l->count);
     for (size_t k = 0; k + 1 < l->count; k++) {
+        if (l->place[k] + 1 != l->place[k + 1])
+            continue;
         if (l->cluster[k] == a)
             l->beside[l->cluster[k + 1]] = 1;
         if (l->cluster[k + 1] == a)
@@ -130,12 +168,25 @@ static void merge(struct labelling *l, size_t a, size_t b)
     }
 }
 
-/* What neighbours differ by: the median. They are still clusters of their own. */
+/* Moments of a stretch, into ret, and its cost. */
+static double describe(const struct labelling *l, size_t k, struct rps_moments3 *ret)
+{
+    rps_level_tree_moments(l->tree, l->first[k], l->first[k + 1], ret);
+    return rps_level_tree_cost(l->tree, ret);
+}
+
+/* What neighbouring stretches differ by: the median. */
 static double usual_difference(struct labelling *l)
 {
-    for (size_t k = 0; k + 1 < l->count; k++)
-        l->apart[k] = between(l, k, k + 1);
-    return l->count > 1 ? rps_select_rank(l->apart, l->count - 1, (l->count - 1) / 2) : 0;
+    size_t width = l->tree->width, pairs = l->stretches - 1;
+    struct rps_moments3 *a = l->both + width, *b = l->both + 2 * width;
+
+    for (size_t k = 0; k < pairs; k++) {
+        double a_cost = describe(l, k, a), b_cost = describe(l, k + 1, b);
+
+        l->apart[k] = difference(l, a, a_cost, b, b_cost);
+    }
+    return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : 0;
 }
 
 static void merge_alike(struct labelling *l)
@@ -160,20 +211,22 @@ static void merge_alike(struct labelling *l)
     }
 }
 
-/* How sure a stretch's label is: how far the nearest other label is, beside how far the rest of its
- * own. */
-static double judge(struct labelling *l, const size_t *first, size_t k)
+/* How sure a stretch's label is: how far the nearest other cluster is, beside how far the rest of
+ * its own. maker: its place among the makers, or NONE. */
+static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
 {
-    size_t width = l->tree->width, own = l->cluster[k];
+    size_t width = l->tree->width;
     struct rps_moments3 *rest = l->both + width, *alone = l->both + 2 * width;
-    double cost, inside, other = INFINITY;
+    double cost = describe(l, k, alone), inside, other = INFINITY;
 
-    rps_level_tree_moments(l->tree, first[k], first[k + 1], alone);
-    cost = rps_level_tree_cost(l->tree, alone);
-    for (size_t s = 0; s < width; s++)
-        rest[s] = (struct rps_moments3){l->sums[own * width + s].weight - alone[s].weight,
-                                        l->sums[own * width + s].sum - alone[s].sum,
-                                        l->sums[own * width + s].squares - alone[s].squares};
+    for (size_t s = 0; s < width; s++) {
+        rest[s] = l->sums[own * width + s];
+        if (maker == NONE)
+            continue;
+        rest[s].weight -= alone[s].weight;
+        rest[s].sum -= alone[s].sum;
+        rest[s].squares -= alone[s].squares;
+    }
     inside = fmax(difference(l, alone, cost, rest, rps_level_tree_cost(l->tree, rest)), 0);
     for (size_t b = 0; b < l->count; b++) {
         if (l->cluster[b] == b && b != own)
@@ -182,28 +235,62 @@ static double judge(struct labelling *l, const size_t *first, size_t k)
     return isfinite(other) ? fmax(other, 0) / fmax(inside + other, 1e-9) : 1;
 }
 
-static int number(const struct labelling *l, int *label)
+/* The cluster that a stretch joins: the nearest that neither neighbour has. */
+static size_t join(struct labelling *l, size_t k, size_t before, size_t behind)
 {
+    size_t width = l->tree->width, best = NONE;
+    struct rps_moments3 *alone = l->both + 2 * width;
+    double cost = describe(l, k, alone), least = INFINITY;
+
+    for (size_t b = 0; b < l->count; b++) {
+        double apart;
+
+        if (l->cluster[b] != b || b == before || b == behind)
+            continue;
+        apart = difference(l, alone, cost, l->sums + b * width, l->cost[b]);
+        if (best == NONE || apart < least) {
+            least = apart;
+            best = b;
+        }
+    }
+    return best != NONE ? best : before != NONE ? before : behind;
+}
+
+/* Labels by first appearance, and how sure they are; returns their number. number (a maker each) is
+ * filled with -1. */
+static int give_labels(struct labelling *l, int *number, int *label, double *sure)
+{
+    size_t maker = 0, before = NONE;
     int count = 0;
 
-    /* A cluster is named by the first of its stretches. */
-    for (size_t k = 0; k < l->count; k++)
-        label[k] = l->cluster[k] == k ? count++ : label[l->cluster[k]];
+    for (size_t k = 0; k < l->stretches; k++) {
+        int is_maker = maker < l->count && l->place[maker] == k;
+        int is_next = maker < l->count && l->place[maker] == k + 1;
+        size_t own =
+            is_maker ? l->cluster[maker] : join(l, k, before, is_next ? l->cluster[maker] : NONE);
+
+        number[own] = number[own] < 0 ? count++ : number[own];
+        label[k] = number[own];
+        sure[k] = judge(l, k, own, is_maker ? maker : NONE);
+        maker += (size_t)is_maker;
+        before = own;
+    }
     return count;
 }
 
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
                          int *label, double *sure, struct rps_error *err)
 {
-    struct labelling l = {.tree = tree, .count = count};
-    int result = labelling_make(&l, first, err);
+    struct labelling l = {.tree = tree, .first = first, .stretches = count};
+    int *number = malloc(count * sizeof(*number));
+    int result = number ? labelling_make(&l, err) : rps_error_memory(err);
 
     if (result == 0) {
         merge_alike(&l);
-        result = number(&l, label);
-        for (size_t k = 0; k < count; k++)
-            sure[k] = judge(&l, first, k);
+        memset(number, -1, count * sizeof(*number));
+        result = give_labels(&l, number, label, sure);
     }
+    free(number);
     labelling_free(&l);
     return result;
 }

@@ -234,6 +234,39 @@ static void unsure_boundaries_are_left_out(void **state)
     rps_signals_free(&signals);
 }
 
+/* So many stretches that not all of them are compared: each has the label of its letter still. */
+static void many_stretches_have_few_labels(void **state)
+{
+    char letters[1203] = "";
+    struct rps_levels levels;
+    struct rps_phases phases;
+    struct rps_error err;
+    uint64_t random = 5;
+    int label[128];
+
+    (void)state;
+    for (size_t k = 0; k < 1200; k++) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        letters[k] = "ABCD"[(random >> 33) % 4];
+        if (k > 0 && letters[k] == letters[k - 1])
+            letters[k] = letters[k] == 'D' ? 'A' : letters[k] + 1;
+    }
+    strcat(letters, letters[1199] == 'A' ? "Bb" : "Aa"); /* the first to merge */
+    levels = levels_of(letters);
+    assert_int_equal(rps_levels_phases(&levels, at_of(&levels, 1201), &phases, &err), 0);
+    assert_int_equal(phases.label_count, 4);
+    memset(label, -1, sizeof(label));
+    for (size_t k = 0; k < 1200; k++) {
+        int *known = &label[(unsigned char)letters[k]];
+
+        *known = *known < 0 ? phases.phase[k].label : *known;
+        assert_int_equal(phases.phase[k].label, *known);
+        assert_true(phases.phase[k].label_confidence > .9);
+    }
+    rps_phases_free(&phases);
+    rps_levels_free(&levels);
+}
+
 /* --- choosing --------------------------------------------------------------------------------- */
 
 static size_t chosen(const struct rps_levels *levels, struct rps_level_choice choice)
@@ -434,6 +467,7 @@ int main(void)
         cmocka_unit_test(the_usual_level_can_be_read),
         cmocka_unit_test(what_is_not_seen_sets_apart),
         cmocka_unit_test(unsure_boundaries_are_left_out),
+        cmocka_unit_test(many_stretches_have_few_labels),
         cmocka_unit_test(a_level_is_chosen),
         cmocka_unit_test(steps_are_even),
         cmocka_unit_test(the_levels_worth_keeping),
