@@ -26,9 +26,8 @@ enum {
 
 const struct rps_option rps_phases_options[] = {
     {"metric", OPTION_METRIC, "LIST", "look at these only (default all that vary)", NULL},
-    {"level", OPTION_LEVEL, "N", "show the level of N phases, or fine (default one to be read)",
-     NULL},
-    {"at-most", OPTION_AT_MOST, "N", "show the finest level of at most N phases", NULL},
+    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: to be read)", NULL},
+    {"at-most", OPTION_AT_MOST, "N", "the finest level of at most N phases", NULL},
     {"min-length", OPTION_MIN_LENGTH, "N", "shortest phase: 5 (periods), 500ms (default auto)",
      NULL},
     {"sensitivity", OPTION_SENSITIVITY, "N", "finer (1 ... 12 and more) or coarser (-1 ... -12)",
