@@ -205,14 +205,14 @@ CREATE TABLE detection (          -- one row per detection of phases
     method TEXT NOT NULL,
     parameters TEXT NOT NULL,     -- JSON object: its settings, and what it found out on the way
     shown_level INTEGER NOT NULL, -- phase.level to show when nothing else is asked for
-    remark TEXT,                  -- on the whole run: A B C, 12 times, every 8.1 s; NULL: none
+    remark TEXT,                  -- on the whole run: it repeats: A B, 5 times, every 9 s; or NULL
     PRIMARY KEY (run_id, detection)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE phase (              -- one row per detected phase and level
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     detection INTEGER NOT NULL,   -- detection.detection
-    level INTEGER NOT NULL,       -- 0: the coarsest; every boundary of one is a boundary of the next
+    level INTEGER NOT NULL,       -- 0: the coarsest; each boundary of one is a boundary of the next
     phase INTEGER NOT NULL,       -- number of the phase in the level, from 0, in order of time
     first_period INTEGER NOT NULL,
     last_period INTEGER NOT NULL, -- inclusive

@@ -181,6 +181,29 @@ def test_kept():
     assert stored(shown) == rows, stored(shown)
 
 
+def test_kept_levels():
+    """all levels of a run that repeats are kept, the finest last, and what is said of the whole"""
+    with Folder() as folder:
+        head, turn = SCRIPT.split("phase calm 8s")
+        turn = "phase calm 8s" + turn[:turn.index("sleep")] + "phase fast 5s instructions=400M\n"
+        folder.write("loop.sim", head + 6 * turn)
+        expect(folder.call("record", "-q", "--pmu", "sim:loop.sim"), 0)
+        answer = expect(folder.call("phases"), 0)
+        store = sqlite3.connect(folder / "rpistat.data")
+        (remark, shown), = store.execute("SELECT remark, shown_level FROM detection").fetchall()
+        levels = [number for number, in store.execute(
+            "SELECT count(*) FROM phase GROUP BY level ORDER BY level")]
+        last = store.execute("SELECT label, first_period, last_period FROM phase WHERE level ="
+                             " (SELECT max(level) FROM phase) ORDER BY phase").fetchall()
+        store.close()
+        fine = expect(folder.call("phases", "--level", "fine", "--format", "csv"), 0).stdout
+        assert remark.startswith("it repeats: A B C, 6 times"), remark
+        assert remark[1:] in answer.stdout, answer.stdout
+        assert levels == sorted(set(levels)) and 0 <= shown < len(levels) > 2, (levels, shown)
+        assert last == rows_of(fine), last
+        assert "is sound" in expect(folder.call("check"), 0).stdout
+
+
 def test_read_only():
     """a store that cannot be written is said in a line, and no obstacle; -q says nothing"""
     with Folder() as folder:
@@ -371,6 +394,7 @@ with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_json, test_formats_are_the_c_locales, test_components,
-              test_options, test_kept, test_read_only, test_by_phase, test_by_phase_found_now,
-              test_by_phase_wrong, test_tables, test_tables_need_no_store, test_own_exports,
-              test_bad_tables, test_odd_tables, test_wrong_usage, test_short_runs])
+              test_options, test_kept, test_kept_levels, test_read_only, test_by_phase,
+              test_by_phase_found_now, test_by_phase_wrong, test_tables, test_tables_need_no_store,
+              test_own_exports, test_bad_tables, test_odd_tables, test_wrong_usage,
+              test_short_runs])
