@@ -30,7 +30,7 @@ const struct rps_option rps_phases_options[] = {
     {"at-most", OPTION_AT_MOST, "N", "the finest level of at most N phases", NULL},
     {"min-length", OPTION_MIN_LENGTH, "N", "shortest phase: 5 (periods), 500ms (default auto)",
      NULL},
-    {"sensitivity", OPTION_SENSITIVITY, "N", "levels: finer (1 ... 12) or coarser (-1 ... -12)",
+    {"sensitivity", OPTION_SENSITIVITY, "N", "finer (to 12) or coarser (to -12) levels",
      "0"},
     {"max-phases", OPTION_MAX_PHASES, "N", "most kinds of phases that are told apart", "20"},
     {"exact", OPTION_EXACT, NULL, "exact search; slow for long runs", NULL},
