@@ -88,7 +88,7 @@ static int detect(struct rps_observed *observed, const struct rps_detect_options
 {
     struct rps_points few = {0};
     struct rps_model constants = {0}, lines = {0};
-    double margin = LINES_MARGIN * rps_choose_price(observed);
+    double margin = LINES_MARGIN * rps_choose_price(observed, 1);
     int result = rps_model_find(observed, options, NULL, INFINITY, &constants, &few, err);
 
     if (result == 0)
@@ -117,7 +117,8 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     if (result == 0 && observed.width > 0) {
         result = detect(&observed, options, &model, err);
         if (result == 0)
-            result = fill_phases(&model, &out, err);
+            result =
+                model.wanders ? fill_blocks(&observed, &out, err) : fill_phases(&model, &out, err);
     } else if (result == 0) {
         result = fill_blocks(&observed, &out, err);
     }
@@ -131,7 +132,8 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
                                                    .penalty = model.choice.prices.change,
                                                    .autocorrelation = model.echo,
                                                    .objective = model.objective,
-                                                   .linear = model.linear};
+                                                   .linear = model.linear,
+                                                   .wanders = model.wanders};
     }
     rps_model_free(&model);
     rps_observed_free(&observed);

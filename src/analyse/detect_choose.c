@@ -17,7 +17,7 @@
 #include "detect_math.h"
 
 /* The path starts at this share of the price for white noise, and rises by this factor. */
-#define PATH_START 0.5
+#define PATH_START 0.35
 #define PATH_STEP  1.25
 
 /* A step of sensitivity starts it at this share of that, so many times at most. */
@@ -52,9 +52,10 @@ struct choosing {
     size_t best;
 };
 
-double rps_choose_price(const struct rps_observed *observed)
+double rps_choose_price(const struct rps_observed *observed, size_t number)
 {
-    return rps_noise_bound(observed->freedom, log((double)observed->count) + PRICE_LEVEL);
+    return rps_noise_bound(observed->freedom,
+                           log((double)observed->count / (double)number) + PRICE_LEVEL);
 }
 
 double rps_choose_ease(int sensitivity)
@@ -69,7 +70,7 @@ double rps_choose_ease(int sensitivity)
 static double first_price(const struct choosing *choosing)
 {
     return PATH_START * rps_choose_ease(choosing->sensitivity) *
-           rps_choose_price(choosing->points->observed);
+           rps_choose_price(choosing->points->observed, 1);
 }
 
 static struct rps_prices prices_of(const struct choosing *choosing, double price)
@@ -84,11 +85,14 @@ static struct rps_prices prices_of(const struct choosing *choosing, double price
 static double find_criterion(const struct choosing *choosing, const struct rps_cuts *cuts)
 {
     const struct rps_observed *observed = choosing->points->observed;
-    struct rps_prices prices = prices_of(choosing, rps_choose_price(observed));
+    struct rps_prices prices = prices_of(choosing, rps_choose_price(observed, 1));
+    double changes = 0;
 
+    for (size_t k = 1; k <= cuts->free; k++)
+        changes += rps_choose_price(observed, k);
     return rps_noise_fit(observed, choosing->none, &choosing->present,
                          cuts->count + cuts->sloped_count) +
-           prices.change * (double)cuts->free + prices.slope * (double)cuts->sloped_count;
+           changes + prices.slope * (double)cuts->sloped_count;
 }
 
 static int add_step(struct choosing *choosing, double price, const struct rps_cuts *cuts,
@@ -114,29 +118,28 @@ static int add_step(struct choosing *choosing, double price, const struct rps_cu
     return 0;
 }
 
-/* From fine to coarse. points may be those of the finest segmentation only. */
+/* From fine to coarse, until it gets worse, and without changes. points may be those of the finest
+ * segmentation only. */
 static int walk(struct choosing *choosing, const struct rps_points *points, struct rps_error *err)
 {
-    double price = first_price(choosing);
     size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0;
     int result = 0, done = 0;
 
-    while (result == 0 && !done) {
+    for (double price = first_price(choosing); result == 0 && !done; price *= PATH_STEP) {
         struct rps_prices prices = prices_of(choosing, price);
         struct rps_cuts cuts = {0};
 
-        result = rps_cuts_search(points, &prices, &cuts, err);
-        if (result < 0)
-            break;
+        if (worse < WORSE_MAX)
+            result = rps_cuts_search(points, &prices, &cuts, err);
+        else
+            result = rps_cuts_at(points->observed, NULL, &cuts, err);
         done = cuts.free == 0 && cuts.sloped_count == 0;
-        if ((cuts.free != free_count || cuts.sloped_count != sloped_count) &&
-            (worse < WORSE_MAX || done)) {
+        if (result == 0 && (cuts.free != free_count || cuts.sloped_count != sloped_count)) {
             result = add_step(choosing, price, &cuts, err);
             worse = choosing->best + 1 == choosing->count ? 0 : worse + 1;
         }
         free_count = cuts.free;
         sloped_count = cuts.sloped_count;
-        price *= PATH_STEP;
         rps_cuts_free(&cuts);
     }
     return result;
@@ -168,7 +171,7 @@ static int thin(struct choosing *choosing, struct rps_points *ret, struct rps_er
     return result;
 }
 
-/* Bring each signal's residuals to variance 1: noise that looked smaller in differences than it
+/* Bring each signal's residuals to the variance of the unit: noise that looked smaller in differences than it
  * is. */
 static void set_gains(const struct choosing *choosing)
 {
@@ -178,7 +181,7 @@ static void set_gains(const struct choosing *choosing)
         double variance = choosing->present.variance[s];
         double least = VARIANCE_MIN * choosing->none->variance[s];
 
-        observed->gain[s] = variance > least && variance > 0 ? 1 / sqrt(variance) : 1;
+        observed->gain[s] = variance > least && variance > 0 ? sqrt(observed->unit / variance) : 1;
     }
 }
 

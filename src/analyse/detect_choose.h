@@ -7,10 +7,14 @@
 
 #include "detect_cuts.h"
 
+/* Variances below this share of that of no changes are rounding. */
+#define RPS_NOISE_VARIANCE_MIN 1e-12
+
 /* What the residuals of a segmentation are like; a signal each. */
 struct rps_noise {
     double *count;    /* owned; values that were seen */
     double *variance; /* owned */
+    double *inner, *product;
     double
         *echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.99 */
 };
@@ -31,13 +35,18 @@ int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
                      const struct rps_noise *noise, size_t fitted);
 
+/* The same where each signal follows the means of its last values, and there are no changes. */
+double rps_noise_wander(const struct rps_observed *observed, const struct rps_noise *none);
+
 void rps_noise_free(struct rps_noise *noise);
 
 /* Median of the signals' echoes; 0 for no signals. Reorders nothing. */
 double rps_noise_echo(const struct rps_observed *observed, const struct rps_noise *noise);
 
-/* Price of a change in white noise of variance 1; what the criterion charges, too. */
-double rps_choose_price(const struct rps_observed *observed);
+/* What the criterion charges for the `number`-th change, from 1, in white noise of variance 1. There
+ * are many ways to place many changes, but fewer for each of them (Birge and Massart 2001; Lebarbier
+ * 2005). */
+double rps_choose_price(const struct rps_observed *observed, size_t number);
 
 /* The share of the usual price that the path starts at, when so much finer segmentations than usual
  * are asked for. */

@@ -123,7 +123,7 @@ static int are_alike(const struct decoder *d, const struct rps_cuts *cuts, const
             count++;
         }
     }
-    return count > 0 && squares <= ALIKE_MAX * excess * (double)count;
+    return count > 0 && squares <= ALIKE_MAX * excess * d->observed->unit * (double)count;
 }
 
 /* How noisy each label is: the same for all, and calm phases would lend their limits to noisy ones,
@@ -135,7 +135,7 @@ static void find_noise(struct decoder *d, const struct rps_cuts *cuts, const int
     size_t width = observed->width, places = d->labels * width;
 
     for (size_t i = 0; i < places; i++)
-        d->sharp[i] = PRIOR;
+        d->sharp[i] = PRIOR * observed->unit;
     for (size_t k = 0; k < cuts->count; k++) {
         const double *mean = d->mean + (size_t)label[k] * width;
         double *squares = d->sharp + (size_t)label[k] * width;
@@ -299,7 +299,8 @@ static int decode_all(struct decoder *d, size_t min_length, double excess, struc
         /* A change between known means: how rare changes are, and to which label. */
         double rare = (double)d->observed->count / (double)cuts->count;
 
-        decode(d, 2 * (log(rare) + log((double)d->labels) + DECODE_EXTRA) * excess);
+        decode(d, 2 * (log(rare) + log((double)d->labels) + DECODE_EXTRA) * excess /
+                      d->observed->unit);
         absorb(d, min_length);
         result = collect(d, cuts, labels, err);
         if (result == 0) {

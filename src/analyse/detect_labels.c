@@ -1,13 +1,13 @@
 /*
  * Labels: k-means++ (Arthur and Vassilvitskii 2007) on the segments' means, weighted by what was
  * seen of each, for 1, 2, ... labels; then the fewest that reach nine tenths of what a Bayesian
- * information criterion gains (the rule of SimPoint: Hamerly, Perelman, Lau, Calder 2005).
+ * information criterion gains (the rule of SimPoint: Hamerly, Perelman, Lau, Calder 2005). Of many
+ * segments a sample is clustered, and all of them then given to the nearest centre.
  *
  * Merging segments whose means a test cannot tell apart was tried and dropped: phases that come
  * back never have exactly the mean that they had, and a long segment makes any difference
- * significant. Where signals have a least variance, means may differ by some of it; by how much,
- * the boundaries say, for neighbours that surely differ must not get one label. The observations
- * themselves are never clustered: their noise hides what the means show.
+ * significant. Where signals have a resolution, means may differ by it. The observations themselves
+ * are never clustered: their noise hides what the means show.
  */
 #include "detect_labels.h"
 
@@ -20,15 +20,18 @@
 
 #define STARTS       4
 #define ROUNDS_MAX   40
-#define GAINED_SHARE 0.9
+#define GAINED_SHARE 0.96
+
+/* At most so many segments are clustered; the means of all of them then move the centres a few
+ * times. */
+#define SAMPLE_MAX 512
+#define ROUNDS_ALL 3
 
 /* Noise differs so much in one of e^3 = 20 cases. */
 #define ALIKE_LEVEL 3
 
-/* Variances that the means of a label may have, in units of the signals' least variances: the first
- * with which neighbours that differ beyond doubt have different labels. */
-static const double alike_part[] = {4, 1, 0.25, 0};
-#define ALIKE_PARTS (sizeof(alike_part) / sizeof(alike_part[0]))
+/* Variance that the means of a label may have, in units of the signals' least variances. */
+#define ALIKE 1
 
 struct clustering {
     size_t count, width;    /* segments, features */
@@ -36,7 +39,6 @@ struct clustering {
     int label_max;
     double *centre, *weight; /* owned; of the present clusters, label_max * width */
     int *label, *trial;      /* owned; a segment each: the best of this k, the present one */
-    int *chosen;             /* owned; a segment each */
     double *distance;        /* owned; a segment each, to its centre */
 };
 
@@ -50,7 +52,6 @@ void rps_labels_free(struct rps_labels *labels)
 static void clustering_free(struct clustering *c)
 {
     free(c->distance);
-    free(c->chosen);
     free(c->trial);
     free(c->label);
     free(c->weight);
@@ -69,27 +70,45 @@ static int clustering_allocate(struct clustering *c, struct rps_error *err)
     c->weight = calloc(centres, sizeof(*c->weight));
     c->label = calloc(c->count, sizeof(*c->label));
     c->trial = calloc(c->count, sizeof(*c->trial));
-    c->chosen = calloc(c->count, sizeof(*c->chosen));
     c->distance = calloc(c->count, sizeof(*c->distance));
-    if (c->feature && c->mass && c->centre && c->weight && c->label && c->trial && c->chosen &&
-        c->distance)
+    if (c->feature && c->mass && c->centre && c->weight && c->label && c->trial && c->distance)
         return 0;
     return rps_error_memory(err);
 }
 
+/* A segment of each of as many equal stretches: any, or what comes back could be passed over. */
+static int draw_sample(const struct clustering *all, struct clustering *ret, struct rps_error *err)
+{
+    uint64_t state = 0;
+
+    *ret = *all;
+    ret->count = all->count < SAMPLE_MAX ? all->count : SAMPLE_MAX;
+    if (clustering_allocate(ret, err) < 0)
+        return RPS_FAILED;
+    for (size_t m = 0; m < ret->count; m++) {
+        size_t first = m * all->count / ret->count, end = (m + 1) * all->count / ret->count;
+        size_t from = first + (size_t)(rps_random_next(&state) % (end - first));
+        size_t size = all->width * sizeof(*all->feature);
+
+        memcpy(ret->feature + m * all->width, all->feature + from * all->width, size);
+        memcpy(ret->mass + m * all->width, all->mass + from * all->width, size);
+    }
+    return 0;
+}
+
 /* What comes back is never quite the same: means differ by a share of what does not matter, however
  * much was seen of them. */
-static double mass_of(const struct rps_observed *observed, size_t signal, double alike, double seen)
+static double mass_of(const struct rps_observed *observed, size_t signal, double seen)
 {
     double gain = observed->gain[signal];
-    double apart = alike * observed->least[signal] * gain * gain;
+    double apart = ALIKE * observed->least[signal] * gain * gain;
 
     return seen / (1 + seen * apart);
 }
 
 /* The mean alone. */
 static void describe_mean(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                          size_t k, size_t signal, double alike, double *feature, double *mass)
+                          size_t k, size_t signal, double *feature, double *mass)
 {
     size_t a = cuts->first[k] * observed->width + signal;
     size_t b = cuts->first[k + 1] * observed->width + signal;
@@ -99,13 +118,13 @@ static void describe_mean(const struct rps_observed *observed, const struct rps_
         n = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
     if (n > 0)
         *feature = (observed->sum[b] - observed->sum[a]) * observed->gain[signal] / n;
-    *mass = mass_of(observed, signal, alike, n);
+    *mass = mass_of(observed, signal, n);
 }
 
 /* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a
  * segment. */
 static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
-                     size_t signal, int variance, double alike, double *feature, double *mass)
+                     size_t signal, int variance, double *feature, double *mass)
 {
     size_t width = observed->width, f = 0;
     double middle = ((double)cuts->first[k] + (double)cuts->first[k + 1] - 1) / 2;
@@ -127,7 +146,7 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
     if (!(n > 0))
         return;
     feature[f] = sum / n;
-    mass[f++] = mass_of(observed, signal, alike, n);
+    mass[f++] = mass_of(observed, signal, n);
     rest = squares - sum * sum / n;
     if (cuts->sloped_count > 0) {
         square -= time * time / n;
@@ -136,11 +155,11 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
             feature[f] = moment / sqrt(square) / sqrt(n);
             rest -= moment * moment / square;
         }
-        mass[f++] = mass_of(observed, signal, alike, n);
+        mass[f++] = mass_of(observed, signal, n);
     }
     if (variance && n > 2) {
         feature[f] = log(fmax(rest / n, 1e-6)) / sqrt(2);
-        mass[f] = mass_of(observed, signal, alike, n);
+        mass[f] = mass_of(observed, signal, n);
     }
 }
 
@@ -213,26 +232,34 @@ static void find_centres(struct clustering *c, const int *label, int k)
         c->centre[i] = c->weight[i] > 0 ? c->centre[i] / c->weight[i] : 0;
 }
 
+/* Give each segment to the nearest centre, in c->trial; the sum of squared distances in *ret_total.
+ * 1 when any moved. */
+static int assign(struct clustering *c, int k, double *ret_total)
+{
+    int moved = 0;
+
+    *ret_total = 0;
+    for (size_t m = 0; m < c->count; m++) {
+        int to = nearest(c, m, k, &c->distance[m]);
+
+        moved |= to != c->trial[m];
+        c->trial[m] = to;
+        *ret_total += c->distance[m];
+    }
+    return moved;
+}
+
 /* One run of k-means from random centres into c->trial; the sum of squared distances. */
 static double run(struct clustering *c, int k, uint64_t *state)
 {
     double total = 0;
+    int moved = 1;
 
     seed(c, k, state);
-    for (int round = 0; round < ROUNDS_MAX; round++) {
-        int moved = 0;
-
-        total = 0;
-        for (size_t m = 0; m < c->count; m++) {
-            int to = nearest(c, m, k, &c->distance[m]);
-
-            moved |= round == 0 || to != c->trial[m];
-            c->trial[m] = to;
-            total += c->distance[m];
-        }
-        if (!moved)
-            break;
-        find_centres(c, c->trial, k);
+    for (int round = 0; round < ROUNDS_MAX && moved; round++) {
+        if (round > 0)
+            find_centres(c, c->trial, k);
+        moved = assign(c, k, &total) || round == 0;
     }
     return total;
 }
@@ -263,7 +290,7 @@ static double score_of(const struct clustering *c, double freedom, double excess
            (double)k * (freedom + 1) / 2 * log(count + 1);
 }
 
-/* Cluster for all numbers of labels and keep the one to take in c->chosen; its number. */
+/* Cluster for all numbers of labels and take one of them; its labels are in c->label. */
 static int choose(struct clustering *c, double freedom, double excess, struct rps_error *err)
 {
     int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
@@ -288,26 +315,8 @@ static int choose(struct clustering *c, double freedom, double excess, struct rp
         ;
     state = (uint64_t)k;
     cluster(c, k, &state);
-    memcpy(c->chosen, c->label, c->count * sizeof(*c->chosen));
     free(score);
     return k;
-}
-
-/* Neighbours with one label and a boundary beyond doubt between them: the one that is farther from
- * the label's centre gets a label of its own. */
-static void separate(struct clustering *c, const uint8_t *strong, int k)
-{
-    find_centres(c, c->chosen, k);
-    for (size_t m = 1; m < c->count; m++) {
-        const double *centre = c->centre + (size_t)c->chosen[m] * c->width;
-        size_t farther;
-
-        if (!strong[m] || c->chosen[m] != c->chosen[m - 1] || k >= c->label_max)
-            continue;
-        farther = distance_to(c, m, centre) < distance_to(c, m - 1, centre) ? m - 1 : m;
-        c->chosen[farther] = k++;
-        find_centres(c, c->chosen, k);
-    }
 }
 
 /* Number the labels by first appearance. */
@@ -317,7 +326,7 @@ static void number(const struct clustering *c, struct rps_labels *out)
     for (size_t m = 0; m < c->count; m++) {
         size_t first = 0;
 
-        while (c->chosen[first] != c->chosen[m])
+        while (c->label[first] != c->label[m])
             first++;
         out->label[m] = first == m ? out->count++ : out->label[first];
     }
@@ -344,7 +353,7 @@ static void judge(struct clustering *c, double excess, struct rps_labels *out)
 }
 
 static int clustering_make(struct clustering *c, const struct rps_observed *observed,
-                           const struct rps_cuts *cuts, int label_max, int variance, double alike,
+                           const struct rps_cuts *cuts, int label_max, int variance,
                            struct rps_error *err)
 {
     size_t per = 1 + (cuts->sloped_count > 0) + (variance != 0);
@@ -358,9 +367,9 @@ static int clustering_make(struct clustering *c, const struct rps_observed *obse
             size_t at = k * c->width + s * per;
 
             if (per == 1)
-                describe_mean(observed, cuts, k, s, alike, c->feature + at, c->mass + at);
+                describe_mean(observed, cuts, k, s, c->feature + at, c->mass + at);
             else
-                describe(observed, cuts, k, s, variance, alike, c->feature + at, c->mass + at);
+                describe(observed, cuts, k, s, variance, c->feature + at, c->mass + at);
         }
     }
     return 0;
@@ -376,58 +385,43 @@ static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_e
     return rps_error_memory(err);
 }
 
-/* Is a boundary beyond doubt between two segments of one label? */
-static int is_torn(const struct clustering *c, const uint8_t *strong)
+static int find_labels(struct clustering *all, struct clustering *few, double freedom,
+                       double excess, struct rps_error *err)
 {
-    for (size_t m = 1; m < c->count; m++) {
-        if (strong[m] && c->chosen[m] == c->chosen[m - 1])
-            return 1;
-    }
+    double total;
+    int count = choose(few, freedom, excess, err);
+
+    if (count < 0)
+        return RPS_FAILED;
+    find_centres(few, few->label, count);
+    memcpy(all->centre, few->centre, (size_t)count * all->width * sizeof(*all->centre));
+    for (int round = 0; round < ROUNDS_ALL && assign(all, count, &total); round++)
+        find_centres(all, all->trial, count);
+    memcpy(all->label, all->trial, all->count * sizeof(*all->label));
     return 0;
 }
 
-/* The clustering with the most tolerance that tears nothing; the number of its labels. */
-static int tolerate(struct clustering *c, const struct rps_observed *observed,
-                    const struct rps_cuts *cuts, const uint8_t *strong, int label_max, int variance,
-                    double excess, struct rps_error *err)
+int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts, int label_max,
+                    int variance, double excess, struct rps_labels *ret, struct rps_error *err)
 {
-    double freedom, least = 0;
-    int result = RPS_FAILED;
-
-    for (size_t s = 0; s < observed->width; s++)
-        least = fmax(least, observed->least[s]);
-    for (size_t p = least > 0 ? 0 : ALIKE_PARTS - 1; p < ALIKE_PARTS; p++) {
-        clustering_free(c);
-        result = clustering_make(c, observed, cuts, label_max, variance, alike_part[p], err);
-        if (result < 0)
-            break;
-        freedom = observed->freedom * (double)c->width / fmax(1, (double)observed->width);
-        result = choose(c, fmax(1, freedom), excess, err);
-        if (result < 0 || !is_torn(c, strong))
-            break;
-    }
-    return result;
-}
-
-int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                    const uint8_t *strong, int label_max, int variance, double excess,
-                    struct rps_labels *ret, struct rps_error *err)
-{
-    struct clustering c = {0};
+    struct clustering all = {0}, few = {0};
     struct rps_labels out = {0};
-    int result = tolerate(&c, observed, cuts, strong, label_max, variance, excess, err), count;
+    int result = clustering_make(&all, observed, cuts, label_max, variance, err);
+    double freedom = observed->freedom * (double)all.width / fmax(1, (double)observed->width);
 
-    if (result >= 0) {
-        count = result;
+    if (result == 0)
+        result = draw_sample(&all, &few, err);
+    if (result == 0)
+        result = find_labels(&all, &few, fmax(1, freedom), excess, err);
+    if (result == 0)
         result = labels_allocate(&out, cuts->count, err);
-    }
     if (result == 0) {
-        separate(&c, strong, count);
-        number(&c, &out);
-        judge(&c, excess, &out);
+        number(&all, &out);
+        judge(&all, excess, &out);
         *ret = out;
     }
-    clustering_free(&c);
+    clustering_free(&few);
+    clustering_free(&all);
     return result;
 }
 
@@ -437,12 +431,12 @@ int rps_labels_grade(const struct rps_observed *observed, const struct rps_cuts 
 {
     struct clustering c = {0};
     struct rps_labels out = {0};
-    int result = clustering_make(&c, observed, cuts, label_max, variance, 0, err);
+    int result = clustering_make(&c, observed, cuts, label_max, variance, err);
 
     if (result == 0)
         result = labels_allocate(&out, cuts->count, err);
     if (result == 0) {
-        memcpy(c.chosen, labels->label, c.count * sizeof(*c.chosen));
+        memcpy(c.label, labels->label, c.count * sizeof(*c.label));
         number(&c, &out);
         judge(&c, excess, &out);
         rps_labels_free(labels);

@@ -14,13 +14,10 @@ struct rps_labels {
 
 /*
  * Label segments by their means (and slopes, and with `variance` set their variances), at most
- * label_max labels. excess: how much more than white noise the noise of long means is. strong (a
- * segment each): 1 when the boundary at its start is beyond doubt, so that it must not have the
- * label of the segment before. *ret is for rps_labels_free.
+ * label_max labels. excess: how much more than white noise the noise of long means is. *ret is for rps_labels_free.
  */
-int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                    const uint8_t *strong, int label_max, int variance, double excess,
-                    struct rps_labels *ret, struct rps_error *err);
+int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts, int label_max,
+                    int variance, double excess, struct rps_labels *ret, struct rps_error *err);
 
 /* After segments and labels changed: number the labels by first appearance again, and find how sure
  * they are. */

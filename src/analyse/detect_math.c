@@ -62,3 +62,35 @@ double rps_noise_bound(double freedom, double level)
 {
     return freedom + 2 * sqrt(freedom * level) + 2 * level;
 }
+
+/* Share of the gamma distribution of the given shape above x, x > 0: the series of what is below
+ * it, or Legendre's continued fraction (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31). */
+static double gamma_above(double shape, double x)
+{
+    double density = exp(shape * log(x) - x - lgamma(shape)), term = 1 / shape, sum = term;
+    double fraction = 0;
+
+    if (x < shape + 1) {
+        for (double k = 1; term > 1e-16 * sum; k++)
+            sum += term *= x / (shape + k);
+        return 1 - sum * density;
+    }
+    for (double k = floor(60 + 4 * sqrt(shape)); k > 0; k--)
+        fraction = (k - shape) / (1 + k / (x + fraction));
+    return density / (x + fraction);
+}
+
+double rps_chi_square(double freedom, double level)
+{
+    double low = 0, high = rps_noise_bound(freedom, level), share = exp(-level);
+
+    for (int k = 0; k < 50; k++) {
+        double middle = (low + high) / 2;
+
+        if (gamma_above(freedom / 2, middle / 2) > share)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}

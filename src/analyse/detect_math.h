@@ -18,4 +18,8 @@ double rps_robust_deviation(double *value, size_t count);
  * (Laurent and Massart 2000). */
 double rps_noise_bound(double freedom, double level);
 
+/* What a sum of `freedom` squares of noise, which need not be a whole number of them, exceeds with
+ * the probability exp(-level), exactly; level > 0. */
+double rps_chi_square(double freedom, double level);
+
 #endif

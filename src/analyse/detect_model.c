@@ -28,10 +28,7 @@
 /* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
 #define PLACE_SLACK 6.0
 
-/* Confidence from which two neighbours must not have one label. Whoever asks for a finer
- * segmentation than the criterion's wants to see all of its boundaries. */
-#define CONFIDENCE_STRONG 0.95
-
+#define LOCAL_PRIOR 20
 struct finding {
     struct rps_observed *observed;
     const struct rps_detect_options *options;
@@ -78,7 +75,7 @@ static int measure(struct finding *f, struct rps_model *model, struct rps_error 
     if (rps_noise_measure(f->observed, &model->cuts, &model->noise, err) < 0)
         return RPS_FAILED;
     model->echo = rps_noise_echo(f->observed, &model->noise);
-    model->excess = (1 + model->echo) / (1 - model->echo);
+    model->excess = fmin((1 + model->echo) / (1 - model->echo), 199);
     return 0;
 }
 
@@ -98,34 +95,113 @@ static int make_points(const struct finding *f, const struct rps_model *model,
     return result;
 }
 
-/* That there is a boundary at the start of segment k: the odds are those of its gain to the price
- * of a change, with the noise as it is. */
-static double confidence_of(const struct finding *f, const struct rps_model *model,
-                            const struct rps_points *points, size_t k)
+/* How noisy the segments are. */
+struct local_noise {
+    double *squares; /* owned; a segment each: of residuals */
+    double *weight;  /* owned; of as many values */
+};
+
+static void local_noise_free(struct local_noise *noise)
 {
-    struct rps_point_gain left = rps_points_gain(points, k - 1, k);
-    struct rps_point_gain right = rps_points_gain(points, k, k + 1);
-    struct rps_point_gain both = rps_points_gain(points, k - 1, k + 1);
+    free(noise->weight);
+    free(noise->squares);
+}
+
+static int find_local_noise(const struct finding *f, const struct rps_model *model,
+                            struct local_noise *ret, struct rps_error *err)
+{
+    const struct rps_observed *observed = f->observed;
+    const struct rps_cuts *cuts = &model->cuts;
+
+    ret->squares = calloc(cuts->count, sizeof(*ret->squares));
+    ret->weight = calloc(cuts->count, sizeof(*ret->weight));
+    if (!ret->squares || !ret->weight)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < cuts->count; k++) {
+        for (size_t s = 0; s < observed->width; s++) {
+            struct rps_fit fit = rps_cuts_fit(observed, cuts, k, s);
+
+            for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
+                size_t at = i * observed->width + s;
+                double part =
+                    observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+                double left =
+                    (observed->value[at] - fit.level - fit.slope * (double)i) * observed->gain[s];
+
+                ret->squares[k] += part * left * left;
+                ret->weight[k] += part;
+            }
+        }
+    }
+    return 0;
+}
+
+/* That there is a boundary between two segments: the odds are those of its gain to the price of a
+ * change, with the noise as it is there. */
+static double confidence_of(const struct finding *f, const struct rps_model *model,
+                            const struct rps_points *points, size_t from, size_t at, size_t to,
+                            double squares, double weight, double *ret_gain)
+{
+    struct rps_point_gain left = rps_points_gain(points, from, at);
+    struct rps_point_gain right = rps_points_gain(points, at, to);
+    struct rps_point_gain both = rps_points_gain(points, from, to);
     double gain = model->linear ? left.line + right.line - both.line
                                 : left.constant + right.constant - both.constant;
 
-    gain /= model->excess;
+    *ret_gain = gain;
+    gain /= model->excess *
+            fmax(1, (squares / f->observed->unit + LOCAL_PRIOR) / (weight + LOCAL_PRIOR));
     if (model->cuts.spread)
-        gain = fmax(gain, model->cuts.spread[k].gain);
-    return 1 / (1 + exp((rps_choose_price(f->observed) - gain) / 2));
+        gain = fmax(gain, model->cuts.spread[at].gain);
+    return 1 /
+           (1 + exp((rps_choose_price(f->observed, model->cuts.free > 0 ? model->cuts.free : 1) -
+                     gain) /
+                    2));
 }
 
-static int judge(struct finding *f, struct rps_model *model, struct rps_error *err)
+static int judge(struct finding *f, struct rps_model *model, int drop, struct rps_error *err)
 {
     struct rps_points points = {0};
+    struct local_noise noise = {0};
+    struct rps_cuts *cuts = &model->cuts;
+    size_t to = 0, free_count = 0, sloped = 0;
     int result = make_points(f, model, &points, err);
 
     free(model->confidence);
     model->confidence = calloc(model->cuts.count, sizeof(*model->confidence));
     if (result == 0 && !model->confidence)
         result = rps_error_memory(err);
-    for (size_t k = 0; result == 0 && k < model->cuts.count; k++)
-        model->confidence[k] = model->cuts.forced[k] ? 1 : confidence_of(f, model, &points, k);
+    if (result == 0)
+        result = find_local_noise(f, model, &noise, err);
+    for (size_t k = 0, from = 0; result == 0 && k < model->cuts.count; k++) {
+        double gain = 0, sure = 1;
+        if (k > 0 && !cuts->forced[k])
+            sure = confidence_of(f, model, &points, from, k, k + 1,
+                                 noise.squares[from] + noise.squares[k],
+                                 noise.weight[from] + noise.weight[k], &gain);
+        if (drop && sure < 0.5) {
+            noise.squares[from] += noise.squares[k] + fmax(0, gain);
+            noise.weight[from] += noise.weight[k];
+            continue;
+        }
+        from = k;
+        model->confidence[to] = sure;
+        cuts->first[to] = cuts->first[k];
+        cuts->forced[to] = cuts->forced[k];
+        cuts->sloped[to] = cuts->sloped[k];
+        if (cuts->spread)
+            cuts->spread[to] = cuts->spread[k];
+        free_count += !cuts->forced[k];
+        sloped += cuts->sloped[k];
+        to++;
+    }
+    if (result == 0) {
+        cuts->first[to] = cuts->first[cuts->count];
+        cuts->count = to;
+        cuts->free = free_count;
+        cuts->sloped_count = sloped;
+    }
+    local_noise_free(&noise);
     rps_points_free(&points);
     return result;
 }
@@ -153,30 +229,29 @@ static int find_objective(struct finding *f, struct rps_model *model, struct rps
  * than that would gain by chance is taken back. */
 static double recurring_criterion(const struct finding *f, const struct rps_model *model)
 {
-    double freedom = f->observed->freedom, segments = (double)model->cuts.count;
-    double labels = (double)model->labels.count;
-    double places = 2 * log((double)f->observed->count);
+    const struct rps_observed *observed = f->observed;
+    double freedom = observed->freedom, segments = (double)model->cuts.count;
+    double labels = (double)model->labels.count, price = 0;
 
-    return rps_noise_fit(f->observed, &f->none, &model->noise, model->cuts.count) +
-           freedom * (segments - labels) + (labels - 1) * (rps_choose_price(f->observed) - places) +
-           (double)model->cuts.free * (places + 2 * log(labels));
+    for (size_t k = 1; k <= model->cuts.free; k++) {
+        double place = 2 * log((double)observed->count / (double)k);
+
+        price += place + 2 * log(labels);
+        if ((double)k < labels)
+            price += rps_choose_price(observed, k) - place;
+    }
+    return rps_noise_fit(observed, &f->none, &model->noise, model->cuts.count) +
+           freedom * (segments - labels) + price;
 }
 
 /* Labels, and with them the segments once more. */
 static int label(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
-    uint8_t *strong = calloc(model->cuts.count, 1);
     int most = f->options->label_max > 0 ? f->options->label_max : RPS_DETECT_LABELS_DEFAULT;
     int variance = f->options->variance, changed = 0, result;
 
-    if (!strong)
-        return rps_error_memory(err);
-    for (size_t k = 0; k < model->cuts.count; k++)
-        strong[k] = !model->cuts.forced[k] &&
-                    (f->options->sensitivity > 0 || model->confidence[k] > CONFIDENCE_STRONG);
-    result = rps_labels_find(f->observed, &model->cuts, strong, most, variance, model->excess,
+    result = rps_labels_find(f->observed, &model->cuts, most, variance, model->excess,
                              &model->labels, err);
-    free(strong);
     if (result == 0 && !variance && f->options->sensitivity <= 0)
         result = rps_decode(f->observed, f->shortest, model->excess, &model->cuts, &model->labels,
                             &changed, err);
@@ -208,10 +283,11 @@ static int find(struct finding *f, struct rps_model *model, struct rps_error *er
         find_objective(f, model, err) < 0)
         return RPS_FAILED;
     if (f->options->variance &&
-        rps_cuts_split(f->observed, model->noise.echo, rps_choose_price(f->observed), f->shortest,
-                       &model->cuts, err) < 0)
+        rps_cuts_split(f->observed, model->noise.echo, rps_choose_price(f->observed, 1),
+                       f->shortest, &model->cuts, err) < 0)
         return RPS_FAILED;
-    if (judge(f, model, err) < 0 || label(f, model, err) < 0 || judge(f, model, err) < 0)
+    if (judge(f, model, f->options->sensitivity <= 0, err) < 0 || label(f, model, err) < 0 ||
+        judge(f, model, 0, err) < 0)
         return RPS_FAILED;
     return place(f, model, err);
 }
@@ -239,6 +315,11 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
     model.criterion = model.choice.criterion;
     if (result == 0 && (!constants || model.criterion < beat))
         result = find(&f, &model, err);
+    if (result == 0 && model.cuts.free > 0 && !model.cuts.spread && f.options->sensitivity <= 0) {
+        model.wanders = rps_noise_wander(observed, &f.none) <
+                        rps_noise_fit(observed, &f.none, &model.noise,
+                                      model.cuts.count + model.cuts.sloped_count);
+    }
     rps_noise_free(&f.none);
     rps_points_free(&f.points);
     if (result < 0 || !ret_few)

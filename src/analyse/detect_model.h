@@ -11,6 +11,7 @@
 
 struct rps_model {
     int linear;
+    int wanders; /* 1: recent values explain the series better than these phases do */
     struct rps_choice choice;
     struct rps_noise noise; /* that the cuts leave */
     double echo, excess;    /* of it: at lag one; of long means, times white noise */

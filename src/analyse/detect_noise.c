@@ -7,10 +7,7 @@
 #include "detect_math.h"
 
 /* Correlation above this is taken for this: a random walk. */
-#define ECHO_MAX 0.99
-
-/* Variances below this share of that of no changes are rounding. */
-#define VARIANCE_MIN 1e-12
+#define ECHO_MAX 0.9999
 
 /* Variances below this, in units of noise, are rounding. */
 #define VARIANCE_LEAST 1e-12
@@ -22,10 +19,13 @@ struct residual {
     int any;                        /* was there one, in this segment? */
     double count, squares;          /* the latter weighted */
     double pairs, products, energy; /* of neighbours; squares without weights */
+    double ends;                    /* squares of each segment's first and last */
 };
 
 void rps_noise_free(struct rps_noise *noise)
 {
+    free(noise->product);
+    free(noise->inner);
     free(noise->echo);
     free(noise->variance);
     free(noise->count);
@@ -38,7 +38,9 @@ int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
     ret->count = calloc(observed->width + 1, sizeof(*ret->count));
     ret->variance = calloc(observed->width + 1, sizeof(*ret->variance));
     ret->echo = calloc(observed->width + 1, sizeof(*ret->echo));
-    if (ret->count && ret->variance && ret->echo)
+    ret->inner = calloc(observed->width + 1, sizeof(*ret->echo));
+    ret->product = calloc(observed->width + 1, sizeof(*ret->echo));
+    if (ret->count && ret->variance && ret->echo && ret->inner && ret->product)
         return 0;
     rps_noise_free(ret);
     return rps_error_memory(err);
@@ -95,6 +97,9 @@ static void add_whole(const struct rps_observed *observed, size_t from, size_t t
         }
     }
     for (size_t s = 0; s < width; s++) {
+        double first = observed->value[from * width + s] - level[s];
+
+        residual[s].ends += first * first + before[s] * before[s];
         residual[s].squares += squares[s];
         residual[s].energy += squares[s];
         residual[s].products += products[s];
@@ -120,11 +125,15 @@ static void add_any(const struct rps_observed *observed, size_t from, size_t to,
             r->squares += part * left * left;
             r->energy += left * left;
             r->pairs += r->any;
+            if (!r->any)
+                r->ends += left * left;
             r->products += r->any * left * r->before;
             r->before = left;
             r->any = 1;
         }
     }
+    for (size_t s = 0; s < width; s++)
+        residual[s].ends += residual[s].before * residual[s].before;
 }
 
 int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
@@ -152,8 +161,16 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
         double variance = r->count > 0 ? r->squares / r->count : 0, echo = 0;
 
         variance = fmax(variance, observed->least[s]);
-        if (r->pairs > 0 && variance > VARIANCE_LEAST)
-            echo = r->products / r->pairs / fmax(r->energy / r->count, observed->least[s]);
+        if (r->pairs > 0 && variance > VARIANCE_LEAST) {
+            double energy = fmax(r->energy, observed->least[s] * r->count);
+
+            noise->inner[s] = 1 - r->ends / energy;
+            noise->product[s] = r->products / energy;
+            if (noise->inner[s] > 0)
+                echo = noise->product[s] / noise->inner[s];
+        } else {
+            noise->inner[s] = noise->product[s] = 0;
+        }
         noise->count[s] = r->count;
         noise->variance[s] = variance;
         noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
@@ -207,14 +224,18 @@ static double overfit(double count, double fitted)
 }
 
 /* Innovations of an autoregressive process. What the least variance adds to a signal's noise does
- * not wander: as far as there is nothing else, steps are not explained by wandering. */
-static double innovation_variance(const struct rps_observed *observed,
+ * not wander: as far as there is nothing else, steps are not explained by wandering; but the longer
+ * a correlation was seen, the less it is taken for chance. */
+static double innovation_variance(const struct rps_observed *observed, const struct rps_noise *none,
                                   const struct rps_noise *noise, size_t s)
 {
-    double still = fmin(observed->least[s] / observed->unit, 1);
+    double tau = (1 + none->echo[s]) / (1 - none->echo[s]);
+    double still = fmin(observed->least[s] / observed->unit, 1) * tau / (tau + noise->count[s]);
     double echo = (1 - still) * noise->echo[s];
 
-    return fmax(noise->variance[s] * (1 - echo * echo), observed->least[s]);
+    return fmax(noise->variance[s] *
+                    (1 - 2 * echo * noise->product[s] + echo * echo * noise->inner[s]),
+                observed->least[s]);
 }
 
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
@@ -223,10 +244,10 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
+        double count = noise->count[s], innovation = innovation_variance(observed, none, noise, s);
 
         if (none->variance[s] > 0)
-            total += count * log(fmax(innovation / none->variance[s], VARIANCE_MIN)) +
+            total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +
                      overfit(count, (double)fitted);
     }
     return total * observed->freedom / (double)observed->width;

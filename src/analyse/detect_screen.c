@@ -1,15 +1,20 @@
 /*
  * Screening: the places where a boundary can be.
  *
- * At nine lengths, 4 to 1024 observations, the means of two neighbouring windows are compared, and
- * the local maxima kept of what is more than noise. For lines, four windows in a row are compared
- * with the straight line through them, which finds both jumps and bends. Dynamic programming over
- * what is left costs a thousandth of that over all places, and loses one or two of a hundred weak
- * changes at most.
+ * At eleven lengths, 1 to 1024 observations, the means of two neighbouring windows are compared,
+ * and the local maxima kept of what is more than noise. For lines, four windows in a row are
+ * compared with the straight line through them, which finds both jumps and bends. Dynamic
+ * programming over what is left costs a thousandth of that over all places, and loses one or two of
+ * a hundred weak changes at most.
  *
- * What is noise is read off each length's own statistics: their lower quartile, which changes
- * hardly touch, tells how much larger they are than white noise would make them. Under
- * autocorrelation the long windows would otherwise keep almost everything.
+ * What is more than noise depends on the length: there are fewer places that wide windows can tell
+ * apart. The threshold is the quantile that noise passes once in exp(1.5) series.
+ *
+ * Autocorrelation makes the means of windows vary more than white noise would: their variance
+ * inflation is read off the lower quartile of the statistics, from narrow windows to wide ones, and
+ * only of windows in which no narrower ones found a change: where changes are dense, nearly every
+ * wide window holds one. Where no window is left, the inflation grows as that of a first-order
+ * autoregression.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,161 +23,244 @@
 #include "detect_math.h"
 #include "detect_points.h"
 
-#define SCALE_MIN 4
 #define SCALE_MAX 1024
+
+/* The shortest windows: where signals are seen in turns, one alone holds too few of them. */
+#define SCALE_MIN        1
+#define MASKED_SCALE_MIN 4
 
 /* The shortest windows that bends are looked for with; jumps are found without lines. */
 #define LINES_SCALE_MIN 32
 
 /* Series with so few places are searched at all of them. */
-#define COUNT_SMALL 600
+#define COUNT_SMALL 60
 
-/* The quartile is taken of so many statistics. */
-#define SAMPLE_MAX 4096
+/* Noise passes a threshold once in exp(1.5) series. */
+#define THRESHOLD_LEVEL 1.5
+
+/* The quartile is taken of so many statistics, and of no fewer than this number and share. */
+#define SAMPLE_MAX     4096
+#define SAMPLE_MIN     20
+#define UNMARKED_SHARE 0.05
+
+/* -log 0.75: what the upper three quarters exceed. */
+#define QUARTILE_LEVEL 0.28768207245178096
+
+/* Differences of neighbours beyond this level are changes, and no noise. */
+#define STEP_LEVEL 5
+
+/* Correlation above this is taken for this: a random walk. */
+#define CORRELATION_MAX 0.99
 
 struct screen {
     const struct rps_observed *observed;
-    uint8_t *keep;    /* owned; places to keep, count + 1 */
-    float *statistic; /* owned; on the grid of the present scale */
-    double *sample;   /* owned; SAMPLE_MAX */
+    int lines;
     double ease;
+    uint8_t *keep;       /* owned; places to keep, count + 1 */
+    uint8_t *mark;       /* owned; places where noise was exceeded at any scale, count + 1 */
+    uint32_t *marked;    /* owned; marks before a place, count + 2 */
+    float *statistic;    /* owned; of the present scale; a block's grid begins at its first place */
+    double *sample;      /* owned; SAMPLE_MAX + 1 */
+    double *correlation; /* owned; of neighbours, where there are no changes; a signal each */
+    double inflation;    /* at the present scale */
 };
 
-/* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. */
-static double compare(const struct rps_observed *observed, size_t low, size_t middle, size_t high)
+/* Weight of a signal between two places, and its sum. */
+static inline double weight_of(const struct rps_observed *observed, size_t from, size_t to)
+{
+    return (double)(uint32_t)(observed->mass[to] - observed->mass[from]) / RPS_OBSERVED_WHOLE;
+}
+
+/* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. With
+ * a constant for `masked` the compiler makes a quick function of it for what was seen whole. */
+static inline double compare(const struct rps_observed *observed, size_t low, size_t middle,
+                             size_t high, int masked)
 {
     size_t width = observed->width;
     const double *a = observed->sum + low * width, *b = observed->sum + middle * width,
                  *c = observed->sum + high * width;
-    double total = 0;
+    double left = (double)(middle - low), right = (double)(high - middle), total = 0;
+    double per_left = 1 / left, per_right = 1 / right, precision = left * right / (left + right);
 
     for (size_t s = 0; s < width; s++) {
-        double left = (double)(middle - low), right = (double)(high - middle), difference;
+        double difference;
 
-        if (observed->mass) {
-            const uint32_t *m = observed->mass + s;
-
-            left = (double)(uint32_t)(m[middle * width] - m[low * width]) / RPS_OBSERVED_WHOLE;
-            right = (double)(uint32_t)(m[high * width] - m[middle * width]) / RPS_OBSERVED_WHOLE;
+        if (masked) {
+            left = weight_of(observed, low * width + s, middle * width + s);
+            right = weight_of(observed, middle * width + s, high * width + s);
             if (!(left > 0) || !(right > 0))
                 continue;
+            per_left = 1 / left;
+            per_right = 1 / right;
+            precision = left * right / (left + right);
         }
-        difference = (c[s] - b[s]) / right - (b[s] - a[s]) / left;
-        total += difference * difference * (left * right / (left + right));
+        difference = (c[s] - b[s]) * per_right - (b[s] - a[s]) * per_left;
+        total += difference * difference * precision;
     }
     return total;
-}
-
-/* The same where both windows are whole and everything was seen: the loop that takes the time. */
-static double compare_whole(const struct rps_observed *observed, size_t middle, size_t scale)
-{
-    size_t width = observed->width;
-    const double *b = observed->sum + middle * width, *a = b - scale * width,
-                 *c = b + scale * width;
-    double total = 0;
-
-    for (size_t s = 0; s < width; s++) {
-        double difference = c[s] - 2 * b[s] + a[s];
-
-        total += difference * difference;
-    }
-    return total / (double)(2 * scale);
-}
-
-static double mean_of(const struct rps_observed *observed, size_t from, size_t to, size_t signal,
-                      double *ret_length)
-{
-    size_t width = observed->width, i = from * width + signal, j = to * width + signal;
-    double length = (double)(to - from);
-
-    if (observed->mass)
-        length = (double)(uint32_t)(observed->mass[j] - observed->mass[i]) / RPS_OBSERVED_WHOLE;
-    *ret_length = fmin(*ret_length, length);
-    return length > 0 ? (observed->sum[j] - observed->sum[i]) / length : 0;
 }
 
 /* How far the means of four windows around `middle` are from a line, in units of its variance. The
  * two ways to be, a bend and a jump, are the quadratic and the cubic contrast. */
-static double contrasts(double a, double b, double c, double d)
+static inline double compare_lines(const struct rps_observed *observed, size_t middle, size_t scale,
+                                   int masked)
 {
-    double bend = a - b - c + d, jump = 3 * b - a - 3 * c + d;
-
-    return bend * bend / 4 + jump * jump / 20;
-}
-
-static double compare_lines(const struct rps_observed *observed, size_t middle, size_t scale)
-{
+    size_t width = observed->width, first = (middle - 2 * scale) * width;
     double total = 0;
 
-    for (size_t s = 0; s < observed->width; s++) {
-        double least = (double)scale, m[4];
+    for (size_t s = 0; s < width; s++) {
+        double least = (double)scale, m[4], bend, jump;
 
-        for (size_t k = 0; k < 4; k++)
-            m[k] = mean_of(observed, middle + k * scale - 2 * scale, middle + k * scale - scale, s,
-                           &least);
-        total += least * contrasts(m[0], m[1], m[2], m[3]);
+        for (size_t k = 0; k < 4; k++) {
+            size_t from = first + k * scale * width + s, to = from + scale * width;
+            double length = masked ? weight_of(observed, from, to) : (double)scale;
+
+            least = length < least ? length : least;
+            m[k] = length > 0 ? (observed->sum[to] - observed->sum[from]) / length : 0;
+        }
+        bend = m[0] - m[1] - m[2] + m[3];
+        jump = 3 * m[1] - m[0] - 3 * m[2] + m[3];
+        total += least * (bend * bend / 4 + jump * jump / 20);
     }
     return total;
 }
 
-static double compare_lines_whole(const struct rps_observed *observed, size_t middle, size_t scale)
-{
-    size_t width = observed->width, apart = scale * width;
-    const double *c = observed->sum + middle * width, *a = c - 2 * apart, *b = c - apart,
-                 *d = c + apart, *e = d + apart;
-    double total = 0;
-
-    for (size_t s = 0; s < width; s++)
-        total += contrasts(b[s] - a[s], c[s] - b[s], d[s] - c[s], e[s] - d[s]);
-    return total / (double)scale;
-}
-
-static double statistic_at(const struct screen *screen, int lines, size_t scale, size_t first,
-                           size_t end, size_t at)
+static double statistic_at(const struct screen *screen, size_t scale, size_t first, size_t end,
+                           size_t at)
 {
     const struct rps_observed *observed = screen->observed;
-    size_t left = at - first, right = end - at;
+    size_t left = at - first, right = end - at, low, high;
 
-    if (lines && (left < 2 * scale || right < 2 * scale))
-        return 0;
-    if (lines)
-        return observed->mass ? compare_lines(observed, at, scale)
-                              : compare_lines_whole(observed, at, scale);
-    if (left >= scale && right >= scale && !observed->mass)
-        return compare_whole(observed, at, scale);
-    if (left < 2 || right < 2)
-        return 0;
-    return compare(observed, left < scale ? first : at - scale, at,
-                   right < scale ? end : at + scale);
-}
-
-/* How much larger than of white noise the statistics of the grid are, at least 1. */
-static double find_excess(struct screen *screen, size_t count, double freedom)
-{
-    size_t step = count / SAMPLE_MAX + 1, taken = 0;
-    double root = 1 - 2 / (9 * freedom) - 0.6745 * sqrt(2 / (9 * freedom));
-
-    for (size_t k = 0; k < count; k += step) {
-        if (screen->statistic[k] > 0)
-            screen->sample[taken++] = (double)screen->statistic[k];
+    if (screen->lines) {
+        if (left < 2 * scale || right < 2 * scale)
+            return 0;
+        return observed->mass ? compare_lines(observed, at, scale, 1)
+                              : compare_lines(observed, at, scale, 0);
     }
-    if (taken == 0)
-        return 1;
-    /* The quartile of a sum of squares: Wilson and Hilferty 1931. */
-    return fmax(1, rps_select_rank(screen->sample, taken, taken / 4) /
-                       (freedom * fmax(root * root * root, 0.01)));
+    if ((left < 2 && scale > left) || (right < 2 && scale > right))
+        return 0;
+    low = left < scale ? first : at - scale;
+    high = right < scale ? end : at + scale;
+    return observed->mass ? compare(observed, low, at, high, 1)
+                          : compare(observed, low, at, high, 0);
 }
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+/*
+ * Autocorrelation of every signal, from differences of neighbours: those of a first-order
+ * autoregression have the correlation (phi - 1) / 2. Changes, and what is next to them, are left
+ * out. Where something was not seen, a signal's neighbours are the values that were.
+ */
+static void correlate(struct screen *screen)
+{
+    const struct rps_observed *observed = screen->observed;
+    size_t width = observed->width;
+
+    for (size_t s = 0; s < width; s++) {
+        double limit = 2 * rps_chi_square(1, STEP_LEVEL), before = NAN, step = NAN;
+        double products = 0, squares = 0;
+
+        for (size_t i = s; i < observed->count * width; i += width) {
+            double now;
+
+            if (observed->share && observed->share[i] == 0)
+                continue;
+            now = observed->value[i] - before;
+            if (now * now > limit)
+                now = NAN;
+            if (now * step <= INFINITY) {
+                products += now * step;
+                squares += (now * now + step * step) / 2;
+            }
+            step = now;
+            before = observed->value[i];
+        }
+        screen->correlation[s] =
+            squares > 0 ? fmin(fmax(1 + 2 * products / squares, 0), CORRELATION_MAX) : 0;
+    }
+}
+
+/* Variance of the difference of the means of `scale` values and as many next to them, under
+ * first-order autoregression, to that of white noise with the same variance. */
+static double growth(double phi, double scale)
+{
+    double power = pow(phi, scale), rest = 1 - phi, sum = (1 - power) / rest;
+
+    /* h + 2 sum over k < h of (h - k) phi^k, less the covariance of the two. */
+    return (scale + 2 * phi / rest * (scale - sum) - phi * sum * sum) / scale;
+}
+
+/* By how much the inflation grows from one scale to another. */
+static double growth_between(const struct screen *screen, size_t from, size_t to)
+{
+    size_t width = screen->observed->width;
+    double sum = 0;
+
+    for (size_t s = 0; s < width; s++)
+        sum += growth(screen->correlation[s], (double)to) /
+               growth(screen->correlation[s], (double)from);
+    return fmax(1, sum / (double)width);
+}
+
+static size_t step_of(size_t scale)
+{
+    return scale / 8 > 0 ? scale / 8 : 1;
+}
+
+/* The statistics of windows without a mark: a sample of the grid; how many there are, of how
+ * many. */
+static size_t sample(struct screen *screen, size_t scale, size_t *ret_all)
+{
+    const struct rps_observed *observed = screen->observed;
+    size_t step = step_of(scale), every = observed->count / step / SAMPLE_MAX + 1, taken = 0;
+    size_t reach = screen->lines ? 2 * scale : scale, left = 0;
+
+    *ret_all = 0;
+    for (size_t b = 0; b < observed->block_count; b++) {
+        size_t first = observed->block[b], end = observed->block[b + 1];
+        size_t count = (end - first) / step, k = left;
+
+        for (; k < count; k += every) {
+            size_t at = first + k * step, low = at - first < reach ? first : at - reach;
+            size_t high = end - at < reach ? end : at + reach;
+
+            if (!(screen->statistic[first + k] > 0))
+                continue;
+            ++*ret_all;
+            if (screen->marked[high + 1] == screen->marked[low])
+                screen->sample[taken++] = (double)screen->statistic[first + k];
+        }
+        left = k - count;
+    }
+    return taken;
+}
+
+/* How much larger than of white noise the statistics of a scale are. */
+static void find_inflation(struct screen *screen, size_t scale, size_t before, double freedom)
+{
+    size_t all, count = sample(screen, scale, &all);
+
+    if (count >= SAMPLE_MIN && (double)count >= UNMARKED_SHARE * (double)all)
+        screen->inflation = fmax(1, rps_select_rank(screen->sample, count, count / 4) /
+                                        rps_chi_square(freedom, QUARTILE_LEVEL));
+    else
+        screen->inflation *= growth_between(screen, before, scale);
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
 
 /* The best place near a maximum of the grid. */
-static size_t sharpen(const struct screen *screen, int lines, size_t scale, size_t step,
-                      size_t first, size_t end, size_t at)
+static size_t sharpen(const struct screen *screen, size_t scale, size_t first, size_t end,
+                      size_t at)
 {
+    size_t step = step_of(scale);
     size_t low = at - first > step ? at - step + 1 : first + 1;
     size_t high = end - at > step ? at + step - 1 : end - 1, best = at;
     double most = -1;
 
     for (size_t i = low; i <= high && step > 1; i++) {
-        double statistic = statistic_at(screen, lines, scale, first, end, i);
+        double statistic = statistic_at(screen, scale, first, end, i);
 
         if (statistic > most) {
             most = statistic;
@@ -193,35 +281,55 @@ static int is_maximum(const float *statistic, size_t count, size_t k, size_t rea
     return 1;
 }
 
-/* One block at one scale. */
-static void screen_block(struct screen *screen, int lines, size_t scale, size_t first, size_t end)
+/* Keep the maxima of a block, and mark all that is more than noise. */
+static void take(struct screen *screen, size_t scale, size_t first, size_t end, double threshold)
 {
-    size_t step = scale / 8 > 0 ? scale / 8 : 1, count = (end - first) / step;
-    size_t reach = scale / 2 / step;
-    double freedom = screen->observed->freedom * (lines ? 2 : 1), threshold;
+    size_t step = step_of(scale), count = (end - first) / step, reach = scale / 2 / step;
+    const float *statistic = screen->statistic + first;
 
-    for (size_t k = 0; k < count; k++)
-        screen->statistic[k] =
-            (float)statistic_at(screen, lines, scale, first, end, first + k * step);
-    threshold = screen->ease * rps_noise_bound(freedom, log((double)screen->observed->count) / 2) *
-                find_excess(screen, count, freedom);
     for (size_t k = 1; k < count; k++) {
-        if ((double)screen->statistic[k] > threshold &&
-            is_maximum(screen->statistic, count, k, reach))
-            screen->keep[sharpen(screen, lines, scale, step, first, end, first + k * step)] = 1;
+        size_t at = first + k * step;
+
+        if ((double)statistic[k] > threshold)
+            screen->mark[at] = 1;
+        if ((double)statistic[k] > screen->ease * threshold &&
+            is_maximum(statistic, count, k, reach))
+            screen->keep[sharpen(screen, scale, first, end, at)] = 1;
     }
 }
 
-static void screen_all(struct screen *screen, int lines)
+static void screen_scale(struct screen *screen, size_t scale, size_t before)
 {
     const struct rps_observed *observed = screen->observed;
+    double freedom = observed->freedom * (screen->lines ? 2 : 1), threshold;
+    double level = log((double)observed->count / (double)scale) + THRESHOLD_LEVEL;
 
     for (size_t b = 0; b < observed->block_count; b++) {
-        size_t first = observed->block[b], end = observed->block[b + 1];
-        size_t scale = lines ? LINES_SCALE_MIN : SCALE_MIN;
+        size_t first = observed->block[b], end = observed->block[b + 1], step = step_of(scale);
 
-        for (; scale <= SCALE_MAX && scale < end - first; scale *= 2)
-            screen_block(screen, lines, scale, first, end);
+        for (size_t k = 0; k < (end - first) / step; k++)
+            screen->statistic[first + k] =
+                (float)statistic_at(screen, scale, first, end, first + k * step);
+    }
+    for (size_t i = 0; i <= observed->count; i++)
+        screen->marked[i + 1] = screen->marked[i] + screen->mark[i];
+    if (before > 0 || screen->lines)
+        find_inflation(screen, scale, before > 0 ? before : 1, freedom);
+    threshold = screen->inflation * rps_chi_square(freedom, fmax(level, THRESHOLD_LEVEL));
+    for (size_t b = 0; b < observed->block_count; b++)
+        take(screen, scale, observed->block[b], observed->block[b + 1], threshold);
+}
+
+static void screen_all(struct screen *screen)
+{
+    size_t scale = screen->lines             ? LINES_SCALE_MIN
+                   : screen->observed->share ? MASKED_SCALE_MIN
+                                             : SCALE_MIN;
+
+    correlate(screen);
+    for (size_t before = 0; scale <= SCALE_MAX && scale < screen->observed->count; scale *= 2) {
+        screen_scale(screen, scale, before);
+        before = scale;
     }
 }
 
@@ -229,26 +337,34 @@ int rps_points_screen(struct rps_observed *observed, double ease,
                       const struct rps_points *constants, struct rps_points *ret,
                       struct rps_error *err)
 {
-    struct screen screen = {.observed = observed, .ease = ease};
-    int lines = constants != NULL, result;
+    struct screen screen = {
+        .observed = observed, .lines = constants != NULL, .ease = ease, .inflation = 1};
+    size_t count = observed->count;
+    int result;
 
-    if (observed->count <= COUNT_SMALL &&
-        (double)observed->count * (double)observed->count * (double)observed->width <
-            RPS_POINTS_WORK_MAX)
-        return rps_points_make(observed, NULL, lines, ret, err);
-    screen.keep = calloc(observed->count + 1, 1);
-    screen.statistic = calloc(observed->count, sizeof(*screen.statistic));
-    screen.sample = calloc(SAMPLE_MAX + 1, sizeof(*screen.sample));
-    if (!screen.keep || !screen.statistic || !screen.sample) {
+    if (count <= COUNT_SMALL &&
+        (double)count * (double)count * (double)observed->width < RPS_POINTS_WORK_MAX)
+        return rps_points_make(observed, NULL, screen.lines, ret, err);
+    screen.keep = calloc(count + 1, 1);
+    screen.mark = calloc(count + 1, 1);
+    screen.marked = calloc(count + 2, sizeof(*screen.marked));
+    screen.statistic = calloc(count, sizeof(*screen.statistic));
+    screen.sample = calloc(SAMPLE_MAX + 2, sizeof(*screen.sample));
+    screen.correlation = calloc(observed->width, sizeof(*screen.correlation));
+    if (!screen.keep || !screen.mark || !screen.marked || !screen.statistic || !screen.sample ||
+        !screen.correlation) {
         result = rps_error_memory(err);
     } else {
-        screen_all(&screen, lines);
-        for (size_t p = 0; lines && p < constants->count; p++)
+        screen_all(&screen);
+        for (size_t p = 0; screen.lines && p < constants->count; p++)
             screen.keep[constants->at[p]] = 1;
-        result = rps_points_make(observed, screen.keep, lines, ret, err);
+        result = rps_points_make(observed, screen.keep, screen.lines, ret, err);
     }
+    free(screen.correlation);
     free(screen.sample);
     free(screen.statistic);
+    free(screen.marked);
+    free(screen.mark);
     free(screen.keep);
     return result;
 }

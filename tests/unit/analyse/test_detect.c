@@ -167,7 +167,7 @@ static void exact_agrees(void **state)
         assert_int_equal(quick.phase[k].label, slow.phase[k].label);
     }
     assert_true(objective >= details.objective - 1e-6 * fabs(details.objective));
-    assert_true(objective <= details.objective + 1e-3 * fabs(details.objective));
+    assert_true(objective <= details.objective + 2e-3 * fabs(details.objective));
     rps_phases_free(&slow);
     rps_phases_free(&quick);
     rps_signals_free(&signals);

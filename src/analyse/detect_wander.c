@@ -1,0 +1,104 @@
+/*
+ * Wandering: what is explained by where a series was lately, without any phases.
+ *
+ * Sums of processes of many speeds, and slow waves, are no first-order autoregression, so that
+ * segments describe them better than one does. But then the means of the last 1, 4, 16 ... values
+ * predict the next one better still (a heterogeneous autoregression: Corsi 2009). Levels that stay
+ * for a while and then jump are predicted badly by such means.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "detect_choose.h"
+
+#define MEANS 5
+
+/* So many values of a signal tell enough, in each block. */
+#define SAMPLE_MAX 65536
+
+/* Pivots below this share are rounding. */
+#define PIVOT_MIN 1e-9
+
+static const size_t length_of[MEANS] = {1, 4, 16, 64, 256};
+
+/* Sums of products of the means and, last, of the value that they predict. */
+struct regression {
+    double products[MEANS][MEANS + 1];
+    double squares;
+};
+
+static double mean_of(const struct rps_observed *observed, size_t from, size_t to, size_t signal)
+{
+    size_t a = from * observed->width + signal, b = to * observed->width + signal;
+    double weight = (double)(to - from);
+
+    if (observed->mass)
+        weight = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
+    return weight > 0 ? (observed->sum[b] - observed->sum[a]) / weight : 0;
+}
+
+/* The values of a block; `every`: how many observations there are to one that was seen. */
+static void add_block(const struct rps_observed *observed, size_t first, size_t end, size_t signal,
+                      size_t every, struct regression *r)
+{
+    double level = mean_of(observed, first, end, signal);
+
+    for (size_t i = first + 1; i < end; i += (end - first) / SAMPLE_MAX + 1) {
+        double x[MEANS + 1];
+
+        if (observed->share && observed->share[i * observed->width + signal] == 0)
+            continue;
+        for (size_t m = 0; m < MEANS; m++) {
+            size_t length = length_of[m] * every;
+
+            x[m] = mean_of(observed, i - first > length ? i - length : first, i, signal) - level;
+        }
+        x[MEANS] = observed->value[i * observed->width + signal] - level;
+        for (size_t m = 0; m < MEANS; m++) {
+            for (size_t k = 0; k <= MEANS; k++)
+                r->products[m][k] += x[m] * x[k];
+        }
+        r->squares += x[MEANS] * x[MEANS];
+    }
+}
+
+/* The share of the squares that the best combination of the means leaves: Gauss's elimination,
+ * which leaves out what is a combination of the others. */
+static double share_left(struct regression *r)
+{
+    double left = r->squares;
+
+    for (size_t i = 0; i < MEANS; i++) {
+        double pivot = r->products[i][i];
+
+        if (!(pivot > PIVOT_MIN * r->squares))
+            continue;
+        left -= r->products[i][MEANS] * r->products[i][MEANS] / pivot;
+        for (size_t k = i + 1; k < MEANS; k++) {
+            double factor = r->products[k][i] / pivot;
+
+            for (size_t j = i; j <= MEANS; j++)
+                r->products[k][j] -= factor * r->products[i][j];
+        }
+    }
+    return r->squares > 0 ? left / r->squares : 1;
+}
+
+double rps_noise_wander(const struct rps_observed *observed, const struct rps_noise *none)
+{
+    double total = 0;
+
+    for (size_t s = 0; s < observed->width; s++) {
+        struct regression r = {.squares = 0};
+        double variance;
+
+        if (!(none->variance[s] > 0))
+            continue;
+        for (size_t b = 0; b < observed->block_count; b++)
+            add_block(observed, observed->block[b], observed->block[b + 1], s,
+                      (size_t)((double)observed->count / none->count[s] + 0.5), &r);
+        variance = fmax(share_left(&r) * none->variance[s], observed->least[s]);
+        total += none->count[s] * log(fmax(variance / none->variance[s], RPS_NOISE_VARIANCE_MIN));
+    }
+    return total * observed->freedom / (double)observed->width;
+}
