@@ -21,6 +21,9 @@
 
 #define NAMES_SIZE 256
 
+/* So many phases need no choice. */
+#define FEW 8
+
 void rps_levels_free(struct rps_levels *levels)
 {
     if (levels->tree)
@@ -175,19 +178,21 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
 }
 
 /*
- * The knee: the level that trades what it lost, as a share of what is to lose from the finest
- * readable level on, best against the number of its stretches. One phase is shown where there is
- * nothing else.
+ * The usual level. Few phases are all shown. Of more, the knee: the level that trades what it lost,
+ * as a share of what is to lose from the finest readable level on, best against the number of its
+ * stretches, by the root of the most that can be read and that there are. One phase is shown where
+ * there is nothing else. Other rules were measured (tests/bench/programs/score --rules).
  */
 static size_t find_usual(const struct rps_levels *levels)
 {
     size_t finest = finest_of(levels, RPS_LEVELS_READABLE), best = finest;
+    size_t most = levels->level[finest].stretches;
     double from = levels->level[finest].lost, least = INFINITY;
 
-    for (size_t at = finest; at > 0; at--) {
+    for (size_t at = finest; at > 0 && most > FEW; at--) {
         const struct rps_level *level = &levels->level[at];
-        double price =
-            (level->lost - from) / (1 - from) + (double)level->stretches / RPS_LEVELS_READABLE;
+        double price = (level->lost - from) / (1 - from) +
+                       (double)level->stretches / sqrt((double)most * RPS_LEVELS_READABLE);
 
         if (price < least) {
             least = price;
