@@ -7,6 +7,9 @@
 /* Turns are looked for in levels of so many stretches. */
 #define TURNS_STRETCHES_MAX 120
 
+/* Autocorrelation, at lag one, of what goes its own way. */
+#define WALKS_FROM .9
+
 /* A level that repeats is shown up to so many stretches, since they need not be read one by one;
  * else the run is one phase, a loop. */
 #define TURNS_SHOWN_MAX 60
@@ -88,6 +91,15 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     return result;
 }
 
+/* A line, or noise that is hardly told from a random walk; or what the detector says itself. */
+static int drifts(const struct rps_found_phases *found)
+{
+    const struct rps_detect_details *details = &found->details;
+
+    return details->wanders ||
+           (found->tree_count == 1 && (details->linear || details->autocorrelation > WALKS_FROM));
+}
+
 int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
                     struct rps_found_phases *ret, struct rps_error *err)
 {
@@ -97,6 +109,8 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
 
     if (result == 0)
         result = find_levels(signals, &fine, &options->level, &found, err);
+    if (result == 0 && found.pattern.kind == RPS_PATTERN_NONE && drifts(&found))
+        found.pattern.kind = RPS_PATTERN_DRIFT;
     rps_phases_free(&fine);
     if (result == 0)
         *ret = found;

@@ -144,6 +144,24 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     return job->signal && job->component_signal ? 0 : rps_error_memory(&cli->err);
 }
 
+/* How far a run drifts, from another look at it. */
+static int find_drift(struct rps_cli *cli, const struct run_job *job,
+                      char remark[RPS_PHASE_REMARK_SIZE])
+{
+    struct rps_profile tenths = {0};
+    struct rps_phases phases = {0};
+    int result = rps_phase_tenths(shown_of(&job->found.found), &phases, &cli->err);
+
+    if (result == 0)
+        result = rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
+                                 &job->options.cpus, &phases, &tenths, &cli->err);
+    if (result == 0)
+        rps_phase_output_drift(&tenths, remark);
+    rps_profile_free(&tenths);
+    rps_phases_free(&phases);
+    return result;
+}
+
 static int write_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -172,6 +190,10 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
     result = add_settings(cli, &find, &output, &parameters);
+    if (result == 0 && job->found.found.pattern.kind == RPS_PATTERN_DRIFT) {
+        result = find_drift(cli, job, remark);
+        output.remark = remark;
+    }
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
     if (result == 0)
@@ -256,6 +278,22 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
+static int find_table_drift(struct rps_cli *cli, const struct table_job *job,
+                            char remark[RPS_PHASE_REMARK_SIZE])
+{
+    struct rps_profile tenths = {0};
+    struct rps_phases phases = {0};
+    int result = rps_phase_tenths(shown_of(&job->found), &phases, &cli->err);
+
+    if (result == 0)
+        result = rps_profile_signals(&job->table.signals, job->name, &phases, &tenths, &cli->err);
+    if (result == 0)
+        rps_phase_output_drift(&tenths, remark);
+    rps_profile_free(&tenths);
+    rps_phases_free(&phases);
+    return result;
+}
+
 static int phases_of_table(struct rps_cli *cli)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -281,6 +319,10 @@ static int phases_of_table(struct rps_cli *cli)
 
         add_found(&output, &job.found);
         result = add_settings(cli, &settings->find, &output, &parameters);
+        if (result == 0 && job.found.pattern.kind == RPS_PATTERN_DRIFT) {
+            result = find_table_drift(cli, &job, remark);
+            output.remark = remark;
+        }
         if (result == 0)
             result = settings->format(cli->out, &output, &cli->err);
         free(parameters);

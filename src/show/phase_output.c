@@ -65,7 +65,7 @@ const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t o
     char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
     char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
 
-    if (pattern->kind == RPS_PATTERN_NONE)
+    if (pattern->kind != RPS_PATTERN_TURNS && pattern->kind != RPS_PATTERN_WAVE)
         return NULL;
     if (observation_ns > 0)
         rps_text_duration(every, sizeof(every),
