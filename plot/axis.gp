@@ -13,7 +13,8 @@ x_tics_bare = "unset xtics; set xtics scale 0.6 nomirror ('' x_from); " \
     . "do for [i = x_first : x_last] { set xtics add ('' i * x_step) }"
 
 # Rows between title and panels, from top to bottom.
-note_top = head_px + (exists("legend_rows") ? legend_rows * row_px : 0)
+words_top = head_px + (exists("legend_rows") ? legend_rows * row_px : 0)
+note_top = words_top + (exists("words_rows") ? words_rows * row_px : 0)
 label_top = note_top + note_row * row_px
 strip_top = label_top + (phase_legend > 0 ? row_px : 0)
 head = (strip_top + strip * strip_px) * px

@@ -467,7 +467,8 @@ function showTip(plot, panel) {
                 low != null && high != null ? "95 %: " + number(low) + " \u2026 " + number(high) : "",
             ].filter(text => text).join(", "))));
     });
-    tip.replaceChildren(element("div", {}, place(x, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null), rows);
+    tip.replaceChildren(element("div", {}, place(x, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null,
+        phase ? element("div", { className: "words" }, data.labels[phase.label].words) : null), rows);
     for (const mark of data.marks)
         if (Math.abs(plot.valToPos(mark.from, "x") - plot.cursor.left) < 4)
             tip.append(element("div", {}, "\u25b8 " + mark.text));
@@ -536,6 +537,8 @@ function addLabelTable() {
 
 function addTables() {
     addPhaseTable();
+    addTable("What sets them apart from the whole run", [], data.labels.filter(label => label.words).map(label =>
+        element("tr", {}, cell(swatch(label), "name"), cell(label.words, "text"))));
     addLabelTable();
     addTable("Figures of the whole run", [], data.figures.filter(figure => figure.whole !== null).map(figure =>
         element("tr", {}, cell(figure.label, "name"), cell(withUnit(figure.whole, figure.unit), "number"))));

@@ -17,6 +17,9 @@ inner = 0.86                        # of a cell's width that its bar may have
 set multiplot
 set style textbox opaque noborder fillcolor rgb background margins 0.6, 0.3
 load "title.gp"
+words_top = head_px - 2
+words_text = 3 + 2 * columns + 2 * rows
+load "words.gp"
 set lmargin at screen across(left)
 set rmargin at screen across(right)
 set tmargin at screen up(top)

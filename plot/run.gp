@@ -27,6 +27,8 @@ note_text = 5
 do for [p = 1 : panels] {
     note_text = note_text + 1 + lines[p]
 }
+words_text = note_text + notes
+load "words.gp"
 load "strip.gp"
 
 set border 3 linestyle 101

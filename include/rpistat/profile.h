@@ -20,9 +20,12 @@ struct rps_figure {
     char name[RPS_NAME_SIZE];
     char label[RPS_NAME_SIZE];
     char unit[RPS_NAME_SIZE];
+    char panel[RPS_NAME_SIZE];    /* of the metric: those of one panel are parts of one thing; "" */
     double whole;                 /* over everything; NaN: never observed, as below */
     struct rps_interval interval; /* of it */
-    double spread;                /* standard deviation of the observations */
+    double rest;                  /* over everything but the main label; NaN without one */
+    struct rps_interval rest_interval;
+    double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
     double inside_cv; /* coefficient of variation inside labels, mean weighted by observations */
     double whole_cv;  /* coefficient of variation of all observations */
@@ -49,6 +52,7 @@ struct rps_profile {
     struct rps_interval *phase_interval; /* owned; same places; of a table's columns there is none,
                                             which is true of the others too */
     int label_count;
+    int main_label;                     /* has more than half of everything; -1: none has */
     struct rps_profile_label *label;    /* owned; of each label */
     double *mean;                       /* owned; mean[label * figure_count + figure] */
     struct rps_interval *mean_interval; /* owned; same places */
@@ -78,6 +82,17 @@ int rps_profile_signals(const struct rps_signals *signals, const char *const *na
  * who show it show the same.
  */
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
+
+/*
+ * What sets a label apart, by the figures that surely differ most: "3.1 x the page faults, CPI 2.4
+ * for 1.1". It is compared with the whole run (or table), the main label with the rest: "unlike the
+ * rest, ...". "like the whole run" where nothing differs by 15 %, "" where there is nothing to
+ * compare with. At most three clauses, and of these beyond the first as many as fit into `room`
+ * characters; 0: all. Numbers are in the thread's locale. Returns ret.
+ */
+#define RPS_PROFILE_WORDS_SIZE 1024
+char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                        int label, int room);
 
 /* Release what the struct points to and zero it. */
 void rps_profile_free(struct rps_profile *profile);

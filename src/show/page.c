@@ -163,10 +163,11 @@ static void put_labels(struct rps_json *json, const struct rps_picture *picture,
 
     rps_json_array(json, "labels");
     for (int l = 0; picture->has_phases && l < profile->label_count; l++) {
-        char name[RPS_PHASE_LABEL_SIZE];
+        char name[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
 
         rps_json_object(json, NULL);
         rps_json_text(json, "name", rps_phase_label(l, name));
+        rps_json_text(json, "words", rps_profile_words(words, profile, l, 0));
         rps_json_text(json, "colour", picture->palette->band[l % RPS_PALETTE_LABELS]);
         rps_json_bool(json, "hatched", l >= RPS_PALETTE_LABELS);
         rps_json_uint64(json, "occurrences", profile->label[l].occurrences);

@@ -156,7 +156,7 @@ static void put_phases(struct rps_json *json, const struct rps_phase_output *out
 static void put_labels(struct rps_json *json, const struct rps_phase_output *output)
 {
     const struct rps_profile *profile = output->profile;
-    char label[RPS_PHASE_LABEL_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
 
     rps_json_array(json, "labels");
     for (int l = 0; l < profile->label_count; l++) {
@@ -171,6 +171,10 @@ static void put_labels(struct rps_json *json, const struct rps_phase_output *out
         rps_json_double(
             json, "share",
             rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods));
+        if (rps_profile_words(words, profile, l, 0)[0])
+            rps_json_text(json, "words", words);
+        else
+            rps_json_null(json, "words");
         put_figures(json, "mean", profile, profile->mean + at);
         put_intervals(json, profile, profile->mean_interval + at);
         put_figures(json, "spread", profile, profile->spread + at);

@@ -384,6 +384,24 @@ static int print_labels(struct page *page, const size_t *figure, size_t count,
     return result;
 }
 
+/* A line a label: what sets it apart. */
+static void print_words(const struct page *page)
+{
+    const struct rps_profile *profile = page->output->profile;
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
+
+    if (profile->label_count > 1)
+        fprintf(page->out, "\nWhat sets them apart from the whole%s:\n",
+                page->output->has_times ? " run" : "");
+    for (int l = 0; l < profile->label_count && profile->label_count > 1; l++) {
+        rps_phase_label(l, label);
+        rps_profile_words(words, profile, l, page->width - (int)strlen(label) - 4);
+        fprintf(page->out, "  %s: ", label);
+        rps_text_print(page->out, words);
+        fputc('\n', page->out);
+    }
+}
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 static const char *plural(uint64_t count)
@@ -511,6 +529,8 @@ static int write_page(struct page *page, struct rps_error *err)
         fputs("\n?: the phase may well be of another kind.\n", page->out);
     if (result == 0)
         result = print_labels(page, figure, count, err);
+    if (result == 0)
+        print_words(page);
     if (page->estimated)
         fputs("\n± and ranges: 95 % intervals of what was counted in turns.\n", page->out);
     if (page->unsure)

@@ -398,7 +398,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
 static double frame_height(const struct rps_picture *picture)
 {
     int rows = rps_picture_legend_rows(picture) + rps_picture_needs_label_legend(picture) +
-               rps_picture_has_notes(picture);
+               rps_picture_has_notes(picture) + picture->words.rows;
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            (picture->has_phases ? RPS_PICTURE_STRIP_HEIGHT : 0) +
@@ -462,6 +462,11 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
     }
     picture->height = options->height;
     least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
+    if (least * fmin(PICTURE_SCALE_LEAST, picture->scale) > picture->height) {
+        picture->words = (struct rps_picture_words){0}; /* panels before words */
+        frame = frame_height(picture);
+        least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
+    }
     picture->scale =
         between(picture->height / least, fmin(PICTURE_SCALE_LEAST, picture->scale), picture->scale);
     if (picture->duty.count > 0 &&

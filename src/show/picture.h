@@ -39,6 +39,20 @@ struct rps_cycle_map {
     double *time_s, *cycle; /* owned; ascending */
 };
 
+/* What sets labels apart, in a legend between title and panels: picture_words.c. */
+#define RPS_PICTURE_WORDS_MOST 8
+
+struct rps_picture_words {
+    int count, rows, columns;
+    double left, entry; /* where they begin, and width of one, in pixels at scale 1 */
+    int room;           /* characters of one */
+    int all;            /* 1: each label in the picture has an entry */
+    struct rps_picture_word {
+        int label;
+        char text[RPS_PICTURE_TEXT_SIZE]; /* "B: 3.1 x the page faults" */
+    } word[RPS_PICTURE_WORDS_MOST];
+};
+
 struct rps_picture {
     struct rps_run run;
     struct rps_plan *plan;
@@ -71,6 +85,7 @@ struct rps_picture {
     int has_phases;
     struct rps_phase_levels levels; /* of the whole run; none where phases were given */
     struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
+    struct rps_picture_words words; /* none: all zero */
     struct rps_notes marks, gaps;
 };
 

@@ -128,6 +128,8 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
         fprintf(file, "strip = %d\nleft_out = %d\n", picture->has_phases, picture->left_out_rows);
     else
         result = rps_picture_write_overlay(picture, folder_fd, file, err);
+    if (!picture->characters)
+        rps_picture_write_words(picture, file);
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }
 
@@ -206,10 +208,11 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
 
     if (!file)
         return RPS_FAILED;
-    fprintf(file,
-            "# Title, second line, name of the x axis, phases in characters; then each\n"
-            "# panel's heading and the names of its lines; then the texts of marks. A line of\n"
-            "# text is what follows its bar.\n$text << END\n");
+    fprintf(
+        file,
+        "# Title, second line, name of the x axis, phases in characters; then each\n"
+        "# panel's heading and the names of its lines; then the texts of marks, and the words of\n"
+        "# phases. A line of text is what follows its bar.\n$text << END\n");
     rps_picture_write_titles(picture, "", file);
     rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     if (picture->characters && picture->has_phases)
@@ -218,10 +221,12 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         rps_picture_write_line(picture, file, "");
     for (int p = 0; p < picture->panel_count; p++)
         write_panel_texts(picture, p, file);
-    if (!picture->characters)
+    if (!picture->characters) {
         rps_picture_write_overlay_texts(picture, file);
-    else
+        rps_picture_write_words_texts(picture, file);
+    } else {
         write_left_out(picture, file);
+    }
     fprintf(file, "END\n");
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }
@@ -281,12 +286,25 @@ static int write_panel(const struct rps_picture *picture, int panel, int folder_
     return 0;
 }
 
+static int read_words(struct rps_picture *picture, struct rps_reader *reader,
+                      const struct rps_plot_options *options, struct rps_error *err)
+{
+    struct rps_profile profile;
+
+    if (!picture->has_phases || picture->characters)
+        return 0;
+    if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
+        return RPS_FAILED;
+    rps_picture_choose_words(picture, &profile, options);
+    rps_profile_free(&profile);
+    return 0;
+}
+
 int rps_picture_write_time(struct rps_picture *picture, struct rps_reader *reader,
                            const struct rps_plot_options *options, int folder_fd,
                            struct rps_error *err)
 {
-    (void)reader;
-    if (rps_picture_bin(picture, 0, err) < 0)
+    if (rps_picture_bin(picture, 0, err) < 0 || read_words(picture, reader, options, err) < 0)
         return RPS_FAILED;
     rps_picture_fit(picture, options);
     if (write_numbers(picture, folder_fd, err) < 0 || write_texts(picture, folder_fd, err) < 0)

@@ -24,4 +24,12 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
                         const struct rps_plot_options *options, struct rps_profile *ret,
                         struct rps_error *err);
 
+/* Choose labels and words of a picture whose width is known, before its height. */
+void rps_picture_choose_words(struct rps_picture *picture, const struct rps_profile *profile,
+                              const struct rps_plot_options *options);
+
+/* Write the numbers of words.gp, and its texts. */
+void rps_picture_write_words(const struct rps_picture *picture, FILE *file);
+void rps_picture_write_words_texts(const struct rps_picture *picture, FILE *file);
+
 #endif

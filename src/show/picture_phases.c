@@ -220,7 +220,7 @@ int rps_picture_needs_label_legend(const struct rps_picture *picture)
     struct rps_picture_box box;
     int labels = picture->phases.label_count;
 
-    if (!picture->has_phases || picture->characters)
+    if (!picture->has_phases || picture->characters || picture->words.all)
         return 0;
     for (int label = 0; label < labels; label++) {
         char text[RPS_PHASE_LABEL_SIZE];

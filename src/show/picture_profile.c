@@ -68,6 +68,12 @@ static int is_seen(const struct rps_profile *profile, size_t figure)
     return 0;
 }
 
+/* With the rows of words above the columns. */
+static int head_of(const struct rps_picture *picture)
+{
+    return PROFILE_HEAD + picture->words.rows * RPS_PICTURE_LEGEND_HEIGHT;
+}
+
 static void choose_rows(struct rps_picture *picture, const struct rps_plot_options *options,
                         struct grid *grid)
 {
@@ -83,12 +89,11 @@ static void choose_rows(struct rps_picture *picture, const struct rps_plot_optio
             !(only && cpu_use))
             grid->figure[grid->row_total++] = profile->order[i];
     }
-    picture->height =
-        options->height > 0
-            ? options->height
-            : (int)((PROFILE_HEAD + PROFILE_FOOT + PROFILE_ROW * fmax(3, (double)grid->row_total)) *
-                    picture->scale);
-    fit = (size_t)fmax(1, (picture->height / picture->scale - PROFILE_HEAD - PROFILE_FOOT) /
+    picture->height = options->height > 0 ? options->height
+                                          : (int)((head_of(picture) + PROFILE_FOOT +
+                                                   PROFILE_ROW * fmax(3, (double)grid->row_total)) *
+                                                  picture->scale);
+    fit = (size_t)fmax(1, (picture->height / picture->scale - head_of(picture) - PROFILE_FOOT) /
                               PROFILE_ROW_LEAST);
     grid->rows = grid->row_total < fit ? grid->row_total : fit;
 }
@@ -184,7 +189,8 @@ static int write_numbers(const struct rps_picture *picture, const struct grid *g
         return RPS_FAILED;
     rps_picture_write_canvas(picture, file);
     fprintf(file, "profile_head_px = %d\nprofile_foot_px = %d\nrows = %zu\ncolumns = %d\n",
-            PROFILE_HEAD, PROFILE_FOOT, grid->rows, grid->columns);
+            head_of(picture), PROFILE_FOOT, grid->rows, grid->columns);
+    rps_picture_write_words(picture, file);
     fprintf(file, "half = %.0f\n", exp2(half_width(grid)));
     fprintf(file, "array label[%d] = [", grid->columns);
     for (int c = 0; c < grid->columns; c++)
@@ -214,9 +220,10 @@ static int write_texts(const struct rps_picture *picture, const struct grid *gri
 
     if (!file)
         return RPS_FAILED;
-    fprintf(file, "# Title, second line; of each column its label and how often it came; of each\n"
-                  "# row its name and the whole run's figure. A line of text is what follows its\n"
-                  "# bar.\n$text << END\n");
+    fprintf(file,
+            "# Title, second line; of each column its label and how often it came; of each\n"
+            "# row its name and the whole run's figure; the words of phases. A line of text is\n"
+            "# what follows its bar.\n$text << END\n");
     if (grid->rows < grid->row_total || grid->columns < grid->column_total)
         snprintf(text, sizeof(text), "%zu of %zu figures and %d of %d labels fit", grid->rows,
                  grid->row_total, grid->columns, grid->column_total);
@@ -233,6 +240,7 @@ static int write_texts(const struct rps_picture *picture, const struct grid *gri
         snprintf(text, sizeof(text), "run: %s", rps_picture_number(number, figure->whole));
         rps_picture_write_line(picture, file, text);
     }
+    rps_picture_write_words_texts(picture, file);
     fprintf(file, "END\n");
     return rps_picture_file_close(file, "text.gp", err);
 }
@@ -269,6 +277,7 @@ int rps_picture_write_profile(struct rps_picture *picture, struct rps_reader *re
         result = grid.figure && grid.label ? 0 : rps_error_memory(err);
     }
     if (result == 0) {
+        rps_picture_choose_words(picture, &profile, options);
         choose_rows(picture, options, &grid);
         choose_columns(picture, &grid);
         if (grid.rows == 0 || grid.columns == 0)

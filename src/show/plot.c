@@ -50,7 +50,7 @@ const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
 };
 
 /* The script of a kind, and what it loads. */
-#define PLOT_SCRIPTS_MAX 5
+#define PLOT_SCRIPTS_MAX 6
 
 struct plot_kind {
     rps_picture_write_kind *write;
@@ -59,8 +59,9 @@ struct plot_kind {
 
 static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
     [RPS_PLOT_TIME] = {rps_picture_write_time,
-                       {"run.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},
-    [RPS_PLOT_PHASES] = {rps_picture_write_profile, {"phases.gp", "common.gp", "title.gp"}},
+                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp"}},
+    [RPS_PLOT_PHASES] = {rps_picture_write_profile,
+                         {"phases.gp", "common.gp", "title.gp", "words.gp"}},
     [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},
     [RPS_PLOT_HEAT] = {rps_picture_write_heat,
                        {"heat.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},

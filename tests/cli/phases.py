@@ -115,6 +115,27 @@ def test_json():
     assert found["parameters"]["sensitivity"] == 0, found["parameters"]
 
 
+def test_words():
+    """what sets each label apart from the run, in text and in JSON; of one kind alone nothing"""
+    words = {label["label"]: label["words"]
+             for label in json.loads(phases("--format", "json").stdout)["labels"]}
+    assert words["A"].startswith("unlike the rest, 0.11 x the main miss rate, DC miss ratio 4.0 % for "), words
+    assert words["B"].startswith("2.2 x the main miss rate, DC miss ratio 20 % for "), words
+    assert words["C"] == "CPU use 0 % for 88 %", words
+    lines = phases().stdout.splitlines()
+    told = lines[lines.index("What sets them apart from the whole run:") + 1:][:4]
+    assert told[1:] == ["  B: " + words["B"], "  C: " + words["C"], ""], told
+    # as many clauses as fit into 100 columns
+    assert words["A"].endswith(", CPU use 100 % for 74 %") and len("  A: " + words["A"]) > 100, words
+    assert "  A: " + words["A"] == told[0] + ", CPU use 100 % for 74 %", told
+    alone = ["--from", "phase:C", "--to", "phase:C"]
+    assert "sets them apart" not in phases(*alone).stdout
+    assert json.loads(phases("--format", "json", *alone).stdout)["labels"][0]["words"] is None
+    FOLDER.write("two.csv", table())
+    text = phases("--csv", "two.csv").stdout
+    assert re.search(r"apart from the whole:\n  A: unlike the rest, level \S+ for \S+\n  B: level", text), text
+
+
 def test_formats_are_the_c_locales():
     """csv and json are the same in every locale, and in a file"""
     for form in ["csv", "json"]:
@@ -393,8 +414,8 @@ def test_short_runs():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_json, test_formats_are_the_c_locales, test_components,
-              test_options, test_kept, test_kept_levels, test_read_only, test_by_phase,
+    tap.main([test_csv, test_text, test_json, test_words, test_formats_are_the_c_locales,
+              test_components, test_options, test_kept, test_kept_levels, test_read_only, test_by_phase,
               test_by_phase_found_now, test_by_phase_wrong, test_tables, test_tables_need_no_store,
               test_own_exports, test_bad_tables, test_odd_tables, test_wrong_usage,
               test_short_runs])

@@ -134,6 +134,11 @@ def test_page_data():
             assert len(sizes) == 1 and sizes != {0}, (panel["title"], sizes)
     names = [data["labels"][phase["label"]]["name"] for phase in data["phases"]]
     assert names[:2] == ["A", "B"], names
+    told = expect(FOLDER.call("phases"), 0).stdout
+    drawn = svg("--size", "1600x1200"), svg("--kind", "phases", "--size", "1600x1200")
+    for label in data["labels"]:
+        words = "%s: %s" % (label["name"], label["words"])
+        assert label["words"] and words in told and words in drawn[0] and words in drawn[1], words
     assert abs(data["phases"][1]["start"] - 10) < 0.5, data["phases"]
     assert data["phases"][-1]["end"] == data["to"]
     assert [row for row in data["run"] if row[0] == "Command"], data["run"]

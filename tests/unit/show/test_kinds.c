@@ -444,6 +444,73 @@ static void test_profile(void **state)
     fixture_end(&fixture);
 }
 
+/* Words of the labels that last longest, one or two a row; each label with words needs no legend
+ * else; where the height was given, panels come first. */
+static void test_words(void **state)
+{
+    const struct rps_plot_options narrow = {.width = 300, .height = 900};
+    const struct rps_plot_options low = {.width = 400, .height = 300};
+    struct rps_phase phase[12] = {{.first = 0}};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    fixture_begin(&fixture, "arm1176");
+    drawing_story(&fixture);
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\nwords = "), 3);
+    assert_int_equal((int)drawing_number(text, "\nwords_rows = "), 2);
+    free(text);
+    text = draw_and_read(&fixture, narrow, "text.gp");
+    assert_non_null(strstr(text, "\n|B: CPI 1.5 for 3.2\n")); /* the second clause has no room */
+    assert_non_null(strstr(text, "\n|C: CPI 17 for 3.2\n"));
+    free(text);
+    text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_PHASES, .width = 300},
+                         "text.gp");
+    assert_non_null(strstr(text, "\n|B: CPI 1.5 for 3.2\n"));
+    free(text);
+    text = draw_and_read(&fixture, low, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\nwords = "), 0);
+    free(text);
+    text = draw_and_read(&fixture, (struct rps_plot_options){.no_phases = 1}, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\nwords = "), 0);
+    free(text);
+    for (size_t i = 0; i < 12; i++) { /* L has one period, A ... C fewer than the others */
+        phase[i].first = i < 3 ? 10 * i : 30 + 22 * (i - 3);
+        phase[i].last = i < 2 ? 10 * i + 9 : i == 2 ? 29 : i == 11 ? 239 : 30 + 22 * (i - 2) - 1;
+        phase[i].label = (int)i;
+    }
+    phase[10].last = 238;
+    phase[11].first = 239;
+    drawing_detected(&fixture, phase, 12);
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\nwords = "), 8);
+    assert_int_equal((int)drawing_number(text, "\nwords_rows = "), 4);
+    assert_int_equal((int)drawing_number(text, "phase_legend = "), 12); /* L has no room */
+    assert_non_null(strstr(text, "\narray words_label[8] = [3, 4, 5, 6, 7, 8, 9, 10]\n"));
+    free(text);
+    fixture_end(&fixture);
+}
+
+static void test_cut_words(void **state)
+{
+    struct fixture fixture;
+    char *text, *line;
+
+    (void)state;
+    drawing_need_gnuplot();
+    fixture_begin(&fixture, "arm1176");
+    strcpy(fixture.plan->metric[0].label, "Clock cycles of an instruction, END\n|, in the middle");
+    drawing_story(&fixture);
+    text = draw_and_read(&fixture, (struct rps_plot_options){.width = 300}, "text.gp");
+    line = strstr(text, "\n|B: clock cycles of an instruction, END\\n|");
+    assert_non_null(line);
+    assert_memory_equal(line + 1 + strcspn(line + 1, "\n") - 3, "\xe2\x80\xa6", 3);
+    free(text);
+    fixture_end(&fixture);
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 static void refuse(struct fixture *fixture, const char *output, struct rps_plot_options options,
@@ -532,6 +599,8 @@ int main(void)
         cmocka_unit_test(test_scatter_thins),
         cmocka_unit_test(test_scatter_chooses),
         cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_cut_words),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_little_to_draw),
     };
