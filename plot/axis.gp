@@ -17,7 +17,8 @@ words_top = head_px + (exists("legend_rows") ? legend_rows * row_px : 0)
 note_top = words_top + (exists("words_rows") ? words_rows * row_px : 0)
 label_top = note_top + note_row * row_px
 strip_top = label_top + (phase_legend > 0 ? row_px : 0)
-head = (strip_top + strip * strip_px) * px
+finer_top = strip_top + strip * strip_px
+head = (finer_top + (finer > 0 ? finer_px : 0)) * px
 
 # Clauses of a plot command that shade a panel from y = a to y = b.
 shade(a, b) = \

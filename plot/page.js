@@ -7,7 +7,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const root = document.documentElement;
 const ROWS = 500;
-const LEFT = 62, RIGHT = 14, HEIGHT = 150, SMALL = 52;
+const LEFT = 62, RIGHT = 14, HEIGHT = 150, SMALL = 52, BAND = 8;
+const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
 
@@ -75,6 +76,7 @@ function show(low, high) {
         return;
     from = low;
     to = high;
+    fitLevels();
     for (const plot of plots)
         plot.setScale("x", { min: from, max: to });
     drawStrip();
@@ -82,53 +84,131 @@ function show(low, high) {
 
 const showAll = () => show(data.from, data.to);
 
-/* --- phases, marks and gaps ----------------------------------------------------------------- */
+/* --- levels of phases ----------------------------------------------------------------------- */
 
-function phaseAt(x) {
-    let low = 0, high = data.phases.length;
+/* From coarse to fine: `at` are the boundaries, `label` the label of the chosen level that each phase is a part
+ * of, `tint` its shade. The chosen level is the one of the tables. */
+const levels = data.phases.length === 0 ? [] : data.levels.length > 0 ? data.levels : [{
+    total: data.phases.length, first: 0, tint: data.phases.map(() => 0), label: data.phases.map(phase => phase.label),
+    at: [...data.phases.map(phase => phase.from), data.phases[data.phases.length - 1].to] }];
+const chosen = levels.length > 0 ? data.shown : -1;
+const MOST_SHADED = 30, LEAST_SHADED = 12, LEAST_BAND = 4;  /* phases in view; their least width in pixels */
+let byHand = null;                                          /* null: as fits what is shown */
+let shaded = chosen, band = null;                           /* levels of the panels, and of the band */
+
+/* The last index of an ascending list whose value is not above x; 0 when there is none. */
+function lastUpTo(list, x) {
+    let low = 0, high = list.length;
     while (high - low > 1) {
         const middle = (low + high) >> 1;
-        if (data.phases[middle].from <= x)
+        if (list[middle] <= x)
             low = middle;
         else
             high = middle;
     }
-    const found = data.phases[low];
+    return low;
+}
+
+/* The phases of a level that are in view: from the first to before the end. */
+function inView(level) {
+    const end = lastUpTo(level.at, to);
+    return [Math.min(lastUpTo(level.at, from), level.label.length - 1),
+            Math.min(level.at[end] < to ? end + 1 : end, level.label.length)];
+}
+
+const countInView = index => { const [first, end] = inView(levels[index]); return end - first; };
+const acrossPixels = () => Math.max(10, document.getElementById("strip").clientWidth - LEFT - RIGHT);
+
+/* The finest level above `least` of which at most so many are in view, or `least`. */
+function finest(least, most) {
+    for (let index = levels.length - 1; index > least; index--)
+        if (countInView(index) <= most)
+            return countInView(index) > countInView(least) ? index : least;
+    return least;
+}
+
+/* Choose what the panels are shaded by, and the band: finer the fewer are in view. */
+function fitLevels() {
+    if (levels.length === 0)
+        return;
+    const whole = from <= data.from && to >= data.to, across = acrossPixels();
+    shaded = byHand !== null ? byHand : whole ? chosen
+        : finest(chosen, Math.min(MOST_SHADED, across / LEAST_SHADED));
+    const least = Math.max(chosen, shaded), fine = finest(least, across / LEAST_BAND);
+    band = fine > chosen ? fine : null;
+    showLevel();
+}
+
+/* A place among the phases of the band. */
+function finerName(x) {
+    const level = levels[band];
+    return "finer " + (level.first + Math.min(lastUpTo(level.at, x), level.label.length - 1) + 1) + " of " + level.total;
+}
+
+const buttons = { coarser: document.getElementById("coarser"), finer: document.getElementById("finer"),
+                  auto: document.getElementById("auto") };
+
+function showLevel() {
+    const name = levels[shaded].total + " of " + levels[levels.length - 1].total + " phases";
+    const output = document.getElementById("levelName");
+    if (output.textContent !== name)
+        output.textContent = name;
+    /* not `disabled`, which would take the keyboard's focus away */
+    buttons.coarser.setAttribute("aria-disabled", shaded === 0);
+    buttons.finer.setAttribute("aria-disabled", shaded === levels.length - 1);
+    buttons.auto.setAttribute("aria-pressed", byHand === null);
+}
+
+function chooseLevel(index) {
+    byHand = index === null ? null : Math.max(0, Math.min(levels.length - 1, index));
+    fitLevels();
+    for (const plot of plots)
+        plot.redraw(false, false);
+    drawStrip();
+}
+
+/* --- phases, marks and gaps ----------------------------------------------------------------- */
+
+const starts = data.phases.map(phase => phase.from);
+
+function phaseAt(x) {
+    const found = data.phases[lastUpTo(starts, x)];
     return found && x >= found.from && x <= found.to ? found : null;
 }
 
 /*
- * The phases that are shown, as boxes in pixels. Where there would be a boundary every few pixels,
- * each column of pixels has the label that prevails in it, and there are no boundaries.
+ * The phases of a level that are shown, as boxes in pixels. Where there would be a boundary every few
+ * pixels, each column of pixels has the label that prevails in it, and there are no boundaries.
  */
-function boxes(at, left, width, ratio) {
-    const right = left + width, columns = Math.floor(width / ratio);
-    const shown = data.phases.filter(phase => phase.to >= from && phase.from <= to);
-    if (shown.length <= columns / 4)
-        return { exact: true, shown, boxes: shown.map(phase => ({
-            label: phase.label, a: Math.max(left, at(phase.from)), b: Math.min(right, at(phase.to)) })) };
-    const found = [];
-    let next = 0;
+function boxes(level, at, left, width, ratio) {
+    const right = left + width, columns = Math.floor(width / ratio), [first, end] = inView(level), found = [];
+    const exact = end - first <= columns / 4;
+    for (let i = first; i < end && exact; i++)
+        found.push({ label: level.label[i], tint: level.tint[i], a: Math.max(left, at(level.at[i])),
+                     b: Math.min(right, at(level.at[i + 1])) });
+    if (exact)
+        return { exact, boxes: found };
+    let next = first;
     for (let column = 0; column < columns; column++) {
         const a = left + column * ratio, b = a + ratio, length = new Map();
-        for (; next < shown.length; next++) {
-            const { label, from: low, to: high } = shown[next];
-            const overlap = Math.min(b, at(high)) - Math.max(a, at(low));
+        for (; next < end; next++) {
+            const high = at(level.at[next + 1]), key = 8 * level.label[next] + level.tint[next];
+            const overlap = Math.min(b, high) - Math.max(a, at(level.at[next]));
             if (overlap > 0)
-                length.set(label, (length.get(label) || 0) + overlap);
-            if (at(high) >= b)
+                length.set(key, (length.get(key) || 0) + overlap);
+            if (high >= b)
                 break;
         }
         if (length.size === 0)
             continue;
-        const label = [...length].reduce((best, entry) => entry[1] > best[1] ? entry : best)[0];
-        const last = found[found.length - 1];
-        if (last && last.label === label && last.b >= a - 0.01)
+        const key = [...length].reduce((best, entry) => entry[1] > best[1] ? entry : best)[0];
+        const label = key >> 3, tint = key & 7, last = found[found.length - 1];
+        if (last && last.label === label && last.tint === tint && last.b >= a - 0.01)
             last.b = b;
         else
-            found.push({ label, a, b });
+            found.push({ label, tint, a, b });
     }
-    return { exact: false, shown, boxes: found };
+    return { exact, boxes: found };
 }
 
 const patterns = {};
@@ -163,17 +243,25 @@ function drawBehind(context, at, left, top, width, height, ratio) {
         }
     };
     context.save();
-    const phases = boxes(at, left, width, ratio);
-    for (const { label, a, b } of phases.boxes) {
-        context.fillStyle = hex(data.labels[label].colour, colours.veil);
+    const phases = shaded < 0 ? { boxes: [] } : boxes(levels[shaded], at, left, width, ratio);
+    for (const { label, tint, a, b } of phases.boxes) {
+        /* the tints of a finer level lie around the colour of the whole */
+        const shade = shaded > chosen ? colours.tint[tint] / colours.tint[2] : 1;
+        context.fillStyle = hex(data.labels[label].colour, colours.veil * shade);
         context.fillRect(a, top, b - a, height);
         if (data.labels[label].hatched) {
             context.fillStyle = hatching(context, hex(colours.quiet, 0.25), 7 * ratio);
             context.fillRect(a, top, b - a, height);
         }
     }
-    for (const phase of phases.exact ? phases.shown : []) {
-        if (phase.from <= data.from || phase.from < from)
+    for (const { a } of phases.exact && shaded !== chosen ? phases.boxes : []) {
+        if (a <= left)
+            continue;
+        context.fillStyle = hex(colours.axis, shaded > chosen ? 0.25 : 0.7);
+        context.fillRect(Math.round(a), top, ratio, height);
+    }
+    for (const phase of phases.exact && shaded >= chosen ? data.phases : []) {
+        if (phase.from <= data.from || phase.from < from || phase.from > to)
             continue;
         if (at(phase.latest) - at(phase.earliest) > 2 * ratio)
             box(phase.earliest, phase.latest, hatching(context, hex(colours.axis, 0.45), 5 * ratio));
@@ -229,10 +317,23 @@ function drawNotes(context, at, left, right) {
     }
 }
 
+/* The finer phases, under the strip: tints of those that they are parts of. */
+function drawBand(context, at, top, across) {
+    const colours = palette();
+    for (const { label, tint, a, b } of boxes(levels[band], at, LEFT, across, 1).boxes) {
+        context.fillStyle = hex(colours.ink[label % colours.ink.length], colours.tint[tint]);
+        context.fillRect(a, top, b - a, BAND);
+    }
+    context.fillStyle = "#" + colours.quiet;
+    context.textAlign = "right";
+    context.font = SMALL_FONT;
+    context.fillText(levels[band].total + " finer", LEFT - 7, top + BAND / 2);
+}
+
 function drawStrip() {
     const ratio = devicePixelRatio || 1, width = strip.clientWidth;
     const notes = data.marks.length + data.gaps.length > 0 ? 18 : 0;
-    const height = notes + (data.phases.length > 0 ? 20 : 0);
+    const height = notes + (levels.length > 0 ? 20 : 0) + (levels.length > chosen + 1 ? BAND + 2 : 0);
     const context = stripCanvas.getContext("2d");
     const across = width - LEFT - RIGHT, right = LEFT + across;
     const at = x => LEFT + (x - from) / (to - from) * across;
@@ -246,7 +347,7 @@ function drawStrip() {
     context.font = "12px system-ui, 'DejaVu Sans', Arial, sans-serif";
     context.textBaseline = "middle";
     drawNotes(context, at, LEFT, right);
-    const phases = boxes(at, LEFT, across, 1);
+    const phases = chosen < 0 ? { boxes: [] } : boxes(levels[chosen], at, LEFT, across, 1);
     for (const { label: index, a, b } of phases.boxes) {
         const label = data.labels[index];
         context.fillStyle = "#" + label.colour;
@@ -268,6 +369,8 @@ function drawStrip() {
     context.textAlign = "right";
     if (data.phases.length > 0)
         context.fillText("Phases", LEFT - 7, notes + 9.5);
+    if (band !== null)
+        drawBand(context, at, notes + 20, across);
 }
 
 /* --- panels --------------------------------------------------------------------------------- */
@@ -469,6 +572,8 @@ function showTip(plot, panel) {
     });
     tip.replaceChildren(element("div", {}, place(x, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null,
         phase ? element("div", { className: "words" }, data.labels[phase.label].words) : null), rows);
+    if (phase && band !== null)
+        tip.querySelector(".swatch").after(" " + finerName(x));
     for (const mark of data.marks)
         if (Math.abs(plot.valToPos(mark.from, "x") - plot.cursor.left) < 4)
             tip.append(element("div", {}, "\u25b8 " + mark.text));
@@ -571,7 +676,13 @@ if (data.duty.x.length > 0)
     });
 data.panels.forEach((panel, n) => addPanel(panel, n === data.panels.length - 1));
 addTables();
+document.getElementById("level").hidden = levels.length < 2;
+fitLevels();
 drawStrip();
+
+buttons.coarser.addEventListener("click", () => chooseLevel(shaded - 1));
+buttons.finer.addEventListener("click", () => chooseLevel(shaded + 1));
+buttons.auto.addEventListener("click", () => chooseLevel(null));
 
 document.getElementById("reset").addEventListener("click", showAll);
 document.getElementById("theme").addEventListener("click", () => {
@@ -583,6 +694,7 @@ document.getElementById("theme").addEventListener("click", () => {
     drawStrip();
 });
 addEventListener("resize", () => {
+    fitLevels();
     for (const plot of plots)
         plot.setSize({ width: plot.root.parentNode.clientWidth, height: plot.height });
     drawStrip();

@@ -1,5 +1,5 @@
-# Draws what stands between title and panels: texts of marks, the legend of labels and the strip of
-# phases. Loaded inside a multiplot, behind title.gp; note_text is the line of the first mark's text.
+# Draws what stands between title and panels: texts of marks, the legend of labels, the strip of
+# phases and the band of finer ones. Loaded inside a multiplot, behind title.gp; note_text is the line of the first mark's text.
 
 set xrange [x_from : x_to]
 set yrange [0 : 1]
@@ -44,6 +44,19 @@ if (phases > 0) {
             . "fillstyle solid noborder fillcolor rgb background notitle" : "")
 } else {
     plot NaN notitle
+}
+if (finer > 0) {
+    unset label
+    unset arrow
+    unset object
+    set tmargin at screen up((finer_top - 3) * px)
+    set bmargin at screen up((finer_top + finer_px - 5) * px)
+    set label 1 sprintf("%d finer", finer) at screen across(left - 7 * px), \
+        up((finer_top + 1) * px) right font small_font textcolor rgb quiet
+    eval "plot 'finer.dat' using 1:(0):1:2:(0):(1):(int(strcol(3))) with boxxyerror " \
+        . "fillstyle solid noborder fillcolor rgb variable notitle" \
+        . (gaps > 0 ? ", 'gaps.dat' using 1:(0):1:2:(0):(1) with boxxyerror " \
+            . "fillstyle solid noborder fillcolor rgb background notitle" : "")
 }
 unset label
 unset arrow

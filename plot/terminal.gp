@@ -23,10 +23,10 @@ line_mark(m) = mark[(m - 1) % 7 + 1]
 line_colour(m) = colour[(m - 1) % 7 + 1]
 
 # Screen coordinates of a character; the first line is the title, the last but one the axis. Above
-# the panels a line of the phases: |--A--|-B-|. Below the axis lines that name panels without room.
+# the panels a line of the phases: |--A--|-B-|, and one of the finer ones: |.|..|.|..|. Below the axis lines that name panels without room.
 left = 8
 right = 3
-head = 2 + legend_rows + strip
+head = 2 + legend_rows + strip + finer
 foot = left_out > 1 ? 1 + left_out : 2
 across(x) = x / (width - 1.0)
 up(y) = 1 - y / (height - 1.0)
@@ -45,7 +45,7 @@ set xrange [x_from : x_to]
 unset key
 
 set multiplot
-line = 5
+line = 6
 do for [p = 1 : panels] {
     top = first_line(p)
     bottom = first_line(p + 1) - 1
@@ -59,8 +59,12 @@ do for [p = 1 : panels] {
         set label 1 caption(1) at screen across(0), up(0) left noenhanced
         set label 2 caption(2) at screen across(0), up(1) left noenhanced
         if (strip) {
-            set label 4 "Phases" at screen across(0), up(head - 1) left noenhanced
-            set label 5 caption(4) at screen across(left), up(head - 1) left noenhanced
+            set label 4 "Phases" at screen across(0), up(head - finer - 1) left noenhanced
+            set label 5 caption(4) at screen across(left), up(head - finer - 1) left noenhanced
+        }
+        if (finer) {
+            set label 6 "finer" at screen across(0), up(head - 1) left noenhanced
+            set label 7 caption(5) at screen across(left), up(head - 1) left noenhanced
         }
     }
     set label 3 caption(line) at screen across(left), up(top) left noenhanced
@@ -95,7 +99,7 @@ do for [p = 1 : panels] {
         }
     }
     if (lines[p] == 0) {
-        set label 6 "no data" at graph 0.5, 0.5 center
+        set label 8 "no data" at graph 0.5, 0.5 center
         plot NaN notitle
     } else {
         file(m) = sprintf("panel-%d-%d.dat", p, m)

@@ -141,6 +141,56 @@ static void put_phases(struct rps_json *json, const struct rps_picture *picture)
     rps_json_end(json);
 }
 
+static void put_boxes(struct rps_json *json, const struct rps_picture_box *box, size_t count)
+{
+    rps_json_array(json, "at");
+    for (size_t i = 0; i < count; i++)
+        put_number(json, box[i].from, 9);
+    if (count > 0)
+        put_number(json, box[count - 1].to, 9);
+    rps_json_end(json);
+    rps_json_array(json, "label");
+    for (size_t i = 0; i < count; i++)
+        rps_json_int64(json, NULL, box[i].label);
+    rps_json_end(json);
+    rps_json_array(json, "tint");
+    for (size_t i = 0; i < count; i++)
+        rps_json_int64(json, NULL, box[i].tint);
+    rps_json_end(json);
+}
+
+/*
+ * All levels, from coarse to fine: how many phases the run has at it, the first of those in the
+ * picture, and of these the boundaries, labels and tints. Arrays of numbers, as there may be
+ * thousands.
+ */
+static int put_levels(struct rps_json *json, const struct rps_picture *picture,
+                      struct rps_error *err)
+{
+    const struct rps_phase_levels *levels = &picture->levels;
+    int result = 0;
+
+    rps_json_array(json, "levels");
+    for (size_t at = 0; at < levels->count && result == 0; at++) {
+        const struct rps_phases *phases = &levels->level[at];
+        struct rps_picture_box *box = NULL, unused;
+        size_t count = 0, first = 0;
+
+        while (first < phases->count && !rps_picture_place(picture, &phases->phase[first], &unused))
+            first++;
+        result = rps_picture_level_boxes(picture, at, &box, &count, err);
+        rps_json_object(json, NULL);
+        rps_json_uint64(json, "total", phases->count);
+        rps_json_uint64(json, "first", first);
+        put_boxes(json, box, count);
+        rps_json_end(json);
+        free(box);
+    }
+    rps_json_end(json);
+    rps_json_uint64(json, "shown", levels->shown);
+    return result;
+}
+
 /* The ends of intervals, null where there is none. */
 static void put_ends(struct rps_json *json, const struct rps_interval *interval, size_t count)
 {
@@ -290,6 +340,14 @@ static void put_palette(struct rps_json *json, const char *name, enum rps_theme 
     for (int i = 0; i < RPS_PALETTE_LINES; i++)
         rps_json_text(json, NULL, palette->line[i]);
     rps_json_end(json);
+    rps_json_array(json, "ink");
+    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
+        rps_json_text(json, NULL, palette->ink[i]);
+    rps_json_end(json);
+    rps_json_array(json, "tint");
+    for (int i = 0; i < RPS_PALETTE_TINTS; i++)
+        put_number(json, 1 - palette->tint_veil[i] / 255.0, 3);
+    rps_json_end(json);
     rps_json_end(json);
 }
 
@@ -311,10 +369,11 @@ static void put_resolution(struct rps_json *json, const struct rps_picture *pict
                     (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
 }
 
-static void put_data(struct rps_json *json, const struct rps_picture *picture,
-                     const struct rps_profile *profile)
+static int put_data(struct rps_json *json, const struct rps_picture *picture,
+                    const struct rps_profile *profile, struct rps_error *err)
 {
     char text[RPS_PICTURE_TEXT_SIZE];
+    int result;
 
     rps_json_object(json, NULL);
     rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));
@@ -330,12 +389,14 @@ static void put_data(struct rps_json *json, const struct rps_picture *picture,
     put_panels(json, picture);
     put_duty(json, picture);
     put_phases(json, picture);
+    result = put_levels(json, picture, err);
     put_labels(json, picture, profile);
     put_figures(json, profile);
     put_notes(json, picture, "marks", &picture->marks);
     put_notes(json, picture, "gaps", &picture->gaps);
     put_run(json, picture);
     rps_json_end(json);
+    return result;
 }
 
 /* --- the template ----------------------------------------------------------------------------- */
@@ -379,21 +440,22 @@ static int insert_data(const struct page *page, struct rps_error *err)
 {
     struct rps_json json;
     char *text;
+    int result;
 
     if (rps_json_open(&json, 0) < 0)
         return rps_error_memory(err);
-    put_data(&json, page->picture, page->profile);
+    result = put_data(&json, page->picture, page->profile, err);
     text = rps_json_close(&json);
     if (!text)
         return rps_error_memory(err);
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; *at && result == 0; at++) {
         if (*at == '<')
             fputs("\\u003c", page->out);
         else
             fputc(*at, page->out);
     }
     free(text);
-    return 0;
+    return result;
 }
 
 /* Text between tags. */

@@ -12,6 +12,7 @@
 
 #define RPS_PALETTE_LINES  8
 #define RPS_PALETTE_LABELS 9 /* of further ones the areas are hatched, the points other shapes */
+#define RPS_PALETTE_TINTS  5 /* of a label's ink, for finer phases; further ones begin again */
 
 /* Six hexadecimal digits each. */
 struct rps_palette {
@@ -21,6 +22,7 @@ struct rps_palette {
     const char *band[RPS_PALETTE_LABELS]; /* areas of phases */
     const char *ink[RPS_PALETTE_LABELS];  /* points of phases */
     int band_veil;                        /* 0 ... 255: transparency of areas behind lines */
+    int tint_veil[RPS_PALETTE_TINTS];     /* ... of a label's ink; neighbours differ most */
     const char *line[RPS_PALETTE_LINES];
     const char *low, *middle, *high; /* below, at and above the mean */
 };

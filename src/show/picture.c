@@ -401,7 +401,7 @@ static double frame_height(const struct rps_picture *picture)
                rps_picture_has_notes(picture) + picture->words.rows;
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
-           (picture->has_phases ? RPS_PICTURE_STRIP_HEIGHT : 0) +
+           rps_picture_strip_height(picture) +
            (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0);
 }
 
@@ -438,6 +438,9 @@ static void fit_characters(struct rps_picture *picture, int height)
     int frame =
         RPS_PICTURE_FRAME_LINES + rps_picture_legend_rows(picture) + (picture->has_phases ? 1 : 0);
 
+    /* panels before a line of finer phases */
+    picture->no_finer = height > 0 && height <= frame + PICTURE_LINES_LEAST * picture->panel_count;
+    frame += rps_picture_finer(picture) > 0;
     if (height > 0)
         fit_lines(picture, height - frame);
     picture->height = height > 0 ? height : frame + PICTURE_PANEL_LINES * picture->panel_count;

@@ -23,6 +23,7 @@
 #define RPS_PICTURE_LEGEND_ENTRY  73  /* width of one entry of the CPUs' legend */
 #define RPS_PICTURE_LABEL_ENTRY   36  /* ... of the phases' legend */
 #define RPS_PICTURE_STRIP_HEIGHT  22  /* of the phases' strip */
+#define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
 #define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
 #define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
 #define RPS_PICTURE_COLUMN_LEFT   8
@@ -83,6 +84,7 @@ struct rps_picture {
     int left_out_rows;         /* of a drawing: lines that name the panels without room, and */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* these lines */
     int has_phases;
+    int no_finer;                   /* 1: of a drawing: without room for a line of finer phases */
     struct rps_phase_levels levels; /* of the whole run; none where phases were given */
     struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
     struct rps_picture_words words; /* none: all zero */
@@ -156,6 +158,7 @@ int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cyc
 struct rps_picture_box {
     double from, to;
     int label;
+    int tint; /* of a phase of a finer level: shade of its label's colour; else 0 */
 };
 
 /*
@@ -167,11 +170,32 @@ int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
                       struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
                       struct rps_error *err);
 
+/* A phase's place in the picture; 0 when it has none. */
+int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
+                      struct rps_picture_box *ret);
+
 /* Is a label of some phase nowhere written in the strip, for want of room? */
 int rps_picture_needs_label_legend(const struct rps_picture *picture);
 
 /* Do marks or gaps have texts above the panels? */
 int rps_picture_has_notes(const struct rps_picture *picture);
+
+/* --- other levels: picture_levels.c----------------------------------------------------------- */
+
+/* The level whose phases stand in a band under the strip: the finest that can be seen in the
+ * picture, if it tells more than the one that is shown; 0: none. */
+size_t rps_picture_finer(const struct rps_picture *picture);
+
+/*
+ * The phases of a level in a new array (free()), with labels of the level that is shown: that of the
+ * phase which a finer one is a part of; of a coarser one that which prevails in it. RPS_FAILED
+ * without memory.
+ */
+int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
+                            struct rps_picture_box **ret, size_t *ret_count, struct rps_error *err);
+
+/* Height of the strip and that band, in pixels at scale 1; 0 without phases. */
+int rps_picture_strip_height(const struct rps_picture *picture);
 
 /* --- files: picture_files.c, picture_overlay.c, picture_text.c, picture_axis.c
  * --------------------- */

@@ -55,9 +55,10 @@ void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
         return;
     fprintf(file,
             "left_px = %d\nright_px = %d\nhead_px = %d\nfoot_px = %d\nrow_px = %d\n"
-            "strip_px = %d\nduty_px = %d\n",
+            "strip_px = %d\nfiner_px = %d\nduty_px = %d\n",
             picture->left, picture->right, RPS_PICTURE_HEAD, RPS_PICTURE_FOOT,
-            RPS_PICTURE_LEGEND_HEIGHT, RPS_PICTURE_STRIP_HEIGHT, RPS_PICTURE_DUTY_HEIGHT);
+            RPS_PICTURE_LEGEND_HEIGHT, RPS_PICTURE_STRIP_HEIGHT, RPS_PICTURE_FINER_HEIGHT,
+            RPS_PICTURE_DUTY_HEIGHT);
     fprintf(file, "background = \"#%s\"\ndark = \"#%s\"\nquiet = \"#%s\"\n", palette->background,
             palette->text, palette->quiet);
     fprintf(file, "axis = \"#%s\"\ngrid = \"#%s\"\nfaint = \"#%s\"\n", palette->axis, palette->grid,
@@ -125,7 +126,8 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
     write_panel_axes(picture, file);
     fprintf(file, "duty = %d\n", picture->duty.count > 0);
     if (picture->characters)
-        fprintf(file, "strip = %d\nleft_out = %d\n", picture->has_phases, picture->left_out_rows);
+        fprintf(file, "strip = %d\nfiner = %d\nleft_out = %d\n", picture->has_phases,
+                rps_picture_finer(picture) > 0, picture->left_out_rows);
     else
         result = rps_picture_write_overlay(picture, folder_fd, file, err);
     if (!picture->characters)
@@ -165,6 +167,34 @@ static int write_strip(const struct rps_picture *picture, FILE *file, struct rps
     free(box);
     free(text);
     return 0;
+}
+
+/* The same for the finer phases, which have no labels: |....|..|.....|; empty without them. */
+static int write_finer(const struct rps_picture *picture, FILE *file, struct rps_error *err)
+{
+    int columns = picture->width - RPS_PICTURE_COLUMN_MARGIN;
+    double each = columns / (picture->to - picture->from);
+    char *text = calloc(1, (size_t)columns + 1);
+    struct rps_picture_box *box = NULL;
+    size_t finer = rps_picture_finer(picture), count = 0;
+    int result = text ? 0 : rps_error_memory(err);
+
+    if (result == 0 && finer > 0) {
+        memset(text, ' ', (size_t)columns);
+        result = rps_picture_level_boxes(picture, finer, &box, &count, err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        int from = (int)lround((box[i].from - picture->from) * each);
+        int to = (int)lround((box[i].to - picture->from) * each);
+
+        for (int k = from; k < to && k < columns; k++)
+            text[k] = k == from ? '|' : '.';
+    }
+    if (result == 0)
+        rps_picture_write_line(picture, file, text);
+    free(box);
+    free(text);
+    return result;
 }
 
 static void write_panel_texts(const struct rps_picture *picture, int panel, FILE *file)
@@ -210,15 +240,17 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         return RPS_FAILED;
     fprintf(
         file,
-        "# Title, second line, name of the x axis, phases in characters; then each\n"
-        "# panel's heading and the names of its lines; then the texts of marks, and the words of\n"
-        "# phases. A line of text is what follows its bar.\n$text << END\n");
+        "# Title, second line, name of the x axis, phases in characters, in a drawing the\n"
+        "# finer ones; then each panel's heading and the names of its lines; then the texts of\n"
+        "# marks, and the words of phases. A line of text is what follows its bar.\n$text << END\n");
     rps_picture_write_titles(picture, "", file);
     rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     if (picture->characters && picture->has_phases)
         result = write_strip(picture, file, err);
     else
         rps_picture_write_line(picture, file, "");
+    if (result == 0 && picture->characters)
+        result = write_finer(picture, file, err);
     for (int p = 0; p < picture->panel_count; p++)
         write_panel_texts(picture, p, file);
     if (!picture->characters) {

@@ -5,6 +5,7 @@
  *                     the colours)
  *     labels.dat      middle of a phase, its label
  *     bounds.dat      where one phase ends and the next begins
+ *     finer.dat       from, to, colour of a phase of the finer level
  *     edges.dat       from, to: where a boundary may lie, where that is wide enough to be seen
  *     gaps.dat        from, to: not recorded
  *     marks.dat       where a mark is; one a pixel
@@ -142,6 +143,29 @@ static int write_edges(const struct rps_picture *picture, int folder_fd, size_t 
     return end_lines(&lines, 0, err);
 }
 
+static int write_finer(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
+                       struct rps_error *err)
+{
+    const struct rps_palette *palette = picture->palette;
+    struct lines lines = {.folder_fd = folder_fd, .name = "finer.dat"};
+    struct rps_picture_box *box = NULL;
+    size_t finer = rps_picture_finer(picture);
+    int result = 0;
+
+    if (finer > 0)
+        result = rps_picture_level_boxes(picture, finer, &box, ret_count, err);
+    for (size_t i = 0; i < *ret_count && result == 0; i++) {
+        if (next_line(&lines, err))
+            fprintf(lines.file, "%.12g %.12g 0x%02X%s\n", box[i].from, box[i].to,
+                    palette->tint_veil[box[i].tint],
+                    palette->ink[box[i].label % RPS_PALETTE_LABELS]);
+        else
+            result = RPS_FAILED;
+    }
+    free(box);
+    return end_lines(&lines, result, err);
+}
+
 /* Labels of the phases that are in the picture. */
 static void write_legend(const struct rps_picture *picture, FILE *file)
 {
@@ -165,7 +189,7 @@ static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *
                         struct rps_error *err)
 {
     struct rps_picture_box *box = NULL;
-    size_t count = 0, labels = 0, bounds = 0, edges = 0;
+    size_t count = 0, labels = 0, bounds = 0, edges = 0, finer = 0;
     int exact = 0, result = 0;
 
     if (picture->has_phases)
@@ -179,9 +203,12 @@ static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *
         result = write_bounds(picture, folder_fd, box, count, &bounds, err);
     if (result == 0 && exact)
         result = write_edges(picture, folder_fd, &edges, err);
+    if (result == 0)
+        result = write_finer(picture, folder_fd, &finer, err);
     free(box);
-    fprintf(file, "strip = %d\nphases = %zu\nlabels = %zu\nbounds = %zu\nedges = %zu\n",
-            picture->has_phases, count, labels, bounds, edges);
+    fprintf(file,
+            "strip = %d\nphases = %zu\nlabels = %zu\nbounds = %zu\nedges = %zu\nfiner = %zu\n",
+            picture->has_phases, count, labels, bounds, edges, finer);
     write_legend(picture, file);
     return result;
 }

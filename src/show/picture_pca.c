@@ -32,7 +32,7 @@ static struct layout lay_out(const struct rps_picture *picture, size_t signals)
     struct layout layout = {.top = RPS_PICTURE_HEAD + RPS_PICTURE_LEGEND_HEIGHT};
     int wide = width >= PCA_WIDE;
 
-    layout.top += picture->has_phases ? RPS_PICTURE_STRIP_HEIGHT : 0;
+    layout.top += rps_picture_strip_height(picture);
     layout.top += RPS_PICTURE_LEGEND_HEIGHT *
                   (rps_picture_needs_label_legend(picture) + rps_picture_has_notes(picture));
     layout.time_up = PCA_TIME * (height - layout.top);

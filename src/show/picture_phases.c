@@ -124,13 +124,13 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
-/* A phase's place in the picture; 0 when it has none. */
-static int place(const struct rps_picture *picture, const struct rps_phase *phase,
-                 struct rps_picture_box *ret)
+int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
+                      struct rps_picture_box *ret)
 {
     ret->from = fmax(picture->from, rps_picture_position(picture, phase->start_ns));
     ret->to = fmin(picture->to, rps_picture_position(picture, phase->end_ns));
     ret->label = phase->label;
+    ret->tint = 0;
     return ret->to > ret->from;
 }
 
@@ -139,7 +139,7 @@ static size_t exact_boxes(const struct rps_picture *picture, struct rps_picture_
     size_t count = 0;
 
     for (size_t i = 0; i < picture->phases.count; i++) {
-        if (!place(picture, &picture->phases.phase[i], &box[count]))
+        if (!rps_picture_place(picture, &picture->phases.phase[i], &box[count]))
             continue;
         if (count > 0)
             box[count - 1].to = box[count].from; /* pauses between periods belong to the earlier */
@@ -162,7 +162,7 @@ static size_t end_column(struct rps_picture_box *box, size_t count, const double
         box[count - 1].to = to;
         return count;
     }
-    box[count] = (struct rps_picture_box){from, to, most};
+    box[count] = (struct rps_picture_box){.from = from, .to = to, .label = most};
     return count + 1;
 }
 
@@ -181,7 +181,8 @@ static size_t column_boxes(const struct rps_picture *picture, size_t columns, do
         for (int label = 0; label < labels; label++)
             length[label] = 0;
         while (phase < picture->phases.count) {
-            if (place(picture, &picture->phases.phase[phase], &part) && part.label < labels)
+            if (rps_picture_place(picture, &picture->phases.phase[phase], &part) &&
+                part.label < labels)
                 length[part.label] += fmax(0, fmin(part.to, to) - fmax(part.from, from));
             if (part.to >= to)
                 break; /* it goes on in the next column */
@@ -229,7 +230,7 @@ int rps_picture_needs_label_legend(const struct rps_picture *picture)
 
         for (size_t i = 0; i < picture->phases.count && !shown; i++) {
             if (picture->phases.phase[i].label != label ||
-                !place(picture, &picture->phases.phase[i], &box))
+                !rps_picture_place(picture, &picture->phases.phase[i], &box))
                 continue;
             there = 1;
             shown = (box.to - box.from) / (picture->to - picture->from) * px >= room;

@@ -82,29 +82,45 @@ double drawing_number(const char *text, const char *name)
     return strtod(at + strlen(name), NULL);
 }
 
-void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count)
+static void make_phases(struct rps_phases *ret, const struct rps_phase *phase, size_t count)
 {
-    struct rps_phases phases = {.count = count, .phase = calloc(count, sizeof(*phase))};
-    struct rps_detection detection = {
-        .method = "test", .parameters = (char *)"{}", .levels = {.count = 1, .level = &phases}};
-    struct rps_error err;
-
-    assert_non_null(phases.phase);
-    memcpy(phases.phase, phase, count * sizeof(*phase));
+    *ret = (struct rps_phases){.count = count, .phase = calloc(count, sizeof(*phase))};
+    assert_non_null(ret->phase);
+    memcpy(ret->phase, phase, count * sizeof(*phase));
     for (size_t i = 0; i < count; i++) {
-        struct rps_phase *each = &phases.phase[i];
+        struct rps_phase *each = &ret->phase[i];
 
         each->start_ns = (int64_t)each->first * FIXTURE_PERIOD_NS;
         each->end_ns = ((int64_t)each->last + 1) * FIXTURE_PERIOD_NS;
         each->confidence = each->label_confidence = 1;
         if (each->latest == 0)
             each->earliest = each->latest = each->first;
-        if (each->label >= phases.label_count)
-            phases.label_count = each->label + 1;
+        if (each->label >= ret->label_count)
+            ret->label_count = each->label + 1;
     }
+}
+
+static void detected(struct fixture *fixture, struct rps_phases *level, size_t count, size_t shown)
+{
+    struct rps_detection detection = {
+        .method = "test",
+        .parameters = (char *)"{}",
+        .levels = {.count = count, .level = level, .shown = shown},
+    };
+    struct rps_error err;
+
     if (rps_store_add_detection(fixture->path, fixture->run_id, &detection, &err) < 0)
         fail_msg("%s", err.message);
-    rps_phases_free(&phases);
+    for (size_t i = 0; i < count; i++)
+        rps_phases_free(&level[i]);
+}
+
+void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count)
+{
+    struct rps_phases phases;
+
+    make_phases(&phases, phase, count);
+    detected(fixture, &phases, 1, 0);
 }
 
 /* The same numbers every time. */
@@ -122,7 +138,18 @@ void drawing_story(struct fixture *fixture)
         {.first = 120, .last = 199, .earliest = 118, .latest = 124, .label = 0},
         {.first = 200, .last = 239, .earliest = 199, .latest = 203, .label = 2},
     };
+    static const struct rps_phase coarse[] = {
+        {.first = 0, .last = 199, .label = 0},
+        {.first = 200, .last = 239, .label = 1},
+    };
+    static const struct rps_phase fine[] = {
+        {.first = 0, .last = 39, .label = 0},    {.first = 40, .last = 79, .label = 1},
+        {.first = 80, .last = 119, .label = 2},  {.first = 120, .last = 159, .label = 1},
+        {.first = 160, .last = 199, .label = 3}, {.first = 200, .last = 219, .label = 3},
+        {.first = 220, .last = 239, .label = 0},
+    };
     static const uint64_t level[3] = {1000, 9000, 300};
+    struct rps_phases levels[3];
     uint64_t state = 1;
 
     fixture_write(fixture);
@@ -137,5 +164,8 @@ void drawing_story(struct fixture *fixture)
     rps_writer_mark(fixture->writer, INT64_C(17000000000), "END\n!touch pwned");
     rps_writer_gap(fixture->writer, -1, INT64_C(13000000000), 800000000, "`touch pwned`");
     fixture_read(fixture);
-    drawing_detected(fixture, phase, sizeof(phase) / sizeof(phase[0]));
+    make_phases(&levels[0], coarse, sizeof(coarse) / sizeof(coarse[0]));
+    make_phases(&levels[1], phase, sizeof(phase) / sizeof(phase[0]));
+    make_phases(&levels[2], fine, sizeof(fine) / sizeof(fine[0]));
+    detected(fixture, levels, 3, 1);
 }

@@ -28,7 +28,8 @@ double drawing_number(const char *text, const char *name);
  * where none is given. */
 void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count);
 
-/* Write a run of 240 periods with phases A B A C, marks and a gap with hostile texts, and open
+/* Write a run of 240 periods with phases A B A C, a level
+ * coarser and one finer ones, marks and a gap with hostile texts, and open
  * it. */
 void drawing_story(struct fixture *fixture);
 
