@@ -31,8 +31,8 @@ void rps_signals_free(struct rps_signals *signals);
 
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */
-    int sensitivity;   /* steps along the penalty path from the automatic choice: 1, 2, ... finer,
-                          -1, -2, ... coarser */
+    int sensitivity;   /* so many times, look for changes at four fifths of the penalty inside the
+                          phases found, so that none of them is lost; for coarser ones see levels.h */
     int exact;         /* 1: exact PELT instead of the screened search */
     int label_max;     /* most labels; 0: RPS_DETECT_LABELS_DEFAULT */
     int variance;      /* 1: cut segments at changes of variance too */
@@ -44,7 +44,7 @@ struct rps_detect_details {
     double penalty;           /* chosen, per change, for standardised noise */
     double autocorrelation;   /* of the residuals at lag 1, median of the signals */
     double objective;         /* of the segmentation: what the search minimised, at that penalty */
-    int linear; /* 1: linear segments described the series better than constant ones */
+    int linear;  /* 1: linear segments described the series better than constant ones */
     int wanders; /* 1: there are no phases: the signals wander, or swing, and where they were lately
                     says more of them than the changes that were found, which are left out */
 };

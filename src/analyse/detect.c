@@ -30,7 +30,6 @@ static double rounded(double value)
     return floor(value * 1e4 + 0.5) / 1e4;
 }
 
-/* Neighbours with one label, and no gap between them, are one phase. */
 static int fill_phases(const struct rps_model *model, struct rps_phases *out, struct rps_error *err)
 {
     const struct rps_cuts *cuts = &model->cuts;
@@ -38,25 +37,17 @@ static int fill_phases(const struct rps_model *model, struct rps_phases *out, st
     out->phase = calloc(cuts->count, sizeof(*out->phase));
     if (!out->phase)
         return rps_error_memory(err);
-    for (size_t k = 0; k < cuts->count; k++) {
-        struct rps_phase *last = out->count > 0 ? &out->phase[out->count - 1] : NULL;
-        double sure = rounded(model->labels.confidence[k]);
-
-        if (last && !cuts->forced[k] && last->label == model->labels.label[k]) {
-            last->last = cuts->first[k + 1] - 1;
-            last->label_confidence = fmin(last->label_confidence, sure);
-            continue;
-        }
-        out->phase[out->count++] = (struct rps_phase){
+    out->count = cuts->count;
+    for (size_t k = 0; k < cuts->count; k++)
+        out->phase[k] = (struct rps_phase){
             .first = cuts->first[k],
             .last = cuts->first[k + 1] - 1,
             .earliest = model->place[k].earliest,
             .latest = model->place[k].latest,
             .label = model->labels.label[k],
             .confidence = rounded(model->confidence[k]),
-            .label_confidence = sure,
+            .label_confidence = rounded(model->labels.confidence[k]),
         };
-    }
     out->label_count = model->labels.count;
     return 0;
 }
@@ -99,6 +90,8 @@ static int detect(struct rps_observed *observed, const struct rps_detect_options
 
         *ret = linear ? lines : constants;
         rps_model_free(linear ? &constants : &lines);
+        if (options->sensitivity > 0)
+            result = rps_model_refine(observed, options, ret, err);
     } else {
         rps_model_free(&constants);
     }

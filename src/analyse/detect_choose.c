@@ -20,18 +20,11 @@
 #define PATH_START 0.35
 #define PATH_STEP  1.25
 
-/* A step of sensitivity starts it at this share of that, so many times at most. */
-#define PATH_FINER      0.7
-#define SENSITIVITY_MAX 20
-
 /* Series with so many points are searched at all of them for each price. */
 #define POINTS_SMALL 601
 
 /* The path is left when the criterion has become worse so often in a row. */
 #define WORSE_MAX 4
-
-/* Variances below this share of the whole are rounding. */
-#define VARIANCE_MIN 1e-12
 
 #define PRICE_LEVEL  1.5
 #define SLOPE_FACTOR 1
@@ -39,12 +32,12 @@
 /* A segmentation that the path came by. */
 struct step {
     double price, criterion;
+    int none; /* 1: it has no changes */
 };
 
 struct choosing {
     const struct rps_points *points;
     size_t min_length;
-    int sensitivity;
     const struct rps_noise *none; /* of no changes */
     struct rps_noise present;     /* owned */
     struct step *step;            /* owned */
@@ -58,19 +51,9 @@ double rps_choose_price(const struct rps_observed *observed, size_t number)
                            log((double)observed->count / (double)number) + PRICE_LEVEL);
 }
 
-double rps_choose_ease(int sensitivity)
-{
-    double ease = 1;
-
-    for (int k = 0; k < sensitivity && k < SENSITIVITY_MAX; k++)
-        ease *= PATH_FINER;
-    return ease;
-}
-
 static double first_price(const struct choosing *choosing)
 {
-    return PATH_START * rps_choose_ease(choosing->sensitivity) *
-           rps_choose_price(choosing->points->observed, 1);
+    return PATH_START * rps_choose_price(choosing->points->observed, 1);
 }
 
 static struct rps_prices prices_of(const struct choosing *choosing, double price)
@@ -110,7 +93,9 @@ static int add_step(struct choosing *choosing, double price, const struct rps_cu
     if (rps_noise_measure(choosing->points->observed, cuts, &choosing->present, err) < 0)
         return RPS_FAILED;
     choosing->step[choosing->count] =
-        (struct step){.price = price, .criterion = find_criterion(choosing, cuts)};
+        (struct step){.price = price,
+                      .criterion = find_criterion(choosing, cuts),
+                      .none = cuts->free == 0 && cuts->sloped_count == 0};
     if (choosing->step[choosing->count].criterion <=
         choosing->step[choosing->best].criterion + 1e-9)
         choosing->best = choosing->count;
@@ -171,27 +156,13 @@ static int thin(struct choosing *choosing, struct rps_points *ret, struct rps_er
     return result;
 }
 
-/* Bring each signal's residuals to the variance of the unit: noise that looked smaller in differences than it
- * is. */
-static void set_gains(const struct choosing *choosing)
-{
-    struct rps_observed *observed = choosing->points->observed;
-
-    for (size_t s = 0; s < observed->width; s++) {
-        double variance = choosing->present.variance[s];
-        double least = VARIANCE_MIN * choosing->none->variance[s];
-
-        observed->gain[s] = variance > least && variance > 0 ? sqrt(observed->unit / variance) : 1;
-    }
-}
-
 static int choose(struct choosing *choosing, struct rps_points *points, struct rps_points *few,
                   struct rps_error *err)
 {
     int result = thin(choosing, few, err);
 
     if (result == 0) {
-        set_gains(choosing);
+        rps_noise_set_gains(choosing->none, &choosing->present, points->observed);
         rps_points_add_up(points);
         rps_points_add_up(few);
         result = walk(choosing, few, err);
@@ -200,24 +171,20 @@ static int choose(struct choosing *choosing, struct rps_points *points, struct r
 }
 
 int rps_choose(struct rps_points *points, const struct rps_noise *none, size_t min_length,
-               int sensitivity, struct rps_choice *ret, struct rps_points *ret_few,
-               struct rps_error *err)
+               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err)
 {
     struct rps_points few = {0};
-    struct choosing choosing = {
-        .points = points, .none = none, .min_length = min_length, .sensitivity = sensitivity};
+    struct choosing choosing = {.points = points, .none = none, .min_length = min_length};
     int result = rps_noise_make(points->observed, &choosing.present, err);
 
     if (result == 0)
         result = choose(&choosing, points, &few, err);
     if (result == 0) {
-        long long wanted = (long long)choosing.best - sensitivity;
+        const struct step *best = &choosing.step[choosing.best];
 
-        wanted = wanted < 0 ? 0 : wanted;
-        if (wanted >= (long long)choosing.count)
-            wanted = (long long)choosing.count - 1;
-        ret->prices = prices_of(&choosing, choosing.step[wanted].price);
-        ret->criterion = choosing.step[choosing.best].criterion;
+        ret->prices = prices_of(&choosing, best->price);
+        ret->none = best->none;
+        ret->criterion = best->criterion;
         *ret_few = few;
     } else {
         rps_points_free(&few);

@@ -14,9 +14,10 @@
 struct rps_noise {
     double *count;    /* owned; values that were seen */
     double *variance; /* owned */
-    double *inner, *product;
-    double
-        *echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.99 */
+    double *
+        echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.9999 */
+    double *product; /* owned; sum of their products, per sum of squares */
+    double *inner; /* owned; squares without those of each segment's first and last, the same way */
 };
 
 /* Room for the signals of observed. */
@@ -38,6 +39,11 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
 /* The same where each signal follows the means of its last values, and there are no changes. */
 double rps_noise_wander(const struct rps_observed *observed, const struct rps_noise *none);
 
+/* Bring each signal's residuals to the variance of the unit: noise that looked smaller in
+ * differences than it is. */
+void rps_noise_set_gains(const struct rps_noise *none, const struct rps_noise *noise,
+                         struct rps_observed *observed);
+
 void rps_noise_free(struct rps_noise *noise);
 
 /* Median of the signals' echoes; 0 for no signals. Reorders nothing. */
@@ -48,21 +54,16 @@ double rps_noise_echo(const struct rps_observed *observed, const struct rps_nois
  * 2005). */
 double rps_choose_price(const struct rps_observed *observed, size_t number);
 
-/* The share of the usual price that the path starts at, when so much finer segmentations than usual
- * are asked for. */
-double rps_choose_ease(int sensitivity);
-
 struct rps_choice {
     struct rps_prices prices;
+    int none;         /* 1: no changes at all */
     double criterion; /* the lower the better */
 };
 
-/* Choose prices for points; lines are tried where points have their sums. sensitivity: so many
- * steps finer than the best (below 0: coarser). Sets the gains of the signals, which points add up
- * again. none is the noise of no changes. *ret_few are the points that any of the segmentations may
- * have used; for rps_points_free. */
+/* Choose prices for points; lines are tried where points have their sums. Sets the gains of the
+ * signals, which points add up again. none is the noise of no changes. *ret_few are the points that
+ * any of the segmentations may have used; for rps_points_free. */
 int rps_choose(struct rps_points *points, const struct rps_noise *none, size_t min_length,
-               int sensitivity, struct rps_choice *ret, struct rps_points *ret_few,
-               struct rps_error *err);
+               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err);
 
 #endif

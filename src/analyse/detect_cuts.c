@@ -72,6 +72,41 @@ int rps_cuts_at(const struct rps_observed *observed, const uint8_t *keep, struct
     return 0;
 }
 
+int rps_cuts_points(struct rps_observed *observed, const struct rps_cuts *cuts, int lines,
+                    struct rps_points *ret, struct rps_error *err)
+{
+    uint8_t *keep = calloc(observed->count + 1, 1);
+    int result;
+
+    if (!keep)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < cuts->count; k++)
+        keep[cuts->first[k]] = 1;
+    result = rps_points_make(observed, keep, lines, ret, err);
+    free(keep);
+    return result;
+}
+
+void rps_cuts_move(struct rps_cuts *cuts, size_t from, size_t to)
+{
+    cuts->first[to] = cuts->first[from];
+    cuts->sloped[to] = cuts->sloped[from];
+    cuts->forced[to] = cuts->forced[from];
+    if (cuts->spread)
+        cuts->spread[to] = cuts->spread[from];
+}
+
+void rps_cuts_shorten(struct rps_cuts *cuts, size_t count)
+{
+    cuts->first[count] = cuts->first[cuts->count];
+    cuts->count = count;
+    cuts->free = cuts->sloped_count = 0;
+    for (size_t k = 0; k < count; k++) {
+        cuts->free += !cuts->forced[k];
+        cuts->sloped_count += cuts->sloped[k];
+    }
+}
+
 static void search_free(struct search *search)
 {
     free(search->gain);

@@ -52,16 +52,8 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
                     int rounds, double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
                     struct rps_error *err);
 
-/*
- * Move the boundaries between constants to where the innovations of autocorrelated noise (echo: its
- * correlation at lag one, a signal each) have the least squares: the step at a boundary stands out
- * in them. Does nothing where something was not seen.
- */
-int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *echo,
-                           size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
-
-/* Split segments at changes of variance that gain more than the price of a change. echo as
- * above. */
+/* Split segments at changes of variance that gain more than the price of a change. echo: the
+ * noise's correlation at lag one, a signal each. */
 int rps_cuts_split(const struct rps_observed *observed, const double *echo, double price,
                    size_t min_length, struct rps_cuts *cuts, struct rps_error *err);
 
@@ -76,6 +68,15 @@ struct rps_fit rps_cuts_fit(const struct rps_observed *observed, const struct rp
  * blocks; NULL: into the blocks only. */
 int rps_cuts_at(const struct rps_observed *observed, const uint8_t *keep, struct rps_cuts *ret,
                 struct rps_error *err);
+
+/* Points at the boundaries. */
+int rps_cuts_points(struct rps_observed *observed, const struct rps_cuts *cuts, int lines,
+                    struct rps_points *ret, struct rps_error *err);
+
+/* Keep only some segments, each with what follows it up to the next: first move those to keep to
+ * the front, in their order; then forget the others. */
+void rps_cuts_move(struct rps_cuts *cuts, size_t from, size_t to);
+void rps_cuts_shorten(struct rps_cuts *cuts, size_t count);
 
 void rps_cuts_free(struct rps_cuts *cuts);
 

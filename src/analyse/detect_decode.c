@@ -73,18 +73,6 @@ static int decoder_allocate(struct decoder *d, struct rps_error *err)
     return 0;
 }
 
-/* Sum, times the gain, and mass of a signal in a segment. */
-static double sum_of(const struct rps_observed *observed, size_t from, size_t to, size_t signal,
-                     double *ret_mass)
-{
-    size_t a = from * observed->width + signal, b = to * observed->width + signal;
-
-    *ret_mass = (double)(to - from);
-    if (observed->mass)
-        *ret_mass = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
-    return (observed->sum[b] - observed->sum[a]) * observed->gain[signal];
-}
-
 static void find_means(struct decoder *d, const struct rps_cuts *cuts, const int *label)
 {
     size_t width = d->observed->width, places = d->labels * width;
@@ -94,9 +82,11 @@ static void find_means(struct decoder *d, const struct rps_cuts *cuts, const int
     for (size_t k = 0; k < cuts->count; k++) {
         for (size_t s = 0; s < width; s++) {
             size_t to = (size_t)label[k] * width + s;
-            double mass;
+            size_t from = cuts->first[k], end = cuts->first[k + 1];
+            double mass = rps_observed_weight(d->observed, from, end, s);
 
-            d->mean[to] += sum_of(d->observed, cuts->first[k], cuts->first[k + 1], s, &mass);
+            d->mean[to] +=
+                mass * rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s];
             d->mass[to] += mass;
         }
     }
@@ -113,12 +103,13 @@ static int are_alike(const struct decoder *d, const struct rps_cuts *cuts, const
 
     for (size_t k = 0; k < cuts->count; k++) {
         for (size_t s = 0; s < width; s++) {
-            double mass, sum, off;
+            size_t from = cuts->first[k], end = cuts->first[k + 1];
+            double mass = rps_observed_weight(d->observed, from, end, s), off;
 
-            sum = sum_of(d->observed, cuts->first[k], cuts->first[k + 1], s, &mass);
             if (!(mass > 0))
                 continue;
-            off = sum / mass - d->mean[(size_t)label[k] * width + s];
+            off = rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s] -
+                  d->mean[(size_t)label[k] * width + s];
             squares += mass * off * off;
             count++;
         }
@@ -143,10 +134,8 @@ static void find_noise(struct decoder *d, const struct rps_cuts *cuts, const int
         for (size_t at = cuts->first[k] * width; at < cuts->first[k + 1] * width; at += width) {
             for (size_t s = 0; s < width; s++) {
                 double off = observed->value[at + s] * observed->gain[s] - mean[s];
-                double part =
-                    observed->share ? observed->share[at + s] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
 
-                squares[s] += part * off * off;
+                squares[s] += rps_observed_part(observed, at + s) * off * off;
             }
         }
     }
@@ -296,11 +285,7 @@ static int decode_all(struct decoder *d, size_t min_length, double excess, struc
     find_noise(d, cuts, labels->label);
     *ret_changed = are_alike(d, cuts, labels->label, excess);
     for (int round = 0; result == 0 && *ret_changed && round < ROUNDS; round++) {
-        /* A change between known means: how rare changes are, and to which label. */
-        double rare = (double)d->observed->count / (double)cuts->count;
-
-        decode(d, 2 * (log(rare) + log((double)d->labels) + DECODE_EXTRA) * excess /
-                      d->observed->unit);
+        decode(d, rps_decode_price(d->observed, cuts, labels) * excess / d->observed->unit);
         absorb(d, min_length);
         result = collect(d, cuts, labels, err);
         if (result == 0) {
@@ -309,6 +294,14 @@ static int decode_all(struct decoder *d, size_t min_length, double excess, struc
         }
     }
     return result;
+}
+
+double rps_decode_price(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                        const struct rps_labels *labels)
+{
+    double rare = (double)observed->count / (double)cuts->count;
+
+    return 2 * (log(rare) + log((double)labels->count) + DECODE_EXTRA);
 }
 
 int rps_decode(const struct rps_observed *observed, size_t min_length, double excess,

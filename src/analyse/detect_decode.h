@@ -20,4 +20,8 @@ int rps_decode(const struct rps_observed *observed, size_t min_length, double ex
                struct rps_cuts *cuts, struct rps_labels *labels, int *ret_changed,
                struct rps_error *err);
 
+/* Price of a change between known means: how rare changes are, and to which label. */
+double rps_decode_price(const struct rps_observed *observed, const struct rps_cuts *cuts,
+                        const struct rps_labels *labels);
+
 #endif

@@ -44,6 +44,7 @@ struct clustering {
 
 void rps_labels_free(struct rps_labels *labels)
 {
+    free(labels->apart);
     free(labels->confidence);
     free(labels->label);
     memset(labels, 0, sizeof(*labels));
@@ -110,15 +111,10 @@ static double mass_of(const struct rps_observed *observed, size_t signal, double
 static void describe_mean(const struct rps_observed *observed, const struct rps_cuts *cuts,
                           size_t k, size_t signal, double *feature, double *mass)
 {
-    size_t a = cuts->first[k] * observed->width + signal;
-    size_t b = cuts->first[k + 1] * observed->width + signal;
-    double n = (double)(cuts->first[k + 1] - cuts->first[k]);
+    size_t from = cuts->first[k], to = cuts->first[k + 1];
 
-    if (observed->mass)
-        n = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
-    if (n > 0)
-        *feature = (observed->sum[b] - observed->sum[a]) * observed->gain[signal] / n;
-    *mass = mass_of(observed, signal, n);
+    *feature = rps_observed_mean(observed, from, to, signal) * observed->gain[signal];
+    *mass = mass_of(observed, signal, rps_observed_weight(observed, from, to, signal));
 }
 
 /* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a
@@ -131,8 +127,7 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
     double n = 0, sum = 0, time = 0, square = 0, moment = 0, squares = 0, rest;
 
     for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
-        double part =
-            observed->share ? observed->share[i * width + signal] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+        double part = rps_observed_part(observed, i * width + signal);
         double value = observed->value[i * width + signal] * observed->gain[signal];
         double at = (double)i - middle;
 
@@ -198,7 +193,8 @@ static void seed(struct clustering *c, int k, uint64_t *state)
     }
 }
 
-static int nearest(const struct clustering *c, size_t segment, int k, double *ret_distance)
+/* The label with the nearest centre, other than `not` (-1: any). */
+static int nearest(const struct clustering *c, size_t segment, int k, int not, double *ret_distance)
 {
     int best = 0;
 
@@ -206,7 +202,7 @@ static int nearest(const struct clustering *c, size_t segment, int k, double *re
     for (int cluster = 0; cluster < k; cluster++) {
         double distance = distance_to(c, segment, c->centre + (size_t)cluster * c->width);
 
-        if (distance < *ret_distance) {
+        if (cluster != not &&distance < *ret_distance) {
             *ret_distance = distance;
             best = cluster;
         }
@@ -240,7 +236,7 @@ static int assign(struct clustering *c, int k, double *ret_total)
 
     *ret_total = 0;
     for (size_t m = 0; m < c->count; m++) {
-        int to = nearest(c, m, k, &c->distance[m]);
+        int to = nearest(c, m, k, -1, &c->distance[m]);
 
         moved |= to != c->trial[m];
         c->trial[m] = to;
@@ -290,8 +286,9 @@ static double score_of(const struct clustering *c, double freedom, double excess
            (double)k * (freedom + 1) / 2 * log(count + 1);
 }
 
-/* Cluster for all numbers of labels and take one of them; its labels are in c->label. */
-static int choose(struct clustering *c, double freedom, double excess, struct rps_error *err)
+/* Cluster for all numbers of labels and take one of them, from `fewest`; its labels are in c->label. */
+static int choose(struct clustering *c, int fewest, double freedom, double excess,
+                  struct rps_error *err)
 {
     int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
     double *score = calloc((size_t)most, sizeof(*score)), low = INFINITY, high = -INFINITY;
@@ -311,7 +308,8 @@ static int choose(struct clustering *c, double freedom, double excess, struct rp
     /* What differs no more than noise does is one label. */
     if (left <= excess * rps_noise_bound(freedom * (double)(c->count - 1), ALIKE_LEVEL))
         low = high = score[0];
-    for (k = 1; k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
+    for (k = fewest < most ? fewest : most;
+         k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
         ;
     state = (uint64_t)k;
     cluster(c, k, &state);
@@ -335,6 +333,8 @@ static void number(const struct clustering *c, struct rps_labels *out)
 /* How sure the labels are: 1 where the other labels are infinitely far, 1/2 halfway to the next. */
 static void judge(struct clustering *c, double excess, struct rps_labels *out)
 {
+    double before = 0;
+
     find_centres(c, out->label, out->count);
     for (size_t m = 0; m < c->count; m++) {
         double own = 0, other = INFINITY;
@@ -347,6 +347,11 @@ static void judge(struct clustering *c, double excess, struct rps_labels *out)
             else
                 other = fmin(other, distance);
         }
+        if (m > 0)
+            out->apart[m] =
+                fmin(distance_to(c, m, c->centre + (size_t)out->label[m - 1] * c->width) - own,
+                     distance_to(c, m - 1, c->centre + (size_t)out->label[m] * c->width) - before);
+        before = own;
         own += excess * (double)c->width;
         out->confidence[m] = out->count < 2 ? 1 : other / (own + other);
     }
@@ -379,17 +384,27 @@ static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_e
 {
     labels->label = calloc(count, sizeof(*labels->label));
     labels->confidence = calloc(count, sizeof(*labels->confidence));
-    if (labels->label && labels->confidence)
+    labels->apart = calloc(count, sizeof(*labels->apart));
+    if (labels->label && labels->confidence && labels->apart)
         return 0;
     rps_labels_free(labels);
     return rps_error_memory(err);
 }
 
-static int find_labels(struct clustering *all, struct clustering *few, double freedom,
-                       double excess, struct rps_error *err)
+/* Neighbours with one label: the second gets the next best. */
+static void separate(struct clustering *c, const struct rps_cuts *cuts, int k)
+{
+    for (size_t m = 1; k > 1 && m < c->count; m++) {
+        if (!cuts->forced[m] && c->label[m] == c->label[m - 1])
+            c->label[m] = nearest(c, m, k, c->label[m - 1], &c->distance[m]);
+    }
+}
+
+static int find_labels(struct clustering *all, struct clustering *few, const struct rps_cuts *cuts,
+                       int distinct, double freedom, double excess, struct rps_error *err)
 {
     double total;
-    int count = choose(few, freedom, excess, err);
+    int count = choose(few, distinct ? 2 : 1, freedom, excess, err);
 
     if (count < 0)
         return RPS_FAILED;
@@ -398,21 +413,24 @@ static int find_labels(struct clustering *all, struct clustering *few, double fr
     for (int round = 0; round < ROUNDS_ALL && assign(all, count, &total); round++)
         find_centres(all, all->trial, count);
     memcpy(all->label, all->trial, all->count * sizeof(*all->label));
+    if (distinct)
+        separate(all, cuts, count);
     return 0;
 }
 
 int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts, int label_max,
-                    int variance, double excess, struct rps_labels *ret, struct rps_error *err)
+                    int variance, int distinct, double excess, struct rps_labels *ret,
+                    struct rps_error *err)
 {
     struct clustering all = {0}, few = {0};
     struct rps_labels out = {0};
     int result = clustering_make(&all, observed, cuts, label_max, variance, err);
-    double freedom = observed->freedom * (double)all.width / fmax(1, (double)observed->width);
+    double freedom = observed->freedom * (double)all.width / (double)observed->width;
 
     if (result == 0)
         result = draw_sample(&all, &few, err);
     if (result == 0)
-        result = find_labels(&all, &few, fmax(1, freedom), excess, err);
+        result = find_labels(&all, &few, cuts, distinct, fmax(1, freedom), excess, err);
     if (result == 0)
         result = labels_allocate(&out, cuts->count, err);
     if (result == 0) {

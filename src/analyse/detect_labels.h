@@ -10,14 +10,18 @@ struct rps_labels {
     int count;          /* of distinct labels */
     int *label;         /* owned; one a segment; numbered by first appearance */
     double *confidence; /* owned; one a segment; 0 ... 1 */
+    double *apart; /* owned; one a segment: what it takes at least, in squares of noise, to give it
+                      the label of the one before, or that one its label */
 };
 
 /*
  * Label segments by their means (and slopes, and with `variance` set their variances), at most
- * label_max labels. excess: how much more than white noise the noise of long means is. *ret is for rps_labels_free.
+ * label_max labels. excess: how much more than white noise the noise of long means is. distinct: neighbours must
+ * not have one label, unless there is a gap between them. *ret is for rps_labels_free.
  */
 int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts, int label_max,
-                    int variance, double excess, struct rps_labels *ret, struct rps_error *err);
+                    int variance, int distinct, double excess, struct rps_labels *ret,
+                    struct rps_error *err);
 
 /* After segments and labels changed: number the labels by first appearance again, and find how sure
  * they are. */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect_confidence.h"
 #include "detect_decode.h"
-#include "detect_math.h"
 
 /* Phases shorter than this are outliers: the running median takes three observations away. */
 #define LENGTH_DEFAULT 4
@@ -22,13 +22,16 @@
 
 #define REFINE_ROUNDS 2
 
-/* Autocorrelation from which boundaries are placed by innovations. */
-#define ECHO_REFINE 0.1
+/* The inflation of a random walk is taken for this. */
+#define INFLATION_MAX 199
+
+/* A step of sensitivity looks for changes at this share of the price, so many times at most. */
+#define FINER     0.8
+#define FINER_MAX 20
 
 /* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
 #define PLACE_SLACK 6.0
 
-#define LOCAL_PRIOR 20
 struct finding {
     struct rps_observed *observed;
     const struct rps_detect_options *options;
@@ -47,16 +50,10 @@ void rps_model_free(struct rps_model *model)
     memset(model, 0, sizeof(*model));
 }
 
-static size_t least_length(const struct rps_observed *observed,
-                           const struct rps_detect_options *options)
-{
-    if (options->min_length > 0)
-        return options->min_length;
-    return observed->count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
-}
-
 static int search(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
+    if (model->choice.none)
+        return rps_cuts_at(f->observed, NULL, &model->cuts, err);
     if (f->options->exact) {
         rps_points_free(&f->points);
         if (rps_points_make(f->observed, NULL, model->linear, &f->points, err) < 0)
@@ -75,135 +72,8 @@ static int measure(struct finding *f, struct rps_model *model, struct rps_error 
     if (rps_noise_measure(f->observed, &model->cuts, &model->noise, err) < 0)
         return RPS_FAILED;
     model->echo = rps_noise_echo(f->observed, &model->noise);
-    model->excess = fmin((1 + model->echo) / (1 - model->echo), 199);
+    model->excess = fmin((1 + model->echo) / (1 - model->echo), INFLATION_MAX);
     return 0;
-}
-
-/* Points at the boundaries. */
-static int make_points(const struct finding *f, const struct rps_model *model,
-                       struct rps_points *ret, struct rps_error *err)
-{
-    uint8_t *keep = calloc(f->observed->count + 1, 1);
-    int result;
-
-    if (!keep)
-        return rps_error_memory(err);
-    for (size_t k = 0; k < model->cuts.count; k++)
-        keep[model->cuts.first[k]] = 1;
-    result = rps_points_make(f->observed, keep, model->linear, ret, err);
-    free(keep);
-    return result;
-}
-
-/* How noisy the segments are. */
-struct local_noise {
-    double *squares; /* owned; a segment each: of residuals */
-    double *weight;  /* owned; of as many values */
-};
-
-static void local_noise_free(struct local_noise *noise)
-{
-    free(noise->weight);
-    free(noise->squares);
-}
-
-static int find_local_noise(const struct finding *f, const struct rps_model *model,
-                            struct local_noise *ret, struct rps_error *err)
-{
-    const struct rps_observed *observed = f->observed;
-    const struct rps_cuts *cuts = &model->cuts;
-
-    ret->squares = calloc(cuts->count, sizeof(*ret->squares));
-    ret->weight = calloc(cuts->count, sizeof(*ret->weight));
-    if (!ret->squares || !ret->weight)
-        return rps_error_memory(err);
-    for (size_t k = 0; k < cuts->count; k++) {
-        for (size_t s = 0; s < observed->width; s++) {
-            struct rps_fit fit = rps_cuts_fit(observed, cuts, k, s);
-
-            for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
-                size_t at = i * observed->width + s;
-                double part =
-                    observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
-                double left =
-                    (observed->value[at] - fit.level - fit.slope * (double)i) * observed->gain[s];
-
-                ret->squares[k] += part * left * left;
-                ret->weight[k] += part;
-            }
-        }
-    }
-    return 0;
-}
-
-/* That there is a boundary between two segments: the odds are those of its gain to the price of a
- * change, with the noise as it is there. */
-static double confidence_of(const struct finding *f, const struct rps_model *model,
-                            const struct rps_points *points, size_t from, size_t at, size_t to,
-                            double squares, double weight, double *ret_gain)
-{
-    struct rps_point_gain left = rps_points_gain(points, from, at);
-    struct rps_point_gain right = rps_points_gain(points, at, to);
-    struct rps_point_gain both = rps_points_gain(points, from, to);
-    double gain = model->linear ? left.line + right.line - both.line
-                                : left.constant + right.constant - both.constant;
-
-    *ret_gain = gain;
-    gain /= model->excess *
-            fmax(1, (squares / f->observed->unit + LOCAL_PRIOR) / (weight + LOCAL_PRIOR));
-    if (model->cuts.spread)
-        gain = fmax(gain, model->cuts.spread[at].gain);
-    return 1 /
-           (1 + exp((rps_choose_price(f->observed, model->cuts.free > 0 ? model->cuts.free : 1) -
-                     gain) /
-                    2));
-}
-
-static int judge(struct finding *f, struct rps_model *model, int drop, struct rps_error *err)
-{
-    struct rps_points points = {0};
-    struct local_noise noise = {0};
-    struct rps_cuts *cuts = &model->cuts;
-    size_t to = 0, free_count = 0, sloped = 0;
-    int result = make_points(f, model, &points, err);
-
-    free(model->confidence);
-    model->confidence = calloc(model->cuts.count, sizeof(*model->confidence));
-    if (result == 0 && !model->confidence)
-        result = rps_error_memory(err);
-    if (result == 0)
-        result = find_local_noise(f, model, &noise, err);
-    for (size_t k = 0, from = 0; result == 0 && k < model->cuts.count; k++) {
-        double gain = 0, sure = 1;
-        if (k > 0 && !cuts->forced[k])
-            sure = confidence_of(f, model, &points, from, k, k + 1,
-                                 noise.squares[from] + noise.squares[k],
-                                 noise.weight[from] + noise.weight[k], &gain);
-        if (drop && sure < 0.5) {
-            noise.squares[from] += noise.squares[k] + fmax(0, gain);
-            noise.weight[from] += noise.weight[k];
-            continue;
-        }
-        from = k;
-        model->confidence[to] = sure;
-        cuts->first[to] = cuts->first[k];
-        cuts->forced[to] = cuts->forced[k];
-        cuts->sloped[to] = cuts->sloped[k];
-        if (cuts->spread)
-            cuts->spread[to] = cuts->spread[k];
-        free_count += !cuts->forced[k];
-        sloped += cuts->sloped[k];
-        to++;
-    }
-    if (result == 0) {
-        cuts->first[to] = cuts->first[cuts->count];
-        cuts->count = to;
-        cuts->free = free_count;
-        cuts->sloped_count = sloped;
-    }
-    local_noise_free(&noise);
-    rps_points_free(&points);
-    return result;
 }
 
 /* Least squares plus prices, without the squares of all values. */
@@ -212,7 +82,7 @@ static int find_objective(struct finding *f, struct rps_model *model, struct rps
     const struct rps_prices *prices = &model->choice.prices;
     struct rps_points points = {0};
 
-    if (make_points(f, model, &points, err) < 0)
+    if (rps_cuts_points(f->observed, &model->cuts, model->linear, &points, err) < 0)
         return RPS_FAILED;
     model->objective = prices->change * (double)model->cuts.free +
                        prices->slope * (double)model->cuts.sloped_count;
@@ -244,32 +114,51 @@ static double recurring_criterion(const struct finding *f, const struct rps_mode
            freedom * (segments - labels) + price;
 }
 
+/* Neighbours with one label are one segment. */
+static void merge_alike(struct rps_model *model)
+{
+    struct rps_cuts *cuts = &model->cuts;
+    int *label = model->labels.label;
+    size_t kept = 0;
+
+    for (size_t k = 0; k < cuts->count; k++) {
+        if (kept > 0 && !cuts->forced[k] && label[k] == label[kept - 1])
+            continue;
+        label[kept] = label[k];
+        rps_cuts_move(cuts, k, kept++);
+    }
+    rps_cuts_shorten(cuts, kept);
+}
+
+static int label_max_of(const struct finding *f)
+{
+    return f->options->label_max > 0 ? f->options->label_max : RPS_DETECT_LABELS_DEFAULT;
+}
+
 /* Labels, and with them the segments once more. */
 static int label(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
-    int most = f->options->label_max > 0 ? f->options->label_max : RPS_DETECT_LABELS_DEFAULT;
-    int variance = f->options->variance, changed = 0, result;
+    int variance = f->options->variance;
 
-    result = rps_labels_find(f->observed, &model->cuts, most, variance, model->excess,
-                             &model->labels, err);
-    if (result == 0 && !variance && f->options->sensitivity <= 0)
-        result = rps_decode(f->observed, f->shortest, model->excess, &model->cuts, &model->labels,
-                            &changed, err);
-    if (result == 0 && model->echo > ECHO_REFINE)
-        result =
-            rps_cuts_refine_echoed(f->observed, model->noise.echo, f->shortest, &model->cuts, err);
-    if (result == 0)
-        result = rps_labels_grade(f->observed, &model->cuts, most, variance, model->excess,
-                                  &model->labels, err);
-    if (result == 0)
-        result = measure(f, model, err);
-    if (result == 0 && changed)
+    if (rps_labels_find(f->observed, &model->cuts, label_max_of(f), variance, 0, model->excess,
+                        &model->labels, err) < 0)
+        return RPS_FAILED;
+    if (!variance && rps_decode(f->observed, f->shortest, model->excess, &model->cuts,
+                                &model->labels, &model->recurring, err) < 0)
+        return RPS_FAILED;
+    merge_alike(model);
+    if (rps_labels_grade(f->observed, &model->cuts, label_max_of(f), variance, model->excess,
+                         &model->labels, err) < 0 ||
+        measure(f, model, err) < 0)
+        return RPS_FAILED;
+    if (model->recurring)
         model->criterion = fmin(model->criterion, recurring_criterion(f, model));
-    return result;
+    return 0;
 }
 
 static int place(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
+    free(model->place);
     model->place = calloc(model->cuts.count, sizeof(*model->place));
     if (!model->place)
         return rps_error_memory(err);
@@ -286,10 +175,28 @@ static int find(struct finding *f, struct rps_model *model, struct rps_error *er
         rps_cuts_split(f->observed, model->noise.echo, rps_choose_price(f->observed, 1),
                        f->shortest, &model->cuts, err) < 0)
         return RPS_FAILED;
-    if (judge(f, model, f->options->sensitivity <= 0, err) < 0 || label(f, model, err) < 0 ||
-        judge(f, model, 0, err) < 0)
+    if (rps_confidence_drop(f->observed, model, err) < 0 || label(f, model, err) < 0 ||
+        rps_confidence_find(f->observed, model, err) < 0 || place(f, model, err) < 0)
         return RPS_FAILED;
-    return place(f, model, err);
+    model->wanders = model->cuts.free > 0 && !model->cuts.spread &&
+                     rps_noise_wander(f->observed, &f->none) <
+                         rps_noise_fit(f->observed, &f->none, &model->noise,
+                                       model->cuts.count + model->cuts.sloped_count);
+    return 0;
+}
+
+static int begin(struct finding *f, struct rps_error *err)
+{
+    f->shortest = f->options->min_length;
+    if (f->shortest == 0)
+        f->shortest = f->observed->count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
+    return rps_noise_none(f->observed, &f->none, err);
+}
+
+static void end(struct finding *f)
+{
+    rps_noise_free(&f->none);
+    rps_points_free(&f->points);
 }
 
 int rps_model_find(struct rps_observed *observed, const struct rps_detect_options *options,
@@ -301,27 +208,18 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
     struct rps_points few = {0};
     int result = rps_noise_make(observed, &model.noise, err);
 
-    f.shortest = least_length(observed, options);
     for (size_t s = 0; s < observed->width; s++)
         observed->gain[s] = 1;
     if (result == 0)
-        result = rps_noise_none(observed, &f.none, err);
+        result = begin(&f, err);
     if (result == 0)
-        result = rps_points_screen(observed, rps_choose_ease(options->sensitivity), constants,
-                                   &f.points, err);
+        result = rps_points_screen(observed, 1, constants, &f.points, err);
     if (result == 0)
-        result = rps_choose(&f.points, &f.none, f.shortest, options->sensitivity, &model.choice,
-                            &few, err);
+        result = rps_choose(&f.points, &f.none, f.shortest, &model.choice, &few, err);
     model.criterion = model.choice.criterion;
     if (result == 0 && (!constants || model.criterion < beat))
         result = find(&f, &model, err);
-    if (result == 0 && model.cuts.free > 0 && !model.cuts.spread && f.options->sensitivity <= 0) {
-        model.wanders = rps_noise_wander(observed, &f.none) <
-                        rps_noise_fit(observed, &f.none, &model.noise,
-                                      model.cuts.count + model.cuts.sloped_count);
-    }
-    rps_noise_free(&f.none);
-    rps_points_free(&f.points);
+    end(&f);
     if (result < 0 || !ret_few)
         rps_points_free(&few);
     else
@@ -330,5 +228,102 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
         rps_model_free(&model);
     else
         *ret = model;
+    return result;
+}
+
+/* --- finer ------------------------------------------------------------------------------------ */
+
+/* What is known of the boundaries of `old`, which all of `found` has too. */
+static int carry_over(const struct rps_observed *observed, const struct rps_cuts *old,
+                      struct rps_cuts *found, struct rps_error *err)
+{
+    size_t block = 0, from = 0;
+
+    if (old->spread) {
+        found->spread = calloc(found->count + 1, sizeof(*found->spread));
+        if (!found->spread)
+            return rps_error_memory(err);
+    }
+    for (size_t k = 0; k < found->count; k++) {
+        found->forced[k] = found->first[k] == observed->block[block];
+        block += found->forced[k];
+        if (found->first[k] == old->first[from]) {
+            if (old->spread)
+                found->spread[k] = old->spread[from];
+            from++;
+        }
+    }
+    rps_cuts_shorten(found, found->count);
+    return 0;
+}
+
+/* Look for boundaries inside each segment, at `ease` times the price. */
+static int add_finer(struct finding *f, struct rps_model *model, double ease, struct rps_error *err)
+{
+    struct rps_observed *observed = f->observed;
+    struct rps_observed blocks = *observed;
+    struct rps_prices prices = model->choice.prices;
+    struct rps_points jumps = {0};
+    struct rps_cuts found = {0};
+    int result;
+
+    blocks.block = model->cuts.first;
+    blocks.block_count = model->cuts.count;
+    prices.change *= ease;
+    prices.slope *= ease;
+    result = rps_points_screen(&blocks, ease, NULL, &jumps, err);
+    rps_points_free(&f->points);
+    if (result == 0 && model->linear)
+        result = rps_points_screen(&blocks, ease, &jumps, &f->points, err);
+    if (result == 0)
+        result = rps_cuts_search(model->linear ? &f->points : &jumps, &prices, &found, err);
+    if (result == 0)
+        result = rps_cuts_refine(&blocks, &prices, REFINE_ROUNDS, 0, &found, NULL, err);
+    if (result == 0)
+        result = carry_over(observed, &model->cuts, &found, err);
+    rps_points_free(&jumps);
+    if (result == 0) {
+        rps_cuts_free(&model->cuts);
+        model->cuts = found;
+    } else {
+        rps_cuts_free(&found);
+    }
+    return result;
+}
+
+int rps_model_refine(struct rps_observed *observed, const struct rps_detect_options *options,
+                     struct rps_model *model, struct rps_error *err)
+{
+    struct finding f = {.observed = observed, .options = options};
+    double ease = 1;
+    int result = begin(&f, err);
+
+    if (result == 0 && model->wanders) {
+        rps_cuts_free(&model->cuts);
+        result = rps_cuts_at(observed, NULL, &model->cuts, err);
+        if (result == 0)
+            result = measure(&f, model, err);
+        model->wanders = 0;
+    }
+    rps_noise_set_gains(&f.none, &model->noise, observed);
+    for (int k = 0; result == 0 && k < options->sensitivity && k < FINER_MAX; k++)
+        result = add_finer(&f, model, ease *= FINER, err);
+    rps_labels_free(&model->labels);
+    model->recurring = 0;
+    if (result == 0)
+        result = rps_labels_find(observed, &model->cuts, label_max_of(&f), options->variance, 1,
+                                 model->excess, &model->labels, err);
+    if (result == 0) {
+        merge_alike(model); /* where there may be only one label */
+        result = rps_labels_grade(observed, &model->cuts, label_max_of(&f), options->variance,
+                                  model->excess, &model->labels, err);
+    }
+    if (result == 0)
+        result = measure(&f, model, err);
+    if (result == 0)
+        result = rps_confidence_find(observed, model, err);
+    if (result == 0)
+        result = place(&f, model, err);
+    end(&f);
     return result;
 }

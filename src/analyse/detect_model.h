@@ -11,7 +11,8 @@
 
 struct rps_model {
     int linear;
-    int wanders; /* 1: recent values explain the series better than these phases do */
+    int recurring; /* 1: the segments of a label have one mean */
+    int wanders;   /* 1: recent values explain the series better than these phases do */
     struct rps_choice choice;
     struct rps_noise noise; /* that the cuts leave */
     double echo, excess;    /* of it: at lag one; of long means, times white noise */
@@ -32,6 +33,11 @@ struct rps_model {
 int rps_model_find(struct rps_observed *observed, const struct rps_detect_options *options,
                    const struct rps_points *constants, double beat, struct rps_model *ret,
                    struct rps_points *ret_few, struct rps_error *err);
+
+/* Finer by options->sensitivity steps: each keeps the boundaries of the one before. */
+int rps_model_refine(struct rps_observed *observed, const struct rps_detect_options *options,
+                     struct rps_model *model, struct rps_error *err);
+
 void rps_model_free(struct rps_model *model);
 
 #endif

@@ -12,14 +12,16 @@
 /* Variances below this, in units of noise, are rounding. */
 #define VARIANCE_LEAST 1e-12
 
-/* Sums of one signal. */
-struct residual {
-    struct rps_fit fit;             /* of the present segment */
-    double before;                  /* the residual before */
-    int any;                        /* was there one, in this segment? */
-    double count, squares;          /* the latter weighted */
-    double pairs, products, energy; /* of neighbours; squares without weights */
-    double ends;                    /* squares of each segment's first and last */
+/* Of the residuals of a segmentation; an array each, of a value a signal, so that the compiler takes
+ * several signals a step. */
+struct residuals {
+    double *level, *slope;            /* of the present segment */
+    double *before;                   /* the residual before, 0 at first */
+    double *fresh;                    /* 1: there was none yet in this segment */
+    double *count, *squares;          /* the latter weighted */
+    double *energy, *products, *ends; /* squares, products of neighbours, and squares of each
+                                          segment's first and last, without weights */
+    double *room;                     /* owned; all of these */
 };
 
 void rps_noise_free(struct rps_noise *noise)
@@ -46,137 +48,95 @@ int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
     return rps_error_memory(err);
 }
 
-static double part_of(const struct rps_observed *observed, size_t at)
+static int residuals_make(struct residuals *r, size_t width, struct rps_error *err)
 {
-    return observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+    double **array[] = {&r->level,   &r->slope,  &r->before,   &r->fresh, &r->count,
+                        &r->squares, &r->energy, &r->products, &r->ends};
+    size_t count = sizeof(array) / sizeof(array[0]);
+
+    r->room = calloc(count * width + 1, sizeof(*r->room));
+    if (!r->room)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < count; k++)
+        *array[k] = r->room + k * width;
+    return 0;
 }
 
-static void fit(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
-                struct residual *residual)
-{
-    size_t width = observed->width, from = cuts->first[k], to = cuts->first[k + 1];
-
-    for (size_t s = 0; s < width; s++) {
-        struct residual *r = &residual[s];
-        size_t a = from * width + s, b = to * width + s;
-
-        double mass = observed->mass ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) /
-                                           RPS_OBSERVED_WHOLE
-                                     : (double)(to - from);
-
-        r->fit = (struct rps_fit){mass > 0 ? (observed->sum[b] - observed->sum[a]) / mass : 0, 0};
-        if (cuts->sloped[k])
-            r->fit = rps_cuts_fit(observed, cuts, k, s);
-        r->any = 0;
-        r->before = 0;
-    }
-}
-
-/* The loop that takes the time: constants, everything seen. The sums stand side by side in `room`,
- * so that the compiler takes several signals a step. */
-static void add_whole(const struct rps_observed *observed, size_t from, size_t to, double *room,
-                      struct residual *residual)
+/* The residuals of a segment. With a constant for `plain` the compiler makes a quick function of it
+ * for constants where everything was seen whole. */
+static inline void add(const struct rps_observed *observed, size_t from, size_t to,
+                       struct residuals *r, int plain)
 {
     size_t width = observed->width;
-    double *restrict level = room, *restrict before = room + width;
-    double *restrict squares = room + 2 * width, *restrict products = room + 3 * width;
+    double *restrict before = r->before, *restrict fresh = r->fresh;
+    double *restrict count = r->count, *restrict squares = r->squares;
+    double *restrict energy = r->energy, *restrict products = r->products, *restrict ends = r->ends;
 
-    for (size_t s = 0; s < width; s++) {
-        level[s] = residual[s].fit.level;
-        before[s] = squares[s] = products[s] = 0;
-    }
     for (size_t i = from; i < to; i++) {
         const double *restrict value = observed->value + i * width;
 
         for (size_t s = 0; s < width; s++) {
-            double left = value[s] - level[s];
+            double part = plain ? 1 : rps_observed_part(observed, i * width + s);
+            double left = value[s] - r->level[s] - (plain ? 0 : r->slope[s] * (double)i);
 
-            squares[s] += left * left;
+            if (!plain && !(part > 0))
+                continue;
+            count[s] += 1;
+            squares[s] += part * left * left;
+            energy[s] += left * left;
+            ends[s] += fresh[s] * left * left;
             products[s] += left * before[s];
             before[s] = left;
+            fresh[s] = 0;
         }
-    }
-    for (size_t s = 0; s < width; s++) {
-        double first = observed->value[from * width + s] - level[s];
-
-        residual[s].ends += first * first + before[s] * before[s];
-        residual[s].squares += squares[s];
-        residual[s].energy += squares[s];
-        residual[s].products += products[s];
-        residual[s].count += (double)(to - from);
-        residual[s].pairs += (double)(to - from) - 1;
     }
 }
 
-static void add_any(const struct rps_observed *observed, size_t from, size_t to,
-                    struct residual *residual)
+static void add_segment(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
+                        struct residuals *r)
 {
-    size_t width = observed->width;
+    for (size_t s = 0; s < observed->width; s++) {
+        struct rps_fit fit = rps_cuts_fit(observed, cuts, k, s);
 
-    for (size_t i = from; i < to; i++) {
-        for (size_t s = 0; s < width; s++) {
-            struct residual *r = &residual[s];
-            double part = part_of(observed, i * width + s), left;
-
-            if (!(part > 0))
-                continue;
-            left = observed->value[i * width + s] - r->fit.level - r->fit.slope * (double)i;
-            r->count += 1;
-            r->squares += part * left * left;
-            r->energy += left * left;
-            r->pairs += r->any;
-            if (!r->any)
-                r->ends += left * left;
-            r->products += r->any * left * r->before;
-            r->before = left;
-            r->any = 1;
-        }
+        r->level[s] = fit.level;
+        r->slope[s] = fit.slope;
+        r->before[s] = 0;
+        r->fresh[s] = 1;
     }
-    for (size_t s = 0; s < width; s++)
-        residual[s].ends += residual[s].before * residual[s].before;
+    if (observed->share || cuts->sloped[k])
+        add(observed, cuts->first[k], cuts->first[k + 1], r, 0);
+    else
+        add(observed, cuts->first[k], cuts->first[k + 1], r, 1);
+    for (size_t s = 0; s < observed->width; s++)
+        r->ends[s] += r->before[s] * r->before[s];
 }
 
 int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
                       struct rps_noise *noise, struct rps_error *err)
 {
-    struct residual *residual = calloc(observed->width + 1, sizeof(*residual));
-    double *room = calloc(4 * observed->width + 1, sizeof(*room));
+    struct residuals r;
 
-    if (!residual || !room) {
-        free(room);
-        free(residual);
-        return rps_error_memory(err);
-    }
-    for (size_t k = 0; k < cuts->count; k++) {
-        size_t from = cuts->first[k], to = cuts->first[k + 1];
-
-        fit(observed, cuts, k, residual);
-        if (observed->share || cuts->sloped[k])
-            add_any(observed, from, to, residual);
-        else
-            add_whole(observed, from, to, room, residual);
-    }
+    if (residuals_make(&r, observed->width, err) < 0)
+        return RPS_FAILED;
+    for (size_t k = 0; k < cuts->count; k++)
+        add_segment(observed, cuts, k, &r);
     for (size_t s = 0; s < observed->width; s++) {
-        const struct residual *r = &residual[s];
-        double variance = r->count > 0 ? r->squares / r->count : 0, echo = 0;
+        double count = r.count[s], least = observed->least[s];
+        double variance = fmax(count > 0 ? r.squares[s] / count : 0, least);
+        double energy = fmax(r.energy[s], least * count), echo = 0;
 
-        variance = fmax(variance, observed->least[s]);
-        if (r->pairs > 0 && variance > VARIANCE_LEAST) {
-            double energy = fmax(r->energy, observed->least[s] * r->count);
-
-            noise->inner[s] = 1 - r->ends / energy;
-            noise->product[s] = r->products / energy;
-            if (noise->inner[s] > 0)
-                echo = noise->product[s] / noise->inner[s];
-        } else {
-            noise->inner[s] = noise->product[s] = 0;
-        }
-        noise->count[s] = r->count;
+        noise->count[s] = count;
         noise->variance[s] = variance;
+        noise->inner[s] = noise->product[s] = 0;
+        if (variance > VARIANCE_LEAST) {
+            noise->inner[s] = 1 - r.ends[s] / energy;
+            noise->product[s] = r.products[s] / energy;
+        }
+        if (noise->inner[s] > 0)
+            echo = noise->product[s] / noise->inner[s];
         noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
     }
-    free(room);
-    free(residual);
+    free(r.room);
     return 0;
 }
 
@@ -193,6 +153,17 @@ double rps_noise_echo(const struct rps_observed *observed, const struct rps_nois
             return noise->echo[s];
     }
     return 0;
+}
+
+void rps_noise_set_gains(const struct rps_noise *none, const struct rps_noise *noise,
+                         struct rps_observed *observed)
+{
+    for (size_t s = 0; s < observed->width; s++) {
+        double variance = noise->variance[s];
+        int is_rounding = !(variance > RPS_NOISE_VARIANCE_MIN * none->variance[s]);
+
+        observed->gain[s] = is_rounding ? 1 : sqrt(observed->unit / variance);
+    }
 }
 
 int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
@@ -258,24 +229,22 @@ struct rps_fit rps_cuts_fit(const struct rps_observed *observed, const struct rp
 {
     size_t from = cuts->first[k], to = cuts->first[k + 1];
     double middle = ((double)from + (double)to - 1) / 2;
-    double n = 0, sum = 0, time = 0, square = 0, moment = 0;
-    struct rps_fit fit = {0, 0};
+    double n = rps_observed_weight(observed, from, to, signal), time = 0, square = 0, moment = 0;
+    struct rps_fit fit = {rps_observed_mean(observed, from, to, signal), 0};
 
+    if (!cuts->sloped[k] || !(n > 0))
+        return fit;
     for (size_t i = from; i < to; i++) {
-        double part = part_of(observed, i * observed->width + signal), at = (double)i - middle;
-        double value = observed->value[i * observed->width + signal];
+        double part = rps_observed_part(observed, i * observed->width + signal);
+        double at = (double)i - middle;
 
-        n += part;
-        sum += part * value;
         time += part * at;
         square += part * at * at;
-        moment += part * at * value;
+        moment += part * at * observed->value[i * observed->width + signal];
     }
-    if (!(n > 0))
-        return fit;
     square -= time * time / n;
-    if (cuts->sloped[k] && square > 0.5)
-        fit.slope = (moment - time * sum / n) / square;
-    fit.level = (sum - fit.slope * time) / n - fit.slope * middle;
+    if (square > 0.5)
+        fit.slope = (moment - time * fit.level) / square;
+    fit.level -= fit.slope * (time / n + middle);
     return fit;
 }

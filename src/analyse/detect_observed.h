@@ -32,6 +32,37 @@ struct rps_observed {
     uint64_t *outlier;    /* owned */
 };
 
+/* Weight of value[at], 0 ... 1. */
+static inline double rps_observed_part(const struct rps_observed *observed, size_t at)
+{
+    return observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+}
+
+/* Weight of a signal's observations from..to. */
+static inline double rps_observed_weight(const struct rps_observed *observed, size_t from,
+                                         size_t to, size_t signal)
+{
+    size_t width = observed->width;
+
+    if (!observed->mass)
+        return (double)(to - from);
+    return (double)(uint32_t)(observed->mass[to * width + signal] -
+                              observed->mass[from * width + signal]) /
+           RPS_OBSERVED_WHOLE;
+}
+
+/* Their weighted mean; 0 where none was seen. */
+static inline double rps_observed_mean(const struct rps_observed *observed, size_t from, size_t to,
+                                       size_t signal)
+{
+    size_t width = observed->width;
+    double weight = rps_observed_weight(observed, from, to, signal);
+
+    if (!(weight > 0))
+        return 0;
+    return (observed->sum[to * width + signal] - observed->sum[from * width + signal]) / weight;
+}
+
 /*
  * Prepare signals: values that are not finite or have no weight are not seen; signals that are
  * constant or copies of others are dropped; a value more than four robust standard deviations off

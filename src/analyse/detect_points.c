@@ -58,9 +58,7 @@ static void add_moments(struct rps_points *points)
             double time = (double)i - middle;
 
             for (size_t s = 0; s < width; s++) {
-                double part = observed->share
-                                  ? observed->share[i * width + s] * (1.0 / RPS_OBSERVED_WHOLE)
-                                  : 1;
+                double part = rps_observed_part(observed, i * width + s);
 
                 moment[s] += part * time * value[s] * observed->gain[s];
             }
@@ -162,58 +160,41 @@ int rps_points_subset(const struct rps_points *points, const uint8_t *keep, stru
     return 0;
 }
 
-static inline struct rps_point_gain whole_gain(const struct rps_points *points, size_t from,
-                                               size_t to)
+/* With a constant for `masked` the compiler makes a quick function of it for what was seen whole. */
+static inline struct rps_point_gain gain_of(const struct rps_points *points, size_t from, size_t to,
+                                            int masked)
 {
     size_t width = points->observed->width;
-    const double *a = points->sum + from * width, *b = points->sum + to * width;
-    double n = (double)(points->at[to] - points->at[from]), squares = 0, moments = 0, middle;
+    const uint64_t *a = masked ? points->mass + 3 * from * width : NULL,
+                   *b = masked ? points->mass + 3 * to * width : NULL;
+    const double *low = points->sum + from * width, *high = points->sum + to * width;
+    uint64_t start = points->at[from], length = points->at[to] - start;
+    int lines = points->moment && length >= RPS_POINTS_LINE_MIN && length <= RPS_POINTS_LINE_MAX;
+    double n = (double)length, per_n = 1 / n, time = (n - 1) / 2, square = n * (n * n - 1) / 12;
     struct rps_point_gain gain = {0, 0};
 
-    for (size_t s = 0; s < width; s++)
-        squares += (b[s] - a[s]) * (b[s] - a[s]);
-    gain.constant = gain.line = squares / n;
-    if (!points->moment || n < RPS_POINTS_LINE_MIN || n > RPS_POINTS_LINE_MAX)
-        return gain;
-    middle =
-        ((double)(points->at[to] + points->at[from]) - 1) / 2 - (double)points->observed->count / 2;
     for (size_t s = 0; s < width; s++) {
-        double moment = points->moment[to * width + s] - points->moment[from * width + s] -
-                        middle * (b[s] - a[s]);
+        double sum = high[s] - low[s], moment;
 
-        moments += moment * moment;
-    }
-    gain.line += moments * 12 / (n * (n * n - 1));
-    return gain;
-}
+        if (masked) {
+            uint64_t weight = b[3 * s] - a[3 * s], times = b[3 * s + 1] - a[3 * s + 1];
 
-static struct rps_point_gain masked_gain(const struct rps_points *points, size_t from, size_t to)
-{
-    size_t width = points->observed->width;
-    const uint64_t *a = points->mass + 3 * from * width, *b = points->mass + 3 * to * width;
-    uint64_t start = points->at[from];
-    int lines = points->moment && points->at[to] - start >= RPS_POINTS_LINE_MIN &&
-                points->at[to] - start <= RPS_POINTS_LINE_MAX;
-    struct rps_point_gain gain = {0, 0};
-
-    for (size_t s = 0; s < width; s++, a += 3, b += 3) {
-        double sum = points->sum[to * width + s] - points->sum[from * width + s];
-        uint64_t mass = b[0] - a[0];
-        double n = (double)mass / RPS_OBSERVED_WHOLE, time, square, moment;
-
-        if (mass == 0)
+            if (weight == 0)
+                continue;
+            n = (double)weight / RPS_OBSERVED_WHOLE;
+            per_n = 1 / n;
+            time = (double)(times - start * weight) / RPS_OBSERVED_WHOLE / n;
+            square =
+                (double)(b[3 * s + 2] - a[3 * s + 2] - 2 * start * times + start * start * weight) /
+                    RPS_OBSERVED_WHOLE -
+                n * time * time;
+        }
+        gain.constant += sum * sum * per_n;
+        if (!lines || n < 3 || !(square > 0.5))
             continue;
-        gain.constant += sum * sum / n;
-        if (!lines)
-            continue;
-        time = (double)(b[1] - a[1] - start * mass) / RPS_OBSERVED_WHOLE / n;
-        square = (double)(b[2] - a[2] - 2 * start * (b[1] - a[1]) + start * start * mass) /
-                     RPS_OBSERVED_WHOLE -
-                 n * time * time;
         moment = points->moment[to * width + s] - points->moment[from * width + s] -
                  (time + (double)start - (double)points->observed->count / 2) * sum;
-        if (n >= 3 && square > 0.5)
-            gain.line += moment * moment / square;
+        gain.line += moment * moment / square;
     }
     gain.line += gain.constant;
     return gain;
@@ -221,12 +202,12 @@ static struct rps_point_gain masked_gain(const struct rps_points *points, size_t
 
 struct rps_point_gain rps_points_gain(const struct rps_points *points, size_t from, size_t to)
 {
-    return points->mass ? masked_gain(points, from, to) : whole_gain(points, from, to);
+    return points->mass ? gain_of(points, from, to, 1) : gain_of(points, from, to, 0);
 }
 
 void rps_points_gains(const struct rps_points *points, const size_t *from, size_t count, size_t to,
                       struct rps_point_gain *ret)
 {
     for (size_t k = 0; k < count; k++)
-        ret[k] = points->mass ? masked_gain(points, from[k], to) : whole_gain(points, from[k], to);
+        ret[k] = rps_points_gain(points, from[k], to);
 }

@@ -36,10 +36,8 @@ static void add(const struct walk *walk, struct sums *sums, size_t at, double ti
 
     for (size_t s = 0; s < width; s++) {
         double value = observed->value[at * width + s] * observed->gain[s];
-        double part = sign;
+        double part = sign * rps_observed_part(observed, at * width + s);
 
-        if (observed->share)
-            part *= observed->share[at * width + s] * (1.0 / RPS_OBSERVED_WHOLE);
         sums[s].mass += part;
         sums[s].value += part * value;
         if (walk->lines) {
@@ -63,12 +61,8 @@ static void fill(const struct walk *walk, struct sums *sums, size_t from, size_t
         return;
     }
     for (size_t s = 0; s < width; s++) {
-        size_t a = from * width + s, b = to * width + s;
-
-        sums[s].value = (observed->sum[b] - observed->sum[a]) * observed->gain[s];
-        sums[s].mass = observed->mass ? (double)(uint32_t)(observed->mass[b] - observed->mass[a]) /
-                                            RPS_OBSERVED_WHOLE
-                                      : (double)(to - from);
+        sums[s].mass = rps_observed_weight(observed, from, to, s);
+        sums[s].value = sums[s].mass * rps_observed_mean(observed, from, to, s) * observed->gain[s];
     }
 }
 
@@ -185,88 +179,5 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
     free(walk.cost);
     free(walk.right);
     free(walk.left);
-    return result;
-}
-
-/* --- autocorrelated noise --------------------------------------------------------------------- */
-
-/* A boundary moves at most so far: what was found without is near. */
-#define ECHO_REACH 64
-
-struct echoed {
-    const struct rps_observed *observed;
-    const double *echo;
-    double *left, *right; /* owned; means of the two segments, a signal each */
-};
-
-/* Square of the innovation at an observation, where the one before has means `before` and itself
- * `own`. */
-static double innovation(const struct echoed *e, size_t at, const double *before, const double *own)
-{
-    size_t width = e->observed->width;
-    const double *value = e->observed->value + at * width, *last = value - width;
-    double sum = 0;
-
-    for (size_t s = 0; s < width; s++) {
-        double off = value[s] - own[s] - e->echo[s] * (last[s] - before[s]);
-
-        sum +=
-            off * off * e->observed->gain[s] * e->observed->gain[s] / (1 - e->echo[s] * e->echo[s]);
-    }
-    return sum;
-}
-
-static void find_means(const struct echoed *e, size_t from, size_t to, double *mean)
-{
-    size_t width = e->observed->width;
-
-    for (size_t s = 0; s < width; s++)
-        mean[s] = (e->observed->sum[to * width + s] - e->observed->sum[from * width + s]) /
-                  (double)(to - from);
-}
-
-static size_t place_echoed(const struct echoed *e, size_t from, size_t boundary, size_t to,
-                           size_t shortest)
-{
-    size_t low = boundary - from > shortest ? from + shortest : boundary, best;
-    size_t high = to - boundary > shortest ? to - shortest : boundary;
-    double cost = 0, least = 0;
-
-    low = boundary - low > ECHO_REACH ? boundary - ECHO_REACH : low;
-    high = high - boundary > ECHO_REACH ? boundary + ECHO_REACH : high;
-    find_means(e, from, boundary, e->left);
-    find_means(e, boundary, to, e->right);
-    best = low;
-    /* From a boundary at `at` to one at `at + 1` two innovations change. */
-    for (size_t at = low; at < high; at++) {
-        cost += innovation(e, at, e->left, e->left) - innovation(e, at, e->left, e->right) +
-                innovation(e, at + 1, e->left, e->right) -
-                innovation(e, at + 1, e->right, e->right);
-        if (cost < least) {
-            least = cost;
-            best = at + 1;
-        }
-    }
-    return best;
-}
-
-int rps_cuts_refine_echoed(const struct rps_observed *observed, const double *echo,
-                           size_t min_length, struct rps_cuts *cuts, struct rps_error *err)
-{
-    struct echoed e = {.observed = observed, .echo = echo};
-    int result = 0;
-
-    e.left = calloc(observed->width + 1, sizeof(*e.left));
-    e.right = calloc(observed->width + 1, sizeof(*e.right));
-    if (!e.left || !e.right)
-        result = rps_error_memory(err);
-    for (size_t k = 1; result == 0 && !observed->share && k < cuts->count; k++) {
-        if (!cuts->forced[k] && !cuts->sloped[k - 1] && !cuts->sloped[k] &&
-            !(cuts->spread && cuts->spread[k].gain > 0))
-            cuts->first[k] = place_echoed(&e, cuts->first[k - 1], cuts->first[k],
-                                          cuts->first[k + 1], min_length);
-    }
-    free(e.right);
-    free(e.left);
     return result;
 }

@@ -65,12 +65,6 @@ struct screen {
     double inflation;    /* at the present scale */
 };
 
-/* Weight of a signal between two places, and its sum. */
-static inline double weight_of(const struct rps_observed *observed, size_t from, size_t to)
-{
-    return (double)(uint32_t)(observed->mass[to] - observed->mass[from]) / RPS_OBSERVED_WHOLE;
-}
-
 /* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. With
  * a constant for `masked` the compiler makes a quick function of it for what was seen whole. */
 static inline double compare(const struct rps_observed *observed, size_t low, size_t middle,
@@ -86,8 +80,8 @@ static inline double compare(const struct rps_observed *observed, size_t low, si
         double difference;
 
         if (masked) {
-            left = weight_of(observed, low * width + s, middle * width + s);
-            right = weight_of(observed, middle * width + s, high * width + s);
+            left = rps_observed_weight(observed, low, middle, s);
+            right = rps_observed_weight(observed, middle, high, s);
             if (!(left > 0) || !(right > 0))
                 continue;
             per_left = 1 / left;
@@ -105,18 +99,19 @@ static inline double compare(const struct rps_observed *observed, size_t low, si
 static inline double compare_lines(const struct rps_observed *observed, size_t middle, size_t scale,
                                    int masked)
 {
-    size_t width = observed->width, first = (middle - 2 * scale) * width;
-    double total = 0;
+    size_t width = observed->width;
+    double total = 0, per_scale = 1 / (double)scale;
 
     for (size_t s = 0; s < width; s++) {
         double least = (double)scale, m[4], bend, jump;
 
         for (size_t k = 0; k < 4; k++) {
-            size_t from = first + k * scale * width + s, to = from + scale * width;
-            double length = masked ? weight_of(observed, from, to) : (double)scale;
+            size_t from = middle + k * scale - 2 * scale, to = from + scale;
+            double sum = observed->sum[to * width + s] - observed->sum[from * width + s];
+            double weight = masked ? rps_observed_weight(observed, from, to, s) : (double)scale;
 
-            least = length < least ? length : least;
-            m[k] = length > 0 ? (observed->sum[to] - observed->sum[from]) / length : 0;
+            least = weight < least ? weight : least;
+            m[k] = masked ? (weight > 0 ? sum / weight : 0) : sum * per_scale;
         }
         bend = m[0] - m[1] - m[2] + m[3];
         jump = 3 * m[1] - m[0] - 3 * m[2] + m[3];

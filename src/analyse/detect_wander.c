@@ -27,21 +27,11 @@ struct regression {
     double squares;
 };
 
-static double mean_of(const struct rps_observed *observed, size_t from, size_t to, size_t signal)
-{
-    size_t a = from * observed->width + signal, b = to * observed->width + signal;
-    double weight = (double)(to - from);
-
-    if (observed->mass)
-        weight = (double)(uint32_t)(observed->mass[b] - observed->mass[a]) / RPS_OBSERVED_WHOLE;
-    return weight > 0 ? (observed->sum[b] - observed->sum[a]) / weight : 0;
-}
-
 /* The values of a block; `every`: how many observations there are to one that was seen. */
 static void add_block(const struct rps_observed *observed, size_t first, size_t end, size_t signal,
                       size_t every, struct regression *r)
 {
-    double level = mean_of(observed, first, end, signal);
+    double level = rps_observed_mean(observed, first, end, signal);
 
     for (size_t i = first + 1; i < end; i += (end - first) / SAMPLE_MAX + 1) {
         double x[MEANS + 1];
@@ -51,7 +41,8 @@ static void add_block(const struct rps_observed *observed, size_t first, size_t 
         for (size_t m = 0; m < MEANS; m++) {
             size_t length = length_of[m] * every;
 
-            x[m] = mean_of(observed, i - first > length ? i - length : first, i, signal) - level;
+            x[m] = rps_observed_mean(observed, i - first > length ? i - length : first, i, signal) -
+                   level;
         }
         x[MEANS] = observed->value[i * observed->width + signal] - level;
         for (size_t m = 0; m < MEANS; m++) {
