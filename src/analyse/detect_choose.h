@@ -13,7 +13,8 @@
 /* What the residuals of a segmentation are like; a signal each. */
 struct rps_noise {
     double *count;    /* owned; values that were seen */
-    double *variance; /* owned */
+    double *variance; /* owned; at least the variance that a signal is taken to have */
+    double *raw;      /* owned; the variance as it is */
     double *
         echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.9999 */
     double *product; /* owned; sum of their products, per sum of squares */
@@ -36,8 +37,15 @@ int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
                      const struct rps_noise *noise, size_t fitted);
 
-/* The same where each signal follows the means of its last values, and there are no changes. */
-double rps_noise_wander(const struct rps_observed *observed, const struct rps_noise *none);
+/* What fitting so many numbers to `count` values of noise gains, beyond one for each: fitting many
+ * to few makes the rest look calm. The second part is how much smaller the logarithm of a variance
+ * is than that of its expectation. */
+double rps_noise_overfit(double count, double fitted);
+
+/* Do the means of its last values describe each signal better than a segmentation whose residuals
+ * are `noise`? fitted as above. */
+int rps_noise_wanders(const struct rps_observed *observed, const struct rps_noise *none,
+                      const struct rps_noise *noise, size_t fitted);
 
 /* Bring each signal's residuals to the variance of the unit: noise that looked smaller in
  * differences than it is. */

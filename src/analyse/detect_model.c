@@ -179,8 +179,7 @@ static int find(struct finding *f, struct rps_model *model, struct rps_error *er
         rps_confidence_find(f->observed, model, err) < 0 || place(f, model, err) < 0)
         return RPS_FAILED;
     model->wanders = model->cuts.free > 0 && !model->cuts.spread &&
-                     rps_noise_wander(f->observed, &f->none) <
-                         rps_noise_fit(f->observed, &f->none, &model->noise,
+                     rps_noise_wanders(f->observed, &f->none, &model->noise,
                                        model->cuts.count + model->cuts.sloped_count);
     return 0;
 }

@@ -27,6 +27,7 @@ struct residuals {
 void rps_noise_free(struct rps_noise *noise)
 {
     free(noise->product);
+    free(noise->raw);
     free(noise->inner);
     free(noise->echo);
     free(noise->variance);
@@ -42,6 +43,7 @@ int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
     ret->echo = calloc(observed->width + 1, sizeof(*ret->echo));
     ret->inner = calloc(observed->width + 1, sizeof(*ret->echo));
     ret->product = calloc(observed->width + 1, sizeof(*ret->echo));
+    ret->raw = calloc(observed->width + 1, sizeof(*ret->raw));
     if (ret->count && ret->variance && ret->echo && ret->inner && ret->product)
         return 0;
     rps_noise_free(ret);
@@ -122,10 +124,11 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
         add_segment(observed, cuts, k, &r);
     for (size_t s = 0; s < observed->width; s++) {
         double count = r.count[s], least = observed->least[s];
-        double variance = fmax(count > 0 ? r.squares[s] / count : 0, least);
+        double raw = count > 0 ? r.squares[s] / count : 0, variance = fmax(raw, least);
         double energy = fmax(r.energy[s], least * count), echo = 0;
 
         noise->count[s] = count;
+        noise->raw[s] = raw;
         noise->variance[s] = variance;
         noise->inner[s] = noise->product[s] = 0;
         if (variance > VARIANCE_LEAST) {
@@ -182,10 +185,7 @@ int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
     return result;
 }
 
-/* What fitting so many numbers to `count` values of noise gains, beyond one for each: fitting many
- * to few makes the rest look calm. The second part is how much smaller the logarithm of a variance
- * is than that of its expectation. */
-static double overfit(double count, double fitted)
+double rps_noise_overfit(double count, double fitted)
 {
     double left = count - fitted;
 
@@ -219,7 +219,7 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
 
         if (none->variance[s] > 0)
             total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +
-                     overfit(count, (double)fitted);
+                     rps_noise_overfit(count, (double)fitted);
     }
     return total * observed->freedom / (double)observed->width;
 }

@@ -75,21 +75,26 @@ static double share_left(struct regression *r)
     return r->squares > 0 ? left / r->squares : 1;
 }
 
-double rps_noise_wander(const struct rps_observed *observed, const struct rps_noise *none)
+int rps_noise_wanders(const struct rps_observed *observed, const struct rps_noise *none,
+                      const struct rps_noise *noise, size_t fitted)
 {
-    double total = 0;
+    double means = 0, phases = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
         struct regression r = {.squares = 0};
-        double variance;
+        /* What a signal is taken to have at least is added, and is no bound here: jumps between
+         * quiet levels would hide below it in the mean of all squares. */
+        double least = observed->least[s] + RPS_NOISE_VARIANCE_MIN * none->raw[s], count;
 
-        if (!(none->variance[s] > 0))
+        if (!(none->raw[s] > 0))
             continue;
         for (size_t b = 0; b < observed->block_count; b++)
             add_block(observed, observed->block[b], observed->block[b + 1], s,
                       (size_t)((double)observed->count / none->count[s] + 0.5), &r);
-        variance = fmax(share_left(&r) * none->variance[s], observed->least[s]);
-        total += none->count[s] * log(fmax(variance / none->variance[s], RPS_NOISE_VARIANCE_MIN));
+        count = none->count[s];
+        means += count * log(share_left(&r) * none->raw[s] + least);
+        phases += count * log(noise->raw[s] * (1 - noise->echo[s] * noise->echo[s]) + least) +
+                  rps_noise_overfit(count, (double)fitted);
     }
-    return total * observed->freedom / (double)observed->width;
+    return means < phases;
 }
