@@ -13,6 +13,9 @@
 #define FIGURES_MAX 2
 #define APART_MIN   1.3
 
+/* Standard errors between the largest and the smallest of ten means of noise, at most. */
+#define ERRORS 6
+
 int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret, struct rps_error *err)
 {
     const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];
@@ -34,11 +37,12 @@ int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret, st
     return 0;
 }
 
-/* The largest of a figure's tenths by the smallest; 1 where that says nothing. Columns of a table
- * may have any sign: by the spread inside the tenths. */
+/* The largest of a figure's tenths by the smallest; 1 where they differ no more than the means of so
+ * many observations do. Columns of a table may have any sign: one more than their difference by the
+ * spread inside the tenths. */
 static double apart(const struct rps_profile *tenths, size_t f, double *ret_low, double *ret_high)
 {
-    double low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY, error;
 
     for (size_t k = 0; k < TENTHS; k++) {
         double value = tenths->mean[k * tenths->figure_count + f];
@@ -50,6 +54,9 @@ static double apart(const struct rps_profile *tenths, size_t f, double *ret_low,
     }
     *ret_low = low;
     *ret_high = high;
+    error = tenths->figure[f].inside / sqrt(fmax((double)tenths->periods / TENTHS, 1));
+    if (!(high - low > ERRORS * error))
+        return 1;
     if (tenths->length_ns > 0)
         return low > 0 ? high / low : 1;
     return tenths->figure[f].inside > 0 ? 1 + (high - low) / tenths->figure[f].inside : 1;

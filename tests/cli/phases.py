@@ -177,6 +177,68 @@ def test_options():
     assert abs(part[1][1] - 80) <= 3, part
 
 
+# --- levels -----------------------------------------------------------------------------------
+
+# Two long things of two short ones each: one level of 2, one of 12 and maybe some between.
+NESTED = "".join(SCRIPT.splitlines(True)[:5]) + 3 * (
+    "phase one 2s\nphase two 2s instructions=420M\n") + 3 * (
+    "phase three 2s dc_miss=10M main_tlb_miss=900k\n"
+    "phase four 2s dc_miss=10M main_tlb_miss=900k instructions=420M\n")
+
+
+def test_levels():
+    """--level, --at-most and --sensitivity take a level of the tree, from one phase to the finest"""
+    def found(*options):
+        return json.loads(expect(
+            folder.call("phases", "-q", "--format", "json", *options), 0).stdout)
+
+    def starts(*options):
+        return [phase["first"] for phase in found(*options)["phases"]]
+
+    with Folder() as folder:
+        folder.write("nested.sim", NESTED)
+        expect(folder.call("record", "-q", "--pmu", "sim:nested.sim"), 0)
+        levels = [level["phases"] for level in found()["levels"]]
+        assert levels[0] == 1 and levels[-1] == 12 and levels == sorted(set(levels)), levels
+        assert [level["phases"] for level in found()["levels"] if level["shown"]] == [
+            len(found()["phases"])], found()
+        assert len(starts("--level", "fine")) == 12
+        two = starts("--level", "2")
+        assert len(two) == 2 and abs(two[1] - 120) <= 3, two
+        for size in levels:
+            assert len(starts("--level", str(size))) == size
+            assert set(starts("--level", str(size))) <= set(starts("--level", "fine"))
+        sizes = [len(starts("--at-most", str(most))) for most in range(1, 14)]
+        assert sizes == [max(level for level in levels if level <= most)
+                         for most in range(1, 14)], sizes
+        steps = [len(starts("--sensitivity=%d" % step)) for step in range(-12, 13)]
+        assert steps == sorted(steps) and steps[0] == 1 and steps[-1] == 12, steps
+        assert steps[12] == len(found()["phases"]), steps
+        answer = expect(folder.call("phases", "--level", "2"), 0).stdout
+        assert re.search(r"^Other levels have 1, .*12 \(fine\) phases: --level N$", answer, re.M), answer
+        part = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0).stdout
+        assert abs(len(part.splitlines()) - 1 - 120) <= 3, part
+        missing = folder.call("phases", "--level", "9999")
+        assert missing.returncode == 2 and "no level of 9999 phases" in missing.stderr, missing
+        assert "12 (fine)" in missing.stderr, missing
+
+
+def test_drift():
+    """what goes its own way has no phases, and how far it went is said"""
+    rows = ["load,other"] + ["%.3f,%.3f" % (10 + row / 20 + random.Random(row).gauss(0, .3),
+                                             random.Random(-row).gauss(5, 1)) for row in range(400)]
+    with Folder() as folder:
+        folder.write("t.csv", "\n".join(rows) + "\n")
+        answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
+        assert "1 phase of 1 kind" in answer, answer
+        match = re.search(r"^It drifts and has no phases: load from (\S+) to (\S+)\.$", answer, re.M)
+        assert match, answer
+        assert abs(float(match.group(1)) - 11) < .3 and abs(float(match.group(2)) - 29) < .3, answer
+        remark = json.loads(expect(folder.call(
+            "phases", "--csv", "t.csv", "--format", "json"), 0).stdout)["remark"]
+        assert remark.startswith("it drifts and has no phases: load from"), remark
+
+
 # --- kept with the run ------------------------------------------------------------------------
 
 
@@ -415,7 +477,7 @@ with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_json, test_words, test_formats_are_the_c_locales,
-              test_components, test_options, test_kept, test_kept_levels, test_read_only, test_by_phase,
-              test_by_phase_found_now, test_by_phase_wrong, test_tables, test_tables_need_no_store,
-              test_own_exports, test_bad_tables, test_odd_tables, test_wrong_usage,
+              test_components, test_options, test_levels, test_drift, test_kept, test_kept_levels,
+              test_read_only, test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
+              test_tables_need_no_store, test_own_exports, test_bad_tables, test_odd_tables, test_wrong_usage,
               test_short_runs])
