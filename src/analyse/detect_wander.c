@@ -36,7 +36,7 @@ static void add_block(const struct rps_observed *observed, size_t first, size_t 
     for (size_t i = first + 1; i < end; i += (end - first) / SAMPLE_MAX + 1) {
         double x[MEANS + 1];
 
-        if (observed->share && observed->share[i * observed->width + signal] == 0)
+        if (observed->weight && observed->weight[i * observed->width + signal] == 0)
             continue;
         for (size_t m = 0; m < MEANS; m++) {
             size_t length = length_of[m] * every;
@@ -88,8 +88,8 @@ double rps_noise_wander(const struct rps_observed *observed, const struct rps_no
         for (size_t b = 0; b < observed->block_count; b++)
             add_block(observed, observed->block[b], observed->block[b + 1], s,
                       (size_t)((double)observed->count / none->count[s] + 0.5), &r);
-        variance = fmax(share_left(&r) * none->variance[s], observed->least[s]);
+        variance = fmax(share_left(&r) * none->variance[s], observed->variance_floor[s]);
         total += none->count[s] * log(fmax(variance / none->variance[s], RPS_NOISE_VARIANCE_MIN));
     }
-    return total * observed->freedom / (double)observed->width;
+    return total * observed->degrees_of_freedom / (double)observed->width;
 }
