@@ -32,16 +32,16 @@ static double rounded(double value)
 
 static int fill_phases(const struct rps_model *model, struct rps_phases *out, struct rps_error *err)
 {
-    const struct rps_cuts *cuts = &model->cuts;
+    const struct rps_segmentation *segmentation = &model->segmentation;
 
-    out->phase = calloc(cuts->count, sizeof(*out->phase));
+    out->phase = calloc(segmentation->count, sizeof(*out->phase));
     if (!out->phase)
         return rps_error_memory(err);
-    out->count = cuts->count;
-    for (size_t k = 0; k < cuts->count; k++)
+    out->count = segmentation->count;
+    for (size_t k = 0; k < segmentation->count; k++)
         out->phase[k] = (struct rps_phase){
-            .first = cuts->first[k],
-            .last = cuts->first[k + 1] - 1,
+            .first = segmentation->first[k],
+            .last = segmentation->first[k + 1] - 1,
             .earliest = model->place[k].earliest,
             .latest = model->place[k].latest,
             .label = model->labels.label[k],
@@ -77,16 +77,16 @@ static int fill_blocks(const struct rps_observed *observed, struct rps_phases *o
 static int detect(struct rps_observed *observed, const struct rps_detect_options *options,
                   struct rps_model *ret, struct rps_error *err)
 {
-    struct rps_points few = {0};
+    struct rps_candidates few = {0};
     struct rps_model constants = {0}, lines = {0};
-    double margin = LINES_MARGIN * rps_choose_price(observed, 1);
+    double margin = LINES_MARGIN * rps_choose_penalty(observed, 1);
     int result = rps_model_find(observed, options, NULL, INFINITY, &constants, &few, err);
 
     if (result == 0)
         result = rps_model_find(observed, options, &few, constants.criterion - margin, &lines, NULL,
                                 err);
     if (result == 0) {
-        int linear = lines.cuts.count > 0;
+        int linear = lines.segmentation.count > 0;
 
         *ret = linear ? lines : constants;
         rps_model_free(linear ? &constants : &lines);
@@ -95,7 +95,7 @@ static int detect(struct rps_observed *observed, const struct rps_detect_options
     } else {
         rps_model_free(&constants);
     }
-    rps_points_free(&few);
+    rps_candidates_free(&few);
     return result;
 }
 
@@ -122,8 +122,8 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
         *ret = out;
         if (details)
             *details = (struct rps_detect_details){.used_signal_count = observed.width,
-                                                   .penalty = model.choice.prices.change,
-                                                   .autocorrelation = model.echo,
+                                                   .penalty = model.choice.penalties.change,
+                                                   .autocorrelation = model.autocorrelation,
                                                    .objective = model.objective,
                                                    .linear = model.linear,
                                                    .wanders = model.wanders};

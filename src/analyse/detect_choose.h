@@ -1,11 +1,11 @@
 /*
  * Choosing how many changes there are: a criterion that knows autocorrelated noise, over a path of
- * prices. Private to the detector.
+ * penalties. Private to the detector.
  */
 #ifndef RPISTAT_ANALYSE_DETECT_CHOOSE_H
 #define RPISTAT_ANALYSE_DETECT_CHOOSE_H
 
-#include "detect_cuts.h"
+#include "detect_segmentation.h"
 
 /* Variances below this share of that of no changes are rounding. */
 #define RPS_NOISE_VARIANCE_MIN 1e-12
@@ -16,7 +16,7 @@ struct rps_noise {
     double *variance; /* owned; at least the variance that a signal is taken to have */
     double *raw;      /* owned; the variance as it is */
     double *
-        echo; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.9999 */
+        autocorrelation; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.9999 */
     double *product; /* owned; sum of their products, per sum of squares */
     double *inner; /* owned; squares without those of each segment's first and last, the same way */
 };
@@ -24,8 +24,9 @@ struct rps_noise {
 /* Room for the signals of observed. */
 int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
                    struct rps_error *err);
-int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                      struct rps_noise *noise, struct rps_error *err);
+int rps_noise_measure(const struct rps_observed *observed,
+                      const struct rps_segmentation *segmentation, struct rps_noise *noise,
+                      struct rps_error *err);
 
 /* Of the segmentation into blocks; *ret is for rps_noise_free. */
 int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
@@ -54,24 +55,25 @@ void rps_noise_set_gains(const struct rps_noise *none, const struct rps_noise *n
 
 void rps_noise_free(struct rps_noise *noise);
 
-/* Median of the signals' echoes; 0 for no signals. Reorders nothing. */
-double rps_noise_echo(const struct rps_observed *observed, const struct rps_noise *noise);
+/* Median of the signals' autocorrelations; 0 for no signals. Reorders nothing. */
+double rps_noise_autocorrelation(const struct rps_observed *observed,
+                                 const struct rps_noise *noise);
 
 /* What the criterion charges for the `number`-th change, from 1, in white noise of variance 1. There
  * are many ways to place many changes, but fewer for each of them (Birge and Massart 2001; Lebarbier
  * 2005). */
-double rps_choose_price(const struct rps_observed *observed, size_t number);
+double rps_choose_penalty(const struct rps_observed *observed, size_t number);
 
 struct rps_choice {
-    struct rps_prices prices;
+    struct rps_penalties penalties;
     int none;         /* 1: no changes at all */
     double criterion; /* the lower the better */
 };
 
-/* Choose prices for points; lines are tried where points have their sums. Sets the gains of the
- * signals, which points add up again. none is the noise of no changes. *ret_few are the points that
- * any of the segmentations may have used; for rps_points_free. */
-int rps_choose(struct rps_points *points, const struct rps_noise *none, size_t min_length,
-               struct rps_choice *ret, struct rps_points *ret_few, struct rps_error *err);
+/* Choose penalties for candidates; lines are tried where candidates have their sums. Sets the gains of the
+ * signals, which candidates add up again. none is the noise of no changes. *ret_few are the candidates that
+ * any of the segmentations may have used; for rps_candidates_free. */
+int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, size_t min_length,
+               struct rps_choice *ret, struct rps_candidates *ret_few, struct rps_error *err);
 
 #endif

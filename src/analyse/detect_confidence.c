@@ -14,20 +14,20 @@
 struct judging {
     struct rps_observed *observed;
     struct rps_model *model;
-    struct rps_points points;
+    struct rps_candidates candidates;
     double *squares, *weight; /* owned; of each segment's residuals */
-    double price;
+    double penalty;
 };
 
 static void find_squares(struct judging *j, size_t k, struct rps_fit *fit)
 {
     const struct rps_observed *observed = j->observed;
-    const struct rps_cuts *cuts = &j->model->cuts;
+    const struct rps_segmentation *segmentation = &j->model->segmentation;
     size_t width = observed->width;
 
     for (size_t s = 0; s < width; s++)
-        fit[s] = rps_cuts_fit(observed, cuts, k, s);
-    for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
+        fit[s] = rps_segmentation_fit(observed, segmentation, k, s);
+    for (size_t i = segmentation->first[k]; i < segmentation->first[k + 1]; i++) {
         for (size_t s = 0; s < width; s++) {
             double part = rps_observed_part(observed, i * width + s);
             double left =
@@ -42,19 +42,20 @@ static void find_squares(struct judging *j, size_t k, struct rps_fit *fit)
 
 static int judging_begin(struct judging *j, struct rps_error *err)
 {
-    const struct rps_cuts *cuts = &j->model->cuts;
+    const struct rps_segmentation *segmentation = &j->model->segmentation;
     struct rps_fit *fit = calloc(j->observed->width, sizeof(*fit));
     int result = 0;
 
-    j->squares = calloc(cuts->count, sizeof(*j->squares));
-    j->weight = calloc(cuts->count, sizeof(*j->weight));
+    j->squares = calloc(segmentation->count, sizeof(*j->squares));
+    j->weight = calloc(segmentation->count, sizeof(*j->weight));
     free(j->model->confidence);
-    j->model->confidence = calloc(cuts->count, sizeof(*j->model->confidence));
+    j->model->confidence = calloc(segmentation->count, sizeof(*j->model->confidence));
     if (!fit || !j->squares || !j->weight || !j->model->confidence)
         result = rps_error_memory(err);
     else
-        result = rps_cuts_points(j->observed, cuts, j->model->linear, &j->points, err);
-    for (size_t k = 0; result == 0 && k < cuts->count; k++)
+        result = rps_segmentation_candidates(j->observed, segmentation, j->model->linear,
+                                             &j->candidates, err);
+    for (size_t k = 0; result == 0 && k < segmentation->count; k++)
         find_squares(j, k, fit);
     free(fit);
     return result;
@@ -62,36 +63,36 @@ static int judging_begin(struct judging *j, struct rps_error *err)
 
 static void judging_end(struct judging *j)
 {
-    rps_points_free(&j->points);
+    rps_candidates_free(&j->candidates);
     free(j->weight);
     free(j->squares);
 }
 
-/* What a boundary between the points from < at < to takes off the squares. */
+/* What a boundary between the candidates from < at < to takes off the squares. */
 static double gain_of(const struct judging *j, size_t from, size_t at, size_t to)
 {
-    struct rps_point_gain left = rps_points_gain(&j->points, from, at);
-    struct rps_point_gain right = rps_points_gain(&j->points, at, to);
-    struct rps_point_gain both = rps_points_gain(&j->points, from, to);
+    struct rps_candidate_gain left = rps_candidates_gain(&j->candidates, from, at);
+    struct rps_candidate_gain right = rps_candidates_gain(&j->candidates, at, to);
+    struct rps_candidate_gain both = rps_candidates_gain(&j->candidates, from, to);
 
     return j->model->linear ? left.line + right.line - both.line
                             : left.constant + right.constant - both.constant;
 }
 
-/* The odds are those of the gain to the price of a change, with the noise as it is on both sides,
+/* The odds are those of the gain to the penalty of a change, with the noise as it is on both sides,
  * or between known means, where the segments have some. */
 static double confidence_of(const struct judging *j, size_t from, size_t at, double gain)
 {
     const struct rps_model *model = j->model;
     double local =
         (j->squares[from] + j->squares[at] + PRIOR) / (j->weight[from] + j->weight[at] + PRIOR);
-    double over = gain / (model->excess * fmax(1, local)) - j->price;
+    double over = gain / (model->inflation * fmax(1, local)) - j->penalty;
 
-    if (model->cuts.spread)
-        over = fmax(over, model->cuts.spread[at].gain - j->price);
+    if (model->segmentation.spread)
+        over = fmax(over, model->segmentation.spread[at].gain - j->penalty);
     if (model->recurring)
-        over = fmax(over, (model->labels.apart[at] / model->excess -
-                           rps_decode_price(j->observed, &model->cuts, &model->labels)));
+        over = fmax(over, (model->labels.apart[at] / model->inflation -
+                           rps_decode_penalty(j->observed, &model->segmentation, &model->labels)));
     return 1 / (1 + exp(-over / 2));
 }
 
@@ -99,14 +100,14 @@ static int judge(struct rps_observed *observed, int drop, struct rps_model *mode
                  struct rps_error *err)
 {
     struct judging j = {.observed = observed, .model = model};
-    struct rps_cuts *cuts = &model->cuts;
+    struct rps_segmentation *segmentation = &model->segmentation;
     size_t kept = 0;
     int result = judging_begin(&j, err);
 
-    j.price = rps_choose_price(observed, cuts->free > 0 ? cuts->free : 1);
-    for (size_t k = 0, from = 0; result == 0 && k < cuts->count; k++) {
-        double gain = cuts->forced[k] ? 0 : gain_of(&j, from, k, k + 1);
-        double sure = cuts->forced[k] ? 1 : confidence_of(&j, from, k, gain);
+    j.penalty = rps_choose_penalty(observed, segmentation->free > 0 ? segmentation->free : 1);
+    for (size_t k = 0, from = 0; result == 0 && k < segmentation->count; k++) {
+        double gain = segmentation->forced[k] ? 0 : gain_of(&j, from, k, k + 1);
+        double sure = segmentation->forced[k] ? 1 : confidence_of(&j, from, k, gain);
 
         if (drop && sure < 0.5) {
             j.squares[from] += j.squares[k] + fmax(0, gain / observed->unit);
@@ -115,10 +116,10 @@ static int judge(struct rps_observed *observed, int drop, struct rps_model *mode
         }
         from = k;
         model->confidence[kept] = sure;
-        rps_cuts_move(cuts, k, kept++);
+        rps_segmentation_move(segmentation, k, kept++);
     }
     if (result == 0)
-        rps_cuts_shorten(cuts, kept);
+        rps_segmentation_shorten(segmentation, kept);
     judging_end(&j);
     return result;
 }

@@ -59,14 +59,14 @@ static double difference(const struct rps_observed *observed, size_t at, size_t 
 {
     size_t i = at * observed->width + signal;
 
-    if (!observed->share)
+    if (!observed->weight)
         return observed->value[i] - observed->value[i - observed->width];
-    if (observed->share[i] == 0)
+    if (observed->weight[i] == 0)
         return 0;
     for (size_t before = at; before-- > 0;) {
         size_t j = before * observed->width + signal;
 
-        if (observed->share[j] > 0)
+        if (observed->weight[j] > 0)
             return observed->value[i] - observed->value[j];
         if (at - before > 64)
             break;
@@ -158,8 +158,8 @@ static void drop(struct rps_observed *observed, struct differences *all, const u
         if (copy[i % width])
             continue;
         observed->value[to] = observed->value[i];
-        if (observed->share)
-            observed->share[to] = observed->share[i];
+        if (observed->weight)
+            observed->weight[to] = observed->weight[i];
         to++;
     }
     for (size_t s = 0; s < width; s++) {
@@ -167,7 +167,7 @@ static void drop(struct rps_observed *observed, struct differences *all, const u
             continue;
         memmove(all->value + kept * all->count, all->value + s * all->count,
                 all->count * sizeof(*all->value));
-        observed->least[kept] = observed->least[s];
+        observed->variance_floor[kept] = observed->variance_floor[s];
         kept++;
     }
     all->width = observed->width = kept;
@@ -215,14 +215,14 @@ static int decorrelate(struct rps_observed *observed, struct differences *all, u
     drop(observed, all, copy);
     d = (double)observed->width;
     squares = correlation_squares(all);
-    observed->freedom = d * d / squares;
+    observed->degrees_of_freedom = d * d / squares;
     factor = sqrt(d / squares);
     if (factor < 1)
         observed->unit = factor * factor;
     for (size_t i = 0; factor < 1 && i < observed->count * observed->width; i++)
         observed->value[i] *= factor;
     for (size_t s = 0; factor < 1 && s < observed->width; s++)
-        observed->least[s] *= factor * factor;
+        observed->variance_floor[s] *= factor * factor;
     return 0;
 }
 
@@ -232,7 +232,7 @@ int rps_observed_decorrelate(struct rps_observed *observed, struct rps_error *er
     uint8_t *copy;
     int result = 0;
 
-    observed->freedom = (double)observed->width;
+    observed->degrees_of_freedom = (double)observed->width;
     observed->unit = 1;
     if (observed->width < 2 || observed->count < COUNT_MIN)
         return 0;

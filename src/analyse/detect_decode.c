@@ -24,7 +24,7 @@ struct decoder {
     const struct rps_observed *observed;
     size_t labels;
     double *mean;         /* owned; of each label, times the gain: mean[label * width + signal] */
-    double *mass;         /* owned; the same places */
+    double *weight;       /* owned; the same places */
     double *sharp;        /* owned; the same; 1 / variance */
     double *level;        /* owned; the same; its logarithm, negative */
     double *base;         /* owned; of each label, the sum of them */
@@ -46,7 +46,7 @@ static void decoder_free(struct decoder *d)
     free(d->base);
     free(d->level);
     free(d->sharp);
-    free(d->mass);
+    free(d->weight);
     free(d->mean);
 }
 
@@ -55,7 +55,7 @@ static int decoder_allocate(struct decoder *d, struct rps_error *err)
     size_t places = d->labels * d->observed->width, count = d->observed->count;
 
     d->mean = calloc(places, sizeof(*d->mean));
-    d->mass = calloc(places, sizeof(*d->mass));
+    d->weight = calloc(places, sizeof(*d->weight));
     d->sharp = calloc(places, sizeof(*d->sharp));
     d->level = calloc(places, sizeof(*d->level));
     d->base = calloc(d->labels, sizeof(*d->base));
@@ -65,7 +65,7 @@ static int decoder_allocate(struct decoder *d, struct rps_error *err)
     d->from = calloc(count, d->labels);
     d->label = calloc(count + 1, 1);
     d->broken = calloc(count + 1, 1);
-    if (!d->mean || !d->mass || !d->sharp || !d->level || !d->base || !d->total || !d->cost ||
+    if (!d->mean || !d->weight || !d->sharp || !d->level || !d->base || !d->total || !d->cost ||
         !d->row || !d->from || !d->label || !d->broken)
         return rps_error_memory(err);
     for (size_t b = 0; b <= d->observed->block_count; b++)
@@ -73,65 +73,68 @@ static int decoder_allocate(struct decoder *d, struct rps_error *err)
     return 0;
 }
 
-static void find_means(struct decoder *d, const struct rps_cuts *cuts, const int *label)
+static void find_means(struct decoder *d, const struct rps_segmentation *segmentation,
+                       const int *label)
 {
     size_t width = d->observed->width, places = d->labels * width;
 
     memset(d->mean, 0, places * sizeof(*d->mean));
-    memset(d->mass, 0, places * sizeof(*d->mass));
-    for (size_t k = 0; k < cuts->count; k++) {
+    memset(d->weight, 0, places * sizeof(*d->weight));
+    for (size_t k = 0; k < segmentation->count; k++) {
         for (size_t s = 0; s < width; s++) {
             size_t to = (size_t)label[k] * width + s;
-            size_t from = cuts->first[k], end = cuts->first[k + 1];
-            double mass = rps_observed_weight(d->observed, from, end, s);
+            size_t from = segmentation->first[k], end = segmentation->first[k + 1];
+            double weight = rps_observed_weight(d->observed, from, end, s);
 
             d->mean[to] +=
-                mass * rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s];
-            d->mass[to] += mass;
+                weight * rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s];
+            d->weight[to] += weight;
         }
     }
     for (size_t i = 0; i < places; i++)
-        d->mean[i] = d->mass[i] > 0 ? d->mean[i] / d->mass[i] : 0;
+        d->mean[i] = d->weight[i] > 0 ? d->mean[i] / d->weight[i] : 0;
 }
 
 /* Do segments of one label differ by no more than noise does? */
-static int are_alike(const struct decoder *d, const struct rps_cuts *cuts, const int *label,
-                     double excess)
+static int are_alike(const struct decoder *d, const struct rps_segmentation *segmentation,
+                     const int *label, double inflation)
 {
     size_t width = d->observed->width, count = 0;
     double squares = 0;
 
-    for (size_t k = 0; k < cuts->count; k++) {
+    for (size_t k = 0; k < segmentation->count; k++) {
         for (size_t s = 0; s < width; s++) {
-            size_t from = cuts->first[k], end = cuts->first[k + 1];
-            double mass = rps_observed_weight(d->observed, from, end, s), off;
+            size_t from = segmentation->first[k], end = segmentation->first[k + 1];
+            double weight = rps_observed_weight(d->observed, from, end, s), off;
 
-            if (!(mass > 0))
+            if (!(weight > 0))
                 continue;
             off = rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s] -
                   d->mean[(size_t)label[k] * width + s];
-            squares += mass * off * off;
+            squares += weight * off * off;
             count++;
         }
     }
-    return count > 0 && squares <= ALIKE_MAX * excess * d->observed->unit * (double)count;
+    return count > 0 && squares <= ALIKE_MAX * inflation * d->observed->unit * (double)count;
 }
 
 /* How noisy each label is: the same for all, and calm phases would lend their limits to noisy ones,
  * which then fall to pieces. Few observations say little; they are taken together with some of
  * variance 1. */
-static void find_noise(struct decoder *d, const struct rps_cuts *cuts, const int *label)
+static void find_noise(struct decoder *d, const struct rps_segmentation *segmentation,
+                       const int *label)
 {
     const struct rps_observed *observed = d->observed;
     size_t width = observed->width, places = d->labels * width;
 
     for (size_t i = 0; i < places; i++)
         d->sharp[i] = PRIOR * observed->unit;
-    for (size_t k = 0; k < cuts->count; k++) {
+    for (size_t k = 0; k < segmentation->count; k++) {
         const double *mean = d->mean + (size_t)label[k] * width;
         double *squares = d->sharp + (size_t)label[k] * width;
 
-        for (size_t at = cuts->first[k] * width; at < cuts->first[k + 1] * width; at += width) {
+        for (size_t at = segmentation->first[k] * width; at < segmentation->first[k + 1] * width;
+             at += width) {
             for (size_t s = 0; s < width; s++) {
                 double off = observed->value[at + s] * observed->gain[s] - mean[s];
 
@@ -144,7 +147,7 @@ static void find_noise(struct decoder *d, const struct rps_cuts *cuts, const int
         for (size_t s = 0; s < width; s++) {
             size_t i = l * width + s;
 
-            d->sharp[i] = (d->mass[i] + PRIOR) / d->sharp[i];
+            d->sharp[i] = (d->weight[i] + PRIOR) / d->sharp[i];
             d->level[i] = -log(d->sharp[i]);
             d->base[l] += d->level[i];
         }
@@ -157,19 +160,19 @@ static void find_costs(struct decoder *d, size_t at)
     const struct rps_observed *observed = d->observed;
     size_t width = observed->width;
     const double *value = observed->value + at * width;
-    const uint8_t *share = observed->share ? observed->share + at * width : NULL;
+    const uint8_t *weight = observed->weight ? observed->weight + at * width : NULL;
 
     for (size_t s = 0; s < width; s++)
         d->row[s] = value[s] * observed->gain[s];
     for (size_t l = 0; l < d->labels; l++) {
         const double *mean = d->mean + l * width, *sharp = d->sharp + l * width;
         const double *level = d->level + l * width;
-        double cost = share ? 0 : d->base[l];
+        double cost = weight ? 0 : d->base[l];
 
-        for (size_t s = 0; !share && s < width; s++)
+        for (size_t s = 0; !weight && s < width; s++)
             cost += (d->row[s] - mean[s]) * (d->row[s] - mean[s]) * sharp[s];
-        for (size_t s = 0; share && s < width; s++)
-            cost += share[s] * (1.0 / RPS_OBSERVED_WHOLE) *
+        for (size_t s = 0; weight && s < width; s++)
+            cost += weight[s] * (1.0 / RPS_OBSERVED_WHOLE) *
                     ((d->row[s] - mean[s]) * (d->row[s] - mean[s]) * sharp[s] + level[s]);
         d->cost[l] = cost;
     }
@@ -186,13 +189,13 @@ static size_t least_of(const struct decoder *d)
     return best;
 }
 
-static void decode(struct decoder *d, double price)
+static void decode(struct decoder *d, double penalty)
 {
     size_t count = d->observed->count, labels = d->labels, best;
 
     memset(d->total, 0, labels * sizeof(*d->total));
     for (size_t i = 0; i < count; i++) {
-        double change = d->broken[i] ? 0 : price, least;
+        double change = d->broken[i] ? 0 : penalty, least;
 
         best = least_of(d);
         least = d->total[best];
@@ -246,11 +249,11 @@ static void absorb(struct decoder *d, size_t min_length)
     }
 }
 
-/* The outcome as cuts and labels. */
-static int collect(const struct decoder *d, struct rps_cuts *cuts, struct rps_labels *labels,
-                   struct rps_error *err)
+/* The outcome as segmentation and labels. */
+static int collect(const struct decoder *d, struct rps_segmentation *segmentation,
+                   struct rps_labels *labels, struct rps_error *err)
 {
-    struct rps_cuts found = {0};
+    struct rps_segmentation found = {0};
     uint8_t *keep = calloc(d->observed->count + 1, 1);
     int *label = NULL, result;
 
@@ -258,66 +261,69 @@ static int collect(const struct decoder *d, struct rps_cuts *cuts, struct rps_la
         return rps_error_memory(err);
     for (size_t i = 0; i < d->observed->count; i++)
         keep[i] = begins(d, i) != 0;
-    result = rps_cuts_at(d->observed, keep, &found, err);
+    result = rps_segmentation_at(d->observed, keep, &found, err);
     free(keep);
     if (result < 0)
         return result;
     label = calloc(found.count, sizeof(*label));
     if (!label) {
-        rps_cuts_free(&found);
+        rps_segmentation_free(&found);
         return rps_error_memory(err);
     }
     for (size_t k = 0; k < found.count; k++)
         label[k] = d->label[found.first[k]];
-    rps_cuts_free(cuts);
-    *cuts = found;
+    rps_segmentation_free(segmentation);
+    *segmentation = found;
     free(labels->label);
     labels->label = label;
     return 0;
 }
 
-static int decode_all(struct decoder *d, size_t min_length, double excess, struct rps_cuts *cuts,
-                      struct rps_labels *labels, int *ret_changed, struct rps_error *err)
+static int decode_all(struct decoder *d, size_t min_length, double inflation,
+                      struct rps_segmentation *segmentation, struct rps_labels *labels,
+                      int *ret_changed, struct rps_error *err)
 {
     int result = 0;
 
-    find_means(d, cuts, labels->label);
-    find_noise(d, cuts, labels->label);
-    *ret_changed = are_alike(d, cuts, labels->label, excess);
+    find_means(d, segmentation, labels->label);
+    find_noise(d, segmentation, labels->label);
+    *ret_changed = are_alike(d, segmentation, labels->label, inflation);
     for (int round = 0; result == 0 && *ret_changed && round < ROUNDS; round++) {
-        decode(d, rps_decode_price(d->observed, cuts, labels) * excess / d->observed->unit);
+        decode(d, rps_decode_penalty(d->observed, segmentation, labels) * inflation /
+                      d->observed->unit);
         absorb(d, min_length);
-        result = collect(d, cuts, labels, err);
+        result = collect(d, segmentation, labels, err);
         if (result == 0) {
-            find_means(d, cuts, labels->label);
-            find_noise(d, cuts, labels->label);
+            find_means(d, segmentation, labels->label);
+            find_noise(d, segmentation, labels->label);
         }
     }
     return result;
 }
 
-double rps_decode_price(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                        const struct rps_labels *labels)
+double rps_decode_penalty(const struct rps_observed *observed,
+                          const struct rps_segmentation *segmentation,
+                          const struct rps_labels *labels)
 {
-    double rare = (double)observed->count / (double)cuts->count;
+    double rare = (double)observed->count / (double)segmentation->count;
 
     return 2 * (log(rare) + log((double)labels->count) + DECODE_EXTRA);
 }
 
-int rps_decode(const struct rps_observed *observed, size_t min_length, double excess,
-               struct rps_cuts *cuts, struct rps_labels *labels, int *ret_changed,
+int rps_decode(const struct rps_observed *observed, size_t min_length, double inflation,
+               struct rps_segmentation *segmentation, struct rps_labels *labels, int *ret_changed,
                struct rps_error *err)
 {
     struct decoder d = {.observed = observed, .labels = (size_t)labels->count};
     int result;
 
     *ret_changed = 0;
-    if (labels->count < 2 || cuts->count < RECURRENCE_MIN * (size_t)labels->count ||
-        labels->count > UINT8_MAX || cuts->sloped_count > 0)
+    if (labels->count < 2 || segmentation->count < RECURRENCE_MIN * (size_t)labels->count ||
+        labels->count > UINT8_MAX || segmentation->sloped_count > 0)
         return 0;
     result = decoder_allocate(&d, err);
     if (result == 0)
-        result = decode_all(&d, min_length, excess, cuts, labels, ret_changed, err);
+        result = decode_all(&d, min_length, inflation, segmentation, labels, ret_changed, err);
     decoder_free(&d);
     return result;
 }

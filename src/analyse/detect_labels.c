@@ -30,12 +30,12 @@
 /* Noise differs so much in one of e^3 = 20 cases. */
 #define ALIKE_LEVEL 3
 
-/* Variance that the means of a label may have, in units of the signals' least variances. */
+/* Variance that the means of a label may have, in units of the signals' variance floors. */
 #define ALIKE 1
 
 struct clustering {
-    size_t count, width;    /* segments, features */
-    double *feature, *mass; /* owned; [segment * width + feature]; mass 0: not seen */
+    size_t count, width;         /* segments, features */
+    double *feature, *precision; /* owned; [segment * width + feature]; precision 0: not seen */
     int label_max;
     double *centre, *weight; /* owned; of the present clusters, label_max * width */
     int *label, *trial;      /* owned; a segment each: the best of this k, the present one */
@@ -57,7 +57,7 @@ static void clustering_free(struct clustering *c)
     free(c->label);
     free(c->weight);
     free(c->centre);
-    free(c->mass);
+    free(c->precision);
     free(c->feature);
 }
 
@@ -66,13 +66,13 @@ static int clustering_allocate(struct clustering *c, struct rps_error *err)
     size_t total = c->count * c->width + 1, centres = (size_t)c->label_max * c->width + 1;
 
     c->feature = calloc(total, sizeof(*c->feature));
-    c->mass = calloc(total, sizeof(*c->mass));
+    c->precision = calloc(total, sizeof(*c->precision));
     c->centre = calloc(centres, sizeof(*c->centre));
     c->weight = calloc(centres, sizeof(*c->weight));
     c->label = calloc(c->count, sizeof(*c->label));
     c->trial = calloc(c->count, sizeof(*c->trial));
     c->distance = calloc(c->count, sizeof(*c->distance));
-    if (c->feature && c->mass && c->centre && c->weight && c->label && c->trial && c->distance)
+    if (c->feature && c->precision && c->centre && c->weight && c->label && c->trial && c->distance)
         return 0;
     return rps_error_memory(err);
 }
@@ -92,41 +92,43 @@ static int draw_sample(const struct clustering *all, struct clustering *ret, str
         size_t size = all->width * sizeof(*all->feature);
 
         memcpy(ret->feature + m * all->width, all->feature + from * all->width, size);
-        memcpy(ret->mass + m * all->width, all->mass + from * all->width, size);
+        memcpy(ret->precision + m * all->width, all->precision + from * all->width, size);
     }
     return 0;
 }
 
-/* What comes back is never quite the same: means differ by a share of what does not matter, however
+/* What comes back is never quite the same: means differ by a part of what does not matter, however
  * much was seen of them. */
-static double mass_of(const struct rps_observed *observed, size_t signal, double seen)
+static double precision_of(const struct rps_observed *observed, size_t signal, double seen)
 {
     double gain = observed->gain[signal];
-    double apart = ALIKE * observed->least[signal] * gain * gain;
+    double apart = ALIKE * observed->variance_floor[signal] * gain * gain;
 
     return seen / (1 + seen * apart);
 }
 
 /* The mean alone. */
-static void describe_mean(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                          size_t k, size_t signal, double *feature, double *mass)
+static void describe_mean(const struct rps_observed *observed,
+                          const struct rps_segmentation *segmentation, size_t k, size_t signal,
+                          double *feature, double *precision)
 {
-    size_t from = cuts->first[k], to = cuts->first[k + 1];
+    size_t from = segmentation->first[k], to = segmentation->first[k + 1];
 
     *feature = rps_observed_mean(observed, from, to, signal) * observed->gain[signal];
-    *mass = mass_of(observed, signal, rps_observed_weight(observed, from, to, signal));
+    *precision = precision_of(observed, signal, rps_observed_weight(observed, from, to, signal));
 }
 
 /* Mean, rise (scaled so that its variance is that of a mean) and spread of a signal in a
  * segment. */
-static void describe(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
-                     size_t signal, int variance, double *feature, double *mass)
+static void describe(const struct rps_observed *observed,
+                     const struct rps_segmentation *segmentation, size_t k, size_t signal,
+                     int variance, double *feature, double *precision)
 {
     size_t width = observed->width, f = 0;
-    double middle = ((double)cuts->first[k] + (double)cuts->first[k + 1] - 1) / 2;
+    double middle = ((double)segmentation->first[k] + (double)segmentation->first[k + 1] - 1) / 2;
     double n = 0, sum = 0, time = 0, square = 0, moment = 0, squares = 0, rest;
 
-    for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
+    for (size_t i = segmentation->first[k]; i < segmentation->first[k + 1]; i++) {
         double part = rps_observed_part(observed, i * width + signal);
         double value = observed->value[i * width + signal] * observed->gain[signal];
         double at = (double)i - middle;
@@ -141,31 +143,32 @@ static void describe(const struct rps_observed *observed, const struct rps_cuts 
     if (!(n > 0))
         return;
     feature[f] = sum / n;
-    mass[f++] = mass_of(observed, signal, n);
+    precision[f++] = precision_of(observed, signal, n);
     rest = squares - sum * sum / n;
-    if (cuts->sloped_count > 0) {
+    if (segmentation->sloped_count > 0) {
         square -= time * time / n;
         moment -= time * sum / n;
-        if (cuts->sloped[k] && square > 0.5) {
+        if (segmentation->sloped[k] && square > 0.5) {
             feature[f] = moment / sqrt(square) / sqrt(n);
             rest -= moment * moment / square;
         }
-        mass[f++] = mass_of(observed, signal, n);
+        precision[f++] = precision_of(observed, signal, n);
     }
     if (variance && n > 2) {
         feature[f] = log(fmax(rest / n, 1e-6)) / sqrt(2);
-        mass[f] = mass_of(observed, signal, n);
+        precision[f] = precision_of(observed, signal, n);
     }
 }
 
 /* Squared distance of a segment to a centre, in units of the variance of its means. */
 static double distance_to(const struct clustering *c, size_t segment, const double *centre)
 {
-    const double *feature = c->feature + segment * c->width, *mass = c->mass + segment * c->width;
+    const double *feature = c->feature + segment * c->width,
+                 *precision = c->precision + segment * c->width;
     double sum = 0;
 
     for (size_t f = 0; f < c->width; f++)
-        sum += mass[f] * (feature[f] - centre[f]) * (feature[f] - centre[f]);
+        sum += precision[f] * (feature[f] - centre[f]) * (feature[f] - centre[f]);
     return sum;
 }
 
@@ -220,8 +223,8 @@ static void find_centres(struct clustering *c, const int *label, int k)
         size_t to = (size_t)label[m] * c->width, from = m * c->width;
 
         for (size_t f = 0; f < c->width; f++) {
-            c->centre[to + f] += c->mass[from + f] * c->feature[from + f];
-            c->weight[to + f] += c->mass[from + f];
+            c->centre[to + f] += c->precision[from + f] * c->feature[from + f];
+            c->weight[to + f] += c->precision[from + f];
         }
     }
     for (size_t i = 0; i < total; i++)
@@ -276,18 +279,17 @@ static double cluster(struct clustering *c, int k, uint64_t *state)
 }
 
 /* How well k labels describe the segments; `left` are their squared distances to the centres. What
- * noise alone leaves, `excess` a mean, keeps the logarithm from rewarding more than that. */
-static double score_of(const struct clustering *c, double freedom, double excess, int k,
-                       double left)
+ * noise alone leaves, `inflation` a mean, keeps the logarithm from rewarding more than that. */
+static double score_of(const struct clustering *c, double dof, double inflation, int k, double left)
 {
     double count = (double)c->count;
 
-    return -count * freedom / 2 * log(left / (count * freedom) + excess) -
-           (double)k * (freedom + 1) / 2 * log(count + 1);
+    return -count * dof / 2 * log(left / (count * dof) + inflation) -
+           (double)k * (dof + 1) / 2 * log(count + 1);
 }
 
 /* Cluster for all numbers of labels and take one of them, from `fewest`; its labels are in c->label. */
-static int choose(struct clustering *c, int fewest, double freedom, double excess,
+static int choose(struct clustering *c, int fewest, double dof, double inflation,
                   struct rps_error *err)
 {
     int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
@@ -301,12 +303,12 @@ static int choose(struct clustering *c, int fewest, double freedom, double exces
         state = (uint64_t)k;
         squares = cluster(c, k, &state);
         left = k == 1 ? squares : left;
-        score[k - 1] = score_of(c, freedom, excess, k, squares);
+        score[k - 1] = score_of(c, dof, inflation, k, squares);
         low = fmin(low, score[k - 1]);
         high = fmax(high, score[k - 1]);
     }
     /* What differs no more than noise does is one label. */
-    if (left <= excess * rps_noise_bound(freedom * (double)(c->count - 1), ALIKE_LEVEL))
+    if (left <= inflation * rps_noise_bound(dof * (double)(c->count - 1), ALIKE_LEVEL))
         low = high = score[0];
     for (k = fewest < most ? fewest : most;
          k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
@@ -331,7 +333,7 @@ static void number(const struct clustering *c, struct rps_labels *out)
 }
 
 /* How sure the labels are: 1 where the other labels are infinitely far, 1/2 halfway to the next. */
-static void judge(struct clustering *c, double excess, struct rps_labels *out)
+static void judge(struct clustering *c, double inflation, struct rps_labels *out)
 {
     double before = 0;
 
@@ -352,29 +354,30 @@ static void judge(struct clustering *c, double excess, struct rps_labels *out)
                 fmin(distance_to(c, m, c->centre + (size_t)out->label[m - 1] * c->width) - own,
                      distance_to(c, m - 1, c->centre + (size_t)out->label[m] * c->width) - before);
         before = own;
-        own += excess * (double)c->width;
+        own += inflation * (double)c->width;
         out->confidence[m] = out->count < 2 ? 1 : other / (own + other);
     }
 }
 
 static int clustering_make(struct clustering *c, const struct rps_observed *observed,
-                           const struct rps_cuts *cuts, int label_max, int variance,
+                           const struct rps_segmentation *segmentation, int label_max, int variance,
                            struct rps_error *err)
 {
-    size_t per = 1 + (cuts->sloped_count > 0) + (variance != 0);
+    size_t per = 1 + (segmentation->sloped_count > 0) + (variance != 0);
 
     *c = (struct clustering){
-        .count = cuts->count, .width = per * observed->width, .label_max = label_max};
+        .count = segmentation->count, .width = per * observed->width, .label_max = label_max};
     if (clustering_allocate(c, err) < 0)
         return RPS_FAILED;
-    for (size_t k = 0; k < cuts->count; k++) {
+    for (size_t k = 0; k < segmentation->count; k++) {
         for (size_t s = 0; s < observed->width; s++) {
             size_t at = k * c->width + s * per;
 
             if (per == 1)
-                describe_mean(observed, cuts, k, s, c->feature + at, c->mass + at);
+                describe_mean(observed, segmentation, k, s, c->feature + at, c->precision + at);
             else
-                describe(observed, cuts, k, s, variance, c->feature + at, c->mass + at);
+                describe(observed, segmentation, k, s, variance, c->feature + at,
+                         c->precision + at);
         }
     }
     return 0;
@@ -392,19 +395,20 @@ static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_e
 }
 
 /* Neighbours with one label: the second gets the next best. */
-static void separate(struct clustering *c, const struct rps_cuts *cuts, int k)
+static void separate(struct clustering *c, const struct rps_segmentation *segmentation, int k)
 {
     for (size_t m = 1; k > 1 && m < c->count; m++) {
-        if (!cuts->forced[m] && c->label[m] == c->label[m - 1])
+        if (!segmentation->forced[m] && c->label[m] == c->label[m - 1])
             c->label[m] = nearest(c, m, k, c->label[m - 1], &c->distance[m]);
     }
 }
 
-static int find_labels(struct clustering *all, struct clustering *few, const struct rps_cuts *cuts,
-                       int distinct, double freedom, double excess, struct rps_error *err)
+static int find_labels(struct clustering *all, struct clustering *few,
+                       const struct rps_segmentation *segmentation, int distinct, double dof,
+                       double inflation, struct rps_error *err)
 {
     double total;
-    int count = choose(few, distinct ? 2 : 1, freedom, excess, err);
+    int count = choose(few, distinct ? 2 : 1, dof, inflation, err);
 
     if (count < 0)
         return RPS_FAILED;
@@ -414,28 +418,28 @@ static int find_labels(struct clustering *all, struct clustering *few, const str
         find_centres(all, all->trial, count);
     memcpy(all->label, all->trial, all->count * sizeof(*all->label));
     if (distinct)
-        separate(all, cuts, count);
+        separate(all, segmentation, count);
     return 0;
 }
 
-int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts, int label_max,
-                    int variance, int distinct, double excess, struct rps_labels *ret,
-                    struct rps_error *err)
+int rps_labels_find(const struct rps_observed *observed,
+                    const struct rps_segmentation *segmentation, int label_max, int variance,
+                    int distinct, double inflation, struct rps_labels *ret, struct rps_error *err)
 {
     struct clustering all = {0}, few = {0};
     struct rps_labels out = {0};
-    int result = clustering_make(&all, observed, cuts, label_max, variance, err);
-    double freedom = observed->freedom * (double)all.width / (double)observed->width;
+    int result = clustering_make(&all, observed, segmentation, label_max, variance, err);
+    double dof = observed->degrees_of_freedom * (double)all.width / (double)observed->width;
 
     if (result == 0)
         result = draw_sample(&all, &few, err);
     if (result == 0)
-        result = find_labels(&all, &few, cuts, distinct, fmax(1, freedom), excess, err);
+        result = find_labels(&all, &few, segmentation, distinct, fmax(1, dof), inflation, err);
     if (result == 0)
-        result = labels_allocate(&out, cuts->count, err);
+        result = labels_allocate(&out, segmentation->count, err);
     if (result == 0) {
         number(&all, &out);
-        judge(&all, excess, &out);
+        judge(&all, inflation, &out);
         *ret = out;
     }
     clustering_free(&few);
@@ -443,20 +447,20 @@ int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *
     return result;
 }
 
-int rps_labels_grade(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                     int label_max, int variance, double excess, struct rps_labels *labels,
-                     struct rps_error *err)
+int rps_labels_grade(const struct rps_observed *observed,
+                     const struct rps_segmentation *segmentation, int label_max, int variance,
+                     double inflation, struct rps_labels *labels, struct rps_error *err)
 {
     struct clustering c = {0};
     struct rps_labels out = {0};
-    int result = clustering_make(&c, observed, cuts, label_max, variance, err);
+    int result = clustering_make(&c, observed, segmentation, label_max, variance, err);
 
     if (result == 0)
-        result = labels_allocate(&out, cuts->count, err);
+        result = labels_allocate(&out, segmentation->count, err);
     if (result == 0) {
         memcpy(c.label, labels->label, c.count * sizeof(*c.label));
         number(&c, &out);
-        judge(&c, excess, &out);
+        judge(&c, inflation, &out);
         rps_labels_free(labels);
         *labels = out;
     }

@@ -4,7 +4,7 @@
 #ifndef RPISTAT_ANALYSE_DETECT_LABELS_H
 #define RPISTAT_ANALYSE_DETECT_LABELS_H
 
-#include "detect_cuts.h"
+#include "detect_segmentation.h"
 
 struct rps_labels {
     int count;          /* of distinct labels */
@@ -16,18 +16,18 @@ struct rps_labels {
 
 /*
  * Label segments by their means (and slopes, and with `variance` set their variances), at most
- * label_max labels. excess: how much more than white noise the noise of long means is. distinct: neighbours must
+ * label_max labels. inflation: how much more than white noise the noise of long means is. distinct: neighbours must
  * not have one label, unless there is a gap between them. *ret is for rps_labels_free.
  */
-int rps_labels_find(const struct rps_observed *observed, const struct rps_cuts *cuts, int label_max,
-                    int variance, int distinct, double excess, struct rps_labels *ret,
-                    struct rps_error *err);
+int rps_labels_find(const struct rps_observed *observed,
+                    const struct rps_segmentation *segmentation, int label_max, int variance,
+                    int distinct, double inflation, struct rps_labels *ret, struct rps_error *err);
 
 /* After segments and labels changed: number the labels by first appearance again, and find how sure
  * they are. */
-int rps_labels_grade(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                     int label_max, int variance, double excess, struct rps_labels *labels,
-                     struct rps_error *err);
+int rps_labels_grade(const struct rps_observed *observed,
+                     const struct rps_segmentation *segmentation, int label_max, int variance,
+                     double inflation, struct rps_labels *labels, struct rps_error *err);
 
 void rps_labels_free(struct rps_labels *labels);
 

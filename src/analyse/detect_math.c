@@ -58,9 +58,9 @@ double rps_robust_deviation(double *value, size_t count)
     return median > 0 ? 1.4826 * median : 1.2533 * sum / (double)count;
 }
 
-double rps_noise_bound(double freedom, double level)
+double rps_noise_bound(double dof, double level)
 {
-    return freedom + 2 * sqrt(freedom * level) + 2 * level;
+    return dof + 2 * sqrt(dof * level) + 2 * level;
 }
 
 /* Share of the gamma distribution of the given shape above x, x > 0: the series of what is below
@@ -80,14 +80,14 @@ static double gamma_above(double shape, double x)
     return density / (x + fraction);
 }
 
-double rps_chi_square(double freedom, double level)
+double rps_chi_square(double dof, double level)
 {
-    double low = 0, high = rps_noise_bound(freedom, level), share = exp(-level);
+    double low = 0, high = rps_noise_bound(dof, level), share = exp(-level);
 
     for (int k = 0; k < 50; k++) {
         double middle = (low + high) / 2;
 
-        if (gamma_above(freedom / 2, middle / 2) > share)
+        if (gamma_above(dof / 2, middle / 2) > share)
             low = middle;
         else
             high = middle;

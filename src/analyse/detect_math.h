@@ -14,12 +14,12 @@ double rps_select_rank(double *value, size_t count, size_t rank);
  * than half are 0, 1.2533 times their mean. Reorders the values; 0 for none. */
 double rps_robust_deviation(double *value, size_t count);
 
-/* Upper end of what a sum of `freedom` squares of noise reaches by chance in exp(level) tries
+/* Upper end of what a sum of `dof` squares of noise reaches by chance in exp(level) tries
  * (Laurent and Massart 2000). */
-double rps_noise_bound(double freedom, double level);
+double rps_noise_bound(double dof, double level);
 
-/* What a sum of `freedom` squares of noise, which need not be a whole number of them, exceeds with
+/* What a sum of `dof` squares of noise, which need not be a whole number of them, exceeds with
  * the probability exp(-level), exactly; level > 0. */
-double rps_chi_square(double freedom, double level);
+double rps_chi_square(double dof, double level);
 
 #endif

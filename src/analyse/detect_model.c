@@ -25,7 +25,7 @@
 /* The inflation of a random walk is taken for this. */
 #define INFLATION_MAX 199
 
-/* A step of sensitivity looks for changes at this share of the price, so many times at most. */
+/* A step of sensitivity looks for changes at this share of the penalty, so many times at most. */
 #define FINER     0.8
 #define FINER_MAX 20
 
@@ -35,7 +35,7 @@
 struct finding {
     struct rps_observed *observed;
     const struct rps_detect_options *options;
-    struct rps_points points;
+    struct rps_candidates candidates;
     struct rps_noise none; /* of no changes */
     size_t shortest;
 };
@@ -45,7 +45,7 @@ void rps_model_free(struct rps_model *model)
     free(model->confidence);
     free(model->place);
     rps_labels_free(&model->labels);
-    rps_cuts_free(&model->cuts);
+    rps_segmentation_free(&model->segmentation);
     rps_noise_free(&model->noise);
     memset(model, 0, sizeof(*model));
 }
@@ -53,45 +53,49 @@ void rps_model_free(struct rps_model *model)
 static int search(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
     if (model->choice.none)
-        return rps_cuts_at(f->observed, NULL, &model->cuts, err);
+        return rps_segmentation_at(f->observed, NULL, &model->segmentation, err);
     if (f->options->exact) {
-        rps_points_free(&f->points);
-        if (rps_points_make(f->observed, NULL, model->linear, &f->points, err) < 0)
+        rps_candidates_free(&f->candidates);
+        if (rps_candidates_make(f->observed, NULL, model->linear, &f->candidates, err) < 0)
             return RPS_FAILED;
     }
-    if (rps_cuts_search(&f->points, &model->choice.prices, &model->cuts, err) < 0)
+    if (rps_segmentation_search(&f->candidates, &model->choice.penalties, &model->segmentation,
+                                err) < 0)
         return RPS_FAILED;
-    if (!f->options->exact && rps_cuts_refine(f->observed, &model->choice.prices, REFINE_ROUNDS, 0,
-                                              &model->cuts, NULL, err) < 0)
+    if (!f->options->exact &&
+        rps_segmentation_refine(f->observed, &model->choice.penalties, REFINE_ROUNDS, 0,
+                                &model->segmentation, NULL, err) < 0)
         return RPS_FAILED;
     return 0;
 }
 
 static int measure(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
-    if (rps_noise_measure(f->observed, &model->cuts, &model->noise, err) < 0)
+    if (rps_noise_measure(f->observed, &model->segmentation, &model->noise, err) < 0)
         return RPS_FAILED;
-    model->echo = rps_noise_echo(f->observed, &model->noise);
-    model->excess = fmin((1 + model->echo) / (1 - model->echo), INFLATION_MAX);
+    model->autocorrelation = rps_noise_autocorrelation(f->observed, &model->noise);
+    model->inflation =
+        fmin((1 + model->autocorrelation) / (1 - model->autocorrelation), INFLATION_MAX);
     return 0;
 }
 
-/* Least squares plus prices, without the squares of all values. */
+/* Least squares plus penalties, without the squares of all values. */
 static int find_objective(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
-    const struct rps_prices *prices = &model->choice.prices;
-    struct rps_points points = {0};
+    const struct rps_penalties *penalties = &model->choice.penalties;
+    struct rps_candidates candidates = {0};
 
-    if (rps_cuts_points(f->observed, &model->cuts, model->linear, &points, err) < 0)
+    if (rps_segmentation_candidates(f->observed, &model->segmentation, model->linear, &candidates,
+                                    err) < 0)
         return RPS_FAILED;
-    model->objective = prices->change * (double)model->cuts.free +
-                       prices->slope * (double)model->cuts.sloped_count;
-    for (size_t k = 0; k < model->cuts.count; k++) {
-        struct rps_point_gain gain = rps_points_gain(&points, k, k + 1);
+    model->objective = penalties->change * (double)model->segmentation.free +
+                       penalties->slope * (double)model->segmentation.sloped_count;
+    for (size_t k = 0; k < model->segmentation.count; k++) {
+        struct rps_candidate_gain gain = rps_candidates_gain(&candidates, k, k + 1);
 
-        model->objective -= model->cuts.sloped[k] ? gain.line : gain.constant;
+        model->objective -= model->segmentation.sloped[k] ? gain.line : gain.constant;
     }
-    rps_points_free(&points);
+    rps_candidates_free(&candidates);
     return 0;
 }
 
@@ -100,34 +104,34 @@ static int find_objective(struct finding *f, struct rps_model *model, struct rps
 static double recurring_criterion(const struct finding *f, const struct rps_model *model)
 {
     const struct rps_observed *observed = f->observed;
-    double freedom = observed->freedom, segments = (double)model->cuts.count;
-    double labels = (double)model->labels.count, price = 0;
+    double dof = observed->degrees_of_freedom, segments = (double)model->segmentation.count;
+    double labels = (double)model->labels.count, penalty = 0;
 
-    for (size_t k = 1; k <= model->cuts.free; k++) {
+    for (size_t k = 1; k <= model->segmentation.free; k++) {
         double place = 2 * log((double)observed->count / (double)k);
 
-        price += place + 2 * log(labels);
+        penalty += place + 2 * log(labels);
         if ((double)k < labels)
-            price += rps_choose_price(observed, k) - place;
+            penalty += rps_choose_penalty(observed, k) - place;
     }
-    return rps_noise_fit(observed, &f->none, &model->noise, model->cuts.count) +
-           freedom * (segments - labels) + price;
+    return rps_noise_fit(observed, &f->none, &model->noise, model->segmentation.count) +
+           dof * (segments - labels) + penalty;
 }
 
 /* Neighbours with one label are one segment. */
 static void merge_alike(struct rps_model *model)
 {
-    struct rps_cuts *cuts = &model->cuts;
+    struct rps_segmentation *segmentation = &model->segmentation;
     int *label = model->labels.label;
     size_t kept = 0;
 
-    for (size_t k = 0; k < cuts->count; k++) {
-        if (kept > 0 && !cuts->forced[k] && label[k] == label[kept - 1])
+    for (size_t k = 0; k < segmentation->count; k++) {
+        if (kept > 0 && !segmentation->forced[k] && label[k] == label[kept - 1])
             continue;
         label[kept] = label[k];
-        rps_cuts_move(cuts, k, kept++);
+        rps_segmentation_move(segmentation, k, kept++);
     }
-    rps_cuts_shorten(cuts, kept);
+    rps_segmentation_shorten(segmentation, kept);
 }
 
 static int label_max_of(const struct finding *f)
@@ -140,15 +144,15 @@ static int label(struct finding *f, struct rps_model *model, struct rps_error *e
 {
     int variance = f->options->variance;
 
-    if (rps_labels_find(f->observed, &model->cuts, label_max_of(f), variance, 0, model->excess,
-                        &model->labels, err) < 0)
+    if (rps_labels_find(f->observed, &model->segmentation, label_max_of(f), variance, 0,
+                        model->inflation, &model->labels, err) < 0)
         return RPS_FAILED;
-    if (!variance && rps_decode(f->observed, f->shortest, model->excess, &model->cuts,
+    if (!variance && rps_decode(f->observed, f->shortest, model->inflation, &model->segmentation,
                                 &model->labels, &model->recurring, err) < 0)
         return RPS_FAILED;
     merge_alike(model);
-    if (rps_labels_grade(f->observed, &model->cuts, label_max_of(f), variance, model->excess,
-                         &model->labels, err) < 0 ||
+    if (rps_labels_grade(f->observed, &model->segmentation, label_max_of(f), variance,
+                         model->inflation, &model->labels, err) < 0 ||
         measure(f, model, err) < 0)
         return RPS_FAILED;
     if (model->recurring)
@@ -159,11 +163,12 @@ static int label(struct finding *f, struct rps_model *model, struct rps_error *e
 static int place(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
     free(model->place);
-    model->place = calloc(model->cuts.count, sizeof(*model->place));
+    model->place = calloc(model->segmentation.count, sizeof(*model->place));
     if (!model->place)
         return rps_error_memory(err);
-    return rps_cuts_refine(f->observed, &model->choice.prices, 0, PLACE_SLACK * model->excess,
-                           &model->cuts, model->place, err);
+    return rps_segmentation_refine(f->observed, &model->choice.penalties, 0,
+                                   PLACE_SLACK * model->inflation, &model->segmentation,
+                                   model->place, err);
 }
 
 static int find(struct finding *f, struct rps_model *model, struct rps_error *err)
@@ -171,16 +176,17 @@ static int find(struct finding *f, struct rps_model *model, struct rps_error *er
     if (search(f, model, err) < 0 || measure(f, model, err) < 0 ||
         find_objective(f, model, err) < 0)
         return RPS_FAILED;
-    if (f->options->variance &&
-        rps_cuts_split(f->observed, model->noise.echo, rps_choose_price(f->observed, 1),
-                       f->shortest, &model->cuts, err) < 0)
+    if (f->options->variance && rps_segmentation_split(f->observed, model->noise.autocorrelation,
+                                                       rps_choose_penalty(f->observed, 1),
+                                                       f->shortest, &model->segmentation, err) < 0)
         return RPS_FAILED;
     if (rps_confidence_drop(f->observed, model, err) < 0 || label(f, model, err) < 0 ||
         rps_confidence_find(f->observed, model, err) < 0 || place(f, model, err) < 0)
         return RPS_FAILED;
-    model->wanders = model->cuts.free > 0 && !model->cuts.spread &&
-                     rps_noise_wanders(f->observed, &f->none, &model->noise,
-                                       model->cuts.count + model->cuts.sloped_count);
+    model->wanders =
+        model->segmentation.free > 0 && !model->segmentation.spread &&
+        rps_noise_wanders(f->observed, &f->none, &model->noise,
+                          model->segmentation.count + model->segmentation.sloped_count);
     return 0;
 }
 
@@ -195,16 +201,16 @@ static int begin(struct finding *f, struct rps_error *err)
 static void end(struct finding *f)
 {
     rps_noise_free(&f->none);
-    rps_points_free(&f->points);
+    rps_candidates_free(&f->candidates);
 }
 
 int rps_model_find(struct rps_observed *observed, const struct rps_detect_options *options,
-                   const struct rps_points *constants, double beat, struct rps_model *ret,
-                   struct rps_points *ret_few, struct rps_error *err)
+                   const struct rps_candidates *constants, double beat, struct rps_model *ret,
+                   struct rps_candidates *ret_few, struct rps_error *err)
 {
     struct finding f = {.observed = observed, .options = options};
     struct rps_model model = {.linear = constants != NULL};
-    struct rps_points few = {0};
+    struct rps_candidates few = {0};
     int result = rps_noise_make(observed, &model.noise, err);
 
     for (size_t s = 0; s < observed->width; s++)
@@ -212,15 +218,15 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
     if (result == 0)
         result = begin(&f, err);
     if (result == 0)
-        result = rps_points_screen(observed, 1, constants, &f.points, err);
+        result = rps_candidates_screen(observed, 1, constants, &f.candidates, err);
     if (result == 0)
-        result = rps_choose(&f.points, &f.none, f.shortest, &model.choice, &few, err);
+        result = rps_choose(&f.candidates, &f.none, f.shortest, &model.choice, &few, err);
     model.criterion = model.choice.criterion;
     if (result == 0 && (!constants || model.criterion < beat))
         result = find(&f, &model, err);
     end(&f);
     if (result < 0 || !ret_few)
-        rps_points_free(&few);
+        rps_candidates_free(&few);
     else
         *ret_few = few;
     if (result < 0)
@@ -233,8 +239,8 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
 /* --- finer ------------------------------------------------------------------------------------ */
 
 /* What is known of the boundaries of `old`, which all of `found` has too. */
-static int carry_over(const struct rps_observed *observed, const struct rps_cuts *old,
-                      struct rps_cuts *found, struct rps_error *err)
+static int carry_over(const struct rps_observed *observed, const struct rps_segmentation *old,
+                      struct rps_segmentation *found, struct rps_error *err)
 {
     size_t block = 0, from = 0;
 
@@ -252,40 +258,41 @@ static int carry_over(const struct rps_observed *observed, const struct rps_cuts
             from++;
         }
     }
-    rps_cuts_shorten(found, found->count);
+    rps_segmentation_shorten(found, found->count);
     return 0;
 }
 
-/* Look for boundaries inside each segment, at `ease` times the price. */
+/* Look for boundaries inside each segment, at `ease` times the penalty. */
 static int add_finer(struct finding *f, struct rps_model *model, double ease, struct rps_error *err)
 {
     struct rps_observed *observed = f->observed;
     struct rps_observed blocks = *observed;
-    struct rps_prices prices = model->choice.prices;
-    struct rps_points jumps = {0};
-    struct rps_cuts found = {0};
+    struct rps_penalties penalties = model->choice.penalties;
+    struct rps_candidates jumps = {0};
+    struct rps_segmentation found = {0};
     int result;
 
-    blocks.block = model->cuts.first;
-    blocks.block_count = model->cuts.count;
-    prices.change *= ease;
-    prices.slope *= ease;
-    result = rps_points_screen(&blocks, ease, NULL, &jumps, err);
-    rps_points_free(&f->points);
+    blocks.block = model->segmentation.first;
+    blocks.block_count = model->segmentation.count;
+    penalties.change *= ease;
+    penalties.slope *= ease;
+    result = rps_candidates_screen(&blocks, ease, NULL, &jumps, err);
+    rps_candidates_free(&f->candidates);
     if (result == 0 && model->linear)
-        result = rps_points_screen(&blocks, ease, &jumps, &f->points, err);
+        result = rps_candidates_screen(&blocks, ease, &jumps, &f->candidates, err);
     if (result == 0)
-        result = rps_cuts_search(model->linear ? &f->points : &jumps, &prices, &found, err);
+        result = rps_segmentation_search(model->linear ? &f->candidates : &jumps, &penalties,
+                                         &found, err);
     if (result == 0)
-        result = rps_cuts_refine(&blocks, &prices, REFINE_ROUNDS, 0, &found, NULL, err);
+        result = rps_segmentation_refine(&blocks, &penalties, REFINE_ROUNDS, 0, &found, NULL, err);
     if (result == 0)
-        result = carry_over(observed, &model->cuts, &found, err);
-    rps_points_free(&jumps);
+        result = carry_over(observed, &model->segmentation, &found, err);
+    rps_candidates_free(&jumps);
     if (result == 0) {
-        rps_cuts_free(&model->cuts);
-        model->cuts = found;
+        rps_segmentation_free(&model->segmentation);
+        model->segmentation = found;
     } else {
-        rps_cuts_free(&found);
+        rps_segmentation_free(&found);
     }
     return result;
 }
@@ -298,8 +305,8 @@ int rps_model_refine(struct rps_observed *observed, const struct rps_detect_opti
     int result = begin(&f, err);
 
     if (result == 0 && model->wanders) {
-        rps_cuts_free(&model->cuts);
-        result = rps_cuts_at(observed, NULL, &model->cuts, err);
+        rps_segmentation_free(&model->segmentation);
+        result = rps_segmentation_at(observed, NULL, &model->segmentation, err);
         if (result == 0)
             result = measure(&f, model, err);
         model->wanders = 0;
@@ -310,12 +317,12 @@ int rps_model_refine(struct rps_observed *observed, const struct rps_detect_opti
     rps_labels_free(&model->labels);
     model->recurring = 0;
     if (result == 0)
-        result = rps_labels_find(observed, &model->cuts, label_max_of(&f), options->variance, 1,
-                                 model->excess, &model->labels, err);
+        result = rps_labels_find(observed, &model->segmentation, label_max_of(&f),
+                                 options->variance, 1, model->inflation, &model->labels, err);
     if (result == 0) {
         merge_alike(model); /* where there may be only one label */
-        result = rps_labels_grade(observed, &model->cuts, label_max_of(&f), options->variance,
-                                  model->excess, &model->labels, err);
+        result = rps_labels_grade(observed, &model->segmentation, label_max_of(&f),
+                                  options->variance, model->inflation, &model->labels, err);
     }
     if (result == 0)
         result = measure(&f, model, err);

@@ -7,7 +7,7 @@
 #include "detect_math.h"
 
 /* Correlation above this is taken for this: a random walk. */
-#define ECHO_MAX 0.9999
+#define AUTOCORRELATION_MAX 0.9999
 
 /* Variances below this, in units of noise, are rounding. */
 #define VARIANCE_LEAST 1e-12
@@ -29,7 +29,7 @@ void rps_noise_free(struct rps_noise *noise)
     free(noise->product);
     free(noise->raw);
     free(noise->inner);
-    free(noise->echo);
+    free(noise->autocorrelation);
     free(noise->variance);
     free(noise->count);
     memset(noise, 0, sizeof(*noise));
@@ -40,11 +40,12 @@ int rps_noise_make(const struct rps_observed *observed, struct rps_noise *ret,
 {
     ret->count = calloc(observed->width + 1, sizeof(*ret->count));
     ret->variance = calloc(observed->width + 1, sizeof(*ret->variance));
-    ret->echo = calloc(observed->width + 1, sizeof(*ret->echo));
-    ret->inner = calloc(observed->width + 1, sizeof(*ret->echo));
-    ret->product = calloc(observed->width + 1, sizeof(*ret->echo));
+    ret->autocorrelation = calloc(observed->width + 1, sizeof(*ret->autocorrelation));
+    ret->inner = calloc(observed->width + 1, sizeof(*ret->inner));
+    ret->product = calloc(observed->width + 1, sizeof(*ret->product));
     ret->raw = calloc(observed->width + 1, sizeof(*ret->raw));
-    if (ret->count && ret->variance && ret->echo && ret->inner && ret->product)
+    if (ret->count && ret->variance && ret->autocorrelation && ret->inner && ret->product &&
+        ret->raw)
         return 0;
     rps_noise_free(ret);
     return rps_error_memory(err);
@@ -94,38 +95,39 @@ static inline void add(const struct rps_observed *observed, size_t from, size_t 
     }
 }
 
-static void add_segment(const struct rps_observed *observed, const struct rps_cuts *cuts, size_t k,
-                        struct residuals *r)
+static void add_segment(const struct rps_observed *observed,
+                        const struct rps_segmentation *segmentation, size_t k, struct residuals *r)
 {
     for (size_t s = 0; s < observed->width; s++) {
-        struct rps_fit fit = rps_cuts_fit(observed, cuts, k, s);
+        struct rps_fit fit = rps_segmentation_fit(observed, segmentation, k, s);
 
         r->level[s] = fit.level;
         r->slope[s] = fit.slope;
         r->before[s] = 0;
         r->fresh[s] = 1;
     }
-    if (observed->share || cuts->sloped[k])
-        add(observed, cuts->first[k], cuts->first[k + 1], r, 0);
+    if (observed->weight || segmentation->sloped[k])
+        add(observed, segmentation->first[k], segmentation->first[k + 1], r, 0);
     else
-        add(observed, cuts->first[k], cuts->first[k + 1], r, 1);
+        add(observed, segmentation->first[k], segmentation->first[k + 1], r, 1);
     for (size_t s = 0; s < observed->width; s++)
         r->ends[s] += r->before[s] * r->before[s];
 }
 
-int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                      struct rps_noise *noise, struct rps_error *err)
+int rps_noise_measure(const struct rps_observed *observed,
+                      const struct rps_segmentation *segmentation, struct rps_noise *noise,
+                      struct rps_error *err)
 {
     struct residuals r;
 
     if (residuals_make(&r, observed->width, err) < 0)
         return RPS_FAILED;
-    for (size_t k = 0; k < cuts->count; k++)
-        add_segment(observed, cuts, k, &r);
+    for (size_t k = 0; k < segmentation->count; k++)
+        add_segment(observed, segmentation, k, &r);
     for (size_t s = 0; s < observed->width; s++) {
-        double count = r.count[s], least = observed->least[s];
-        double raw = count > 0 ? r.squares[s] / count : 0, variance = fmax(raw, least);
-        double energy = fmax(r.energy[s], least * count), echo = 0;
+        double count = r.count[s], floor = observed->variance_floor[s];
+        double raw = count > 0 ? r.squares[s] / count : 0, variance = fmax(raw, floor);
+        double energy = fmax(r.energy[s], floor * count), autocorrelation = 0;
 
         noise->count[s] = count;
         noise->raw[s] = raw;
@@ -136,14 +138,14 @@ int rps_noise_measure(const struct rps_observed *observed, const struct rps_cuts
             noise->product[s] = r.products[s] / energy;
         }
         if (noise->inner[s] > 0)
-            echo = noise->product[s] / noise->inner[s];
-        noise->echo[s] = fmin(fmax(echo, 0), ECHO_MAX);
+            autocorrelation = noise->product[s] / noise->inner[s];
+        noise->autocorrelation[s] = fmin(fmax(autocorrelation, 0), AUTOCORRELATION_MAX);
     }
     free(r.room);
     return 0;
 }
 
-double rps_noise_echo(const struct rps_observed *observed, const struct rps_noise *noise)
+double rps_noise_autocorrelation(const struct rps_observed *observed, const struct rps_noise *noise)
 {
     size_t width = observed->width, below = 0;
 
@@ -151,9 +153,10 @@ double rps_noise_echo(const struct rps_observed *observed, const struct rps_nois
     for (size_t s = 0; s < width; s++) {
         below = 0;
         for (size_t t = 0; t < width; t++)
-            below += noise->echo[t] < noise->echo[s] || (noise->echo[t] <= noise->echo[s] && t < s);
+            below += noise->autocorrelation[t] < noise->autocorrelation[s] ||
+                     (noise->autocorrelation[t] <= noise->autocorrelation[s] && t < s);
         if (below == width / 2)
-            return noise->echo[s];
+            return noise->autocorrelation[s];
     }
     return 0;
 }
@@ -172,14 +175,14 @@ void rps_noise_set_gains(const struct rps_noise *none, const struct rps_noise *n
 int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
                    struct rps_error *err)
 {
-    struct rps_cuts cuts = {0};
+    struct rps_segmentation segmentation = {0};
     int result = rps_noise_make(observed, ret, err);
 
     if (result == 0)
-        result = rps_cuts_at(observed, NULL, &cuts, err);
+        result = rps_segmentation_at(observed, NULL, &segmentation, err);
     if (result == 0)
-        result = rps_noise_measure(observed, &cuts, ret, err);
-    rps_cuts_free(&cuts);
+        result = rps_noise_measure(observed, &segmentation, ret, err);
+    rps_segmentation_free(&segmentation);
     if (result < 0)
         rps_noise_free(ret);
     return result;
@@ -194,19 +197,20 @@ double rps_noise_overfit(double count, double fitted)
     return left > 1 ? count * log(count / left) - fitted + count / left - 1 : INFINITY;
 }
 
-/* Innovations of an autoregressive process. What the least variance adds to a signal's noise does
+/* Innovations of an autoregressive process. What the variance floor adds to a signal's noise does
  * not wander: as far as there is nothing else, steps are not explained by wandering; but the longer
  * a correlation was seen, the less it is taken for chance. */
 static double innovation_variance(const struct rps_observed *observed, const struct rps_noise *none,
                                   const struct rps_noise *noise, size_t s)
 {
-    double tau = (1 + none->echo[s]) / (1 - none->echo[s]);
-    double still = fmin(observed->least[s] / observed->unit, 1) * tau / (tau + noise->count[s]);
-    double echo = (1 - still) * noise->echo[s];
+    double tau = (1 + none->autocorrelation[s]) / (1 - none->autocorrelation[s]);
+    double still =
+        fmin(observed->variance_floor[s] / observed->unit, 1) * tau / (tau + noise->count[s]);
+    double autocorrelation = (1 - still) * noise->autocorrelation[s];
 
-    return fmax(noise->variance[s] *
-                    (1 - 2 * echo * noise->product[s] + echo * echo * noise->inner[s]),
-                observed->least[s]);
+    return fmax(noise->variance[s] * (1 - 2 * autocorrelation * noise->product[s] +
+                                      autocorrelation * autocorrelation * noise->inner[s]),
+                observed->variance_floor[s]);
 }
 
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
@@ -221,18 +225,19 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
             total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +
                      rps_noise_overfit(count, (double)fitted);
     }
-    return total * observed->freedom / (double)observed->width;
+    return total * observed->degrees_of_freedom / (double)observed->width;
 }
 
-struct rps_fit rps_cuts_fit(const struct rps_observed *observed, const struct rps_cuts *cuts,
-                            size_t k, size_t signal)
+struct rps_fit rps_segmentation_fit(const struct rps_observed *observed,
+                                    const struct rps_segmentation *segmentation, size_t k,
+                                    size_t signal)
 {
-    size_t from = cuts->first[k], to = cuts->first[k + 1];
+    size_t from = segmentation->first[k], to = segmentation->first[k + 1];
     double middle = ((double)from + (double)to - 1) / 2;
     double n = rps_observed_weight(observed, from, to, signal), time = 0, square = 0, moment = 0;
     struct rps_fit fit = {rps_observed_mean(observed, from, to, signal), 0};
 
-    if (!cuts->sloped[k] || !(n > 0))
+    if (!segmentation->sloped[k] || !(n > 0))
         return fit;
     for (size_t i = from; i < to; i++) {
         double part = rps_observed_part(observed, i * observed->width + signal);

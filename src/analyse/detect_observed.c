@@ -56,17 +56,17 @@ void rps_observed_free(struct rps_observed *observed)
 {
     free(observed->outlier);
     free(observed->block);
-    free(observed->least);
+    free(observed->variance_floor);
     free(observed->gain);
-    free(observed->mass);
+    free(observed->weight_sum);
     free(observed->sum);
-    free(observed->share);
+    free(observed->weight);
     free(observed->value);
     memset(observed, 0, sizeof(*observed));
 }
 
 /* Parts of RPS_OBSERVED_WHOLE that a value counts; 0: not seen. */
-static unsigned share_of(const struct rps_signals *signals, size_t at)
+static unsigned weight_of(const struct rps_signals *signals, size_t at)
 {
     double weight = signals->weight ? (double)signals->weight[at] : 1;
 
@@ -87,7 +87,7 @@ static int find_scale(const struct rps_signals *signals, size_t signal, int *ret
     for (size_t i = base; i < base + signals->count; i++) {
         double value = signals->value[i];
 
-        if (share_of(signals, i) == 0)
+        if (weight_of(signals, i) == 0)
             continue;
         low = !any || value < low ? value : low;
         high = !any || value > high ? value : high;
@@ -255,7 +255,7 @@ static size_t gather(struct preparation *job, size_t signal, int exponent)
     double half = ldexp(1, -exponent / 2), rest = ldexp(1, -exponent - -exponent / 2);
 
     for (size_t i = base; i < base + job->signals->count; i++) {
-        if (share_of(job->signals, i) > 0)
+        if (weight_of(job->signals, i) > 0)
             job->seen[count++] = job->signals->value[i] * half * rest;
     }
     return count;
@@ -269,12 +269,12 @@ static int fill_column(struct preparation *job, size_t signal, size_t to, const 
     size_t next = 0;
 
     for (size_t i = 0; i < out->count; i++) {
-        unsigned share = share_of(job->signals, signal * out->count + i);
+        unsigned weight = weight_of(job->signals, signal * out->count + i);
         struct rps_edge edge;
 
-        if (out->share)
-            out->share[i * out->width + to] = (uint8_t)share;
-        if (share == 0)
+        if (out->weight)
+            out->weight[i * out->width + to] = (uint8_t)weight;
+        if (weight == 0)
             continue;
         if (rps_edge_find(job->clean, next, unit->count, unit->limit, &edge)) {
             edge.at = i;
@@ -293,22 +293,22 @@ static int fill_column(struct preparation *job, size_t signal, size_t to, const 
 
 static int prepare_signal(struct preparation *job, size_t signal, size_t to, struct rps_error *err)
 {
-    double deviation, least = 0;
+    double deviation, floor = 0;
     struct unit unit;
     int exponent = 0;
 
     find_scale(job->signals, signal, &exponent);
     if (job->signals->resolution)
-        least = ldexp(job->signals->resolution[signal], -exponent);
+        floor = ldexp(job->signals->resolution[signal], -exponent);
     unit.count = gather(job, signal, exponent);
-    deviation = fmax(clip_deviation(job, unit.count), least);
+    deviation = fmax(clip_deviation(job, unit.count), floor);
     unit.limit = CLIP_DEVIATIONS * deviation;
     clip(job, unit.count, deviation);
     unit.centre = find_centre(job, unit.count);
-    unit.deviation = fmax(noise_deviation(job, unit.count), least);
+    unit.deviation = fmax(noise_deviation(job, unit.count), floor);
     if (!(unit.deviation > DBL_MIN))
         unit.deviation = 1; /* all that varied were outliers */
-    job->out->least[to] = least / unit.deviation * (least / unit.deviation);
+    job->out->variance_floor[to] = floor / unit.deviation * (floor / unit.deviation);
     return fill_column(job, signal, to, &unit, err);
 }
 
@@ -323,7 +323,7 @@ static int find_used(struct preparation *job)
             continue;
         job->used[job->out->width++] = s;
         for (size_t i = 0; i < signals->count && whole; i++)
-            whole = share_of(signals, s * signals->count + i) == RPS_OBSERVED_WHOLE;
+            whole = weight_of(signals, s * signals->count + i) == RPS_OBSERVED_WHOLE;
     }
     return whole;
 }
@@ -337,10 +337,10 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
     total = total > 0 ? total : 1;
     out->value = calloc(total, sizeof(*out->value));
     out->gain = calloc(out->width + 1, sizeof(*out->gain));
-    out->least = calloc(out->width + 1, sizeof(*out->least));
+    out->variance_floor = calloc(out->width + 1, sizeof(*out->variance_floor));
     if (!whole)
-        out->share = calloc(total, sizeof(*out->share));
-    if (!out->value || !out->gain || !out->least || (!whole && !out->share))
+        out->weight = calloc(total, sizeof(*out->weight));
+    if (!out->value || !out->gain || !out->variance_floor || (!whole && !out->weight))
         return rps_error_memory(err);
     for (size_t v = 0; v < out->width; v++) {
         out->gain[v] = 1;
@@ -392,16 +392,16 @@ static int add_up(struct rps_observed *out, struct rps_error *err)
     size_t width = out->width, total = (out->count + 1) * width;
 
     out->sum = calloc(total + 1, sizeof(*out->sum));
-    if (out->share)
-        out->mass = calloc(total + 1, sizeof(*out->mass));
-    if (!out->sum || (out->share && !out->mass))
+    if (out->weight)
+        out->weight_sum = calloc(total + 1, sizeof(*out->weight_sum));
+    if (!out->sum || (out->weight && !out->weight_sum))
         return rps_error_memory(err);
     for (size_t i = 0; i < out->count * width; i++) {
-        double part = out->share ? out->share[i] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+        double part = out->weight ? out->weight[i] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
 
         out->sum[i + width] = out->sum[i] + part * out->value[i];
-        if (out->share)
-            out->mass[i + width] = out->mass[i] + out->share[i];
+        if (out->weight)
+            out->weight_sum[i + width] = out->weight_sum[i] + out->weight[i];
     }
     return 0;
 }

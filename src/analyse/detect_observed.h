@@ -15,27 +15,27 @@
 #define RPS_OBSERVED_WHOLE 16
 
 struct rps_observed {
-    size_t count;       /* observations */
-    size_t width;       /* signals that are used; may be 0 */
-    double *value;      /* owned; value[observation * width + signal]; 0 where not seen */
-    uint8_t *share;     /* owned; same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
+    size_t count;    /* observations */
+    size_t width;    /* signals that are used; may be 0 */
+    double *value;   /* owned; value[observation * width + signal]; 0 where not seen */
+    uint8_t *weight; /* owned; same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
                            everything was seen whole */
-    double *sum;        /* owned; sum[i * width + signal] of share * value before observation i */
-    uint32_t *mass;     /* owned; of share, the same way, modulo 2^32; NULL as share */
-    double *least;      /* owned; variance that a signal's noise is taken to have at least */
-    double unit;        /* variance of every signal's noise, by differences */
-    double *gain;       /* owned; what a signal's values are to be multiplied with */
-    double freedom;     /* how many independent signals the used ones are worth */
-    size_t block_count; /* stretches without a gap */
-    size_t *block;      /* owned; their first observations; block[block_count] is count */
-    size_t outlier_count; /* observations far outside the noise of some signal, ascending */
-    uint64_t *outlier;    /* owned */
+    double *sum;     /* owned; sum[i * width + signal] of weight * value before observation i */
+    uint32_t *weight_sum;      /* owned; of weight, the same way, modulo 2^32; NULL as weight */
+    double *variance_floor;    /* owned; variance that a signal's noise is taken to have at least */
+    double unit;               /* variance of every signal's noise, by differences */
+    double *gain;              /* owned; what a signal's values are to be multiplied with */
+    double degrees_of_freedom; /* how many independent signals the used ones are worth */
+    size_t block_count;        /* stretches without a gap */
+    size_t *block;             /* owned; their first observations; block[block_count] is count */
+    size_t outlier_count;      /* observations far outside the noise of some signal, ascending */
+    uint64_t *outlier;         /* owned */
 };
 
 /* Weight of value[at], 0 ... 1. */
 static inline double rps_observed_part(const struct rps_observed *observed, size_t at)
 {
-    return observed->share ? observed->share[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
+    return observed->weight ? observed->weight[at] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
 }
 
 /* Weight of a signal's observations from..to. */
@@ -44,10 +44,10 @@ static inline double rps_observed_weight(const struct rps_observed *observed, si
 {
     size_t width = observed->width;
 
-    if (!observed->mass)
+    if (!observed->weight_sum)
         return (double)(to - from);
-    return (double)(uint32_t)(observed->mass[to * width + signal] -
-                              observed->mass[from * width + signal]) /
+    return (double)(uint32_t)(observed->weight_sum[to * width + signal] -
+                              observed->weight_sum[from * width + signal]) /
            RPS_OBSERVED_WHOLE;
 }
 

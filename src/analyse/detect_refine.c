@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_cuts.h"
+#include "detect_segmentation.h"
 
 /* A boundary moves at most so far a round; nearby is tried first. */
 #define REACH_MAX   1024
@@ -17,12 +17,12 @@
 
 /* Sums of a segment, a signal; times are relative to the boundary that moves. */
 struct sums {
-    double mass, time, square, value, moment;
+    double weight, time, square, value, moment;
 };
 
 struct walk {
     const struct rps_observed *observed;
-    const struct rps_prices *prices;
+    const struct rps_penalties *penalties;
     int lines;          /* 1: one of the two segments is a line */
     struct sums *left;  /* owned; a signal each */
     struct sums *right; /* owned */
@@ -38,7 +38,7 @@ static void add(const struct walk *walk, struct sums *sums, size_t at, double ti
         double value = observed->value[at * width + s] * observed->gain[s];
         double part = sign * rps_observed_part(observed, at * width + s);
 
-        sums[s].mass += part;
+        sums[s].weight += part;
         sums[s].value += part * value;
         if (walk->lines) {
             sums[s].time += part * time;
@@ -61,8 +61,9 @@ static void fill(const struct walk *walk, struct sums *sums, size_t from, size_t
         return;
     }
     for (size_t s = 0; s < width; s++) {
-        sums[s].mass = rps_observed_weight(observed, from, to, s);
-        sums[s].value = sums[s].mass * rps_observed_mean(observed, from, to, s) * observed->gain[s];
+        sums[s].weight = rps_observed_weight(observed, from, to, s);
+        sums[s].value =
+            sums[s].weight * rps_observed_mean(observed, from, to, s) * observed->gain[s];
     }
 }
 
@@ -74,17 +75,17 @@ static double cost_of(const struct walk *walk, const struct sums *sums)
         const struct sums *sum = &sums[s];
         double square, moment;
 
-        if (!(sum->mass > 0.03))
+        if (!(sum->weight > 0.03))
             continue;
-        constant += sum->value * sum->value / sum->mass;
-        if (!walk->lines || sum->mass < 3)
+        constant += sum->value * sum->value / sum->weight;
+        if (!walk->lines || sum->weight < 3)
             continue;
-        square = sum->square - sum->time * sum->time / sum->mass;
-        moment = sum->moment - sum->time * sum->value / sum->mass;
+        square = sum->square - sum->time * sum->time / sum->weight;
+        moment = sum->moment - sum->time * sum->value / sum->weight;
         if (square > 0.5)
             line += moment * moment / square;
     }
-    return line > walk->prices->slope ? walk->prices->slope - line - constant : -constant;
+    return line > walk->penalties->slope ? walk->penalties->slope - line - constant : -constant;
 }
 
 /* Costs of the boundary at low..high; the segments are from..to. Returns the best place. */
@@ -108,11 +109,11 @@ static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to,
 
 /* The outermost places that are worse than the best by at most the slack. */
 static void find_place(const struct walk *walk, size_t boundary, size_t low, size_t high,
-                       size_t best, double slack, struct rps_cut_place *place)
+                       size_t best, double slack, struct rps_boundary_place *place)
 {
     double worst = walk->cost[best - low] + slack;
 
-    *place = (struct rps_cut_place){best, boundary, boundary};
+    *place = (struct rps_boundary_place){best, boundary, boundary};
     for (size_t at = low; at <= high; at++) {
         if (walk->cost[at - low] > worst)
             continue;
@@ -122,15 +123,16 @@ static void find_place(const struct walk *walk, size_t boundary, size_t low, siz
 }
 
 /* One boundary. When what is found is far off, it is looked for farther off. */
-static void refine(struct walk *walk, struct rps_cuts *cuts, size_t k, double slack,
-                   struct rps_cut_place *place)
+static void refine(struct walk *walk, struct rps_segmentation *segmentation, size_t k, double slack,
+                   struct rps_boundary_place *place)
 {
-    size_t from = cuts->first[k - 1], boundary = cuts->first[k], to = cuts->first[k + 1];
-    size_t shortest = walk->prices->min_length;
+    size_t from = segmentation->first[k - 1], boundary = segmentation->first[k],
+           to = segmentation->first[k + 1];
+    size_t shortest = walk->penalties->min_length;
     size_t least = boundary - from > shortest ? from + shortest : boundary;
     size_t most = to - boundary > shortest ? to - shortest : boundary;
 
-    walk->lines = cuts->sloped[k - 1] || cuts->sloped[k];
+    walk->lines = segmentation->sloped[k - 1] || segmentation->sloped[k];
     for (size_t reach = REACH_FIRST; reach <= REACH_MAX; reach *= 2) {
         size_t low = boundary - least > reach ? boundary - reach : least;
         size_t high = most - boundary > reach ? boundary + reach : most, margin = reach / 2;
@@ -143,11 +145,12 @@ static void refine(struct walk *walk, struct rps_cuts *cuts, size_t k, double sl
     }
 }
 
-int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices *prices,
-                    int rounds, double slack, struct rps_cuts *cuts, struct rps_cut_place *place,
-                    struct rps_error *err)
+int rps_segmentation_refine(const struct rps_observed *observed,
+                            const struct rps_penalties *penalties, int rounds, double slack,
+                            struct rps_segmentation *segmentation, struct rps_boundary_place *place,
+                            struct rps_error *err)
 {
-    struct walk walk = {.observed = observed, .prices = prices};
+    struct walk walk = {.observed = observed, .penalties = penalties};
     int result = 0;
 
     walk.left = calloc(observed->width + 1, sizeof(*walk.left));
@@ -157,22 +160,22 @@ int rps_cuts_refine(const struct rps_observed *observed, const struct rps_prices
         result = rps_error_memory(err);
     } else {
         for (int round = 0; round < rounds; round++) {
-            for (size_t k = 1; k < cuts->count; k++) {
-                struct rps_cut_place found;
+            for (size_t k = 1; k < segmentation->count; k++) {
+                struct rps_boundary_place found;
 
-                if (cuts->forced[k])
+                if (segmentation->forced[k])
                     continue;
-                refine(&walk, cuts, k, 0, &found);
-                cuts->first[k] = found.best;
+                refine(&walk, segmentation, k, 0, &found);
+                segmentation->first[k] = found.best;
             }
         }
-        for (size_t k = 0; place && k < cuts->count; k++) {
-            place[k].best = place[k].earliest = place[k].latest = cuts->first[k];
-            if (cuts->spread && cuts->spread[k].gain > 0) {
-                place[k].earliest = cuts->spread[k].earliest;
-                place[k].latest = cuts->spread[k].latest;
-            } else if (!cuts->forced[k]) {
-                refine(&walk, cuts, k, slack, &place[k]);
+        for (size_t k = 0; place && k < segmentation->count; k++) {
+            place[k].best = place[k].earliest = place[k].latest = segmentation->first[k];
+            if (segmentation->spread && segmentation->spread[k].gain > 0) {
+                place[k].earliest = segmentation->spread[k].earliest;
+                place[k].latest = segmentation->spread[k].latest;
+            } else if (!segmentation->forced[k]) {
+                refine(&walk, segmentation, k, slack, &place[k]);
             }
         }
     }

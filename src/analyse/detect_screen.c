@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "detect_math.h"
-#include "detect_points.h"
+#include "detect_candidates.h"
 
 #define SCALE_MAX 1024
 
@@ -129,15 +129,15 @@ static double statistic_at(const struct screen *screen, size_t scale, size_t fir
     if (screen->lines) {
         if (left < 2 * scale || right < 2 * scale)
             return 0;
-        return observed->mass ? compare_lines(observed, at, scale, 1)
-                              : compare_lines(observed, at, scale, 0);
+        return observed->weight_sum ? compare_lines(observed, at, scale, 1)
+                                    : compare_lines(observed, at, scale, 0);
     }
     if ((left < 2 && scale > left) || (right < 2 && scale > right))
         return 0;
     low = left < scale ? first : at - scale;
     high = right < scale ? end : at + scale;
-    return observed->mass ? compare(observed, low, at, high, 1)
-                          : compare(observed, low, at, high, 0);
+    return observed->weight_sum ? compare(observed, low, at, high, 1)
+                                : compare(observed, low, at, high, 0);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -159,7 +159,7 @@ static void correlate(struct screen *screen)
         for (size_t i = s; i < observed->count * width; i += width) {
             double now;
 
-            if (observed->share && observed->share[i] == 0)
+            if (observed->weight && observed->weight[i] == 0)
                 continue;
             now = observed->value[i] - before;
             if (now * now > limit)
@@ -232,13 +232,13 @@ static size_t sample(struct screen *screen, size_t scale, size_t *ret_all)
 }
 
 /* How much larger than of white noise the statistics of a scale are. */
-static void find_inflation(struct screen *screen, size_t scale, size_t before, double freedom)
+static void find_inflation(struct screen *screen, size_t scale, size_t before, double dof)
 {
     size_t all, count = sample(screen, scale, &all);
 
     if (count >= SAMPLE_MIN && (double)count >= UNMARKED_SHARE * (double)all)
         screen->inflation = fmax(1, rps_select_rank(screen->sample, count, count / 4) /
-                                        rps_chi_square(freedom, QUARTILE_LEVEL));
+                                        rps_chi_square(dof, QUARTILE_LEVEL));
     else
         screen->inflation *= growth_between(screen, before, scale);
 }
@@ -296,7 +296,7 @@ static void take(struct screen *screen, size_t scale, size_t first, size_t end, 
 static void screen_scale(struct screen *screen, size_t scale, size_t before)
 {
     const struct rps_observed *observed = screen->observed;
-    double freedom = observed->freedom * (screen->lines ? 2 : 1), threshold;
+    double dof = observed->degrees_of_freedom * (screen->lines ? 2 : 1), threshold;
     double level = log((double)observed->count / (double)scale) + THRESHOLD_LEVEL;
 
     for (size_t b = 0; b < observed->block_count; b++) {
@@ -309,17 +309,17 @@ static void screen_scale(struct screen *screen, size_t scale, size_t before)
     for (size_t i = 0; i <= observed->count; i++)
         screen->marked[i + 1] = screen->marked[i] + screen->mark[i];
     if (before > 0 || screen->lines)
-        find_inflation(screen, scale, before > 0 ? before : 1, freedom);
-    threshold = screen->inflation * rps_chi_square(freedom, fmax(level, THRESHOLD_LEVEL));
+        find_inflation(screen, scale, before > 0 ? before : 1, dof);
+    threshold = screen->inflation * rps_chi_square(dof, fmax(level, THRESHOLD_LEVEL));
     for (size_t b = 0; b < observed->block_count; b++)
         take(screen, scale, observed->block[b], observed->block[b + 1], threshold);
 }
 
 static void screen_all(struct screen *screen)
 {
-    size_t scale = screen->lines             ? LINES_SCALE_MIN
-                   : screen->observed->share ? MASKED_SCALE_MIN
-                                             : SCALE_MIN;
+    size_t scale = screen->lines              ? LINES_SCALE_MIN
+                   : screen->observed->weight ? MASKED_SCALE_MIN
+                                              : SCALE_MIN;
 
     correlate(screen);
     for (size_t before = 0; scale <= SCALE_MAX && scale < screen->observed->count; scale *= 2) {
@@ -328,9 +328,9 @@ static void screen_all(struct screen *screen)
     }
 }
 
-int rps_points_screen(struct rps_observed *observed, double ease,
-                      const struct rps_points *constants, struct rps_points *ret,
-                      struct rps_error *err)
+int rps_candidates_screen(struct rps_observed *observed, double ease,
+                          const struct rps_candidates *constants, struct rps_candidates *ret,
+                          struct rps_error *err)
 {
     struct screen screen = {
         .observed = observed, .lines = constants != NULL, .ease = ease, .inflation = 1};
@@ -338,8 +338,8 @@ int rps_points_screen(struct rps_observed *observed, double ease,
     int result;
 
     if (count <= COUNT_SMALL &&
-        (double)count * (double)count * (double)observed->width < RPS_POINTS_WORK_MAX)
-        return rps_points_make(observed, NULL, screen.lines, ret, err);
+        (double)count * (double)count * (double)observed->width < RPS_CANDIDATES_WORK_MAX)
+        return rps_candidates_make(observed, NULL, screen.lines, ret, err);
     screen.keep = calloc(count + 1, 1);
     screen.mark = calloc(count + 1, 1);
     screen.marked = calloc(count + 2, sizeof(*screen.marked));
@@ -353,7 +353,7 @@ int rps_points_screen(struct rps_observed *observed, double ease,
         screen_all(&screen);
         for (size_t p = 0; screen.lines && p < constants->count; p++)
             screen.keep[constants->at[p]] = 1;
-        result = rps_points_make(observed, screen.keep, screen.lines, ret, err);
+        result = rps_candidates_make(observed, screen.keep, screen.lines, ret, err);
     }
     free(screen.correlation);
     free(screen.sample);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_cuts.h"
+#include "detect_segmentation.h"
 
 /* Fewer observations do not tell a variance. */
 #define LENGTH_MIN 8
@@ -32,7 +32,7 @@ struct interval {
 
 struct splitting {
     const struct rps_observed *observed;
-    double price;
+    double penalty;
     size_t shortest;
     double *squares;           /* owned; of residuals before an observation: [i * width + signal] */
     uint32_t *seen;            /* owned; values that were seen, the same way */
@@ -69,20 +69,20 @@ static int splitting_allocate(struct splitting *s, struct rps_error *err)
 }
 
 /* Residuals of a signal from the constants and lines: their sums of squares, and its trust. */
-static void add_signal(struct splitting *s, const struct rps_cuts *cuts, const double *echo,
-                       size_t signal)
+static void add_signal(struct splitting *s, const struct rps_segmentation *segmentation,
+                       const double *autocorrelation, size_t signal)
 {
     const struct rps_observed *observed = s->observed;
     size_t width = observed->width;
     double fourth = 0, second = 0, kurtosis, together;
 
-    for (size_t k = 0; k < cuts->count; k++) {
-        struct rps_fit fit = rps_cuts_fit(observed, cuts, k, signal);
+    for (size_t k = 0; k < segmentation->count; k++) {
+        struct rps_fit fit = rps_segmentation_fit(observed, segmentation, k, signal);
         double squares = 0, fourths = 0, own = 0;
 
-        for (size_t i = cuts->first[k]; i < cuts->first[k + 1]; i++) {
+        for (size_t i = segmentation->first[k]; i < segmentation->first[k + 1]; i++) {
             size_t at = i * width + signal;
-            int seen = !observed->share || observed->share[at] > 0;
+            int seen = !observed->weight || observed->weight[at] > 0;
             double left =
                 (observed->value[at] - fit.level - fit.slope * (double)i) * observed->gain[signal];
             double square = seen ? left * left : 0;
@@ -98,7 +98,8 @@ static void add_signal(struct splitting *s, const struct rps_cuts *cuts, const d
     }
     /* Kurtosis around each segment's own variance: 3 for normal noise. */
     kurtosis = second > 0 ? fourth / second : 3;
-    together = (1 + echo[signal] * echo[signal]) / (1 - echo[signal] * echo[signal]);
+    together = (1 + autocorrelation[signal] * autocorrelation[signal]) /
+               (1 - autocorrelation[signal] * autocorrelation[signal]);
     s->trust[signal] = 2 / fmax(2, kurtosis - 1) / together;
 }
 
@@ -119,7 +120,7 @@ static double gain_at(const struct splitting *s, size_t from, size_t at, size_t 
     for (size_t v = 0; v < observed->width; v++)
         gain += s->trust[v] *
                 (cost_of(s, from, to, v) - cost_of(s, from, at, v) - cost_of(s, at, to, v));
-    return gain * observed->freedom / (double)observed->width;
+    return gain * observed->degrees_of_freedom / (double)observed->width;
 }
 
 /* The best place to split from..to; gains are first looked at on a grid. */
@@ -151,7 +152,7 @@ static int seed(struct splitting *s, size_t from, size_t to, struct rps_error *e
         for (size_t start = from; start + length <= to; start += length / 2) {
             struct interval found = find_split(s, start, start + length), *more;
 
-            if (found.gain <= s->price)
+            if (found.gain <= s->penalty)
                 continue;
             if (s->interval_count == s->room) {
                 s->room = 2 * s->room + 16;
@@ -214,15 +215,15 @@ static int place(struct splitting *s, size_t at)
         found->earliest = p < found->earliest ? p : found->earliest;
         found->latest = p > found->latest ? p : found->latest;
     }
-    return found->gain > s->price;
+    return found->gain > s->penalty;
 }
 
-static void place_all(struct splitting *s, const struct rps_cuts *cuts)
+static void place_all(struct splitting *s, const struct rps_segmentation *segmentation)
 {
     size_t k = 0;
 
     for (size_t at = 0; at < s->observed->count; at++) {
-        if (at == cuts->first[k]) {
+        if (at == segmentation->first[k]) {
             k++;
         } else if (s->keep[at] && !place(s, at)) {
             s->keep[at] = 0;
@@ -232,51 +233,53 @@ static void place_all(struct splitting *s, const struct rps_cuts *cuts)
     }
 }
 
-static int rebuild(struct splitting *s, struct rps_cuts *cuts, struct rps_error *err)
+static int rebuild(struct splitting *s, struct rps_segmentation *segmentation,
+                   struct rps_error *err)
 {
-    struct rps_cuts out = {0};
+    struct rps_segmentation out = {0};
     size_t old = 0;
 
-    if (rps_cuts_at(s->observed, s->keep, &out, err) < 0)
+    if (rps_segmentation_at(s->observed, s->keep, &out, err) < 0)
         return RPS_FAILED;
     out.spread = calloc(out.count + 1, sizeof(*out.spread));
     if (!out.spread) {
-        rps_cuts_free(&out);
+        rps_segmentation_free(&out);
         return rps_error_memory(err);
     }
     for (size_t k = 0; k < out.count; k++) {
-        while (cuts->first[old + 1] <= out.first[k])
+        while (segmentation->first[old + 1] <= out.first[k])
             old++;
         out.spread[k] = s->found[out.first[k]];
-        out.sloped[k] = cuts->sloped[old];
-        out.sloped_count += cuts->sloped[old];
+        out.sloped[k] = segmentation->sloped[old];
+        out.sloped_count += segmentation->sloped[old];
     }
-    rps_cuts_free(cuts);
-    *cuts = out;
+    rps_segmentation_free(segmentation);
+    *segmentation = out;
     return 0;
 }
 
-int rps_cuts_split(const struct rps_observed *observed, const double *echo, double price,
-                   size_t min_length, struct rps_cuts *cuts, struct rps_error *err)
+int rps_segmentation_split(const struct rps_observed *observed, const double *autocorrelation,
+                           double penalty, size_t min_length, struct rps_segmentation *segmentation,
+                           struct rps_error *err)
 {
-    struct splitting s = {.observed = observed, .price = price};
+    struct splitting s = {.observed = observed, .penalty = penalty};
     int result = splitting_allocate(&s, err);
 
     s.shortest = min_length > LENGTH_MIN ? min_length : LENGTH_MIN;
     if (result == 0) {
         for (size_t v = 0; v < observed->width; v++)
-            add_signal(&s, cuts, echo, v);
-        for (size_t k = 0; k < cuts->count; k++)
-            s.keep[cuts->first[k]] = 1;
+            add_signal(&s, segmentation, autocorrelation, v);
+        for (size_t k = 0; k < segmentation->count; k++)
+            s.keep[segmentation->first[k]] = 1;
     }
-    for (size_t k = 0; result == 0 && k < cuts->count; k++)
-        result = seed(&s, cuts->first[k], cuts->first[k + 1], err);
+    for (size_t k = 0; result == 0 && k < segmentation->count; k++)
+        result = seed(&s, segmentation->first[k], segmentation->first[k + 1], err);
     if (result == 0) {
         take(&s);
-        place_all(&s, cuts);
+        place_all(&s, segmentation);
     }
     if (result == 0 && s.count > 0)
-        result = rebuild(&s, cuts, err);
+        result = rebuild(&s, segmentation, err);
     splitting_free(&s);
     return result;
 }

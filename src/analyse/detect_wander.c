@@ -36,7 +36,7 @@ static void add_block(const struct rps_observed *observed, size_t first, size_t 
     for (size_t i = first + 1; i < end; i += (end - first) / SAMPLE_MAX + 1) {
         double x[MEANS + 1];
 
-        if (observed->share && observed->share[i * observed->width + signal] == 0)
+        if (observed->weight && observed->weight[i * observed->width + signal] == 0)
             continue;
         for (size_t m = 0; m < MEANS; m++) {
             size_t length = length_of[m] * every;
@@ -84,7 +84,7 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
         struct regression r = {.squares = 0};
         /* What a signal is taken to have at least is added, and is no bound here: jumps between
          * quiet levels would hide below it in the mean of all squares. */
-        double least = observed->least[s] + RPS_NOISE_VARIANCE_MIN * none->raw[s], count;
+        double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none->raw[s], count;
 
         if (!(none->raw[s] > 0))
             continue;
@@ -92,8 +92,10 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
             add_block(observed, observed->block[b], observed->block[b + 1], s,
                       (size_t)((double)observed->count / none->count[s] + 0.5), &r);
         count = none->count[s];
-        means += count * log(share_left(&r) * none->raw[s] + least);
-        phases += count * log(noise->raw[s] * (1 - noise->echo[s] * noise->echo[s]) + least) +
+        means += count * log(share_left(&r) * none->raw[s] + floor);
+        phases += count * log(noise->raw[s] *
+                                  (1 - noise->autocorrelation[s] * noise->autocorrelation[s]) +
+                              floor) +
                   rps_noise_overfit(count, (double)fitted);
     }
     return means < phases;

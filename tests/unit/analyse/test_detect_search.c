@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyse/detect_cuts.h"
+#include "analyse/detect_segmentation.h"
 #include "analyse/detect_observed.h"
 #include "analyse/detect_math.h"
-#include "analyse/detect_points.h"
+#include "analyse/detect_candidates.h"
 #include "detect_series.h"
 
 /* Squares that a constant and a line leave in from..to, the long way. */
@@ -23,7 +23,7 @@ static void squares_left(const struct rps_observed *observed, size_t from, size_
 
         for (size_t i = from; i < to; i++) {
             size_t at = i * observed->width + s;
-            double part = observed->share ? observed->share[at] / (double)RPS_OBSERVED_WHOLE : 1;
+            double part = observed->weight ? observed->weight[at] / (double)RPS_OBSERVED_WHOLE : 1;
             double value = observed->value[at] * observed->gain[s], time = (double)(i - from);
 
             n += part;
@@ -70,64 +70,70 @@ static void sums_are_right(void **state)
     (void)state;
     for (int masked = 0; masked < 2; masked++) {
         struct rps_observed observed = observe(masked, 0);
-        struct rps_points points;
+        struct rps_candidates candidates;
         struct rps_error err;
 
-        assert_true(masked == (observed.share != NULL));
-        assert_int_equal(rps_points_make(&observed, NULL, 1, &points, &err), 0);
-        assert_int_equal(points.count, 37);
+        assert_true(masked == (observed.weight != NULL));
+        assert_int_equal(rps_candidates_make(&observed, NULL, 1, &candidates, &err), 0);
+        assert_int_equal(candidates.count, 37);
         for (size_t from = 0; from < 36; from++) {
             for (size_t to = from + 1; to <= 36; to++) {
-                struct rps_point_gain gain = rps_points_gain(&points, from, to);
+                struct rps_candidate_gain gain = rps_candidates_gain(&candidates, from, to);
                 double constant, line, all;
 
                 squares_left(&observed, from, to, &constant, &line, &all);
                 assert_true(fabs(all - gain.constant - constant) < 1e-9);
-                if (to - from >= RPS_POINTS_LINE_MIN)
+                if (to - from >= RPS_CANDIDATES_LINE_MIN)
                     assert_true(fabs(all - gain.line - line) < 1e-9);
                 else
                     assert_true(fabs(all - gain.line - constant) < 1e-9);
             }
         }
-        rps_points_free(&points);
+        rps_candidates_free(&candidates);
         rps_observed_free(&observed);
     }
 }
 
 /* Least cost over all segmentations of ..., tried one start after the other. */
-static double best_of_all(const struct rps_points *points, const struct rps_prices *prices)
+static double best_of_all(const struct rps_candidates *candidates,
+                          const struct rps_penalties *penalties)
 {
     double best[64];
 
     best[0] = 0;
-    for (size_t to = 1; to < points->count; to++) {
+    for (size_t to = 1; to < candidates->count; to++) {
         size_t block = to - 1;
 
         best[to] = INFINITY;
-        while (!points->forced[block])
+        while (!candidates->forced[block])
             block--;
         for (size_t from = block; from < to; from++) {
-            struct rps_point_gain gain = rps_points_gain(points, from, to);
-            double cost = best[from] + (points->forced[from] ? 0 : prices->change);
+            struct rps_candidate_gain gain = rps_candidates_gain(candidates, from, to);
+            double cost = best[from] + (candidates->forced[from] ? 0 : penalties->change);
 
-            if (to - from < prices->min_length && !(points->forced[from] && points->forced[to]))
+            if (to - from < penalties->min_length &&
+                !(candidates->forced[from] && candidates->forced[to]))
                 continue;
-            cost -= points->moment ? fmax(gain.constant, gain.line - prices->slope) : gain.constant;
+            cost -= candidates->moment ? fmax(gain.constant, gain.line - penalties->slope)
+                                       : gain.constant;
             best[to] = fmin(best[to], cost);
         }
     }
-    return best[points->count - 1];
+    return best[candidates->count - 1];
 }
 
-static double cost_of(const struct rps_points *points, const struct rps_prices *prices,
-                      const struct rps_cuts *cuts)
+static double cost_of(const struct rps_candidates *candidates,
+                      const struct rps_penalties *penalties,
+                      const struct rps_segmentation *segmentation)
 {
-    double cost = prices->change * (double)cuts->free + prices->slope * (double)cuts->sloped_count;
+    double cost = penalties->change * (double)segmentation->free +
+                  penalties->slope * (double)segmentation->sloped_count;
 
-    for (size_t k = 0; k < cuts->count; k++) {
-        struct rps_point_gain gain = rps_points_gain(points, cuts->first[k], cuts->first[k + 1]);
+    for (size_t k = 0; k < segmentation->count; k++) {
+        struct rps_candidate_gain gain =
+            rps_candidates_gain(candidates, segmentation->first[k], segmentation->first[k + 1]);
 
-        cost -= cuts->sloped[k] ? gain.line : gain.constant;
+        cost -= segmentation->sloped[k] ? gain.line : gain.constant;
     }
     return cost;
 }
@@ -140,20 +146,22 @@ static void search_is_exact(void **state)
     (void)state;
     for (int kind = 0; kind < 8; kind++) {
         struct rps_observed observed = observe(kind & 1, kind & 2);
-        struct rps_points points;
+        struct rps_candidates candidates;
         struct rps_error err;
 
-        assert_int_equal(rps_points_make(&observed, NULL, (kind & 4) != 0, &points, &err), 0);
+        assert_int_equal(rps_candidates_make(&observed, NULL, (kind & 4) != 0, &candidates, &err),
+                         0);
         for (size_t c = 0; c < 5 * 3 * 4; c++) {
-            struct rps_prices prices = {changes[c % 5], slopes[c / 5 % 3], 1 + 3 * (c / 15)};
-            struct rps_cuts cuts;
+            struct rps_penalties penalties = {changes[c % 5], slopes[c / 5 % 3], 1 + 3 * (c / 15)};
+            struct rps_segmentation segmentation;
 
-            assert_int_equal(rps_cuts_search(&points, &prices, &cuts, &err), 0);
-            assert_true(fabs(cost_of(&points, &prices, &cuts) - best_of_all(&points, &prices)) <
-                        1e-9);
-            rps_cuts_free(&cuts);
+            assert_int_equal(rps_segmentation_search(&candidates, &penalties, &segmentation, &err),
+                             0);
+            assert_true(fabs(cost_of(&candidates, &penalties, &segmentation) -
+                             best_of_all(&candidates, &penalties)) < 1e-9);
+            rps_segmentation_free(&segmentation);
         }
-        rps_points_free(&points);
+        rps_candidates_free(&candidates);
         rps_observed_free(&observed);
     }
 }
@@ -164,37 +172,39 @@ static void refining_finds_the_best(void **state)
     (void)state;
     for (int masked = 0; masked < 2; masked++) {
         struct rps_observed observed = observe(masked, 0);
-        struct rps_prices prices = {1, 1000, 2};
-        struct rps_cut_place place[2];
-        struct rps_points points;
-        struct rps_cuts cuts;
+        struct rps_penalties penalties = {1, 1000, 2};
+        struct rps_boundary_place place[2];
+        struct rps_candidates candidates;
+        struct rps_segmentation segmentation;
         struct rps_error err;
         uint8_t keep[37] = {0};
         double least = INFINITY;
         size_t best = 0;
 
-        assert_int_equal(rps_points_make(&observed, NULL, 0, &points, &err), 0);
+        assert_int_equal(rps_candidates_make(&observed, NULL, 0, &candidates, &err), 0);
         for (size_t at = 2; at <= 34; at++) {
-            double cost = -rps_points_gain(&points, 0, at).constant -
-                          rps_points_gain(&points, at, 36).constant;
+            double cost = -rps_candidates_gain(&candidates, 0, at).constant -
+                          rps_candidates_gain(&candidates, at, 36).constant;
 
             best = cost < least - 1e-12 ? at : best;
             least = fmin(least, cost);
         }
         keep[25] = 1;
-        assert_int_equal(rps_cuts_at(&observed, keep, &cuts, &err), 0);
-        assert_int_equal(rps_cuts_refine(&observed, &prices, 1, 0, &cuts, place, &err), 0);
-        assert_int_equal(cuts.first[1], best);
-        assert_int_equal(rps_cuts_refine(&observed, &prices, 0, 3, &cuts, place, &err), 0);
+        assert_int_equal(rps_segmentation_at(&observed, keep, &segmentation, &err), 0);
+        assert_int_equal(
+            rps_segmentation_refine(&observed, &penalties, 1, 0, &segmentation, place, &err), 0);
+        assert_int_equal(segmentation.first[1], best);
+        assert_int_equal(
+            rps_segmentation_refine(&observed, &penalties, 0, 3, &segmentation, place, &err), 0);
         for (size_t at = 2; at <= 34; at++) {
-            double cost = -rps_points_gain(&points, 0, at).constant -
-                          rps_points_gain(&points, at, 36).constant;
+            double cost = -rps_candidates_gain(&candidates, 0, at).constant -
+                          rps_candidates_gain(&candidates, at, 36).constant;
 
             if (cost <= least + 3 - 1e-9)
                 assert_true(place[1].earliest <= at && at <= place[1].latest);
         }
-        rps_cuts_free(&cuts);
-        rps_points_free(&points);
+        rps_segmentation_free(&segmentation);
+        rps_candidates_free(&candidates);
         rps_observed_free(&observed);
     }
 }

@@ -1,0 +1,217 @@
+/*
+ * Candidates and their sums. A segment between any two of them is described in as many steps as there
+ * are signals, whatever its length.
+ *
+ * The squares of the values themselves are the same for every segmentation, so that only what a
+ * description takes off them is ever computed. Sums of time and of its square where values are
+ * missing are exact integers modulo 2^64: prefix sums of doubles lose all digits of a short segment
+ * late in a long run.
+ */
+#include "detect_candidates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rps_candidates_free(struct rps_candidates *candidates)
+{
+    free(candidates->weight_sum);
+    free(candidates->moment);
+    free(candidates->sum);
+    free(candidates->forced);
+    free(candidates->at);
+    memset(candidates, 0, sizeof(*candidates));
+}
+
+static int candidates_allocate(struct rps_candidates *candidates, struct rps_observed *observed,
+                               size_t count, int lines, struct rps_error *err)
+{
+    size_t total = count * observed->width + 1;
+
+    memset(candidates, 0, sizeof(*candidates));
+    candidates->observed = observed;
+    candidates->count = count;
+    candidates->at = calloc(count + 1, sizeof(*candidates->at));
+    candidates->forced = calloc(count + 1, 1);
+    candidates->sum = calloc(total, sizeof(*candidates->sum));
+    candidates->moment = lines ? calloc(total, sizeof(*candidates->moment)) : NULL;
+    candidates->weight_sum =
+        observed->weight ? calloc(3 * total, sizeof(*candidates->weight_sum)) : NULL;
+    if (candidates->at && candidates->forced && candidates->sum && (!lines || candidates->moment) &&
+        (!observed->weight || candidates->weight_sum))
+        return 0;
+    rps_candidates_free(candidates);
+    return rps_error_memory(err);
+}
+
+static void add_moments(struct rps_candidates *candidates)
+{
+    const struct rps_observed *observed = candidates->observed;
+    size_t width = observed->width;
+    double middle = (double)observed->count / 2;
+
+    for (size_t p = 1; p < candidates->count; p++) {
+        double *moment = candidates->moment + p * width;
+
+        memcpy(moment, moment - width, width * sizeof(*moment));
+        for (size_t i = candidates->at[p - 1]; i < candidates->at[p]; i++) {
+            const double *value = observed->value + i * width;
+            double time = (double)i - middle;
+
+            for (size_t s = 0; s < width; s++) {
+                double part = rps_observed_part(observed, i * width + s);
+
+                moment[s] += part * time * value[s] * observed->gain[s];
+            }
+        }
+    }
+}
+
+static void add_weights(struct rps_candidates *candidates)
+{
+    const struct rps_observed *observed = candidates->observed;
+    size_t width = observed->width;
+
+    for (size_t p = 1; p < candidates->count; p++) {
+        uint64_t *sums = candidates->weight_sum + 3 * p * width;
+
+        memcpy(sums, sums - 3 * width, 3 * width * sizeof(*sums));
+        for (size_t i = candidates->at[p - 1]; i < candidates->at[p]; i++) {
+            for (size_t s = 0; s < width; s++) {
+                uint64_t weight = observed->weight[i * width + s];
+
+                sums[3 * s] += weight;
+                sums[3 * s + 1] += weight * i;
+                sums[3 * s + 2] += weight * i * i;
+            }
+        }
+    }
+}
+
+void rps_candidates_add_up(struct rps_candidates *candidates)
+{
+    const struct rps_observed *observed = candidates->observed;
+    size_t width = observed->width;
+
+    for (size_t p = 0; p < candidates->count; p++) {
+        for (size_t s = 0; s < width; s++)
+            candidates->sum[p * width + s] =
+                observed->sum[candidates->at[p] * width + s] * observed->gain[s];
+    }
+    if (candidates->moment) {
+        memset(candidates->moment, 0, width * sizeof(*candidates->moment));
+        add_moments(candidates);
+    }
+    if (candidates->weight_sum) {
+        memset(candidates->weight_sum, 0, 3 * width * sizeof(*candidates->weight_sum));
+        add_weights(candidates);
+    }
+}
+
+int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int lines,
+                        struct rps_candidates *ret, struct rps_error *err)
+{
+    size_t count = 0, to = 0, block = 0;
+
+    for (size_t i = 0; i <= observed->count; i++) {
+        int end = i == observed->block[block];
+
+        block += (size_t)(end && i < observed->count);
+        count += !keep || keep[i] || end;
+    }
+    if (candidates_allocate(ret, observed, count, lines, err) < 0)
+        return RPS_FAILED;
+    block = 0;
+    for (size_t i = 0; i <= observed->count; i++) {
+        int end = i == observed->block[block];
+
+        block += (size_t)(end && i < observed->count);
+        if (keep && !keep[i] && !end)
+            continue;
+        ret->forced[to] = (uint8_t)end;
+        ret->at[to++] = i;
+    }
+    rps_candidates_add_up(ret);
+    return 0;
+}
+
+int rps_candidates_subset(const struct rps_candidates *candidates, const uint8_t *keep,
+                          struct rps_candidates *ret, struct rps_error *err)
+{
+    size_t width = candidates->observed->width, count = 0, to = 0;
+
+    for (size_t p = 0; p < candidates->count; p++)
+        count += keep[p] != 0;
+    if (candidates_allocate(ret, candidates->observed, count, candidates->moment != NULL, err) < 0)
+        return RPS_FAILED;
+    for (size_t p = 0; p < candidates->count; p++) {
+        if (!keep[p])
+            continue;
+        ret->at[to] = candidates->at[p];
+        ret->forced[to] = candidates->forced[p];
+        memcpy(ret->sum + to * width, candidates->sum + p * width, width * sizeof(*ret->sum));
+        if (ret->moment)
+            memcpy(ret->moment + to * width, candidates->moment + p * width,
+                   width * sizeof(*ret->moment));
+        if (ret->weight_sum)
+            memcpy(ret->weight_sum + 3 * to * width, candidates->weight_sum + 3 * p * width,
+                   3 * width * sizeof(*ret->weight_sum));
+        to++;
+    }
+    return 0;
+}
+
+/* With a constant for `masked` the compiler makes a quick function of it for what was seen whole. */
+static inline struct rps_candidate_gain gain_of(const struct rps_candidates *candidates,
+                                                size_t from, size_t to, int masked)
+{
+    size_t width = candidates->observed->width;
+    const uint64_t *a = masked ? candidates->weight_sum + 3 * from * width : NULL,
+                   *b = masked ? candidates->weight_sum + 3 * to * width : NULL;
+    const double *low = candidates->sum + from * width, *high = candidates->sum + to * width;
+    uint64_t start = candidates->at[from], length = candidates->at[to] - start;
+    int lines = candidates->moment && length >= RPS_CANDIDATES_LINE_MIN &&
+                length <= RPS_CANDIDATES_LINE_MAX;
+    double n = (double)length, per_n = 1 / n, time = (n - 1) / 2, square = n * (n * n - 1) / 12;
+    struct rps_candidate_gain gain = {0, 0};
+
+    for (size_t s = 0; s < width; s++) {
+        double sum = high[s] - low[s], moment;
+
+        if (masked) {
+            uint64_t weight = b[3 * s] - a[3 * s], times = b[3 * s + 1] - a[3 * s + 1];
+
+            if (weight == 0)
+                continue;
+            n = (double)weight / RPS_OBSERVED_WHOLE;
+            per_n = 1 / n;
+            time = (double)(times - start * weight) / RPS_OBSERVED_WHOLE / n;
+            square =
+                (double)(b[3 * s + 2] - a[3 * s + 2] - 2 * start * times + start * start * weight) /
+                    RPS_OBSERVED_WHOLE -
+                n * time * time;
+        }
+        gain.constant += sum * sum * per_n;
+        if (!lines || n < 3 || !(square > 0.5))
+            continue;
+        moment = candidates->moment[to * width + s] - candidates->moment[from * width + s] -
+                 (time + (double)start - (double)candidates->observed->count / 2) * sum;
+        gain.line += moment * moment / square;
+    }
+    gain.line += gain.constant;
+    return gain;
+}
+
+struct rps_candidate_gain rps_candidates_gain(const struct rps_candidates *candidates, size_t from,
+                                              size_t to)
+{
+    return candidates->weight_sum ? gain_of(candidates, from, to, 1)
+                                  : gain_of(candidates, from, to, 0);
+}
+
+void rps_candidates_gains(const struct rps_candidates *candidates, const size_t *from, size_t count,
+                          size_t to, struct rps_candidate_gain *ret)
+{
+    for (size_t k = 0; k < count; k++)
+        ret[k] = rps_candidates_gain(candidates, from[k], to);
+}

@@ -1,0 +1,250 @@
+/*
+ * The search: dynamic programming over candidates, with PELT's pruning.
+ *
+ * A segment is a constant or, at the penalty of a slope, a line, whichever costs less. Lines weaken
+ * the pruning by that penalty: two halves of a line need two slopes, and must be long enough for
+ * lines. A start that was beaten at some point stays until a segment from that point may end, or
+ * the least length would forbid the better way.
+ */
+#include "detect_segmentation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+    const struct rps_candidates *candidates;
+    struct rps_penalties penalties;
+    double *best;                    /* owned; least cost up to a point */
+    double *start;                   /* owned; least cost of what ends where a segment starts */
+    size_t *from;                    /* owned; where the last segment of that begins */
+    size_t *expiry;                  /* owned; observation from which a start is of no more use */
+    uint8_t *sloped;                 /* owned; is that segment a line? */
+    size_t *active;                  /* owned; starts that may still be the best */
+    double *cost;                    /* owned; of each active start to the present point */
+    struct rps_candidate_gain *gain; /* owned; the same */
+    size_t active_count;
+};
+
+void rps_segmentation_free(struct rps_segmentation *segmentation)
+{
+    free(segmentation->spread);
+    free(segmentation->forced);
+    free(segmentation->sloped);
+    free(segmentation->first);
+    memset(segmentation, 0, sizeof(*segmentation));
+}
+
+static int segmentation_allocate(struct rps_segmentation *segmentation, size_t count,
+                                 struct rps_error *err)
+{
+    memset(segmentation, 0, sizeof(*segmentation));
+    segmentation->count = count;
+    segmentation->first = calloc(count + 1, sizeof(*segmentation->first));
+    segmentation->sloped = calloc(count + 1, 1);
+    segmentation->forced = calloc(count + 1, 1);
+    if (segmentation->first && segmentation->sloped && segmentation->forced)
+        return 0;
+    rps_segmentation_free(segmentation);
+    return rps_error_memory(err);
+}
+
+int rps_segmentation_at(const struct rps_observed *observed, const uint8_t *keep,
+                        struct rps_segmentation *ret, struct rps_error *err)
+{
+    size_t count = observed->block_count, block = 0, to = 0;
+
+    for (size_t i = 0; keep && i < observed->count; i++)
+        count += keep[i];
+    if (segmentation_allocate(ret, count, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < observed->count; i++) {
+        int forced = i == observed->block[block];
+
+        block += (size_t)forced;
+        if (!forced && (!keep || !keep[i]))
+            continue;
+        ret->forced[to] = (uint8_t)forced;
+        ret->free += !forced;
+        ret->first[to++] = i;
+    }
+    ret->count = to;
+    ret->first[to] = observed->count;
+    return 0;
+}
+
+int rps_segmentation_candidates(struct rps_observed *observed,
+                                const struct rps_segmentation *segmentation, int lines,
+                                struct rps_candidates *ret, struct rps_error *err)
+{
+    uint8_t *keep = calloc(observed->count + 1, 1);
+    int result;
+
+    if (!keep)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < segmentation->count; k++)
+        keep[segmentation->first[k]] = 1;
+    result = rps_candidates_make(observed, keep, lines, ret, err);
+    free(keep);
+    return result;
+}
+
+void rps_segmentation_move(struct rps_segmentation *segmentation, size_t from, size_t to)
+{
+    segmentation->first[to] = segmentation->first[from];
+    segmentation->sloped[to] = segmentation->sloped[from];
+    segmentation->forced[to] = segmentation->forced[from];
+    if (segmentation->spread)
+        segmentation->spread[to] = segmentation->spread[from];
+}
+
+void rps_segmentation_shorten(struct rps_segmentation *segmentation, size_t count)
+{
+    segmentation->first[count] = segmentation->first[segmentation->count];
+    segmentation->count = count;
+    segmentation->free = segmentation->sloped_count = 0;
+    for (size_t k = 0; k < count; k++) {
+        segmentation->free += !segmentation->forced[k];
+        segmentation->sloped_count += segmentation->sloped[k];
+    }
+}
+
+static void search_free(struct search *search)
+{
+    free(search->gain);
+    free(search->cost);
+    free(search->active);
+    free(search->sloped);
+    free(search->expiry);
+    free(search->from);
+    free(search->start);
+    free(search->best);
+}
+
+static int search_allocate(struct search *search, struct rps_error *err)
+{
+    size_t count = search->candidates->count;
+
+    search->best = calloc(count, sizeof(*search->best));
+    search->start = calloc(count, sizeof(*search->start));
+    search->from = calloc(count, sizeof(*search->from));
+    search->expiry = calloc(count, sizeof(*search->expiry));
+    search->sloped = calloc(count, 1);
+    search->active = calloc(count, sizeof(*search->active));
+    search->cost = calloc(count, sizeof(*search->cost));
+    search->gain = calloc(count, sizeof(*search->gain));
+    if (search->best && search->start && search->from && search->expiry && search->sloped &&
+        search->active && search->cost && search->gain)
+        return 0;
+    return rps_error_memory(err);
+}
+
+/* Is a segment between two candidates long enough, or a whole block? */
+static int is_allowed(const struct search *search, size_t from, size_t to)
+{
+    const struct rps_candidates *candidates = search->candidates;
+
+    return candidates->at[to] - candidates->at[from] >= search->penalties.min_length ||
+           (candidates->forced[from] && candidates->forced[to]);
+}
+
+/* The best way to a point from all active starts. */
+static void reach(struct search *search, size_t to)
+{
+    search->best[to] = INFINITY;
+    rps_candidates_gains(search->candidates, search->active, search->active_count, to,
+                         search->gain);
+    for (size_t k = 0; k < search->active_count; k++) {
+        size_t from = search->active[k];
+        struct rps_candidate_gain gain = search->gain[k];
+        int sloped =
+            search->candidates->moment && gain.line - search->penalties.slope > gain.constant;
+        double cost =
+            search->start[from] - (sloped ? gain.line - search->penalties.slope : gain.constant);
+
+        search->cost[k] = cost;
+        if (cost < search->best[to] && is_allowed(search, from, to)) {
+            search->best[to] = cost;
+            search->from[to] = from;
+            search->sloped[to] = (uint8_t)sloped;
+        }
+    }
+}
+
+/* Drop the starts that a start at this point, once it can be used, will always beat. */
+static void prune(struct search *search, size_t to)
+{
+    const struct rps_candidates *candidates = search->candidates;
+    double slack = candidates->moment ? search->penalties.slope : 0;
+    size_t kept = 0, least = candidates->moment ? RPS_CANDIDATES_LINE_MIN : 0;
+    size_t shortest = least > search->penalties.min_length ? least : search->penalties.min_length;
+
+    for (size_t k = 0; k < search->active_count; k++) {
+        size_t from = search->active[k];
+
+        if (search->cost[k] - slack >= search->best[to] + search->penalties.change &&
+            candidates->at[to] - candidates->at[from] >= least && search->expiry[from] == SIZE_MAX)
+            search->expiry[from] = candidates->at[to] + shortest;
+        if (candidates->at[to] < search->expiry[from])
+            search->active[kept++] = from;
+    }
+    search->active_count = kept;
+}
+
+static void run(struct search *search)
+{
+    const struct rps_candidates *candidates = search->candidates;
+
+    search->best[0] = search->start[0] = 0;
+    search->expiry[0] = SIZE_MAX;
+    search->active[search->active_count++] = 0;
+    for (size_t p = 1; p < candidates->count; p++) {
+        reach(search, p);
+        search->start[p] = search->best[p] + (candidates->forced[p] ? 0 : search->penalties.change);
+        search->expiry[p] = SIZE_MAX;
+        if (candidates->forced[p])
+            search->active_count = 0;
+        else
+            prune(search, p);
+        if (search->best[p] < INFINITY)
+            search->active[search->active_count++] = p;
+    }
+}
+
+static int trace(const struct search *search, struct rps_segmentation *ret, struct rps_error *err)
+{
+    const struct rps_candidates *candidates = search->candidates;
+    size_t count = 0, last = candidates->count - 1;
+
+    for (size_t p = last; p > 0; p = search->from[p])
+        count++;
+    if (segmentation_allocate(ret, count, err) < 0)
+        return RPS_FAILED;
+    ret->first[count] = candidates->at[last];
+    for (size_t p = last, to = count; p > 0; p = search->from[p]) {
+        size_t from = search->from[p];
+
+        to--;
+        ret->first[to] = candidates->at[from];
+        ret->forced[to] = candidates->forced[from];
+        ret->sloped[to] = search->sloped[p];
+        ret->free += candidates->forced[from] == 0;
+        ret->sloped_count += search->sloped[p];
+    }
+    return 0;
+}
+
+int rps_segmentation_search(const struct rps_candidates *candidates,
+                            const struct rps_penalties *penalties, struct rps_segmentation *ret,
+                            struct rps_error *err)
+{
+    struct search search = {.candidates = candidates, .penalties = *penalties};
+    int result = search_allocate(&search, err);
+
+    if (result == 0) {
+        run(&search);
+        result = trace(&search, ret, err);
+    }
+    search_free(&search);
+    return result;
+}

@@ -1,0 +1,88 @@
+/*
+ * Segmentation: one segmentation of the observations, and the search for the best at a penalty for each
+ * change. Private to the detector.
+ */
+#ifndef RPISTAT_ANALYSE_DETECT_SEGMENTATION_H
+#define RPISTAT_ANALYSE_DETECT_SEGMENTATION_H
+
+#include "detect_candidates.h"
+
+/* A change of variance at the start of a segment. */
+struct rps_spread {
+    double gain;             /* twice its likelihood, in units of normal noise; 0: there is none */
+    size_t earliest, latest; /* where it may be */
+};
+
+struct rps_segmentation {
+    size_t count; /* segments */
+    size_t free;  /* boundaries between them that are not forced */
+    size_t sloped_count;
+    size_t *first; /* owned; their first observations; first[count] is the number of observations */
+    uint8_t *sloped;           /* owned; 1: a line describes the segment, 0: a constant */
+    uint8_t *forced;           /* owned; 1: the boundary at its first observation is forced */
+    struct rps_spread *spread; /* owned; a segment each; NULL: no changes of variance */
+};
+
+struct rps_penalties {
+    double change;     /* of a boundary that is not forced */
+    double slope;      /* of a segment that is a line */
+    size_t min_length; /* of a segment, where its block allows it */
+};
+
+/*
+ * The segmentation with boundaries at candidates that has the least squares plus penalties, exactly: PELT
+ * (Killick, Fearnhead, Eckley 2012). Lines are tried where candidates have their sums. *ret is for
+ * rps_segmentation_free.
+ */
+int rps_segmentation_search(const struct rps_candidates *candidates,
+                            const struct rps_penalties *penalties, struct rps_segmentation *ret,
+                            struct rps_error *err);
+
+/* How a boundary was placed between its neighbours. */
+struct rps_boundary_place {
+    size_t best;
+    size_t earliest, latest; /* outermost places that are worse by at most the slack */
+};
+
+/*
+ * Move each free boundary to its best place between its neighbours, `rounds` times over. penalties as
+ * for the search. place (may be NULL) has room for one a segment and is filled in a last round that
+ * moves nothing; slack is what a place may be worse there.
+ */
+int rps_segmentation_refine(const struct rps_observed *observed,
+                            const struct rps_penalties *penalties, int rounds, double slack,
+                            struct rps_segmentation *segmentation, struct rps_boundary_place *place,
+                            struct rps_error *err);
+
+/* Split segments at changes of variance that gain more than the penalty of a change. autocorrelation: the
+ * noise's correlation at lag one, a signal each. */
+int rps_segmentation_split(const struct rps_observed *observed, const double *autocorrelation,
+                           double penalty, size_t min_length, struct rps_segmentation *segmentation,
+                           struct rps_error *err);
+
+/* What describes a signal in segment k: level + slope * observation. */
+struct rps_fit {
+    double level, slope;
+};
+struct rps_fit rps_segmentation_fit(const struct rps_observed *observed,
+                                    const struct rps_segmentation *segmentation, size_t k,
+                                    size_t signal);
+
+/* Segmentation into constants at the places (0 ... count) that `keep` has a 1 for, and into the
+ * blocks; NULL: into the blocks only. */
+int rps_segmentation_at(const struct rps_observed *observed, const uint8_t *keep,
+                        struct rps_segmentation *ret, struct rps_error *err);
+
+/* Candidates at the boundaries. */
+int rps_segmentation_candidates(struct rps_observed *observed,
+                                const struct rps_segmentation *segmentation, int lines,
+                                struct rps_candidates *ret, struct rps_error *err);
+
+/* Keep only some segments, each with what follows it up to the next: first move those to keep to
+ * the front, in their order; then forget the others. */
+void rps_segmentation_move(struct rps_segmentation *segmentation, size_t from, size_t to);
+void rps_segmentation_shorten(struct rps_segmentation *segmentation, size_t count);
+
+void rps_segmentation_free(struct rps_segmentation *segmentation);
+
+#endif
