@@ -27,6 +27,9 @@
 #define SAMPLE_MAX 512
 #define ROUNDS_ALL 3
 
+/* A boundary is beyond doubt above this confidence. */
+#define SURE 0.95
+
 /* Noise differs so much in one of e^3 = 20 cases. */
 #define ALIKE_LEVEL 3
 
@@ -403,19 +406,49 @@ static void separate(struct clustering *c, const struct rps_segmentation *segmen
     }
 }
 
-static int find_labels(struct clustering *all, struct clustering *few,
-                       const struct rps_segmentation *segmentation, int distinct, double dof,
-                       double inflation, struct rps_error *err)
+/* The segment that is farthest from the centre of its label, of those that share it with a
+ * neighbour although the boundary between them is beyond doubt; 0: none. */
+static size_t find_torn(const struct clustering *c, const double *confidence)
+{
+    size_t torn = 0;
+    double most = 0;
+
+    for (size_t m = 1; confidence && m < c->count; m++) {
+        size_t farther = c->distance[m] < c->distance[m - 1] ? m - 1 : m;
+
+        if (c->trial[m] == c->trial[m - 1] && confidence[m] > SURE && c->distance[farther] > most) {
+            torn = farther;
+            most = c->distance[farther];
+        }
+    }
+    return torn;
+}
+
+static void settle(struct clustering *c, int count)
 {
     double total;
+
+    for (int round = 0; round < ROUNDS_ALL && assign(c, count, &total); round++)
+        find_centres(c, c->trial, count);
+}
+
+static int find_labels(struct clustering *all, struct clustering *few,
+                       const struct rps_segmentation *segmentation, const double *confidence,
+                       int distinct, double dof, double inflation, struct rps_error *err)
+{
+    size_t torn;
     int count = choose(few, distinct ? 2 : 1, dof, inflation, err);
 
     if (count < 0)
         return RPS_FAILED;
     find_centres(few, few->label, count);
     memcpy(all->centre, few->centre, (size_t)count * all->width * sizeof(*all->centre));
-    for (int round = 0; round < ROUNDS_ALL && assign(all, count, &total); round++)
-        find_centres(all, all->trial, count);
+    settle(all, count);
+    while (count < all->label_max && (torn = find_torn(all, confidence)) > 0) {
+        memcpy(all->centre + (size_t)count++ * all->width, all->feature + torn * all->width,
+               all->width * sizeof(*all->centre));
+        settle(all, count);
+    }
     memcpy(all->label, all->trial, all->count * sizeof(*all->label));
     if (distinct)
         separate(all, segmentation, count);
@@ -423,8 +456,9 @@ static int find_labels(struct clustering *all, struct clustering *few,
 }
 
 int rps_labels_find(const struct rps_observed *observed,
-                    const struct rps_segmentation *segmentation, int label_max, int variance,
-                    int distinct, double inflation, struct rps_labels *ret, struct rps_error *err)
+                    const struct rps_segmentation *segmentation, const double *confidence,
+                    int label_max, int variance, int distinct, double inflation,
+                    struct rps_labels *ret, struct rps_error *err)
 {
     struct clustering all = {0}, few = {0};
     struct rps_labels out = {0};
@@ -434,7 +468,8 @@ int rps_labels_find(const struct rps_observed *observed,
     if (result == 0)
         result = draw_sample(&all, &few, err);
     if (result == 0)
-        result = find_labels(&all, &few, segmentation, distinct, fmax(1, dof), inflation, err);
+        result = find_labels(&all, &few, segmentation, confidence, distinct, fmax(1, dof),
+                             inflation, err);
     if (result == 0)
         result = labels_allocate(&out, segmentation->count, err);
     if (result == 0) {

@@ -144,8 +144,8 @@ static int label(struct finding *f, struct rps_model *model, struct rps_error *e
 {
     int variance = f->options->variance;
 
-    if (rps_labels_find(f->observed, &model->segmentation, label_max_of(f), variance, 0,
-                        model->inflation, &model->labels, err) < 0)
+    if (rps_labels_find(f->observed, &model->segmentation, model->confidence, label_max_of(f),
+                        variance, 0, model->inflation, &model->labels, err) < 0)
         return RPS_FAILED;
     if (!variance && rps_decode(f->observed, f->shortest, model->inflation, &model->segmentation,
                                 &model->labels, &model->recurring, err) < 0)
@@ -317,7 +317,7 @@ int rps_model_refine(struct rps_observed *observed, const struct rps_detect_opti
     rps_labels_free(&model->labels);
     model->recurring = 0;
     if (result == 0)
-        result = rps_labels_find(observed, &model->segmentation, label_max_of(&f),
+        result = rps_labels_find(observed, &model->segmentation, NULL, label_max_of(&f),
                                  options->variance, 1, model->inflation, &model->labels, err);
     if (result == 0) {
         merge_alike(model); /* where there may be only one label */

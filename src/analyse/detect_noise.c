@@ -197,19 +197,17 @@ double rps_noise_overfit(double count, double fitted)
     return left > 1 ? count * log(count / left) - fitted + count / left - 1 : INFINITY;
 }
 
-/* Innovations of an autoregressive process. What the variance floor adds to a signal's noise does
- * not wander: as far as there is nothing else, steps are not explained by wandering; but the longer
- * a correlation was seen, the less it is taken for chance. */
-static double innovation_variance(const struct rps_observed *observed, const struct rps_noise *none,
+/* Innovations of an autoregressive process. As far as a signal's noise is its floor, its values lie
+ * still between steps, and so few steps look like a random walk: there no more wandering is believed
+ * than the differences of neighbours show. */
+static double innovation_variance(const struct rps_observed *observed,
                                   const struct rps_noise *noise, size_t s)
 {
-    double tau = (1 + none->autocorrelation[s]) / (1 - none->autocorrelation[s]);
-    double still =
-        fmin(observed->variance_floor[s] / observed->unit, 1) * tau / (tau + noise->count[s]);
-    double autocorrelation = (1 - still) * noise->autocorrelation[s];
+    double still = fmin(observed->variance_floor[s] / observed->unit, 1);
+    double known = fmin(noise->autocorrelation[s], observed->correlation[s]);
+    double a = (1 - still) * noise->autocorrelation[s] + still * known;
 
-    return fmax(noise->variance[s] * (1 - 2 * autocorrelation * noise->product[s] +
-                                      autocorrelation * autocorrelation * noise->inner[s]),
+    return fmax(noise->variance[s] * (1 - 2 * a * noise->product[s] + a * a * noise->inner[s]),
                 observed->variance_floor[s]);
 }
 
@@ -219,7 +217,7 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = noise->count[s], innovation = innovation_variance(observed, none, noise, s);
+        double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
 
         if (none->variance[s] > 0)
             total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +

@@ -33,6 +33,12 @@
 /* Least noise of a signal, relative to its range. */
 #define NOISE_MIN 1e-6
 
+/* Differences of neighbours beyond this level are changes, and no noise. */
+#define STEP_LEVEL 5
+
+/* Correlation above this is taken for this: a random walk. */
+#define CORRELATION_MAX 0.99
+
 struct preparation {
     const struct rps_signals *signals;
     struct rps_observed *out;
@@ -56,6 +62,7 @@ void rps_observed_free(struct rps_observed *observed)
 {
     free(observed->outlier);
     free(observed->block);
+    free(observed->correlation);
     free(observed->variance_floor);
     free(observed->gain);
     free(observed->weight_sum);
@@ -338,9 +345,11 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
     out->value = calloc(total, sizeof(*out->value));
     out->gain = calloc(out->width + 1, sizeof(*out->gain));
     out->variance_floor = calloc(out->width + 1, sizeof(*out->variance_floor));
+    out->correlation = calloc(out->width + 1, sizeof(*out->correlation));
     if (!whole)
         out->weight = calloc(total, sizeof(*out->weight));
-    if (!out->value || !out->gain || !out->variance_floor || (!whole && !out->weight))
+    if (!out->value || !out->gain || !out->variance_floor || !out->correlation ||
+        (!whole && !out->weight))
         return rps_error_memory(err);
     for (size_t v = 0; v < out->width; v++) {
         out->gain[v] = 1;
@@ -387,6 +396,59 @@ static int find_outliers(struct preparation *job, struct rps_error *err)
     return 0;
 }
 
+/* Deviation of a signal's differences of neighbours, as they are: its noise may lie far below its
+ * floor, and then even small steps are changes. */
+static double step_deviation(struct preparation *job, size_t signal)
+{
+    const struct rps_observed *observed = job->out;
+    size_t width = observed->width, every = observed->count / SAMPLE_MAX + 1, taken = 0, seen = 0;
+    double before = NAN;
+
+    for (size_t i = signal; i < observed->count * width; i += width) {
+        if (observed->weight && observed->weight[i] == 0)
+            continue;
+        if (isfinite(before) && seen++ % every == 0)
+            job->sample[taken++] = observed->value[i] - before;
+        before = observed->value[i];
+    }
+    return rps_robust_deviation(job->sample, taken);
+}
+
+/*
+ * Autocorrelation of every signal, from differences of neighbours: those of a first-order
+ * autoregression have the correlation (phi - 1) / 2. Changes, and what is next to them, are left
+ * out. Where something was not seen, a signal's neighbours are the values that were.
+ */
+static void correlate(struct preparation *job)
+{
+    struct rps_observed *observed = job->out;
+    size_t width = observed->width;
+
+    for (size_t s = 0; s < width; s++) {
+        double deviation = step_deviation(job, s);
+        double limit = deviation * deviation * rps_chi_square(1, STEP_LEVEL);
+        double before = NAN, step = NAN, products = 0, squares = 0;
+
+        for (size_t i = s; i < observed->count * width; i += width) {
+            double now;
+
+            if (observed->weight && observed->weight[i] == 0)
+                continue;
+            now = observed->value[i] - before;
+            if (now * now > limit)
+                now = NAN;
+            if (now * step <= INFINITY) {
+                products += now * step;
+                squares += (now * now + step * step) / 2;
+            }
+            step = now;
+            before = observed->value[i];
+        }
+        observed->correlation[s] =
+            squares > 0 ? fmin(fmax(1 + 2 * products / squares, 0), CORRELATION_MAX) : 0;
+    }
+}
+
 static int add_up(struct rps_observed *out, struct rps_error *err)
 {
     size_t width = out->width, total = (out->count + 1) * width;
@@ -421,6 +483,7 @@ static int prepare(struct preparation *job, struct rps_error *err)
     if (prepare_values(job, err) < 0 || find_outliers(job, err) < 0 ||
         find_blocks(signals, job->out, err) < 0 || rps_observed_decorrelate(job->out, err) < 0)
         return RPS_FAILED;
+    correlate(job);
     return add_up(job->out, err);
 }
 

@@ -22,6 +22,7 @@ struct rps_observed {
                            everything was seen whole */
     double *sum;     /* owned; sum[i * width + signal] of weight * value before observation i */
     uint32_t *weight_sum;      /* owned; of weight, the same way, modulo 2^32; NULL as weight */
+    double *correlation;       /* owned; of neighbours, by their differences; a signal each */
     double *variance_floor;    /* owned; variance that a signal's noise is taken to have at least */
     double unit;               /* variance of every signal's noise, by differences */
     double *gain;              /* owned; what a signal's values are to be multiplied with */

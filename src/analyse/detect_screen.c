@@ -46,23 +46,16 @@
 /* -log 0.75: what the upper three quarters exceed. */
 #define QUARTILE_LEVEL 0.28768207245178096
 
-/* Differences of neighbours beyond this level are changes, and no noise. */
-#define STEP_LEVEL 5
-
-/* Correlation above this is taken for this: a random walk. */
-#define CORRELATION_MAX 0.99
-
 struct screen {
     const struct rps_observed *observed;
     int lines;
     double ease;
-    uint8_t *keep;       /* owned; places to keep, count + 1 */
-    uint8_t *mark;       /* owned; places where noise was exceeded at any scale, count + 1 */
-    uint32_t *marked;    /* owned; marks before a place, count + 2 */
-    float *statistic;    /* owned; of the present scale; a block's grid begins at its first place */
-    double *sample;      /* owned; SAMPLE_MAX + 1 */
-    double *correlation; /* owned; of neighbours, where there are no changes; a signal each */
-    double inflation;    /* at the present scale */
+    uint8_t *keep;    /* owned; places to keep, count + 1 */
+    uint8_t *mark;    /* owned; places where noise was exceeded at any scale, count + 1 */
+    uint32_t *marked; /* owned; marks before a place, count + 2 */
+    float *statistic; /* owned; of the present scale; a block's grid begins at its first place */
+    double *sample;   /* owned; SAMPLE_MAX + 1 */
+    double inflation; /* at the present scale */
 };
 
 /* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. With
@@ -142,40 +135,6 @@ static double statistic_at(const struct screen *screen, size_t scale, size_t fir
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
-/*
- * Autocorrelation of every signal, from differences of neighbours: those of a first-order
- * autoregression have the correlation (phi - 1) / 2. Changes, and what is next to them, are left
- * out. Where something was not seen, a signal's neighbours are the values that were.
- */
-static void correlate(struct screen *screen)
-{
-    const struct rps_observed *observed = screen->observed;
-    size_t width = observed->width;
-
-    for (size_t s = 0; s < width; s++) {
-        double limit = 2 * rps_chi_square(1, STEP_LEVEL), before = NAN, step = NAN;
-        double products = 0, squares = 0;
-
-        for (size_t i = s; i < observed->count * width; i += width) {
-            double now;
-
-            if (observed->weight && observed->weight[i] == 0)
-                continue;
-            now = observed->value[i] - before;
-            if (now * now > limit)
-                now = NAN;
-            if (now * step <= INFINITY) {
-                products += now * step;
-                squares += (now * now + step * step) / 2;
-            }
-            step = now;
-            before = observed->value[i];
-        }
-        screen->correlation[s] =
-            squares > 0 ? fmin(fmax(1 + 2 * products / squares, 0), CORRELATION_MAX) : 0;
-    }
-}
-
 /* Variance of the difference of the means of `scale` values and as many next to them, under
  * first-order autoregression, to that of white noise with the same variance. */
 static double growth(double phi, double scale)
@@ -193,8 +152,8 @@ static double growth_between(const struct screen *screen, size_t from, size_t to
     double sum = 0;
 
     for (size_t s = 0; s < width; s++)
-        sum += growth(screen->correlation[s], (double)to) /
-               growth(screen->correlation[s], (double)from);
+        sum += growth(screen->observed->correlation[s], (double)to) /
+               growth(screen->observed->correlation[s], (double)from);
     return fmax(1, sum / (double)width);
 }
 
@@ -321,7 +280,6 @@ static void screen_all(struct screen *screen)
                    : screen->observed->weight ? MASKED_SCALE_MIN
                                               : SCALE_MIN;
 
-    correlate(screen);
     for (size_t before = 0; scale <= SCALE_MAX && scale < screen->observed->count; scale *= 2) {
         screen_scale(screen, scale, before);
         before = scale;
@@ -345,9 +303,7 @@ int rps_candidates_screen(struct rps_observed *observed, double ease,
     screen.marked = calloc(count + 2, sizeof(*screen.marked));
     screen.statistic = calloc(count, sizeof(*screen.statistic));
     screen.sample = calloc(SAMPLE_MAX + 2, sizeof(*screen.sample));
-    screen.correlation = calloc(observed->width, sizeof(*screen.correlation));
-    if (!screen.keep || !screen.mark || !screen.marked || !screen.statistic || !screen.sample ||
-        !screen.correlation) {
+    if (!screen.keep || !screen.mark || !screen.marked || !screen.statistic || !screen.sample) {
         result = rps_error_memory(err);
     } else {
         screen_all(&screen);
@@ -355,7 +311,6 @@ int rps_candidates_screen(struct rps_observed *observed, double ease,
             screen.keep[constants->at[p]] = 1;
         result = rps_candidates_make(observed, screen.keep, screen.lines, ret, err);
     }
-    free(screen.correlation);
     free(screen.sample);
     free(screen.statistic);
     free(screen.marked);
