@@ -3,18 +3,32 @@
  * A run streams by once; what comes out is a matrix, transformed so that noise is alike at all
  * levels.
  *
- * The signals are the plan's metrics and the workload's CPU use (`cpu_use`), which tells sleeping
- * from working. Where event sets take turns, a metric is seen in the periods of the set that holds
- * its events. One whose events are in several sets can be seen only once a rotation; unless it is
- * asked for by name, the rates of its events per clock tick stand in for it, which are seen in
- * every period of their sets. Rates per second are seen while the workload sleeps, as 0; ratios are
- * not.
+ * The signals are the plan's metrics and the workload's CPU use (`cpu_use`). Where event sets take
+ * turns, a metric is seen in the periods of the set that holds its events. One whose events are in
+ * several sets can be seen only once a rotation; unless it is asked for by name, the rates of its
+ * events per clock tick stand in for it, which are seen in every period of their sets.
  *
- * Transforms: rates per second become a function of the count in a nominal period, like a square
- * root for few and a logarithm for many; everything else log1p of itself (with its sign). The noise
- * of such rates grows with their mean; that of the transformed values does not. Resolutions: the
- * deviation that chance gives a count for the former, 0.15 for the latter; four times as much for
- * context switches and migrations, which other programs cause too.
+ * Rates are by second of CPU time: what other programs take of the machine changes how much is
+ * counted in a second, but not what the workload does. They weigh by how much of the period it ran
+ * for, and below 1 % of it there are none; CPU use alone tells sleeping from working. Rates that
+ * are asked for by name, and those of principal components, are by elapsed time, as people are
+ * shown them, and 0 while the workload sleeps.
+ *
+ * Transforms make the noise alike at all levels, by the counts that a value is made of:
+ *   rates    2 / 0.05 asinh(0.05 sqrt(n)): a count of n has a variance of n + (0.05 n)^2. What
+ *            other programs cause too, context switches and migrations, comes in lumps of four.
+ *            Resolution: 1.
+ *   ratios   log1p(value / s): small values vary as their counts do by chance, large ones by 15 %,
+ *            where s is worth 1 / (2 * 0.15^2) = 22 counts. Unless the ratio is asked for by name,
+ *            s is at least 1: what is far below 1 (a miss in a hundred thousand instructions)
+ *            rarely matters. Resolution: 0.15; by name 0.05.
+ *   CPU use  log1p(percent / 0.1), and so all shares of elapsed time. No column tells waiting for a
+ *            CPU from sleeping, but what others take wanders. Resolution: three times the noise of
+ *            its differences from period to period, between 0.1 and 0.25, which a workload that
+ *            falls asleep is far beyond; by name 0.05.
+ *
+ * A ratio whose denominator is n events weighs n / (n + 44); one whose denominator is usually fewer
+ * than ten, "CPU time per call", is left out unless it is asked for by name.
  */
 #ifndef RPISTAT_COLLECT_H
 #define RPISTAT_COLLECT_H
@@ -38,6 +52,7 @@ struct rps_collect_options {
                                       coarser level */
     int level;                   /* that the run is read at, rpistat/period.h; above 0 with
                                       by_rotation alone */
+    int as_shown;                /* 1: rates per second of elapsed time, as people are shown them */
     int64_t period_ns;           /* nominal length of a period; 0: 100 ms */
     const int32_t *cpu;          /* tracks that are put side by side, a signal a metric and CPU */
     int cpu_count;               /* 0 or 1: one track */

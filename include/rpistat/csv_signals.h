@@ -42,6 +42,15 @@ struct rps_csv_signals {
 int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
                          struct rps_csv_signals *ret, struct rps_error *err);
 
+/*
+ * The signals as the detector is to see them, for rps_signals_free: columns of positive values
+ * whose noise grows with their level (the median step between rows is more than twice as large in
+ * the highest third as in the lowest, and less uneven in logarithms) as their logarithms.
+ * RPS_FAILED without memory.
+ */
+int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals *ret,
+                         struct rps_error *err);
+
 /* Release what the struct points to and zero it. */
 void rps_csv_signals_free(struct rps_csv_signals *signals);
 

@@ -124,12 +124,10 @@ static void row_add(struct row *row, const struct row *more)
 
 /* How well a source was seen in the stretch. */
 static float weight_of(const struct rps_collect *collect, const struct rps_source *source,
-                       const struct rps_tally *tally, double sets)
+                       const struct rps_sight *sight, const struct rps_tally *tally, double sets)
 {
-    double length_s = (double)tally->length_ns / RPS_NS_PER_S;
-    double ran_s = (double)tally->enabled_ns / RPS_NS_PER_S;
     double coverage = rps_tally_coverage(tally, source->home);
-    double weight = (source->over_time ? length_s : ran_s) / (collect->period_s * sets);
+    double weight = sight->sure * sight->seen_s / (collect->period_s * sets);
 
     if (isfinite(coverage))
         weight *= coverage;
@@ -139,15 +137,15 @@ static float weight_of(const struct rps_collect *collect, const struct rps_sourc
 static void put(struct rps_collect *collect, size_t s, size_t row, const struct rps_tally *tally,
                 double sets)
 {
-    const struct rps_source *source = &collect->sources.source[s];
+    struct rps_source *source = &collect->sources.source[s];
     size_t signal = (size_t)collect->track * collect->sources.count + s;
-    double value =
-        rps_source_value(source, collect->options.plan, tally, collect->operand, collect->period_s);
+    struct rps_sight sight =
+        rps_source_look(source, collect->options.plan, tally, collect->operand);
 
-    if (!isfinite(value))
+    if (!isfinite(sight.value))
         return;
-    collect->value[signal * collect->room + row] = value;
-    collect->weight[signal * collect->room + row] = weight_of(collect, source, tally, sets);
+    collect->value[signal * collect->room + row] = sight.value;
+    collect->weight[signal * collect->room + row] = weight_of(collect, source, &sight, tally, sets);
 }
 
 /* --- adding ----------------------------------------------------------------------------------- */
@@ -276,7 +274,7 @@ static int level_weights(const double *value, float *weight, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         if (isfinite(value[i])) {
-            histogram[(int)(weight[i] * WEIGHT_STEPS)]++;
+            histogram[(int)(weight[i] * WEIGHT_STEPS + 0.5F)]++;
             seen++;
         }
     }
@@ -314,14 +312,17 @@ static int compact(struct rps_collect *collect, struct rps_collected *out)
         double *value = collect->value + s * collect->room;
         float *weight = collect->weight + s * collect->room;
 
-        if (!varies(value, count) && !(kept == 0 && s == collect->signal_count - 1))
+        const struct rps_source *source = &collect->sources.source[s % collect->sources.count];
+
+        if ((!varies(value, count) || (!source->named && rps_source_is_rare(source))) &&
+            !(kept == 0 && s == collect->signal_count - 1))
             continue;
         uneven |= level_weights(value, weight, count);
         memmove(collect->value + kept * count, value, count * sizeof(*value));
         memmove(collect->weight + kept * count, weight, count * sizeof(*weight));
         name_signal(collect, s, &out->signal[kept]);
         out->signals.resolution[kept] =
-            rps_source_floor(&collect->sources.source[s % collect->sources.count]);
+            rps_source_transform(source, collect->value + kept * count, count);
         kept++;
     }
     out->signals.count = count;

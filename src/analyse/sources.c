@@ -13,15 +13,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect_math.h"
+#include "rpistat/clock.h"
+
 #define NAMES_SIZE 512
 
-/* Standard deviation, relative to the mean, of a large count and of a ratio. */
+/* Standard deviation, relative to the mean, of a large count and of a ratio; of ratios and shares
+ * that were asked for by name. */
 #define COUNT_VARIATION 0.05
 #define RATIO_VARIATION 0.15
+#define NAMED_VARIATION 0.05
 
-/* Deviations of a count that other programs make: when the CPU is taken away, and when it is given
- * back. */
-#define OTHERS_DEVIATIONS 4
+/* CPU use: what others take of it wanders by some times what it differs by from period to period,
+ * between these limits; a workload that sleeps is far beyond them. */
+#define USE_WANDERS       3
+#define USE_VARIATION     0.1
+#define USE_VARIATION_MAX 0.25
+
+/* Below this part of the largest, CPU use is the workload's own choice. */
+#define USE_LOW 0.1
+
+/* CPU use, in percent, that is not told from none. */
+#define USE_NONE 0.1
+
+/* Differences that tell a noise. */
+#define DIFFERENCES_MAX 8192
+
+/* What other programs cause comes in lumps of so many counts. */
+#define OTHERS_LUMP 4
+
+/* Part of a stretch that the workload must have run for. */
+#define LEAST_USE 0.01
+
+/* A denominator of fewer events is rare. */
+#define RARE_EVENTS 10
+
+/* Stands for the count of what is known exactly. */
+#define COUNT_EXACT 1e12
 
 void rps_sources_free(struct rps_sources *sources)
 {
@@ -52,6 +80,7 @@ static struct rps_source of_metric(const struct rps_plan *plan, int m)
 {
     const struct rps_metric *metric = &plan->metric[m];
     struct rps_source source = {.metric = m, .set = -1, .slot = -1, .home = RPS_SOURCE_ANY};
+    int over_time = 0;
 
     snprintf(source.name, sizeof(source.name), "%s", metric->name);
     for (int i = 0; i < metric->formula.step_count; i++) {
@@ -59,14 +88,17 @@ static struct rps_source of_metric(const struct rps_plan *plan, int m)
         int set = step->op == RPS_FORMULA_OPERAND ? event_set(step->operand) : -1;
 
         if (step->op == RPS_FORMULA_OPERAND && step->operand == RPS_OPERAND_SECONDS)
-            source.over_time = 1;
+            over_time = 1;
         if (set >= 0 && source.home != set)
             source.home = source.home == RPS_SOURCE_ANY ? set : RPS_SOURCE_ACROSS;
         if (set >= 0 && is_others(event_of(plan, step->operand)))
             source.others = 1;
     }
-    source.transform =
-        source.over_time && !strchr(metric->unit, '%') ? RPS_TRANSFORM_COUNT : RPS_TRANSFORM_LOG;
+    if (!over_time)
+        source.kind = RPS_SOURCE_RATIO;
+    else
+        source.kind = strchr(metric->unit, '%') ? RPS_SOURCE_USE : RPS_SOURCE_RATE;
+    source.elapsed = source.kind == RPS_SOURCE_USE;
     return source;
 }
 
@@ -76,7 +108,7 @@ static struct rps_source of_event(const struct rps_plan *plan, int set, int slot
                                 .set = set,
                                 .slot = slot,
                                 .home = set,
-                                .transform = RPS_TRANSFORM_LOG,
+                                .kind = RPS_SOURCE_RATIO,
                                 .others = is_others(&plan->set[set].event[slot])};
 
     snprintf(source.name, sizeof(source.name), "%s", plan->set[set].event[slot].name);
@@ -90,53 +122,229 @@ static struct rps_source of_cpu_use(void)
                                .set = -1,
                                .slot = -1,
                                .home = RPS_SOURCE_ANY,
-                               .over_time = 1,
-                               .transform = RPS_TRANSFORM_LOG};
+                               .elapsed = 1,
+                               .kind = RPS_SOURCE_USE};
+}
+
+/* --- what it is worth in a stretch ------------------------------------------------------------ */
+
+/* The counts that a value is made of. By chance it has a relative variance of 1 / above +
+ * 1 / below. */
+struct counts {
+    double above, below; /* the line of its fraction; INFINITY: known exactly */
+};
+
+/* Of a product. */
+static double together(double a, double b)
+{
+    return 1 / (1 / a + 1 / b);
+}
+
+static double raw_count(const struct rps_tally *tally, int operand)
+{
+    int set = event_set(operand);
+
+    return set >= 0 && set < tally->set_count
+               ? (double)tally->set[set].count[(operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX]
+               : INFINITY;
+}
+
+/* What is counted is not added to what is not: 1 - a / b is as uncertain as a / b. */
+static double add_counts(double a, double b)
+{
+    if (isinf(a) || isinf(b))
+        return fmin(a, b);
+    return a + b;
+}
+
+static struct counts counts_of(const struct rps_formula *formula, const struct rps_tally *tally)
+{
+    struct counts stack[RPS_FORMULA_DEPTH_MAX + 1] = {{INFINITY, INFINITY}}, *top = stack;
+
+    for (int i = 0; i < formula->step_count; i++) {
+        const struct rps_formula_step *step = &formula->step[i];
+        struct counts right = *top;
+
+        switch (step->op) {
+        case RPS_FORMULA_NUMBER:
+            *++top = (struct counts){INFINITY, INFINITY};
+            break;
+        case RPS_FORMULA_OPERAND:
+            *++top = (struct counts){raw_count(tally, step->operand), INFINITY};
+            break;
+        case RPS_FORMULA_MULTIPLY:
+            top--;
+            *top = (struct counts){together(top->above, right.above),
+                                   together(top->below, right.below)};
+            break;
+        case RPS_FORMULA_DIVIDE:
+            top--;
+            *top = (struct counts){together(top->above, right.below),
+                                   together(top->below, right.above)};
+            break;
+        default:
+            top--;
+            *top =
+                (struct counts){add_counts(top->above, right.above), fmin(top->below, right.below)};
+        }
+    }
+    return *top;
+}
+
+/* Time that the workload ran, of whole CPUs that they were not idle. */
+static double ran_s(const struct rps_tally *tally)
+{
+    int64_t idle_ns = tally->idle_ns > 0 ? tally->idle_ns : 0;
+
+    return ((double)tally->enabled_ns - (double)idle_ns) / RPS_NS_PER_S;
+}
+
+static double value_of(const struct rps_source *source, const struct rps_plan *plan,
+                       const struct rps_tally *tally, double *operand)
+{
+    double seconds = operand[RPS_OPERAND_SECONDS], value;
+
+    if (source->set >= 0)
+        return tally->clock > 0
+                   ? 1000 *
+                         operand[RPS_OPERAND_EVENTS + source->set * RPS_SLOT_MAX + source->slot] /
+                         operand[RPS_OPERAND_CLOCK]
+                   : NAN;
+    if (source->metric < 0)
+        return tally->length_ns > 0 ? 100 * operand[RPS_OPERAND_CPU_SECONDS] / seconds : NAN;
+    if (source->kind == RPS_SOURCE_RATE && !source->elapsed)
+        operand[RPS_OPERAND_SECONDS] = ran_s(tally);
+    value = rps_formula_value(&plan->metric[source->metric].formula, operand);
+    operand[RPS_OPERAND_SECONDS] = seconds;
+    return value;
+}
+
+/* Can the stretch carry a value at all? */
+static int carries(const struct rps_source *source, const struct rps_plan *plan,
+                   const struct rps_tally *tally)
+{
+    if (!source->elapsed && !(ran_s(tally) >= LEAST_USE * (double)tally->length_ns / RPS_NS_PER_S))
+        return 0;
+    return source->metric < 0 || rps_tally_carries(tally, &plan->metric[source->metric].formula);
+}
+
+struct rps_sight rps_source_look(struct rps_source *source, const struct rps_plan *plan,
+                                 const struct rps_tally *tally, double *operand)
+{
+    struct rps_sight sight = {.value = NAN};
+    struct counts counts = {INFINITY, INFINITY};
+
+    if (!carries(source, plan, tally))
+        return sight;
+    sight.value = value_of(source, plan, tally, operand);
+    sight.seen_s = source->elapsed ? (double)tally->length_ns / RPS_NS_PER_S : ran_s(tally);
+    if (source->metric >= 0)
+        counts = counts_of(&plan->metric[source->metric].formula, tally);
+    else if (source->set >= 0)
+        counts.above = (double)tally->set[source->set].count[source->slot];
+    sight.sure = 1 / (1 + 1 / (counts.below * RATIO_VARIATION * RATIO_VARIATION));
+    if (isfinite(sight.value) || counts.below == 0) {
+        source->looks++;
+        source->sure += sight.sure;
+    }
+    if (isfinite(sight.value)) {
+        source->value += fabs(sight.value);
+        source->count += fmin(counts.above, COUNT_EXACT);
+    }
+    return sight;
+}
+
+/* --- all that was seen ------------------------------------------------------------------------ */
+
+int rps_source_is_rare(const struct rps_source *source)
+{
+    double rare = RARE_EVENTS * RATIO_VARIATION * RATIO_VARIATION;
+
+    return source->sure < (double)source->looks * rare / (1 + rare);
+}
+
+/* What one count is worth, or a lump of them. */
+static double quantum(const struct rps_source *source)
+{
+    double one = source->value / source->count;
+
+    one = isfinite(one) && one > 0 ? one : 1;
+    return source->others ? OTHERS_LUMP * one : one;
 }
 
 /*
  * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n,
  * and of (n / 20)^2 where n is large, for no program does quite the same twice: the integral of the
- * inverse deviation is this, in units of the deviation. Ratios vary by some 15 %; far below 1 (a
- * miss in a hundred thousand instructions) they do not matter, whatever their ratio.
+ * inverse deviation is this, in units of the deviation.
  */
-static double transformed(double value, enum rps_transform transform, double period_s)
+static double of_count(double count)
 {
-    double size = fabs(value);
-
-    if (transform == RPS_TRANSFORM_COUNT)
-        size = 2 / COUNT_VARIATION * asinh(COUNT_VARIATION * sqrt(size * period_s));
-    else
-        size = log1p(size);
-    return copysign(size, value);
+    return 2 / COUNT_VARIATION * asinh(COUNT_VARIATION * sqrt(count));
 }
 
-double rps_source_floor(const struct rps_source *source)
+/*
+ * Ratios vary by some 15 %, and those of few events by chance: a variance of (s + value)^2 in units
+ * of RATIO_VARIATION^2, where s is such that it is that of counting for small values. Unless asked
+ * for, ratios far below 1 (a miss in a hundred thousand instructions) do not matter, whatever their
+ * ratio.
+ */
+static double ratio_scale(const struct rps_source *source)
 {
-    double floor = source->transform == RPS_TRANSFORM_COUNT ? 1 : RATIO_VARIATION;
+    double scale = quantum(source) / (2 * RATIO_VARIATION * RATIO_VARIATION);
 
-    return source->others ? OTHERS_DEVIATIONS * floor : floor;
+    return source->named ? scale : fmax(1, scale);
 }
 
-double rps_source_value(const struct rps_source *source, const struct rps_plan *plan,
-                        const struct rps_tally *tally, const double *operand, double period_s)
+/* Deviation of CPU use by its differences from period to period while the workload works. */
+static double use_noise(const double *value, size_t count)
 {
-    double value;
+    size_t step = count / DIFFERENCES_MAX + 1, taken = 0;
+    double difference[DIFFERENCES_MAX], low = 0;
 
-    if (source->metric >= 0) {
-        const struct rps_formula *formula = &plan->metric[source->metric].formula;
-
-        value = rps_tally_carries(tally, formula) ? rps_formula_value(formula, operand) : NAN;
-    } else if (source->set >= 0) {
-        int at = RPS_OPERAND_EVENTS + source->set * RPS_SLOT_MAX + source->slot;
-
-        value = tally->clock > 0 ? 1000 * operand[at] / operand[RPS_OPERAND_CLOCK] : NAN;
-    } else {
-        value = tally->length_ns > 0
-                    ? 100 * operand[RPS_OPERAND_CPU_SECONDS] / operand[RPS_OPERAND_SECONDS]
-                    : NAN;
+    for (size_t i = 0; i < count; i++)
+        low = value[i] > low ? value[i] : low;
+    low = log1p(USE_LOW * expm1(low)); /* the scale does not matter */
+    for (size_t i = 1; i < count; i += step) {
+        if (value[i] > low && value[i - 1] > low)
+            difference[taken++] = value[i] - value[i - 1];
     }
-    return isfinite(value) ? transformed(value, source->transform, period_s) : NAN;
+    return rps_robust_deviation(difference, taken) / sqrt(2);
+}
+
+static double deviation_of(const struct rps_source *source, const double *value, size_t count)
+{
+    if (source->kind == RPS_SOURCE_RATE)
+        return 1;
+    if (source->named)
+        return NAMED_VARIATION;
+    if (source->kind == RPS_SOURCE_RATIO)
+        return RATIO_VARIATION;
+    return fmin(fmax(USE_VARIATION, USE_WANDERS * use_noise(value, count)), USE_VARIATION_MAX);
+}
+
+static double scale_of(const struct rps_source *source)
+{
+    switch (source->kind) {
+    case RPS_SOURCE_RATE:
+        return quantum(source);
+    case RPS_SOURCE_RATIO:
+        return ratio_scale(source);
+    default:
+        return USE_NONE;
+    }
+}
+
+double rps_source_transform(const struct rps_source *source, double *value, size_t count)
+{
+    double scale = scale_of(source);
+
+    for (size_t i = 0; i < count; i++) {
+        double size = fabs(value[i]) / scale;
+
+        value[i] =
+            copysign(source->kind == RPS_SOURCE_RATE ? of_count(size) : log1p(size), value[i]);
+    }
+    return deviation_of(source, value, count);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
@@ -239,6 +447,11 @@ int rps_sources_choose(const struct rps_collect_options *options, struct rps_sou
         result = choose_name(&sources, options->plan, options->name[i], err);
     if (options->name_count == 0)
         choose_all(&sources, options->plan, options->by_rotation);
+    for (size_t i = 0; i < sources.count; i++) {
+        sources.source[i].named = options->name_count > 0;
+        sources.source[i].elapsed |= (options->name_count > 0 || options->as_shown) &&
+                                     sources.source[i].kind == RPS_SOURCE_RATE;
+    }
     if (result < 0)
         rps_sources_free(&sources);
     else

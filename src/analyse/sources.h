@@ -11,9 +11,10 @@
 #define RPS_SOURCE_ANY    (-1) /* seen in every period */
 #define RPS_SOURCE_ACROSS (-2) /* needs several sets: seen once a rotation */
 
-enum rps_transform {
-    RPS_TRANSFORM_COUNT, /* rates per second */
-    RPS_TRANSFORM_LOG,   /* everything else */
+enum rps_source_kind {
+    RPS_SOURCE_RATE,  /* of counts, by time */
+    RPS_SOURCE_RATIO, /* of counts */
+    RPS_SOURCE_USE,   /* the share of time that something took */
 };
 
 struct rps_source {
@@ -21,9 +22,16 @@ struct rps_source {
     int metric;    /* of the plan, or -1 */
     int set, slot; /* of the event whose rate it is, or -1 */
     int home;      /* the set in whose periods it is seen, or one of the above */
-    int over_time; /* 1: known while the workload sleeps */
-    int others;    /* 1: other programs have a hand in it */
-    enum rps_transform transform;
+    enum rps_source_kind kind;
+    int elapsed; /* 1: by elapsed time, known while the workload sleeps; 0: by CPU time */
+    int others;  /* 1: other programs have a hand in it */
+    int named;   /* 1: asked for by name */
+
+    /* What was seen of it so far; its transform depends on it. */
+    uint64_t looks; /* at stretches in which the workload ran */
+    double sure;    /* sum of how sure their denominators were */
+    double value;   /* sum of sizes */
+    double count;   /* sum of the counts behind them */
 };
 
 struct rps_sources {
@@ -36,11 +44,22 @@ int rps_sources_choose(const struct rps_collect_options *options, struct rps_sou
                        struct rps_error *err);
 void rps_sources_free(struct rps_sources *sources);
 
-/* Standard deviation of a transformed value below which nobody takes interest in it. */
-double rps_source_floor(const struct rps_source *source);
+/* A source in a stretch. */
+struct rps_sight {
+    double value;  /* not transformed; NaN: not seen */
+    double seen_s; /* time that it was seen for */
+    double sure;   /* 0 ... 1: by chance alone, how well its denominator is known */
+};
 
-/* The transformed value over a stretch, whose operands were filled from tally; NaN: not seen. */
-double rps_source_value(const struct rps_source *source, const struct rps_plan *plan,
-                        const struct rps_tally *tally, const double *operand, double period_s);
+/* Look at a stretch, whose operands were filled from tally; they are scratch. */
+struct rps_sight rps_source_look(struct rps_source *source, const struct rps_plan *plan,
+                                 const struct rps_tally *tally, double *operand);
+
+/* 1: not worth a signal, since it divides by what hardly ever happens. */
+int rps_source_is_rare(const struct rps_source *source);
+
+/* Transform all that was seen, in place, NaN stay. Returns the standard deviation of a transformed
+ * value below which nobody takes interest in it. */
+double rps_source_transform(const struct rps_source *source, double *value, size_t count);
 
 #endif

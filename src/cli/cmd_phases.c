@@ -257,6 +257,18 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
+static int find_in_table(struct rps_cli *cli, struct table_job *job)
+{
+    const struct rps_phases_settings *settings = cli->settings;
+    struct rps_signals even = {0};
+    int result = rps_csv_signals_even(&job->table, &even, &cli->err);
+
+    if (result == 0)
+        result = rps_phases_find(&even, &settings->find, &job->found, &cli->err);
+    rps_signals_free(&even);
+    return result;
+}
+
 static int detect_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -268,7 +280,7 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
         pointers(job->table.name[0], sizeof(job->table.name[0]), job->table.signals.signal_count);
     if (!job->name)
         return rps_error_memory(&cli->err);
-    result = rps_phases_find(&job->table.signals, &settings->find, &job->found, &cli->err);
+    result = find_in_table(cli, job);
     if (result == 0)
         result = rps_profile_signals(&job->table.signals, job->name, shown_of(&job->found),
                                      &job->profile, &cli->err);

@@ -78,13 +78,15 @@ static int walk_cpus(struct rps_reader *reader, const struct rps_cpu_series *cpu
     return result;
 }
 
+/* as_shown: by rotation, and rates as they are shown; not for the detector. */
 static int collect_run(struct rps_reader *reader, const struct rps_run *run,
-                       const struct rps_run_phases_options *options, int by_rotation,
+                       const struct rps_run_phases_options *options, int as_shown,
                        struct rps_collected *ret, struct rps_error *err)
 {
     struct rps_collect_options collect = {.name = options->metric,
                                           .name_count = options->metric_count,
-                                          .by_rotation = by_rotation,
+                                          .by_rotation = as_shown,
+                                          .as_shown = as_shown,
                                           .period_ns = run->period_ns};
     struct rps_cpu_series cpu_series = {0};
     struct rps_plan *plan = NULL;
@@ -99,7 +101,7 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         collect.level = cpu_series.resolution;
-        collect.by_rotation = by_rotation || collect.level > 0;
+        collect.by_rotation = as_shown || collect.level > 0;
         result = walk_cpus(reader, &cpu_series, &options->cpus, &collect, ret, err);
     }
     rps_cpu_series_free(&cpu_series);

@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import math
 import os
 import re
 import random
@@ -386,6 +387,20 @@ def test_tables():
     assert len(only["phases"]) == 1 and only["parameters"]["signals"] == ["other"], only
 
 
+def test_skewed_columns():
+    """--csv: a column whose noise grows with its level is looked at in logarithms, shown as it is"""
+    noise = random.Random(2)
+    rows = [math.exp(noise.gauss(1.5 if row // 60 % 2 else 0, 1)) for row in range(300)]
+    FOLDER.write("skewed.csv", "v\n" + "".join("%.6g\n" % value for value in rows))
+    found = json.loads(phases("--csv", "skewed.csv", "--format", "json", "--level", "fine").stdout)
+    starts = [phase["first"] for phase in found["phases"]]
+    assert len(starts) == 5, starts
+    for start, expected in zip(starts, range(0, 300, 60)):
+        assert abs(start - expected) <= 8, starts
+    whole = found["figures"][0]["whole"]
+    assert abs(whole - sum(rows) / len(rows)) < 1e-3 * whole, (whole, sum(rows) / len(rows))
+
+
 def test_tables_need_no_store():
     """--csv works where there is no store, and makes none"""
     with Folder() as folder:
@@ -479,5 +494,5 @@ with FOLDER:
     tap.main([test_csv, test_text, test_json, test_words, test_formats_are_the_c_locales,
               test_components, test_options, test_levels, test_drift, test_kept, test_kept_levels,
               test_read_only, test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
-              test_tables_need_no_store, test_own_exports, test_bad_tables, test_odd_tables, test_wrong_usage,
-              test_short_runs])
+              test_skewed_columns, test_tables_need_no_store, test_own_exports, test_bad_tables,
+              test_odd_tables, test_wrong_usage, test_short_runs])

@@ -30,12 +30,14 @@ static void detect(const struct rps_csv_signals *table)
                                       .details = &details,
                                       .profile = &profile,
                                       .component_signal = name};
+    struct rps_signals even = {0};
     struct rps_error err;
 
     fuzz_expect(name != NULL, "out of memory");
     for (size_t i = 0; i < table->signals.signal_count; i++)
         name[i] = table->name[i];
-    if (rps_detect(&table->signals, &options, &phases, &details, &err) == 0 &&
+    if (rps_csv_signals_even(table, &even, &err) == 0 &&
+        rps_detect(&even, &options, &phases, &details, &err) == 0 &&
         rps_profile_signals(&table->signals, name, &phases, &profile, &err) == 0) {
         if (rps_components_find(&table->signals, 3, &components, &err) == 0)
             output.components = &components;
@@ -46,6 +48,7 @@ static void detect(const struct rps_csv_signals *table)
     rps_components_free(&components);
     rps_profile_free(&profile);
     rps_phases_free(&phases);
+    rps_signals_free(&even);
     free(name);
 }
 

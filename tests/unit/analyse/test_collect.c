@@ -164,7 +164,7 @@ static void test_one_set(void **state)
     rps_plan_free(plan);
 }
 
-/* Sleeping is seen: no ratios, rates of 0, no CPU use. */
+/* Sleeping is seen by the CPU use alone: a workload that does not run has no rates. */
 static void test_sleep(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -174,14 +174,109 @@ static void test_sleep(void **state)
 
     (void)state;
     for (uint64_t n = 0; n < 20; n++)
-        add(collect, 0, n < 10 ? period_of(n, 1, 1, 500000 + n, 1000) : period_of(n, 1, 0, 0, 0));
+        add(collect, 0,
+            n < 10 ? period_of(n, 1, 1, 500000 + n, 1000 + n) : period_of(n, 1, 0, 0, 0));
     collected = end(collect);
-    near(value_of(&collected, "rate", 3), 40 * asinh(0.05 * sqrt(1000)));
-    near(value_of(&collected, "rate", 15), 0);
-    near(value_of(&collected, RPS_COLLECT_CPU_USE, 3), log1p(100));
+    near(value_of(&collected, "rate", 3), 40 * asinh(0.05 * sqrt(1003)));
+    assert_true(isnan(value_of(&collected, "rate", 15)));
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 3), log1p(100 / 0.1));
     near(value_of(&collected, RPS_COLLECT_CPU_USE, 15), 0);
     assert_true(isnan(value_of(&collected, "cpt", 15)));
     assert_true(isnan(value_of(&collected, "share", 15)));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* Half of the CPU taken by another program halves what is counted in a period, but no rate. */
+static void test_rates_are_by_cpu_time(void **state)
+{
+    static const char *const names[] = {"rate"};
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *by_cpu =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collect *shown =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS, .as_shown = 1});
+    struct rps_collect *by_name =
+        begin(&(struct rps_collect_options){.plan = plan, .name = names, .name_count = 1});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 40; n++) {
+        double ran = n < 20 ? 1 : 0.5;
+        uint64_t b = (1000 + n % 2) * 2;
+        struct rps_period period = period_of(n, 1, ran, 500000, n < 20 ? b : b / 2);
+
+        if (n == 39) /* asleep */
+            period = period_of(n, 1, 0, 0, 0);
+        add(by_cpu, 0, period);
+        add(shown, 0, period);
+        add(by_name, 0, period);
+    }
+    collected = end(by_cpu);
+    near(value_of(&collected, "rate", 30), value_of(&collected, "rate", 4));
+    assert_true(value_of(&collected, "rate", 31) > value_of(&collected, "rate", 30));
+    near(weight_of(&collected, "rate", 4), 1);
+    near(weight_of(&collected, "rate", 30), 0.5);
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 30), log1p(50 / 0.1));
+    near(weight_of(&collected, RPS_COLLECT_CPU_USE, 30), 1);
+    assert_true(isnan(value_of(&collected, "rate", 39)));
+    rps_collected_free(&collected);
+    collected = end(shown);
+    assert_true(value_of(&collected, "rate", 30) < value_of(&collected, "rate", 4) - 1);
+    near(value_of(&collected, "rate", 39), 0);
+    rps_collected_free(&collected);
+    collected = end(by_name);
+    assert_true(value_of(&collected, "rate", 30) < value_of(&collected, "rate", 4) - 1);
+    near(value_of(&collected, "rate", 39), 0);
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* The less of a period the workload ran for, the less its rates weigh; below a hundredth there are
+ * none. */
+static void test_hardly_running(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 40; n++) {
+        double ran = n == 20 ? 0.005 : n == 21 ? 0.03 : 1;
+
+        add(collect, 0, period_of(n, 1, ran, 500000, 1000 + n));
+    }
+    collected = end(collect);
+    assert_true(isnan(value_of(&collected, "rate", 20)));
+    assert_true(isfinite(value_of(&collected, "rate", 21)));
+    near(weight_of(&collected, "rate", 21), 0.03);
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 20), log1p(0.5 / 0.1));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* CPUs are counted all the time; the part of it that they were not idle for is the CPU time. */
+static void test_idle_cpus(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+
+    (void)state;
+    for (uint64_t n = 0; n < 40; n++) {
+        struct rps_period period = period_of(n, 1, 1, 500000, n < 20 ? 2000 + n % 2 : 500);
+
+        period.idle_ns = n < 20 ? 0 : PERIOD_NS * 3 / 4;
+        if (n == 39)
+            period.idle_ns = PERIOD_NS;
+        add(collect, 0, period);
+    }
+    collected = end(collect);
+    near(value_of(&collected, "rate", 30), value_of(&collected, "rate", 4));
+    near(weight_of(&collected, "rate", 30), 0.25);
+    assert_true(isnan(value_of(&collected, "rate", 39)));
     rps_collected_free(&collected);
     rps_plan_free(plan);
 }
@@ -232,7 +327,8 @@ static void test_a_metric_across_sets(void **state)
     for (size_t i = 0; i < 40; i++)
         seen += isfinite(collected.signals.value[i]) != 0;
     assert_int_equal(seen, 20);
-    near(value_of(&collected, "across", 4), log1p(1000 * 7050.0 / 500000));
+    /* one count is 1000 / a; 15 % of 7000 are more than chance */
+    near(value_of(&collected, "across", 4), log1p(7050 * 2 * 0.15 * 0.15));
     rps_collected_free(&collected);
 
     collected = end(by_rotation);
@@ -255,14 +351,19 @@ static void test_events_by_name(void **state)
         begin(&(struct rps_collect_options){.plan = plan, .name = names, .name_count = 3});
     struct rps_collected collected;
     struct rps_error err;
+    double one = 0; /* what a count is worth */
 
     (void)state;
-    for (uint64_t n = 0; n < 10; n++)
-        add(collect, 0, period_of(n, 1, 0.5 + 0.01 * (double)n, 500000, 1000));
+    for (uint64_t n = 0; n < 10; n++) {
+        double ran = 0.5 + 0.01 * (double)n;
+
+        add(collect, 0, period_of(n, 1, ran, 500000, 1000));
+        one += 1 / (1000 * ran) / 10;
+    }
     collected = end(collect);
     assert_int_equal(collected.signals.signal_count, 2);
-    near(value_of(&collected, "b", 0), log1p(1000 * 1000 / 5e5));
-    near(value_of(&collected, RPS_COLLECT_CPU_USE, 9), log1p(59));
+    near(value_of(&collected, "b", 0), log1p(2 / one * 2 * 0.15 * 0.15));
+    near(value_of(&collected, RPS_COLLECT_CPU_USE, 9), log1p(59 / 0.1));
     rps_collected_free(&collected);
     assert_int_equal(
         rps_collect_new(&collect,
@@ -341,9 +442,10 @@ static void test_weights(void **state)
     }
     collected = end(collect);
     assert_non_null(collected.signals.weight);
-    near(weight_of(&collected, "cpt", 0), 1); /* as well as is usual here */
-    near(weight_of(&collected, "cpt", 10), 0.25);
-    near(weight_of(&collected, "cpt", 29), 0.1);
+    /* as well as is usual here, but for the chance in the count that it is by */
+    assert_true(fabs(weight_of(&collected, "cpt", 0) - 1) < 1e-3);
+    assert_true(fabs(weight_of(&collected, "cpt", 10) - 0.25) < 1e-3);
+    assert_true(fabs(weight_of(&collected, "cpt", 29) - 0.1) < 1e-3);
     near(weight_of(&collected, RPS_COLLECT_CPU_USE, 28), 1);
     near(weight_of(&collected, RPS_COLLECT_CPU_USE, 29), 0.1);
     rps_collected_free(&collected);
@@ -486,6 +588,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_set),
         cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_rates_are_by_cpu_time),
+        cmocka_unit_test(test_hardly_running),
+        cmocka_unit_test(test_idle_cpus),
         cmocka_unit_test(test_sets_that_take_turns),
         cmocka_unit_test(test_a_metric_across_sets),
         cmocka_unit_test(test_events_by_name),

@@ -440,6 +440,40 @@ static void test_components(void **state)
     fixture_end(&fixture);
 }
 
+/* Components are of the rates that are shown, by elapsed time, not of what the detector sees. */
+static void test_components_of_shown_rates(void **state)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_components found;
+    struct rps_run_phases phases;
+    struct rps_error err;
+    struct fixture fixture;
+    int shown = 0;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    fixture_write(&fixture);
+    for (int i = 0; i < 120; i++) { /* two sets take turns */
+        uint64_t ran_ns = (uint64_t)FIXTURE_PERIOD_NS / (i / 2 % 2 + 1);
+        const uint64_t count[8] = {ran_ns, ran_ns / 50000, 0, 0, (uint64_t)i / 2 % 3};
+
+        fixture.next.enabled_ns = fixture.next.running_ns = ran_ns;
+        fixture.next.clock_running_ns = ran_ns;
+        fixture_period(&fixture, ran_ns, count);
+    }
+    fixture_read(&fixture);
+    if (rps_run_components_find(fixture.reader, fixture.run_id, &options, 2, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t s = 0; s < found.components.signal_count; s++)
+        shown += strcmp(found.name[s], "minor_fault_rate") == 0;
+    assert_int_equal(shown, 1);
+    rps_run_components_free(&found);
+    phases = detect_with(&fixture, &options);
+    assert_true(phases.signal_count > 0);
+    rps_run_phases_free(&phases);
+    fixture_end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_profile_of_signals),
         cmocka_unit_test(test_components),
+        cmocka_unit_test(test_components_of_shown_rates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

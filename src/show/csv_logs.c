@@ -1,0 +1,127 @@
+/*
+ * Which columns of a table the detector sees the logarithm of.
+ *
+ * Of the steps from row to row, the third that lies highest is compared with the third that lies
+ * lowest: their median sizes tell how the noise grows with the level. For any symmetric noise they
+ * are the same, whatever the level; steps across a change of phase are few.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/csv_signals.h"
+
+/* Steps that are looked at; fewer than the least tell nothing. */
+#define STEPS_MAX   8192
+#define STEPS_LEAST 60
+
+/* The noise of high values is more than so many times that of low ones: not by chance. */
+#define GROWTH_MIN 2
+
+struct step {
+    double level, size;
+};
+
+static int by_level(const void *a, const void *b)
+{
+    double x = ((const struct step *)a)->level, y = ((const struct step *)b)->level;
+
+    return (x > y) - (x < y);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = ((const struct step *)a)->size, y = ((const struct step *)b)->size;
+
+    return (x > y) - (x < y);
+}
+
+/* The median size of `count` steps; sorts them. */
+static double median_size(struct step *step, size_t count)
+{
+    qsort(step, count, sizeof(*step), by_size);
+    return step[count / 2].size;
+}
+
+/* Steps of a column, or of its logarithm; how many there are. */
+static size_t take_steps(const double *value, size_t count, int logs, struct step *step)
+{
+    size_t stride = count / STEPS_MAX + 1, taken = 0;
+
+    for (size_t i = 1; i < count; i += stride) {
+        double a = logs ? log(value[i - 1]) : value[i - 1], b = logs ? log(value[i]) : value[i];
+
+        if (isfinite(a) && isfinite(b))
+            step[taken++] = (struct step){a / 2 + b / 2, fabs(b - a)};
+    }
+    return taken;
+}
+
+/* The logarithm of how many times as large the noise of high values is as that of low ones; NaN:
+ * not known. */
+static double growth(const double *value, size_t count, int logs, struct step *step)
+{
+    size_t steps = take_steps(value, count, logs, step), third = steps / 3;
+    double low, high;
+
+    if (steps < STEPS_LEAST)
+        return NAN;
+    qsort(step, steps, sizeof(*step), by_level);
+    low = median_size(step, third);
+    high = median_size(step + steps - third, third);
+    return low > 0 && high > 0 ? log(high / low) : NAN;
+}
+
+static int all_positive(const double *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (value[i] <= 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Is the logarithm's noise more alike at all levels? */
+static int asks_for_log(const double *value, size_t count, struct step *step)
+{
+    double plain;
+
+    if (!all_positive(value, count))
+        return 0;
+    plain = growth(value, count, 0, step);
+    return plain > log(GROWTH_MIN) && fabs(growth(value, count, 1, step)) < plain;
+}
+
+static void take_log(double *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        value[i] = log(value[i]);
+}
+
+int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals *ret,
+                         struct rps_error *err)
+{
+    const struct rps_signals *plain = &table->signals;
+    size_t count = plain->count;
+    struct rps_signals out = {.count = count, .signal_count = plain->signal_count};
+    struct step *step = malloc(STEPS_MAX * sizeof(*step));
+
+    out.value = calloc(count, plain->signal_count * sizeof(*out.value));
+    if (plain->broken)
+        out.broken = calloc(count, sizeof(*out.broken));
+    if (!step || !out.value || (plain->broken && !out.broken)) {
+        free(step);
+        rps_signals_free(&out);
+        return rps_error_memory(err);
+    }
+    memcpy(out.value, plain->value, count * plain->signal_count * sizeof(*out.value));
+    if (plain->broken)
+        memcpy(out.broken, plain->broken, count * sizeof(*out.broken));
+    for (size_t s = 0; s < plain->signal_count; s++) {
+        if (asks_for_log(out.value + s * count, count, step))
+            take_log(out.value + s * count, count);
+    }
+    free(step);
+    *ret = out;
+    return 0;
+}

@@ -1,0 +1,379 @@
+/* What the detector makes of the signals that are collected: other programs' use of the CPU, a
+ * workload's own, ratios of few events, ratios by rare ones. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "detect_series.h"
+#include "rpistat/collect.h"
+
+#define PERIOD_NS INT64_C(100000000)
+
+static struct rps_plan *make_plan(void)
+{
+    static const char *const metrics[][2] = {{"fault_rate", "faults / seconds"},
+                                             {"byte_rate", "64 * misses / seconds"},
+                                             {"miss_ratio", "100 * misses / (hits + misses)"},
+                                             {"time_per_call", "1e9 * cpu_seconds / calls"}};
+    static const char *const events[] = {"faults", "hits", "misses", "calls"};
+    struct rps_plan *plan = rps_plan_new();
+    struct rps_event_set *set;
+
+    assert_non_null(plan);
+    set = rps_plan_add_set(plan);
+    assert_non_null(set);
+    for (size_t e = 0; e < 4; e++)
+        snprintf(set->event[e].name, sizeof(set->event[e].name), "%s", events[e]);
+    set->event_count = 4;
+    for (size_t m = 0; m < 4; m++) {
+        struct rps_metric *metric = rps_plan_add_metric(plan);
+
+        assert_non_null(metric);
+        snprintf(metric->name, sizeof(metric->name), "%s", metrics[m][0]);
+        snprintf(metric->formula_text, sizeof(metric->formula_text), "%s", metrics[m][1]);
+    }
+    assert_int_equal(rps_plan_compile(plan, NULL), 0);
+    return plan;
+}
+
+/* A workload in a period, by counts per second of its CPU time. */
+struct load {
+    double use;
+    double faults, hits, misses, calls;
+};
+
+static const struct load usual = {1, 20000, 5e6, 1e5, 4000};
+
+struct series {
+    struct rps_plan *plan;
+    struct rps_collect *collect;
+    uint64_t state;
+    uint64_t count;
+};
+
+static struct series begin(const char *name)
+{
+    struct series series = {.plan = make_plan(), .state = 7};
+    const struct rps_collect_options options = {
+        .plan = series.plan, .name = &name, .name_count = name != NULL, .period_ns = PERIOD_NS};
+    struct rps_error err;
+
+    if (rps_collect_new(&series.collect, &options, &err) < 0)
+        fail_msg("%s", err.message);
+    return series;
+}
+
+/* A count with the noise of counting, and 1 % of its own. */
+static uint64_t noisy(struct series *series, double mean)
+{
+    double deviation = sqrt(mean + 1e-4 * mean * mean);
+
+    return (uint64_t)fmax(0, floor(mean + deviation * series_normal(&series->state) + 0.5));
+}
+
+static void add(struct series *series, const struct load *load)
+{
+    double ran_s = load->use * 1e-9 * (double)PERIOD_NS;
+    uint64_t ran_ns = (uint64_t)(ran_s * 1e9);
+    const struct rps_period period = {
+        .cpu = RPS_CPU_ALL,
+        .period = series->count,
+        .rotation = series->count,
+        .cycle = (series->count + 1) * (uint64_t)PERIOD_NS,
+        .cycles = ran_ns,
+        .start_ns = (int64_t)series->count * PERIOD_NS,
+        .length_ns = PERIOD_NS,
+        .enabled_ns = ran_ns,
+        .clock_running_ns = ran_ns,
+        .running_ns = ran_ns,
+        .counted = 15,
+        .count = {noisy(series, load->faults * ran_s), noisy(series, load->hits * ran_s),
+                  noisy(series, load->misses * ran_s), noisy(series, load->calls * ran_s)},
+    };
+    struct rps_error err;
+
+    if (rps_collect_add(series->collect, 0, &period, &err) < 0)
+        fail_msg("%s", err.message);
+    series->count++;
+}
+
+static void add_many(struct series *series, const struct load *load, int count)
+{
+    for (int i = 0; i < count; i++)
+        add(series, load);
+}
+
+static struct rps_collected end(struct series *series)
+{
+    struct rps_collected collected;
+    struct rps_error err;
+
+    if (rps_collect_end(series->collect, &collected, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_collect_free(series->collect);
+    rps_plan_free(series->plan);
+    return collected;
+}
+
+/* The phases begin at these periods, within two, and at no others. */
+static void check_starts(struct series *series, const uint64_t *start, size_t count)
+{
+    static const struct rps_detect_options usual_options;
+    struct rps_collected collected = end(series);
+    struct rps_phases phases;
+    struct rps_error err;
+
+    if (rps_detect(&collected.signals, &usual_options, &phases, NULL, &err) < 0)
+        fail_msg("%s", err.message);
+    if (phases.count != count)
+        fail_msg("%zu phases are not %zu", phases.count, count);
+    for (size_t i = 0; i < count; i++) {
+        if (phases.phase[i].first > start[i] + 2 || phases.phase[i].first + 2 < start[i])
+            fail_msg("phase %zu begins at %llu, not %llu", i,
+                     (unsigned long long)phases.phase[i].first, (unsigned long long)start[i]);
+    }
+    rps_phases_free(&phases);
+    rps_collected_free(&collected);
+}
+
+static size_t signal_of(const struct rps_collected *collected, const char *name)
+{
+    for (size_t s = 0; s < collected->signals.signal_count; s++) {
+        if (strcmp(collected->signal[s].name, name) == 0)
+            return s;
+    }
+    return SIZE_MAX;
+}
+
+/* --- the CPU ---------------------------------------------------------------------------------- */
+
+static double uniform(struct series *series)
+{
+    series->state = series->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(series->state >> 11) * 0x1p-53;
+}
+
+/* A part of the CPU that none to three other programs leave, who come and go. */
+static void add_beside_others(struct series *series, struct load load, int count)
+{
+    int others = 1, left = 0;
+    double use = load.use;
+
+    for (int i = 0; i < count; i++) {
+        if (left-- == 0) {
+            others = (int)(4 * uniform(series));
+            left = 3 + (int)(25 * uniform(series));
+        }
+        load.use = use / (1 + others) * fmin(1, 1 + 0.15 * series_normal(&series->state));
+        add(series, &load);
+    }
+}
+
+static void test_others_make_no_phases(void **state)
+{
+    static const uint64_t start[] = {0};
+    struct series series = begin(NULL);
+
+    (void)state;
+    add_beside_others(&series, usual, 500);
+    check_starts(&series, start, 1);
+}
+
+/* Sleeping and other work are told beside them all the same. */
+static void test_phases_beside_others(void **state)
+{
+    static const uint64_t start[] = {0, 100, 160, 260};
+    struct series series = begin(NULL);
+    struct load asleep = {0}, faulting = usual;
+
+    (void)state;
+    faulting.faults *= 5;
+    add_beside_others(&series, usual, 100);
+    add_many(&series, &asleep, 60);
+    add_beside_others(&series, usual, 100);
+    add_beside_others(&series, faulting, 100);
+    check_starts(&series, start, 4);
+}
+
+/* Phases that differ in CPU use alone, of a workload that has the machine for itself. */
+static void test_cpu_use_alone(void **state)
+{
+    static const uint64_t start[] = {0, 40, 80, 120, 160};
+    static const double use[] = {1, 0.3, 0.8, 0, 0.5};
+    struct series series = begin(NULL);
+
+    (void)state;
+    for (int phase = 0; phase < 5; phase++) {
+        for (int i = 0; i < 40; i++) {
+            struct load load = usual;
+
+            load.use = use[phase] * fmin(1, 1 + 0.02 * series_normal(&series.state));
+            add(&series, &load);
+        }
+    }
+    check_starts(&series, start, 5);
+}
+
+/* What CPU use must differ by, by how it varies: within limits, and not when it is asked for. */
+static void test_noise_of_cpu_use(void **state)
+{
+    static const struct {
+        const char *name;
+        double noise, low, high;
+    } cases[] = {{NULL, 0.005, 0.1, 0.1},
+                 {NULL, 0.055, 0.13, 0.2},
+                 {NULL, 0.3, 0.25, 0.25},
+                 {RPS_COLLECT_CPU_USE, 0.3, 0.05, 0.05}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct series series = begin(cases[c].name);
+        struct rps_collected collected;
+        double resolution;
+
+        for (int i = 0; i < 400; i++) {
+            struct load load = usual;
+
+            load.use = i % 50 < 10 ? 0 : 0.5 * exp(cases[c].noise * series_normal(&series.state));
+            add(&series, &load);
+        }
+        collected = end(&series);
+        resolution = collected.signals.resolution[signal_of(&collected, RPS_COLLECT_CPU_USE)];
+        if (!(resolution >= cases[c].low - 1e-9 && resolution <= cases[c].high + 1e-9))
+            fail_msg("case %zu: %g", c, resolution);
+        rps_collected_free(&collected);
+    }
+}
+
+/* --- few events ------------------------------------------------------------------------------- */
+
+/* A ratio far below 1 that doubles: a phase when it is asked for, and only then. */
+static void test_low_ratio(void **state)
+{
+    static const uint64_t start[] = {0, 100};
+    struct load load = usual;
+
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        struct series series = begin(named ? "miss_ratio" : NULL);
+
+        load.misses = 2000; /* .04 % */
+        add_many(&series, &load, 100);
+        load.misses = 4000;
+        add_many(&series, &load, 100);
+        if (named) {
+            check_starts(&series, start, 2);
+        } else {
+            struct rps_collected collected = end(&series);
+            size_t s = signal_of(&collected, "miss_ratio");
+            const double *value = &collected.signals.value[s * 200];
+
+            assert_true(fabs(value[150] - value[50]) < collected.signals.resolution[s]);
+            rps_collected_free(&collected);
+        }
+    }
+}
+
+/* The same, of some counts in ten periods: it is chance whether a period has one. */
+static void test_low_ratio_of_few(void **state)
+{
+    static const uint64_t start[] = {0};
+    struct series series = begin("miss_ratio");
+    struct load load = usual;
+
+    (void)state;
+    load.misses = 5;
+    add_many(&series, &load, 300);
+    check_starts(&series, start, 1);
+}
+
+/* Rates are worth what is counted, whatever a count stands for. */
+static void test_rate_in_other_units(void **state)
+{
+    struct series series = begin(NULL);
+    struct rps_collected collected;
+    struct load load = usual;
+    double sum = 0, squares = 0, mean;
+    size_t s;
+
+    (void)state;
+    load.misses = 300;
+    add_many(&series, &load, 400);
+    collected = end(&series);
+    s = signal_of(&collected, "byte_rate");
+    assert_true(s != SIZE_MAX);
+    for (size_t i = 0; i < 400; i++)
+        sum += collected.signals.value[s * 400 + i];
+    mean = sum / 400;
+    for (size_t i = 0; i < 400; i++)
+        squares += pow(collected.signals.value[s * 400 + i] - mean, 2);
+    /* 30 counts a period: their noise is about what the signal is resolved to */
+    if (!(sqrt(squares / 399) > 0.6 && sqrt(squares / 399) < 1.3))
+        fail_msg("a deviation of %g", sqrt(squares / 399));
+    assert_true(collected.signals.resolution[s] == 1);
+    rps_collected_free(&collected);
+}
+
+/* A ratio by an event that happens now and then is left out; asked for by name it is there. */
+static void test_rare_denominator(void **state)
+{
+    struct load load = usual;
+
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        struct series series = begin(named ? "time_per_call" : NULL);
+        struct rps_collected collected;
+
+        load.calls = 8;
+        add_many(&series, &load, 200);
+        collected = end(&series);
+        assert_int_equal(signal_of(&collected, "time_per_call") != SIZE_MAX, named);
+        rps_collected_free(&collected);
+    }
+}
+
+/* Rare in a part of the run, it weighs little there. */
+static void test_denominator_rare_now_and_then(void **state)
+{
+    struct series series = begin(NULL);
+    struct load load = usual;
+    struct rps_collected collected;
+    size_t s;
+
+    (void)state;
+    add_many(&series, &load, 200);
+    load.calls = 20;
+    add_many(&series, &load, 100);
+    collected = end(&series);
+    s = signal_of(&collected, "time_per_call");
+    assert_true(s != SIZE_MAX && collected.signals.weight);
+    for (size_t i = 0; i < 200; i++)
+        assert_true(collected.signals.weight[s * 300 + i] > 0.9F);
+    for (size_t i = 200; i < 300; i++) {
+        if (isfinite(collected.signals.value[s * 300 + i]))
+            assert_true(collected.signals.weight[s * 300 + i] < 0.25F);
+    }
+    rps_collected_free(&collected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_others_make_no_phases),
+        cmocka_unit_test(test_phases_beside_others),
+        cmocka_unit_test(test_cpu_use_alone),
+        cmocka_unit_test(test_noise_of_cpu_use),
+        cmocka_unit_test(test_low_ratio),
+        cmocka_unit_test(test_low_ratio_of_few),
+        cmocka_unit_test(test_rate_in_other_units),
+        cmocka_unit_test(test_rare_denominator),
+        cmocka_unit_test(test_denominator_rare_now_and_then),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
