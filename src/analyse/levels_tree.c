@@ -83,12 +83,14 @@ struct column {
     size_t count;
     const double *value;
     const float *weight; /* NULL: 1 where seen */
+    double resolution;   /* deviation that says nothing */
 };
 
 static struct column column_of(const struct rps_signals *signals, size_t s)
 {
     return (struct column){signals->count, signals->value + s * signals->count,
-                           signals->weight ? signals->weight + s * signals->count : NULL};
+                           signals->weight ? signals->weight + s * signals->count : NULL,
+                           signals->resolution ? signals->resolution[s] : 0};
 }
 
 static double weight_of(const struct column *column, size_t i)
@@ -113,7 +115,8 @@ static double centre_of(const struct column *column)
 }
 
 /* Floor and worth of a signal; one that does not vary is worth nothing. */
-static void describe_signal(struct rps_level_tree *tree, size_t to, const struct inside *inside)
+static void describe_signal(struct rps_level_tree *tree, size_t to, const struct column *column,
+                            const struct inside *inside)
 {
     const struct rps_moments3 *all = &tree->before[tree->count * tree->width + to];
     double variance, correlation, tau;
@@ -127,6 +130,7 @@ static void describe_signal(struct rps_level_tree *tree, size_t to, const struct
     correlation = fmin(fmax(correlation, 0), .99);
     tau = fmin((1 + correlation) / (1 - correlation), TAU_MAX);
     tree->floor[to] = fmax(inside->squares / fmax(inside->weight, 1), FLOOR_SHARE * variance);
+    tree->floor[to] = fmax(tree->floor[to], column->resolution * column->resolution);
     tree->worth[to] = 1 / (2 * tau);
 }
 
@@ -196,7 +200,7 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
         tree->before[(k + 1) * tree->width + to] = (struct rps_moments3){
             before->weight + own.weight, before->sum + own.sum, before->squares + own.squares};
     }
-    describe_signal(tree, to, &inside);
+    describe_signal(tree, to, column, &inside);
 }
 
 /* The signal behind the others: how many of them were seen, whether well or not. Who sleeps has no
@@ -205,7 +209,7 @@ static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signa
                     const struct rps_phases *fine, struct rps_error *err)
 {
     double *seen = calloc(signals->count, sizeof(*seen));
-    struct column column = {signals->count, seen, NULL};
+    struct column column = {signals->count, seen, NULL, 0};
 
     if (!seen)
         return rps_error_memory(err);
