@@ -21,13 +21,19 @@ struct rps_signals {
     size_t signal_count;
     double *value; /* owned; value[signal * count + observation]; NaN (and infinities): not seen */
     float *weight; /* owned; same places: how well it was seen, 0 ... 1; NULL: 1 where seen */
-    double *resolution; /* owned; by signal: values that differ by about so much are alike, however
-                           little noise there is; NULL: none */
+    double *resolution;  /* owned; by signal: values that differ by about so much are alike, however
+                           little noise there is: they get no phases, or one label; NULL: none */
+    double *noise_floor; /* owned; by signal: its noise is taken for so much at least, in finding
+                            boundaries; labels may tell smaller differences apart; NULL: none */
     uint8_t *broken; /* owned; broken[i] is 1 when something was lost just before observation i (a
                         gap): a boundary whatever the signals say; NULL: never */
 };
 
 void rps_signals_free(struct rps_signals *signals);
+
+/* Set the noise floors of signals whose resolution nobody knows, as of a table's columns: a tenth of
+ * the standard deviation. RPS_FAILED without memory. */
+int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err);
 
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */

@@ -15,13 +15,50 @@
 
 #define LINES_MARGIN 0.25
 
+#define NOISE_FLOOR 0.1
+
 void rps_signals_free(struct rps_signals *signals)
 {
     free(signals->broken);
+    free(signals->noise_floor);
     free(signals->resolution);
     free(signals->weight);
     free(signals->value);
     memset(signals, 0, sizeof(*signals));
+}
+
+/* Of the values that are finite. */
+static double standard_deviation(const double *value, size_t count)
+{
+    double largest = 0, seen = 0, sum = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        largest = isfinite(value[i]) ? fmax(largest, fabs(value[i])) : largest;
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(value[i]) && largest > 0) {
+            seen++;
+            sum += value[i] / largest;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(value[i]) && largest > 0)
+            squares += (value[i] / largest - sum / seen) * (value[i] / largest - sum / seen);
+    }
+    return seen > 0 ? largest * sqrt(squares / seen) : 0;
+}
+
+int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err)
+{
+    double *floor = calloc(signals->signal_count + 1, sizeof(*floor));
+
+    if (!floor)
+        return rps_error_memory(err);
+    for (size_t s = 0; s < signals->signal_count; s++)
+        floor[s] =
+            NOISE_FLOOR * standard_deviation(signals->value + s * signals->count, signals->count);
+    free(signals->noise_floor);
+    signals->noise_floor = floor;
+    return 0;
 }
 
 /* Values that are shown are rounded, so that the last digits of exp() do not matter. */

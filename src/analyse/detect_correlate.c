@@ -168,6 +168,7 @@ static void drop(struct rps_observed *observed, struct differences *all, const u
         memmove(all->value + kept * all->count, all->value + s * all->count,
                 all->count * sizeof(*all->value));
         observed->variance_floor[kept] = observed->variance_floor[s];
+        observed->tolerance[kept] = observed->tolerance[s];
         kept++;
     }
     all->width = observed->width = kept;
@@ -221,8 +222,10 @@ static int decorrelate(struct rps_observed *observed, struct differences *all, u
         observed->unit = factor * factor;
     for (size_t i = 0; factor < 1 && i < observed->count * observed->width; i++)
         observed->value[i] *= factor;
-    for (size_t s = 0; factor < 1 && s < observed->width; s++)
+    for (size_t s = 0; factor < 1 && s < observed->width; s++) {
         observed->variance_floor[s] *= factor * factor;
+        observed->tolerance[s] *= factor * factor;
+    }
     return 0;
 }
 

@@ -33,9 +33,6 @@
 /* Noise differs so much in one of e^3 = 20 cases. */
 #define ALIKE_LEVEL 3
 
-/* Variance that the means of a label may have, in units of the signals' variance floors. */
-#define ALIKE 1
-
 struct clustering {
     size_t count, width;         /* segments, features */
     double *feature, *precision; /* owned; [segment * width + feature]; precision 0: not seen */
@@ -105,7 +102,7 @@ static int draw_sample(const struct clustering *all, struct clustering *ret, str
 static double precision_of(const struct rps_observed *observed, size_t signal, double seen)
 {
     double gain = observed->gain[signal];
-    double apart = ALIKE * observed->variance_floor[signal] * gain * gain;
+    double apart = observed->tolerance[signal] * gain * gain;
 
     return seen / (1 + seen * apart);
 }

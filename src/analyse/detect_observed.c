@@ -63,6 +63,7 @@ void rps_observed_free(struct rps_observed *observed)
     free(observed->outlier);
     free(observed->block);
     free(observed->correlation);
+    free(observed->tolerance);
     free(observed->variance_floor);
     free(observed->gain);
     free(observed->weight_sum);
@@ -300,22 +301,26 @@ static int fill_column(struct preparation *job, size_t signal, size_t to, const 
 
 static int prepare_signal(struct preparation *job, size_t signal, size_t to, struct rps_error *err)
 {
-    double deviation, floor = 0;
+    double deviation, alike = 0, least;
     struct unit unit;
     int exponent = 0;
 
     find_scale(job->signals, signal, &exponent);
     if (job->signals->resolution)
-        floor = ldexp(job->signals->resolution[signal], -exponent);
+        alike = ldexp(job->signals->resolution[signal], -exponent);
+    least = alike;
+    if (job->signals->noise_floor)
+        least = fmax(least, ldexp(job->signals->noise_floor[signal], -exponent));
     unit.count = gather(job, signal, exponent);
-    deviation = fmax(clip_deviation(job, unit.count), floor);
+    deviation = fmax(clip_deviation(job, unit.count), least);
     unit.limit = CLIP_DEVIATIONS * deviation;
     clip(job, unit.count, deviation);
     unit.centre = find_centre(job, unit.count);
-    unit.deviation = fmax(noise_deviation(job, unit.count), floor);
+    unit.deviation = fmax(noise_deviation(job, unit.count), least);
     if (!(unit.deviation > DBL_MIN))
         unit.deviation = 1; /* all that varied were outliers */
-    job->out->variance_floor[to] = floor / unit.deviation * (floor / unit.deviation);
+    job->out->variance_floor[to] = least / unit.deviation * (least / unit.deviation);
+    job->out->tolerance[to] = alike / unit.deviation * (alike / unit.deviation);
     return fill_column(job, signal, to, &unit, err);
 }
 
@@ -346,9 +351,10 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
     out->gain = calloc(out->width + 1, sizeof(*out->gain));
     out->variance_floor = calloc(out->width + 1, sizeof(*out->variance_floor));
     out->correlation = calloc(out->width + 1, sizeof(*out->correlation));
+    out->tolerance = calloc(out->width + 1, sizeof(*out->tolerance));
     if (!whole)
         out->weight = calloc(total, sizeof(*out->weight));
-    if (!out->value || !out->gain || !out->variance_floor || !out->correlation ||
+    if (!out->value || !out->gain || !out->variance_floor || !out->correlation || !out->tolerance ||
         (!whole && !out->weight))
         return rps_error_memory(err);
     for (size_t v = 0; v < out->width; v++) {

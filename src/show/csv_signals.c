@@ -265,6 +265,10 @@ static int take(const struct choice *choice, struct rps_csv_signals *ret, struct
     }
     if (choice->own_export)
         mark_breaks(choice, out.signals.broken);
+    if (rps_signals_floor_noise(&out.signals, err) < 0) {
+        rps_csv_signals_free(&out);
+        return RPS_FAILED;
+    }
     *ret = out;
     return 0;
 }
@@ -303,9 +307,7 @@ int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
 
 void rps_csv_signals_free(struct rps_csv_signals *signals)
 {
-    free(signals->signals.value);
-    free(signals->signals.weight);
-    free(signals->signals.broken);
+    rps_signals_free(&signals->signals);
     free(signals->name);
     memset(signals, 0, sizeof(*signals));
 }

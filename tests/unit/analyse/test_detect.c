@@ -512,6 +512,47 @@ static void resolution_hides(void **state)
     rps_signals_free(&signals);
 }
 
+/* A floor of the noise hides small boundaries too, but labels tell the levels apart that boundaries
+ * between other levels leave. */
+static void noise_floor_leaves_labels(void **state)
+{
+    static const double levels[] = {100, 130, 101.5, 130};
+    struct rps_signals signals = series_levels(levels, 4, 60, 1, 0.001, 19);
+    struct rps_phases phases;
+
+    (void)state;
+    signals.noise_floor = calloc(1, sizeof(*signals.noise_floor));
+    assert_non_null(signals.noise_floor);
+    signals.noise_floor[0] = 1;
+    phases = detect(&signals);
+    expect_phases(&phases, "ABCB", 60, 0);
+    rps_phases_free(&phases);
+    signals.resolution = signals.noise_floor;
+    signals.noise_floor = NULL;
+    phases = detect(&signals);
+    expect_phases(&phases, "ABAB", 60, 0);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A floor for columns of a table: a tenth of what they vary, in any unit. */
+static void noise_floor_by_itself(void **state)
+{
+    struct rps_signals signals = series_make(5, 2);
+    struct rps_error err;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        signals.value[i] = i % 2 ? 3e300 : -1e300;
+        signals.value[5 + i] = 7;
+    }
+    signals.value[4] = signals.value[9] = NAN;
+    assert_int_equal(rps_signals_floor_noise(&signals, &err), 0);
+    assert_true(fabs(signals.noise_floor[0] / 2e299 - 1) < 1e-9);
+    assert_true(signals.noise_floor[1] <= 0);
+    rps_signals_free(&signals);
+}
+
 /* A period that saw a bit of both phases is no phase of its own, not even when some signals look
  * like the one and some like the other. */
 static void period_of_both(void **state)
@@ -654,6 +695,8 @@ int main(void)
         cmocka_unit_test(mixed_units),
         cmocka_unit_test(many_signals),
         cmocka_unit_test(resolution_hides),
+        cmocka_unit_test(noise_floor_leaves_labels),
+        cmocka_unit_test(noise_floor_by_itself),
         cmocka_unit_test(period_of_both),
         cmocka_unit_test(options_hold),
         cmocka_unit_test(finer_and_finer),
