@@ -30,6 +30,10 @@
 /* A boundary is beyond doubt above this confidence. */
 #define SURE 0.95
 
+/* A segment has a label of its own when it is so far from that of its neighbour, in squares of what
+ * makes no difference. */
+#define TORN_MIN 12
+
 /* Noise differs so much in one of e^3 = 20 cases. */
 #define ALIKE_LEVEL 3
 
@@ -408,7 +412,7 @@ static void separate(struct clustering *c, const struct rps_segmentation *segmen
 static size_t find_torn(const struct clustering *c, const double *confidence)
 {
     size_t torn = 0;
-    double most = 0;
+    double most = TORN_MIN;
 
     for (size_t m = 1; confidence && m < c->count; m++) {
         size_t farther = c->distance[m] < c->distance[m - 1] ? m - 1 : m;

@@ -198,12 +198,14 @@ double rps_noise_overfit(double count, double fitted)
 }
 
 /* Innovations of an autoregressive process. As far as a signal's noise is its floor, its values lie
- * still between steps, and so few steps look like a random walk: there no more wandering is believed
- * than the differences of neighbours show. */
-static double innovation_variance(const struct rps_observed *observed,
+ * still between steps, and so few steps look like a random walk: what of the differences is steps
+ * does not count for wandering. Nor does what was seen for a short time. */
+static double innovation_variance(const struct rps_observed *observed, const struct rps_noise *none,
                                   const struct rps_noise *noise, size_t s)
 {
-    double still = fmin(observed->variance_floor[s] / observed->unit, 1);
+    double tau = (1 + none->autocorrelation[s]) / (1 - none->autocorrelation[s]);
+    double still = fmin(observed->variance_floor[s] / observed->unit, 1) *
+                   fmax(observed->stepped[s] * observed->stepped[s], tau / (tau + noise->count[s]));
     double known = fmin(noise->autocorrelation[s], observed->correlation[s]);
     double a = (1 - still) * noise->autocorrelation[s] + still * known;
 
@@ -217,7 +219,7 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
+        double count = noise->count[s], innovation = innovation_variance(observed, none, noise, s);
 
         if (none->variance[s] > 0)
             total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +
