@@ -71,28 +71,40 @@ static inline void add(const struct rps_observed *observed, size_t from, size_t 
                        struct residuals *r, int plain)
 {
     size_t width = observed->width;
+    const double *restrict level = r->level;
     double *restrict before = r->before, *restrict fresh = r->fresh;
     double *restrict count = r->count, *restrict squares = r->squares;
     double *restrict energy = r->energy, *restrict products = r->products, *restrict ends = r->ends;
 
+    for (size_t s = 0; plain && s < width; s++) {
+        double first = observed->value[from * width + s] - r->level[s];
+
+        count[s] += (double)(to - from);
+        ends[s] += first * first;
+        energy[s] -= squares[s];
+    }
     for (size_t i = from; i < to; i++) {
         const double *restrict value = observed->value + i * width;
 
         for (size_t s = 0; s < width; s++) {
             double part = plain ? 1 : rps_observed_part(observed, i * width + s);
-            double left = value[s] - r->level[s] - (plain ? 0 : r->slope[s] * (double)i);
+            double left = value[s] - level[s] - (plain ? 0 : r->slope[s] * (double)i);
 
-            if (!plain && !(part > 0))
-                continue;
-            count[s] += 1;
+            if (!plain) {
+                if (!(part > 0))
+                    continue;
+                count[s] += 1;
+                energy[s] += left * left;
+                ends[s] += fresh[s] * left * left;
+                fresh[s] = 0;
+            }
             squares[s] += part * left * left;
-            energy[s] += left * left;
-            ends[s] += fresh[s] * left * left;
             products[s] += left * before[s];
             before[s] = left;
-            fresh[s] = 0;
         }
     }
+    for (size_t s = 0; plain && s < width; s++)
+        energy[s] += squares[s];
 }
 
 static void add_segment(const struct rps_observed *observed,
@@ -143,6 +155,14 @@ int rps_noise_measure(const struct rps_observed *observed,
     }
     free(r.room);
     return 0;
+}
+
+double rps_noise_innovation(const struct rps_noise *noise, size_t s)
+{
+    double a = noise->autocorrelation[s], variance = noise->variance[s];
+
+    return (1 + a * a) * noise->raw[s] +
+           variance * (a * a * (noise->inner[s] - 1) - 2 * a * noise->product[s]);
 }
 
 double rps_noise_autocorrelation(const struct rps_observed *observed, const struct rps_noise *noise)
