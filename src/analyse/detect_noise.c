@@ -9,6 +9,9 @@
 /* Correlation above this is taken for this: a random walk. */
 #define AUTOCORRELATION_MAX 0.9999
 
+/* Where values lie still between steps, a correlation is half believed after so many times tau. */
+#define TIMES_KNOWN 40
+
 /* Variances below this, in units of noise, are rounding. */
 #define VARIANCE_LEAST 1e-12
 
@@ -219,11 +222,14 @@ double rps_noise_overfit(double count, double fitted)
 
 /* Innovations of an autoregressive process. As far as a signal's noise is its floor, its values lie
  * still between steps, and so few steps look like a random walk: there no more wandering is believed
- * than the differences of neighbours show. */
+ * than the differences of neighbours show. But steps that went on for many times the process's own
+ * time, tau, are wandering. */
 static double innovation_variance(const struct rps_observed *observed,
                                   const struct rps_noise *noise, size_t s)
 {
-    double still = fmin(observed->variance_floor[s] / observed->unit, 1);
+    double tau = (1 + noise->autocorrelation[s]) / (1 - noise->autocorrelation[s]);
+    double soon = TIMES_KNOWN * tau / (TIMES_KNOWN * tau + noise->count[s]);
+    double still = soon * fmin(observed->variance_floor[s] / observed->unit, 1);
     double known = fmin(noise->autocorrelation[s], observed->correlation[s]);
     double a = (1 - still) * noise->autocorrelation[s] + still * known;
 
