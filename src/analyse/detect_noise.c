@@ -9,6 +9,9 @@
 /* Correlation above this is taken for this: a random walk. */
 #define AUTOCORRELATION_MAX 0.9999
 
+/* Where values lie still between steps, a correlation is half believed after so many times tau. */
+#define TIMES_KNOWN 40
+
 /* Variances below this, in units of noise, are rounding. */
 #define VARIANCE_LEAST 1e-12
 
@@ -71,28 +74,40 @@ static inline void add(const struct rps_observed *observed, size_t from, size_t 
                        struct residuals *r, int plain)
 {
     size_t width = observed->width;
+    const double *restrict level = r->level;
     double *restrict before = r->before, *restrict fresh = r->fresh;
     double *restrict count = r->count, *restrict squares = r->squares;
     double *restrict energy = r->energy, *restrict products = r->products, *restrict ends = r->ends;
 
+    for (size_t s = 0; plain && s < width; s++) {
+        double first = observed->value[from * width + s] - r->level[s];
+
+        count[s] += (double)(to - from);
+        ends[s] += first * first;
+        energy[s] -= squares[s];
+    }
     for (size_t i = from; i < to; i++) {
         const double *restrict value = observed->value + i * width;
 
         for (size_t s = 0; s < width; s++) {
             double part = plain ? 1 : rps_observed_part(observed, i * width + s);
-            double left = value[s] - r->level[s] - (plain ? 0 : r->slope[s] * (double)i);
+            double left = value[s] - level[s] - (plain ? 0 : r->slope[s] * (double)i);
 
-            if (!plain && !(part > 0))
-                continue;
-            count[s] += 1;
+            if (!plain) {
+                if (!(part > 0))
+                    continue;
+                count[s] += 1;
+                energy[s] += left * left;
+                ends[s] += fresh[s] * left * left;
+                fresh[s] = 0;
+            }
             squares[s] += part * left * left;
-            energy[s] += left * left;
-            ends[s] += fresh[s] * left * left;
             products[s] += left * before[s];
             before[s] = left;
-            fresh[s] = 0;
         }
     }
+    for (size_t s = 0; plain && s < width; s++)
+        energy[s] += squares[s];
 }
 
 static void add_segment(const struct rps_observed *observed,
@@ -143,6 +158,14 @@ int rps_noise_measure(const struct rps_observed *observed,
     }
     free(r.room);
     return 0;
+}
+
+double rps_noise_innovation(const struct rps_noise *noise, size_t s)
+{
+    double a = noise->autocorrelation[s], variance = noise->variance[s];
+
+    return (1 + a * a) * noise->raw[s] +
+           variance * (a * a * (noise->inner[s] - 1) - 2 * a * noise->product[s]);
 }
 
 double rps_noise_autocorrelation(const struct rps_observed *observed, const struct rps_noise *noise)
@@ -198,14 +221,15 @@ double rps_noise_overfit(double count, double fitted)
 }
 
 /* Innovations of an autoregressive process. As far as a signal's noise is its floor, its values lie
- * still between steps, and so few steps look like a random walk: what of the differences is steps
- * does not count for wandering. Nor does what was seen for a short time. */
-static double innovation_variance(const struct rps_observed *observed, const struct rps_noise *none,
+ * still between steps, and so few steps look like a random walk: there no more wandering is believed
+ * than the differences of neighbours show. But steps that went on for many times the process's own
+ * time, tau, are wandering. */
+static double innovation_variance(const struct rps_observed *observed,
                                   const struct rps_noise *noise, size_t s)
 {
-    double tau = (1 + none->autocorrelation[s]) / (1 - none->autocorrelation[s]);
-    double still = fmin(observed->variance_floor[s] / observed->unit, 1) *
-                   fmax(observed->stepped[s] * observed->stepped[s], tau / (tau + noise->count[s]));
+    double tau = (1 + noise->autocorrelation[s]) / (1 - noise->autocorrelation[s]);
+    double soon = TIMES_KNOWN * tau / (TIMES_KNOWN * tau + noise->count[s]);
+    double still = soon * fmin(observed->variance_floor[s] / observed->unit, 1);
     double known = fmin(noise->autocorrelation[s], observed->correlation[s]);
     double a = (1 - still) * noise->autocorrelation[s] + still * known;
 
@@ -219,7 +243,7 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = noise->count[s], innovation = innovation_variance(observed, none, noise, s);
+        double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
 
         if (none->variance[s] > 0)
             total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +

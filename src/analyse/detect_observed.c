@@ -62,7 +62,6 @@ void rps_observed_free(struct rps_observed *observed)
 {
     free(observed->outlier);
     free(observed->block);
-    free(observed->stepped);
     free(observed->correlation);
     free(observed->tolerance);
     free(observed->variance_floor);
@@ -352,12 +351,11 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
     out->gain = calloc(out->width + 1, sizeof(*out->gain));
     out->variance_floor = calloc(out->width + 1, sizeof(*out->variance_floor));
     out->correlation = calloc(out->width + 1, sizeof(*out->correlation));
-    out->stepped = calloc(out->width + 1, sizeof(*out->stepped));
     out->tolerance = calloc(out->width + 1, sizeof(*out->tolerance));
     if (!whole)
         out->weight = calloc(total, sizeof(*out->weight));
-    if (!out->value || !out->gain || !out->variance_floor || !out->correlation || !out->stepped ||
-        !out->tolerance || (!whole && !out->weight))
+    if (!out->value || !out->gain || !out->variance_floor || !out->correlation || !out->tolerance ||
+        (!whole && !out->weight))
         return rps_error_memory(err);
     for (size_t v = 0; v < out->width; v++) {
         out->gain[v] = 1;
@@ -435,7 +433,7 @@ static void correlate(struct preparation *job)
     for (size_t s = 0; s < width; s++) {
         double deviation = step_deviation(job, s);
         double limit = deviation * deviation * rps_chi_square(1, STEP_LEVEL);
-        double before = NAN, step = NAN, products = 0, squares = 0, energy = 0, steps = 0;
+        double before = NAN, step = NAN, products = 0, squares = 0;
 
         for (size_t i = s; i < observed->count * width; i += width) {
             double now;
@@ -443,11 +441,8 @@ static void correlate(struct preparation *job)
             if (observed->weight && observed->weight[i] == 0)
                 continue;
             now = observed->value[i] - before;
-            energy += isfinite(now) ? now * now : 0;
-            if (now * now > limit) {
-                steps += now * now;
+            if (now * now > limit)
                 now = NAN;
-            }
             if (now * step <= INFINITY) {
                 products += now * step;
                 squares += (now * now + step * step) / 2;
@@ -457,7 +452,6 @@ static void correlate(struct preparation *job)
         }
         observed->correlation[s] =
             squares > 0 ? fmin(fmax(1 + 2 * products / squares, 0), CORRELATION_MAX) : 0;
-        observed->stepped[s] = energy > 0 ? steps / energy : 0;
     }
 }
 

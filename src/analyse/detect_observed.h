@@ -21,10 +21,8 @@ struct rps_observed {
     uint8_t *weight; /* owned; same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
                            everything was seen whole */
     double *sum;     /* owned; sum[i * width + signal] of weight * value before observation i */
-    uint32_t *weight_sum; /* owned; of weight, the same way, modulo 2^32; NULL as weight */
-    double *correlation;  /* owned; of neighbours, by their differences; a signal each */
-    double
-        *stepped; /* owned; the share of the squares of differences that is steps; a signal each */
+    uint32_t *weight_sum;      /* owned; of weight, the same way, modulo 2^32; NULL as weight */
+    double *correlation;       /* owned; of neighbours, by their differences; a signal each */
     double *variance_floor;    /* owned; variance that a signal's noise is taken to have at least */
     double *tolerance;         /* owned; variance that the means of one label may have */
     double unit;               /* variance of every signal's noise, by differences */

@@ -84,8 +84,7 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
         struct regression r = {.squares = 0};
         /* What a signal is taken to have at least is added, and is no bound here: jumps between
          * quiet levels would hide below it in the mean of all squares. */
-        double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none->raw[s], count,
-               a = noise->autocorrelation[s];
+        double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none->raw[s], count;
 
         if (!(none->raw[s] > 0))
             continue;
@@ -94,10 +93,8 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
                       (size_t)((double)observed->count / none->count[s] + 0.5), &r);
         count = none->count[s];
         means += count * log(share_left(&r) * none->raw[s] + floor);
-        phases +=
-            count * log(noise->raw[s] * (1 - 2 * a * noise->product[s] + a * a * noise->inner[s]) +
-                        floor) +
-            rps_noise_overfit(count, (double)fitted);
+        phases += count * log(rps_noise_innovation(noise, s) + floor) +
+                  rps_noise_overfit(count, (double)fitted);
     }
     return means < phases;
 }
