@@ -31,14 +31,14 @@ struct rps_signals {
 
 void rps_signals_free(struct rps_signals *signals);
 
-/* Set the noise floors of signals whose resolution nobody knows, as of a table's columns: a tenth of
- * the standard deviation. RPS_FAILED without memory. */
+/* Set the noise floors of signals whose resolution nobody knows, as of a table's columns: a tenth
+ * of the standard deviation. RPS_FAILED without memory. */
 int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err);
 
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */
     int sensitivity;   /* so many times, look for changes at four fifths of the penalty inside the
-                          phases found, so that none of them is lost; for coarser ones see levels.h */
+                          phases found, none of which is lost; for coarser ones see levels.h */
     int exact;         /* 1: exact PELT instead of the screened search */
     int label_max;     /* most labels; 0: RPS_DETECT_LABELS_DEFAULT */
     int variance;      /* 1: cut segments at changes of variance too */

@@ -1,6 +1,6 @@
 /*
- * Candidates and their sums. A segment between any two of them is described in as many steps as there
- * are signals, whatever its length.
+ * Candidates and their sums. A segment between any two of them is described in as many steps as
+ * there are signals, whatever its length.
  *
  * The squares of the values themselves are the same for every segmentation, so that only what a
  * description takes off them is ever computed. Sums of time and of its square where values are
@@ -161,7 +161,7 @@ int rps_candidates_subset(const struct rps_candidates *candidates, const uint8_t
     return 0;
 }
 
-/* With a constant for `masked` the compiler makes a quick function of it for what was seen whole. */
+/* With a constant for `masked` the compiler makes a quick function of what was seen whole. */
 static inline struct rps_candidate_gain gain_of(const struct rps_candidates *candidates,
                                                 size_t from, size_t to, int masked)
 {

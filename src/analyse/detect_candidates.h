@@ -1,6 +1,6 @@
 /*
- * Candidates: the observations before which a boundary may be, and the sums of the signals up to them.
- * Private to the detector.
+ * Candidates: the observations before which a boundary may be, and the sums of the signals up to
+ * them. Private to the detector.
  */
 #ifndef RPISTAT_ANALYSE_DETECT_CANDIDATES_H
 #define RPISTAT_ANALYSE_DETECT_CANDIDATES_H
@@ -33,8 +33,8 @@ struct rps_candidate_gain {
     double constant, line;
 };
 
-/* Candidates at the places (0 ... count) that `keep` has a 1 for, and at the ends of blocks; NULL: all,
- * as for exact search. lines: 1: gains of lines are wanted. */
+/* Candidates at the places (0 ... count) that `keep` has a 1 for, and at the ends of blocks; NULL:
+ * all, as for exact search. lines: 1: gains of lines are wanted. */
 int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int lines,
                         struct rps_candidates *ret, struct rps_error *err);
 
@@ -52,7 +52,7 @@ int rps_candidates_subset(const struct rps_candidates *candidates, const uint8_t
 /* Add everything up again, after the gains of the signals changed. */
 void rps_candidates_add_up(struct rps_candidates *candidates);
 
-/* Of the observations between two candidates; from < to. Gains of lines only where they are wanted. */
+/* Of the observations between two candidates; from < to. Gains of lines where they are wanted. */
 struct rps_candidate_gain rps_candidates_gain(const struct rps_candidates *candidates, size_t from,
                                               size_t to);
 

@@ -5,8 +5,8 @@
  * A penalty for white noise, with the noise estimated from differences, finds twenty changes in
  * series where people see two: what it takes for changes is the slow wandering of autocorrelated
  * noise. So the criterion counts the innovations of an autoregressive process: wandering that a
- * correlation explains needs no changes to explain it. The penalty per change in the criterion is the
- * one that white noise never reaches by chance.
+ * correlation explains needs no changes to explain it. The penalty per change in the criterion is
+ * the one that white noise never reaches by chance.
  */
 #include "detect_choose.h"
 
@@ -105,8 +105,8 @@ static int add_step(struct choosing *choosing, double penalty,
     return 0;
 }
 
-/* From fine to coarse, until it gets worse, and without changes. candidates may be those of the finest
- * segmentation only. */
+/* From fine to coarse, until it gets worse, and without changes. candidates may be those of the
+ * finest segmentation only. */
 static int walk(struct choosing *choosing, const struct rps_candidates *candidates,
                 struct rps_error *err)
 {

@@ -15,8 +15,8 @@ struct rps_noise {
     double *count;    /* owned; values that were seen */
     double *variance; /* owned; at least the variance that a signal is taken to have */
     double *raw;      /* owned; the variance as it is */
-    double *
-        autocorrelation; /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.9999 */
+    /* owned; correlation of neighbours, those across boundaries left out; 0 ... 0.9999 */
+    double *autocorrelation;
     double *product; /* owned; sum of their products, per sum of squares */
     double *inner; /* owned; squares without those of each segment's first and last, the same way */
 };
@@ -62,9 +62,9 @@ void rps_noise_free(struct rps_noise *noise);
 double rps_noise_autocorrelation(const struct rps_observed *observed,
                                  const struct rps_noise *noise);
 
-/* What the criterion charges for the `number`-th change, from 1, in white noise of variance 1. There
- * are many ways to place many changes, but fewer for each of them (Birge and Massart 2001; Lebarbier
- * 2005). */
+/* What the criterion charges for the `number`-th change, from 1, in white noise of variance 1.
+ * There are many ways to place many changes, but fewer for each of them (Birge and Massart 2001;
+ * Lebarbier 2005). */
 double rps_choose_penalty(const struct rps_observed *observed, size_t number);
 
 struct rps_choice {
@@ -73,9 +73,9 @@ struct rps_choice {
     double criterion; /* the lower the better */
 };
 
-/* Choose penalties for candidates; lines are tried where candidates have their sums. Sets the gains of the
- * signals, which candidates add up again. none is the noise of no changes. *ret_few are the candidates that
- * any of the segmentations may have used; for rps_candidates_free. */
+/* Choose penalties for candidates; lines are tried where candidates have their sums. Sets the gains
+ * of the signals, which candidates add up again. none is the noise of no changes. *ret_few are the
+ * candidates that any of the segmentations may have used; for rps_candidates_free. */
 int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, size_t min_length,
                struct rps_choice *ret, struct rps_candidates *ret_few, struct rps_error *err);
 

@@ -28,9 +28,9 @@ int rps_edges_add(struct rps_edges *edges, const struct rps_edge *edge, struct r
 
 /*
  * An observation in which a change falls is a mixture of both sides, which no running median takes
- * for an outlier. Left alone it is so far from either level that the search segmentation out a segment of
- * the shortest length around it; and one signal may look like the one side and another like the
- * other. So all that step there are put on the side that they are nearer to together.
+ * for an outlier. Left alone it is so far from either level that the search cuts out a
+ * segment of the shortest length around it; and one signal may look like the one side and another
+ * like the other. So all that step there are put on the side that they are nearer to together.
  */
 void rps_edges_settle(struct rps_edges *edges, struct rps_observed *observed);
 

@@ -292,7 +292,8 @@ static double score_of(const struct clustering *c, double dof, double inflation,
            (double)k * (dof + 1) / 2 * log(count + 1);
 }
 
-/* Cluster for all numbers of labels and take one of them, from `fewest`; its labels are in c->label. */
+/* Cluster for all numbers of labels and take one of them, from `fewest`; its labels are in
+ * c->label. */
 static int choose(struct clustering *c, int fewest, double dof, double inflation,
                   struct rps_error *err)
 {

@@ -25,10 +25,11 @@ struct rps_model {
 };
 
 /*
- * Find the model of constants (constants NULL), or with lines; constants are then the candidates that
- * the former used. A model whose criterion is not below `beat` after the choice of penalties is given
- * up. observed's gains are the model's afterwards. *ret is for rps_model_free; *ret_few (may be
- * NULL) for rps_candidates_free: the candidates that any of the segmentations on the path may have used.
+ * Find the model of constants (constants NULL), or with lines; constants are then the candidates
+ * that the former used. A model whose criterion is not below `beat` after the choice of penalties
+ * is given up. observed's gains are the model's afterwards. *ret is for rps_model_free; *ret_few
+ * (may be NULL) for rps_candidates_free: the candidates that any of the segmentations on the path
+ * may have used.
  */
 int rps_model_find(struct rps_observed *observed, const struct rps_detect_options *options,
                    const struct rps_candidates *constants, double beat, struct rps_model *ret,

@@ -15,8 +15,8 @@
 /* Variances below this, in units of noise, are rounding. */
 #define VARIANCE_LEAST 1e-12
 
-/* Of the residuals of a segmentation; an array each, of a value a signal, so that the compiler takes
- * several signals a step. */
+/* Of the residuals of a segmentation; an array each, of a value a signal, so that the compiler
+ * takes several signals a step. */
 struct residuals {
     double *level, *slope;            /* of the present segment */
     double *before;                   /* the residual before, 0 at first */
@@ -221,9 +221,9 @@ double rps_noise_overfit(double count, double fitted)
 }
 
 /* Innovations of an autoregressive process. As far as a signal's noise is its floor, its values lie
- * still between steps, and so few steps look like a random walk: there no more wandering is believed
- * than the differences of neighbours show. But steps that went on for many times the process's own
- * time, tau, are wandering. */
+ * still between steps, and so few steps look like a random walk: there no more wandering is
+ * believed than the differences of neighbours show. But steps that went on for many times the
+ * process's own time, tau, are wandering. */
 static double innovation_variance(const struct rps_observed *observed,
                                   const struct rps_noise *noise, size_t s)
 {

@@ -58,8 +58,8 @@ struct screen {
     double inflation; /* at the present scale */
 };
 
-/* Squared difference of the means of [low, middle) and [middle, high), in units of its variance. With
- * a constant for `masked` the compiler makes a quick function of it for what was seen whole. */
+/* Squared difference of the means of [low, middle) and [middle, high), in units of its variance.
+ * With a constant for `masked` the compiler makes a quick function of what was seen whole. */
 static inline double compare(const struct rps_observed *observed, size_t low, size_t middle,
                              size_t high, int masked)
 {

@@ -1,6 +1,6 @@
 /*
- * Segmentation: one segmentation of the observations, and the search for the best at a penalty for each
- * change. Private to the detector.
+ * Segmentation: one segmentation of the observations, and the search for the best at a penalty for
+ * each change. Private to the detector.
  */
 #ifndef RPISTAT_ANALYSE_DETECT_SEGMENTATION_H
 #define RPISTAT_ANALYSE_DETECT_SEGMENTATION_H
@@ -30,9 +30,9 @@ struct rps_penalties {
 };
 
 /*
- * The segmentation with boundaries at candidates that has the least squares plus penalties, exactly: PELT
- * (Killick, Fearnhead, Eckley 2012). Lines are tried where candidates have their sums. *ret is for
- * rps_segmentation_free.
+ * The segmentation with boundaries at candidates that has the least squares plus penalties,
+ * exactly: PELT (Killick, Fearnhead, Eckley 2012). Lines are tried where candidates have their
+ * sums. *ret is for rps_segmentation_free.
  */
 int rps_segmentation_search(const struct rps_candidates *candidates,
                             const struct rps_penalties *penalties, struct rps_segmentation *ret,
@@ -45,17 +45,17 @@ struct rps_boundary_place {
 };
 
 /*
- * Move each free boundary to its best place between its neighbours, `rounds` times over. penalties as
- * for the search. place (may be NULL) has room for one a segment and is filled in a last round that
- * moves nothing; slack is what a place may be worse there.
+ * Move each free boundary to its best place between its neighbours, `rounds` times over. penalties
+ * as for the search. place (may be NULL) has room for one a segment and is filled in a last round
+ * that moves nothing; slack is what a place may be worse there.
  */
 int rps_segmentation_refine(const struct rps_observed *observed,
                             const struct rps_penalties *penalties, int rounds, double slack,
                             struct rps_segmentation *segmentation, struct rps_boundary_place *place,
                             struct rps_error *err);
 
-/* Split segments at changes of variance that gain more than the penalty of a change. autocorrelation: the
- * noise's correlation at lag one, a signal each. */
+/* Split segments at changes of variance that gain more than the penalty of a change.
+ * autocorrelation: the noise's correlation at lag one, a signal each. */
 int rps_segmentation_split(const struct rps_observed *observed, const double *autocorrelation,
                            double penalty, size_t min_length, struct rps_segmentation *segmentation,
                            struct rps_error *err);
