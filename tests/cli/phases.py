@@ -182,9 +182,9 @@ def test_options():
 
 # Two long things of two short ones each: one level of 2, one of 12 and maybe some between.
 NESTED = "".join(SCRIPT.splitlines(True)[:5]) + 3 * (
-    "phase one 2s\nphase two 2s instructions=420M\n") + 3 * (
-    "phase three 2s dc_miss=10M main_tlb_miss=900k\n"
-    "phase four 2s dc_miss=10M main_tlb_miss=900k instructions=420M\n")
+    "phase one 4s\nphase two 4s instructions=600M ibuf_stall=300M\n") + 3 * (
+    "phase three 4s dc_miss=10M main_tlb_miss=900k\n"
+    "phase four 4s dc_miss=10M main_tlb_miss=900k instructions=600M ibuf_stall=300M\n")
 
 
 def test_levels():
@@ -205,7 +205,7 @@ def test_levels():
             len(found()["phases"])], found()
         assert len(starts("--level", "fine")) == 12
         two = starts("--level", "2")
-        assert len(two) == 2 and abs(two[1] - 120) <= 3, two
+        assert len(two) == 2 and abs(two[1] - 240) <= 3, two
         for size in levels:
             assert len(starts("--level", str(size))) == size
             assert set(starts("--level", str(size))) <= set(starts("--level", "fine"))
@@ -218,7 +218,7 @@ def test_levels():
         answer = expect(folder.call("phases", "--level", "2"), 0).stdout
         assert re.search(r"^Other levels have 1, .*12 \(fine\) phases: --level N$", answer, re.M), answer
         part = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0).stdout
-        assert abs(len(part.splitlines()) - 1 - 120) <= 3, part
+        assert abs(len(part.splitlines()) - 1 - 240) <= 3, part
         missing = folder.call("phases", "--level", "9999")
         assert missing.returncode == 2 and "no level of 9999 phases" in missing.stderr, missing
         assert "12 (fine)" in missing.stderr, missing
