@@ -45,8 +45,8 @@ int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
 /*
  * The signals as the detector is to see them, for rps_signals_free: columns of positive values
  * whose noise grows with their level (the median step between rows is more than twice as large in
- * the highest third as in the lowest, and less uneven in logarithms) as their logarithms.
- * RPS_FAILED without memory.
+ * the highest third as in the lowest, and less uneven in logarithms) as their logarithms; noise
+ * floors are set (rps_signals_floor_noise). RPS_FAILED without memory.
  */
 int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals *ret,
                          struct rps_error *err);

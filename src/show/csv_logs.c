@@ -122,6 +122,10 @@ int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals
             take_log(out.value + s * count, count);
     }
     free(step);
+    if (rps_signals_floor_noise(&out, err) < 0) {
+        rps_signals_free(&out);
+        return RPS_FAILED;
+    }
     *ret = out;
     return 0;
 }

@@ -265,10 +265,6 @@ static int take(const struct choice *choice, struct rps_csv_signals *ret, struct
     }
     if (choice->own_export)
         mark_breaks(choice, out.signals.broken);
-    if (rps_signals_floor_noise(&out.signals, err) < 0) {
-        rps_csv_signals_free(&out);
-        return RPS_FAILED;
-    }
     *ret = out;
     return 0;
 }
