@@ -242,7 +242,8 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         file,
         "# Title, second line, name of the x axis, phases in characters, in a drawing the\n"
         "# finer ones; then each panel's heading and the names of its lines; then the texts of\n"
-        "# marks, and the words of phases. A line of text is what follows its bar.\n$text << END\n");
+        "# marks, and the words of phases. A line of text is what follows its bar.\n$text << "
+        "END\n");
     rps_picture_write_titles(picture, "", file);
     rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     if (picture->characters && picture->has_phases)
