@@ -23,8 +23,8 @@
  *            s is at least 1: what is far below 1 (a miss in a hundred thousand instructions)
  *            rarely matters. Resolution: 0.15; by name 0.05.
  *   CPU use  log1p(percent / 0.1), and so all shares of elapsed time. No column tells waiting for a
- *            CPU from sleeping, but what others take wanders. Resolution: three times the noise of
- *            its differences from period to period, between 0.1 and 0.25, which a workload that
+ *            CPU from sleeping, but what others take wanders. Resolution: four times the noise of
+ *            its differences from period to period, between 0.1 and 0.35, which a workload that
  *            falls asleep is far beyond; by name 0.05.
  *
  * A ratio whose denominator is n events weighs n / (n + 44); one whose denominator is usually fewer

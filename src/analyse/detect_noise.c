@@ -233,8 +233,8 @@ static double innovation_variance(const struct rps_observed *observed,
     double known = fmin(noise->autocorrelation[s], observed->correlation[s]);
     double a = (1 - still) * noise->autocorrelation[s] + still * known;
 
-    return fmax(noise->variance[s] * (1 - 2 * a * noise->product[s] + a * a * noise->inner[s]),
-                observed->variance_floor[s]);
+    return noise->raw[s] * (1 + a * a) +
+           noise->variance[s] * (a * a * (noise->inner[s] - 1) - 2 * a * noise->product[s]);
 }
 
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
@@ -245,9 +245,14 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     for (size_t s = 0; s < observed->width; s++) {
         double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
 
-        if (none->variance[s] > 0)
-            total += count * log(fmax(innovation / none->variance[s], RPS_NOISE_VARIANCE_MIN)) +
+        if (none->variance[s] > 0) {
+            double variance = fmax(fmax(innovation, observed->variance_floor[s]),
+                                   RPS_NOISE_VARIANCE_MIN * none->variance[s]);
+
+            /* Twice the logarithm of the normal density, whose variance is at least the floor. */
+            total += count * (log(variance / none->variance[s]) + innovation / variance - 1) +
                      rps_noise_overfit(count, (double)fitted);
+        }
     }
     return total * observed->degrees_of_freedom / (double)observed->width;
 }

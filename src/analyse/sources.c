@@ -26,9 +26,9 @@
 
 /* CPU use: what others take of it wanders by some times what it differs by from period to period,
  * between these limits; a workload that sleeps is far beyond them. */
-#define USE_WANDERS       3
+#define USE_WANDERS       4
 #define USE_VARIATION     0.1
-#define USE_VARIATION_MAX 0.25
+#define USE_VARIATION_MAX 0.35
 
 /* Below this part of the largest, CPU use is the workload's own choice. */
 #define USE_LOW 0.1

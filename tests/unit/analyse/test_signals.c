@@ -226,8 +226,8 @@ static void test_noise_of_cpu_use(void **state)
         const char *name;
         double noise, low, high;
     } cases[] = {{NULL, 0.005, 0.1, 0.1},
-                 {NULL, 0.055, 0.13, 0.2},
-                 {NULL, 0.3, 0.25, 0.25},
+                 {NULL, 0.055, 0.17, 0.27},
+                 {NULL, 0.3, 0.35, 0.35},
                  {RPS_COLLECT_CPU_USE, 0.3, 0.05, 0.05}};
 
     (void)state;
