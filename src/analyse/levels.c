@@ -22,7 +22,7 @@
 #define NAMES_SIZE 256
 
 /* So many phases need no choice. */
-#define FEW 8
+#define FEW 4
 
 void rps_levels_free(struct rps_levels *levels)
 {
