@@ -22,7 +22,7 @@
 #define NAMES_SIZE 256
 
 /* So many phases need no choice. */
-#define FEW 4
+#define FEW 6
 
 void rps_levels_free(struct rps_levels *levels)
 {
