@@ -37,8 +37,6 @@ int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err);
 
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */
-    int sensitivity;   /* so many times, look for changes at four fifths of the penalty inside the
-                          phases found, none of which is lost; for coarser ones see levels.h */
     int exact;         /* 1: exact PELT instead of the screened search */
     int label_max;     /* most labels; 0: RPS_DETECT_LABELS_DEFAULT */
     int variance;      /* 1: cut segments at changes of variance too */

@@ -127,8 +127,6 @@ static int detect(struct rps_observed *observed, const struct rps_detect_options
 
         *ret = linear ? lines : constants;
         rps_model_free(linear ? &constants : &lines);
-        if (options->sensitivity > 0)
-            result = rps_model_refine(observed, options, ret, err);
     } else {
         rps_model_free(&constants);
     }

@@ -39,11 +39,10 @@ int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int 
                         struct rps_candidates *ret, struct rps_error *err);
 
 /* The places where neighbouring windows of some length differ most, and more than chance allows.
- * All places when there are few. ease: what chance allows is multiplied with it. With `constants`,
+ * All places when there are few.  With `constants`,
  * candidates for lines instead: those of constants, and the places where windows are off a line. */
-int rps_candidates_screen(struct rps_observed *observed, double ease,
-                          const struct rps_candidates *constants, struct rps_candidates *ret,
-                          struct rps_error *err);
+int rps_candidates_screen(struct rps_observed *observed, const struct rps_candidates *constants,
+                          struct rps_candidates *ret, struct rps_error *err);
 
 /* Those of candidates that `keep` has a 1 for; the first, last and forced ones must be. */
 int rps_candidates_subset(const struct rps_candidates *candidates, const uint8_t *keep,

@@ -200,8 +200,8 @@ static void seed(struct clustering *c, int k, uint64_t *state)
     }
 }
 
-/* The label with the nearest centre, other than `not` (-1: any). */
-static int nearest(const struct clustering *c, size_t segment, int k, int not, double *ret_distance)
+/* The label with the nearest centre. */
+static int nearest(const struct clustering *c, size_t segment, int k, double *ret_distance)
 {
     int best = 0;
 
@@ -209,7 +209,7 @@ static int nearest(const struct clustering *c, size_t segment, int k, int not, d
     for (int cluster = 0; cluster < k; cluster++) {
         double distance = distance_to(c, segment, c->centre + (size_t)cluster * c->width);
 
-        if (cluster != not &&distance < *ret_distance) {
+        if (distance < *ret_distance) {
             *ret_distance = distance;
             best = cluster;
         }
@@ -243,7 +243,7 @@ static int assign(struct clustering *c, int k, double *ret_total)
 
     *ret_total = 0;
     for (size_t m = 0; m < c->count; m++) {
-        int to = nearest(c, m, k, -1, &c->distance[m]);
+        int to = nearest(c, m, k, &c->distance[m]);
 
         moved |= to != c->trial[m];
         c->trial[m] = to;
@@ -294,8 +294,7 @@ static double score_of(const struct clustering *c, double dof, double inflation,
 
 /* Cluster for all numbers of labels and take one of them, from `fewest`; its labels are in
  * c->label. */
-static int choose(struct clustering *c, int fewest, double dof, double inflation,
-                  struct rps_error *err)
+static int choose(struct clustering *c, double dof, double inflation, struct rps_error *err)
 {
     int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
     double *score = calloc((size_t)most, sizeof(*score)), low = INFINITY, high = -INFINITY;
@@ -315,8 +314,7 @@ static int choose(struct clustering *c, int fewest, double dof, double inflation
     /* What differs no more than noise does is one label. */
     if (left <= inflation * rps_noise_bound(dof * (double)(c->count - 1), ALIKE_LEVEL))
         low = high = score[0];
-    for (k = fewest < most ? fewest : most;
-         k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
+    for (k = 1; k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
         ;
     state = (uint64_t)k;
     cluster(c, k, &state);
@@ -399,15 +397,6 @@ static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_e
     return rps_error_memory(err);
 }
 
-/* Neighbours with one label: the second gets the next best. */
-static void separate(struct clustering *c, const struct rps_segmentation *segmentation, int k)
-{
-    for (size_t m = 1; k > 1 && m < c->count; m++) {
-        if (!segmentation->forced[m] && c->label[m] == c->label[m - 1])
-            c->label[m] = nearest(c, m, k, c->label[m - 1], &c->distance[m]);
-    }
-}
-
 /* The segment that is farthest from the centre of its label, of those that share it with a
  * neighbour although the boundary between them is beyond doubt; 0: none. */
 static size_t find_torn(const struct clustering *c, const double *confidence)
@@ -415,7 +404,7 @@ static size_t find_torn(const struct clustering *c, const double *confidence)
     size_t torn = 0;
     double most = TORN_MIN;
 
-    for (size_t m = 1; confidence && m < c->count; m++) {
+    for (size_t m = 1; m < c->count; m++) {
         size_t farther = c->distance[m] < c->distance[m - 1] ? m - 1 : m;
 
         if (c->trial[m] == c->trial[m - 1] && confidence[m] > SURE && c->distance[farther] > most) {
@@ -434,12 +423,11 @@ static void settle(struct clustering *c, int count)
         find_centres(c, c->trial, count);
 }
 
-static int find_labels(struct clustering *all, struct clustering *few,
-                       const struct rps_segmentation *segmentation, const double *confidence,
-                       int distinct, double dof, double inflation, struct rps_error *err)
+static int find_labels(struct clustering *all, struct clustering *few, const double *confidence,
+                       double dof, double inflation, struct rps_error *err)
 {
     size_t torn;
-    int count = choose(few, distinct ? 2 : 1, dof, inflation, err);
+    int count = choose(few, dof, inflation, err);
 
     if (count < 0)
         return RPS_FAILED;
@@ -452,15 +440,13 @@ static int find_labels(struct clustering *all, struct clustering *few,
         settle(all, count);
     }
     memcpy(all->label, all->trial, all->count * sizeof(*all->label));
-    if (distinct)
-        separate(all, segmentation, count);
     return 0;
 }
 
 int rps_labels_find(const struct rps_observed *observed,
                     const struct rps_segmentation *segmentation, const double *confidence,
-                    int label_max, int variance, int distinct, double inflation,
-                    struct rps_labels *ret, struct rps_error *err)
+                    int label_max, int variance, double inflation, struct rps_labels *ret,
+                    struct rps_error *err)
 {
     struct clustering all = {0}, few = {0};
     struct rps_labels out = {0};
@@ -470,8 +456,7 @@ int rps_labels_find(const struct rps_observed *observed,
     if (result == 0)
         result = draw_sample(&all, &few, err);
     if (result == 0)
-        result = find_labels(&all, &few, segmentation, confidence, distinct, fmax(1, dof),
-                             inflation, err);
+        result = find_labels(&all, &few, confidence, fmax(1, dof), inflation, err);
     if (result == 0)
         result = labels_allocate(&out, segmentation->count, err);
     if (result == 0) {

@@ -16,15 +16,14 @@ struct rps_labels {
 
 /*
  * Label segments by their means (and slopes, and with `variance` set their variances), at most
- * label_max labels. confidence (NULL: none): of the boundary before each segment; neighbours on
+ * label_max labels. confidence: of the boundary before each segment; neighbours on
  * both sides of one beyond doubt get different labels while there are any. inflation: how much more
- * than white noise the noise of long means is. distinct: neighbours must not have one label, unless
- * there is a gap between them. *ret is for rps_labels_free.
+ * than white noise the noise of long means is. *ret is for rps_labels_free.
  */
 int rps_labels_find(const struct rps_observed *observed,
                     const struct rps_segmentation *segmentation, const double *confidence,
-                    int label_max, int variance, int distinct, double inflation,
-                    struct rps_labels *ret, struct rps_error *err);
+                    int label_max, int variance, double inflation, struct rps_labels *ret,
+                    struct rps_error *err);
 
 /* After segments and labels changed: number the labels by first appearance again, and find how sure
  * they are. */

@@ -25,10 +25,6 @@
 /* The inflation of a random walk is taken for this. */
 #define INFLATION_MAX 199
 
-/* A step of sensitivity looks for changes at this share of the penalty, so many times at most. */
-#define FINER     0.8
-#define FINER_MAX 20
-
 /* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
 #define PLACE_SLACK 6.0
 
@@ -145,7 +141,7 @@ static int label(struct finding *f, struct rps_model *model, struct rps_error *e
     int variance = f->options->variance;
 
     if (rps_labels_find(f->observed, &model->segmentation, model->confidence, label_max_of(f),
-                        variance, 0, model->inflation, &model->labels, err) < 0)
+                        variance, model->inflation, &model->labels, err) < 0)
         return RPS_FAILED;
     if (!variance && rps_decode(f->observed, f->shortest, model->inflation, &model->segmentation,
                                 &model->labels, &model->recurring, err) < 0)
@@ -218,7 +214,7 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
     if (result == 0)
         result = begin(&f, err);
     if (result == 0)
-        result = rps_candidates_screen(observed, 1, constants, &f.candidates, err);
+        result = rps_candidates_screen(observed, constants, &f.candidates, err);
     if (result == 0)
         result = rps_choose(&f.candidates, &f.none, f.shortest, &model.choice, &few, err);
     model.criterion = model.choice.criterion;
@@ -233,103 +229,5 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
         rps_model_free(&model);
     else
         *ret = model;
-    return result;
-}
-
-/* --- finer ------------------------------------------------------------------------------------ */
-
-/* What is known of the boundaries of `old`, which all of `found` has too. */
-static int carry_over(const struct rps_observed *observed, const struct rps_segmentation *old,
-                      struct rps_segmentation *found, struct rps_error *err)
-{
-    size_t block = 0, from = 0;
-
-    if (old->spread) {
-        found->spread = calloc(found->count + 1, sizeof(*found->spread));
-        if (!found->spread)
-            return rps_error_memory(err);
-    }
-    for (size_t k = 0; k < found->count; k++) {
-        found->forced[k] = found->first[k] == observed->block[block];
-        block += found->forced[k];
-        if (found->first[k] == old->first[from]) {
-            if (old->spread)
-                found->spread[k] = old->spread[from];
-            from++;
-        }
-    }
-    rps_segmentation_shorten(found, found->count);
-    return 0;
-}
-
-/* Look for boundaries inside each segment, at `ease` times the penalty. */
-static int add_finer(struct finding *f, struct rps_model *model, double ease, struct rps_error *err)
-{
-    struct rps_observed *observed = f->observed;
-    struct rps_observed blocks = *observed;
-    struct rps_penalties penalties = model->choice.penalties;
-    struct rps_candidates jumps = {0};
-    struct rps_segmentation found = {0};
-    int result;
-
-    blocks.block = model->segmentation.first;
-    blocks.block_count = model->segmentation.count;
-    penalties.change *= ease;
-    penalties.slope *= ease;
-    result = rps_candidates_screen(&blocks, ease, NULL, &jumps, err);
-    rps_candidates_free(&f->candidates);
-    if (result == 0 && model->linear)
-        result = rps_candidates_screen(&blocks, ease, &jumps, &f->candidates, err);
-    if (result == 0)
-        result = rps_segmentation_search(model->linear ? &f->candidates : &jumps, &penalties,
-                                         &found, err);
-    if (result == 0)
-        result = rps_segmentation_refine(&blocks, &penalties, REFINE_ROUNDS, 0, &found, NULL, err);
-    if (result == 0)
-        result = carry_over(observed, &model->segmentation, &found, err);
-    rps_candidates_free(&jumps);
-    if (result == 0) {
-        rps_segmentation_free(&model->segmentation);
-        model->segmentation = found;
-    } else {
-        rps_segmentation_free(&found);
-    }
-    return result;
-}
-
-int rps_model_refine(struct rps_observed *observed, const struct rps_detect_options *options,
-                     struct rps_model *model, struct rps_error *err)
-{
-    struct finding f = {.observed = observed, .options = options};
-    double ease = 1;
-    int result = begin(&f, err);
-
-    if (result == 0 && model->wanders) {
-        rps_segmentation_free(&model->segmentation);
-        result = rps_segmentation_at(observed, NULL, &model->segmentation, err);
-        if (result == 0)
-            result = measure(&f, model, err);
-        model->wanders = 0;
-    }
-    rps_noise_set_gains(&f.none, &model->noise, observed);
-    for (int k = 0; result == 0 && k < options->sensitivity && k < FINER_MAX; k++)
-        result = add_finer(&f, model, ease *= FINER, err);
-    rps_labels_free(&model->labels);
-    model->recurring = 0;
-    if (result == 0)
-        result = rps_labels_find(observed, &model->segmentation, NULL, label_max_of(&f),
-                                 options->variance, 1, model->inflation, &model->labels, err);
-    if (result == 0) {
-        merge_alike(model); /* where there may be only one label */
-        result = rps_labels_grade(observed, &model->segmentation, label_max_of(&f),
-                                  options->variance, model->inflation, &model->labels, err);
-    }
-    if (result == 0)
-        result = measure(&f, model, err);
-    if (result == 0)
-        result = rps_confidence_find(observed, model, err);
-    if (result == 0)
-        result = place(&f, model, err);
-    end(&f);
     return result;
 }

@@ -35,10 +35,6 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
                    const struct rps_candidates *constants, double beat, struct rps_model *ret,
                    struct rps_candidates *ret_few, struct rps_error *err);
 
-/* Finer by options->sensitivity steps: each keeps the boundaries of the one before. */
-int rps_model_refine(struct rps_observed *observed, const struct rps_detect_options *options,
-                     struct rps_model *model, struct rps_error *err);
-
 void rps_model_free(struct rps_model *model);
 
 #endif

@@ -49,7 +49,6 @@
 struct screen {
     const struct rps_observed *observed;
     int lines;
-    double ease;
     uint8_t *keep;    /* owned; places to keep, count + 1 */
     uint8_t *mark;    /* owned; places where noise was exceeded at any scale, count + 1 */
     uint32_t *marked; /* owned; marks before a place, count + 2 */
@@ -246,8 +245,7 @@ static void take(struct screen *screen, size_t scale, size_t first, size_t end, 
 
         if ((double)statistic[k] > threshold)
             screen->mark[at] = 1;
-        if ((double)statistic[k] > screen->ease * threshold &&
-            is_maximum(statistic, count, k, reach))
+        if ((double)statistic[k] > threshold && is_maximum(statistic, count, k, reach))
             screen->keep[sharpen(screen, scale, first, end, at)] = 1;
     }
 }
@@ -286,12 +284,10 @@ static void screen_all(struct screen *screen)
     }
 }
 
-int rps_candidates_screen(struct rps_observed *observed, double ease,
-                          const struct rps_candidates *constants, struct rps_candidates *ret,
-                          struct rps_error *err)
+int rps_candidates_screen(struct rps_observed *observed, const struct rps_candidates *constants,
+                          struct rps_candidates *ret, struct rps_error *err)
 {
-    struct screen screen = {
-        .observed = observed, .lines = constants != NULL, .ease = ease, .inflation = 1};
+    struct screen screen = {.observed = observed, .lines = constants != NULL, .inflation = 1};
     size_t count = observed->count;
     int result;
 

@@ -13,7 +13,6 @@ typedef int rps_phases_format(FILE *out, const struct rps_phase_output *output,
 
 struct rps_phases_settings {
     struct rps_phases_options find;
-    int sensitivity;
     int64_t min_length_ns; /* when it is a duration */
     const char *cpus;
     const char *metrics; /* the list as it was typed; NULL: all */

@@ -93,11 +93,11 @@ static int set_sensitivity(struct rps_cli *cli, const char *text)
     uint64_t steps = 0;
     int negative = text[0] == '-';
 
-    if (rps_parse_uint64("--sensitivity", text + (text[0] == '-' || text[0] == '+'), 0, 100, &steps,
-                         NULL) < 0)
+    if (rps_parse_uint64("--sensitivity", text + (text[0] == '-' || text[0] == '+'), 0,
+                         RPS_LEVELS_STEPS, &steps, NULL) < 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--sensitivity: '%s' is no whole number from -100 to 100", text);
-    settings->sensitivity = negative ? -(int)steps : (int)steps;
+                             "--sensitivity: '%s' is no whole number from -12 to 12", text);
+    settings->find.level.steps = negative ? -(int)steps : (int)steps;
     return 0;
 }
 
@@ -196,22 +196,10 @@ int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument)
     }
 }
 
-/* Sensitivity steps along the levels; beyond the finest of them the detector looks finer. */
-static void settle_sensitivity(struct rps_phases_settings *settings)
-{
-    struct rps_level_choice *level = &settings->find.level;
-    int to_finest = level->fine ? 0 : RPS_LEVELS_STEPS;
-
-    level->steps = settings->sensitivity < to_finest ? settings->sensitivity : to_finest;
-    if (settings->sensitivity > to_finest)
-        settings->find.detect.sensitivity = settings->sensitivity - to_finest;
-}
-
 int rps_phases_check(struct rps_cli *cli)
 {
     struct rps_phases_settings *settings = cli->settings;
 
-    settle_sensitivity(settings);
     if ((settings->find.level.fine || settings->find.level.size > 0) &&
         settings->find.level.at_most > 0)
         return rps_error_set(&cli->err, RPS_USAGE,

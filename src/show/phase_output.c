@@ -40,7 +40,7 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
         rps_json_uint64(&json, "at_most", find->level.at_most);
     else
         rps_json_null(&json, "at_most");
-    rps_json_int64(&json, "sensitivity", find->level.steps + options->sensitivity);
+    rps_json_int64(&json, "sensitivity", find->level.steps);
     rps_json_bool(&json, "exact", options->exact);
     rps_json_int64(&json, "max_phases",
                    options->label_max > 0 ? options->label_max : RPS_DETECT_LABELS_DEFAULT);

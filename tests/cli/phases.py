@@ -168,7 +168,7 @@ def test_options():
     long = rows_of(phases("--min-length", "7s", "--format", "csv").stdout)
     assert all(last - first + 1 >= 70 for _, first, last in long), long
     assert rows_of(phases("--min-length", "70", "--format", "csv").stdout) == long
-    coarse = rows_of(phases("--sensitivity", "-100", "--format", "csv").stdout)
+    coarse = rows_of(phases("--sensitivity", "-12", "--format", "csv").stdout)
     assert len(coarse) == 1, coarse
     most = rows_of(phases("--max-phases", "2", "--format", "csv").stdout)
     assert len({label for label, _, _ in most}) <= 2, most
@@ -463,7 +463,7 @@ def test_wrong_usage():
             (["--min-length", "0"], ["--min-length"]),
             (["--min-length", "1.5"], ["--min-length", "500ms"]),
             (["--sensitivity", "x"], ["--sensitivity"]),
-            (["--sensitivity", "101"], ["--sensitivity"]),
+            (["--sensitivity", "13"], ["--sensitivity"]),
             (["--max-phases", "0"], ["--max-phases"]),
             (["--format", "xml"], ["neither text nor csv nor json"]),
             (["--separator", ";"], ["--csv"]),

@@ -592,7 +592,7 @@ static void options_hold(void **state)
 {
     static const double levels[] = {0, 3, 0, 5, 2, 6};
     struct rps_signals signals = series_levels(levels, 6, 30, 1, 1, 21);
-    size_t usual = count_with(&signals, (struct rps_detect_options){0}), fine;
+    size_t usual = count_with(&signals, (struct rps_detect_options){0});
 
     (void)state;
     assert_int_equal(usual, 6);
@@ -600,34 +600,7 @@ static void options_hold(void **state)
     assert_int_equal(count_with(&signals, (struct rps_detect_options){.min_length = 1000}), 1);
     assert_true(count_with(&signals, (struct rps_detect_options){.label_max = 2}) >= 2);
     assert_int_equal(count_with(&signals, (struct rps_detect_options){.label_max = 1}), 1);
-    fine = count_with(&signals, (struct rps_detect_options){.sensitivity = 4});
-    assert_true(fine > usual);
     rps_signals_free(&signals);
-}
-
-/* Each step finds at least as many phases as the one before, and keeps their boundaries; in noise
- * that has none, too. */
-static void finer_and_finer(void **state)
-{
-    static const double levels[] = {0, 3, 0, 5, 2, 6}, level[] = {0};
-
-    (void)state;
-    for (int noise = 0; noise < 2; noise++) {
-        struct rps_signals signals =
-            noise ? series_levels(level, 1, 400, 2, 1, 21) : series_levels(levels, 6, 60, 2, 1, 21);
-        size_t before = 0, first = 0;
-
-        for (int step = 0; step <= 12; step++) {
-            size_t count = count_with(&signals, (struct rps_detect_options){.sensitivity = step});
-
-            first = step == 0 ? count : first;
-            assert_true(count >= before);
-            before = count;
-        }
-        assert_int_equal(first, noise ? 1 : 6);
-        assert_true(before > 30);
-        rps_signals_free(&signals);
-    }
 }
 
 static void changes_of_variance(void **state)
@@ -699,7 +672,6 @@ int main(void)
         cmocka_unit_test(noise_floor_by_itself),
         cmocka_unit_test(period_of_both),
         cmocka_unit_test(options_hold),
-        cmocka_unit_test(finer_and_finer),
         cmocka_unit_test(changes_of_variance),
         cmocka_unit_test(twice_the_same),
     };
