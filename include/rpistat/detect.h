@@ -49,8 +49,8 @@ struct rps_detect_details {
     double autocorrelation;   /* of the residuals at lag 1, median of the signals */
     double objective;         /* of the segmentation: what the search minimised, at that penalty */
     int linear;  /* 1: linear segments described the series better than constant ones */
-    int wanders; /* 1: there are no phases: the signals wander, or swing, and where they were lately
-                    says more of them than the changes that were found, which are left out */
+    int wanders; /* 1: the phases found are hardly any: the signals wander, or swing, and where they
+                    were lately says more of them than the phases do */
 };
 
 /*

@@ -145,8 +145,7 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     if (result == 0 && observed.width > 0) {
         result = detect(&observed, options, &model, err);
         if (result == 0)
-            result =
-                model.wanders ? fill_blocks(&observed, &out, err) : fill_phases(&model, &out, err);
+            result = fill_phases(&model, &out, err);
     } else if (result == 0) {
         result = fill_blocks(&observed, &out, err);
     }

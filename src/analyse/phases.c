@@ -34,9 +34,9 @@ static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pat
 }
 
 /*
- * The level that repeats, which is the usual one then. Of several, the
- * one with most turns times phases. Among many levels there is always one in which two kinds
- * alternate evenly, so turns of two are looked for in the usual level alone.
+ * The level that repeats, which is the usual one then. Of several, the one with most turns times
+ * phases. Among many levels there is always one in which two kinds alternate evenly, so turns of two
+ * are looked for in the usual level alone.
  */
 static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
 {
@@ -69,8 +69,10 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     struct rps_levels levels = {0};
     int result = rps_levels_find(signals, fine, &levels, err);
 
-    if (result == 0)
+    if (result == 0) {
+        levels.usual = found->details.wanders ? 0 : levels.usual;
         result = find_turns(&levels, &found->pattern, err);
+    }
     if (result == 0 && found->pattern.kind == RPS_PATTERN_NONE)
         result = rps_pattern_find_wave(signals, &found->pattern, err);
     if (result == 0)

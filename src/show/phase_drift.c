@@ -84,7 +84,7 @@ static int add_figure(const struct rps_profile *tenths, size_t f, char *ret, siz
 void rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE])
 {
     size_t said[FIGURES_MAX] = {0};
-    char text[FIGURES_MAX][112];
+    char text[FIGURES_MAX][96];
     int drifts = 1, count = 0;
 
     for (; count < FIGURES_MAX; count++) {
@@ -104,7 +104,7 @@ void rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE
         said[count] = best;
         drifts &= add_figure(tenths, best, text[count], sizeof(text[count]));
     }
-    snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s and has no phases%s%s%s%s",
+    snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s, and no phases stand out%s%s%s%s",
              drifts ? "drifts" : "wanders", count > 0 ? ": " : "", count > 0 ? text[0] : "",
              count > 1 ? ", " : "", count > 1 ? text[1] : "");
 }

@@ -142,18 +142,19 @@ static double cpu_s(void)
 /* Labels of the detector; its CPU seconds. */
 static double detect(const struct options *options, const struct phase_series *series, int *label)
 {
+    struct rps_detect_details details;
     struct rps_phases found;
     struct rps_error err;
     double begin = cpu_s(), end;
 
-    if (rps_detect(&series->signals, &options->detect, &found, NULL, &err) < 0) {
+    if (rps_detect(&series->signals, &options->detect, &found, &details, &err) < 0) {
         fprintf(stderr, "phases: %s\n", err.message);
         exit(1);
     }
     end = cpu_s();
     for (size_t k = 0; k < found.count; k++)
         for (size_t i = found.phase[k].first; i <= found.phase[k].last; i++)
-            label[i] = found.phase[k].label;
+            label[i] = details.wanders ? 0 : found.phase[k].label; /* as it is shown */
     rps_phases_free(&found);
     return end - begin;
 }

@@ -232,12 +232,12 @@ def test_drift():
         folder.write("t.csv", "\n".join(rows) + "\n")
         answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
         assert "1 phase of 1 kind" in answer, answer
-        match = re.search(r"^It drifts and has no phases: load from (\S+) to (\S+)\.$", answer, re.M)
+        match = re.search(r"^It drifts, and no phases stand out: load from (\S+) to (\S+)\.$", answer, re.M)
         assert match, answer
         assert abs(float(match.group(1)) - 11) < .3 and abs(float(match.group(2)) - 29) < .3, answer
         remark = json.loads(expect(folder.call(
             "phases", "--csv", "t.csv", "--format", "json"), 0).stdout)["remark"]
-        assert remark.startswith("it drifts and has no phases: load from"), remark
+        assert remark.startswith("it drifts, and no phases stand out: load from"), remark
 
 
 # --- kept with the run ------------------------------------------------------------------------

@@ -447,6 +447,40 @@ static void a_wave_is_found(void **state)
     assert_int_equal(wave_of(3, 2, 1).kind, RPS_PATTERN_NONE);
 }
 
+/* Waves of three speeds: what is found there is not shown, and can be asked for. */
+static void wandering_is_one_phase(void **state)
+{
+    struct rps_phases_options options = {.level = {0}};
+    size_t shown = 0, kept = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct rps_signals signals = series_make(3000, 3);
+        struct rps_found_phases found;
+        struct rps_error err;
+        uint64_t random = seed;
+
+        for (size_t s = 0; s < 3; s++) {
+            double quick = 0, slow = 0, slower = 0;
+
+            for (size_t i = 0; i < 3000; i++) {
+                quick = 0.5 * quick + 0.87 * series_normal(&random);
+                slow = 0.9 * slow + 0.44 * series_normal(&random);
+                slower = 0.99 * slower + 0.14 * series_normal(&random);
+                signals.value[s * 3000 + i] = quick + slow + slower;
+            }
+        }
+        assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
+        shown += rps_phase_levels_shown(&found.levels)->count - 1;
+        kept += found.details.wanders && found.tree_count > 1;
+        assert_true(!found.details.wanders || found.pattern.kind == RPS_PATTERN_DRIFT);
+        rps_found_phases_free(&found);
+        rps_signals_free(&signals);
+    }
+    assert_true(shown <= 2);
+    assert_true(kept > 0);
+}
+
 static void a_level_is_asked_for(void **state)
 {
     struct rps_found_phases found =
@@ -473,6 +507,7 @@ int main(void)
         cmocka_unit_test(the_levels_worth_keeping),
         cmocka_unit_test(a_loop_is_named),
         cmocka_unit_test(a_wave_is_found),
+        cmocka_unit_test(wandering_is_one_phase),
         cmocka_unit_test(a_level_is_asked_for),
     };
 
