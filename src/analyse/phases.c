@@ -33,26 +33,34 @@ static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pat
     return 0;
 }
 
+/* Is a turn simpler, or found more often, than another? */
+static int is_simpler(const struct rps_pattern *a, const struct rps_pattern *b)
+{
+    if (b->kind == RPS_PATTERN_NONE || a->label_count != b->label_count)
+        return b->kind == RPS_PATTERN_NONE || a->label_count < b->label_count;
+    return a->turns > b->turns;
+}
+
 /*
- * The level that repeats, which is the usual one then. Of several, the one with most turns times
- * phases. Among many levels there is always one in which two kinds alternate evenly, so turns of two
- * are looked for in the usual level alone.
+ * The level that repeats, which is the usual one then: the usual one itself, or of the others the
+ * one with the simplest turns. Among many levels there is always one in which two kinds alternate
+ * evenly, so turns of two are looked for in the usual level alone.
  */
 static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
 {
     size_t best = levels->usual;
-    double most = 0;
 
     if (pattern_at(levels, best, ret, err) < 0)
         return RPS_FAILED;
+    if (ret->kind == RPS_PATTERN_TURNS)
+        return 0;
     for (size_t at = 1; at < levels->count && levels->level[at].stretches <= TURNS_STRETCHES_MAX;
          at++) {
         struct rps_pattern pattern;
 
         if (pattern_at(levels, at, &pattern, err) < 0)
             return RPS_FAILED;
-        if (pattern.label_count > 2 && pattern.turns * (double)pattern.label_count > most) {
-            most = pattern.turns * (double)pattern.label_count;
+        if (pattern.label_count > 2 && is_simpler(&pattern, ret)) {
             *ret = pattern;
             best = at;
         }
