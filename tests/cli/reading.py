@@ -180,7 +180,7 @@ def test_cpu_use():
             assert store.execute("SELECT sum(idle_ns) FROM rollup WHERE level = 4").fetchone() == (
                 2250000000,)
         phases = folder.call("phases", "--format", "csv").stdout
-        assert "1,B,35,49\n" in phases, phases
+        assert "\n1,B,20,34\n2,C,35,49\n3,A,50,59\n" in phases, phases
         expect(folder.call("plot", "--keep", "kept", "--no-phases"), 0)
         drawn = [float(line.split()[1])
                  for line in folder.read("kept/panel-1-1.dat").decode().splitlines()[1:]]
