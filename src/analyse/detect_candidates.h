@@ -39,7 +39,7 @@ int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int 
                         struct rps_candidates *ret, struct rps_error *err);
 
 /* The places where neighbouring windows of some length differ most, and more than chance allows.
- * All places when there are few.  With `constants`,
+ * All places when there are few. With `constants`,
  * candidates for lines instead: those of constants, and the places where windows are off a line. */
 int rps_candidates_screen(struct rps_observed *observed, const struct rps_candidates *constants,
                           struct rps_candidates *ret, struct rps_error *err);

@@ -38,8 +38,9 @@ int rps_noise_none(const struct rps_observed *observed, struct rps_noise *ret,
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
                      const struct rps_noise *noise, size_t fitted);
 
-/* Variance of a signal's innovations under first-order autoregression, floors left out. */
-double rps_noise_innovation(const struct rps_noise *noise, size_t s);
+/* Variance of a signal's innovations under first-order autoregression with correlation `a`, floors
+ * left out. */
+double rps_noise_innovation(const struct rps_noise *noise, size_t s, double a);
 
 /* What fitting so many numbers to `count` values of noise gains, beyond one for each: fitting many
  * to few makes the rest look calm. The second part is how much smaller the logarithm of a variance

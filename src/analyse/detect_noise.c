@@ -160,12 +160,10 @@ int rps_noise_measure(const struct rps_observed *observed,
     return 0;
 }
 
-double rps_noise_innovation(const struct rps_noise *noise, size_t s)
+double rps_noise_innovation(const struct rps_noise *noise, size_t s, double a)
 {
-    double a = noise->autocorrelation[s], variance = noise->variance[s];
-
     return (1 + a * a) * noise->raw[s] +
-           variance * (a * a * (noise->inner[s] - 1) - 2 * a * noise->product[s]);
+           noise->variance[s] * (a * a * (noise->inner[s] - 1) - 2 * a * noise->product[s]);
 }
 
 double rps_noise_autocorrelation(const struct rps_observed *observed, const struct rps_noise *noise)
@@ -220,21 +218,18 @@ double rps_noise_overfit(double count, double fitted)
     return left > 1 ? count * log(count / left) - fitted + count / left - 1 : INFINITY;
 }
 
-/* Innovations of an autoregressive process. As far as a signal's noise is its floor, its values lie
- * still between steps, and so few steps look like a random walk: there no more wandering is
+/* How much of a signal's autocorrelation is believed. As far as its noise is its floor, its values
+ * lie still between steps, and so few steps look like a random walk: there no more wandering is
  * believed than the differences of neighbours show. But steps that went on for many times the
  * process's own time, tau, are wandering. */
-static double innovation_variance(const struct rps_observed *observed,
-                                  const struct rps_noise *noise, size_t s)
+static double believed(const struct rps_observed *observed, const struct rps_noise *noise, size_t s)
 {
     double tau = (1 + noise->autocorrelation[s]) / (1 - noise->autocorrelation[s]);
     double soon = TIMES_KNOWN * tau / (TIMES_KNOWN * tau + noise->count[s]);
     double still = soon * fmin(observed->variance_floor[s] / observed->unit, 1);
     double known = fmin(noise->autocorrelation[s], observed->correlation[s]);
-    double a = (1 - still) * noise->autocorrelation[s] + still * known;
 
-    return noise->raw[s] * (1 + a * a) +
-           noise->variance[s] * (a * a * (noise->inner[s] - 1) - 2 * a * noise->product[s]);
+    return (1 - still) * noise->autocorrelation[s] + still * known;
 }
 
 double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise *none,
@@ -243,7 +238,8 @@ double rps_noise_fit(const struct rps_observed *observed, const struct rps_noise
     double total = 0;
 
     for (size_t s = 0; s < observed->width; s++) {
-        double count = noise->count[s], innovation = innovation_variance(observed, noise, s);
+        double count = noise->count[s];
+        double innovation = rps_noise_innovation(noise, s, believed(observed, noise, s));
 
         if (none->variance[s] > 0) {
             double variance = fmax(fmax(innovation, observed->variance_floor[s]),

@@ -93,7 +93,7 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
                       (size_t)((double)observed->count / none->count[s] + 0.5), &r);
         count = none->count[s];
         means += count * log(share_left(&r) * none->raw[s] + floor);
-        phases += count * log(rps_noise_innovation(noise, s) + floor) +
+        phases += count * log(rps_noise_innovation(noise, s, noise->autocorrelation[s]) + floor) +
                   rps_noise_overfit(count, (double)fitted);
     }
     return means < phases;

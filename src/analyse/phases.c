@@ -10,10 +10,6 @@
 /* Autocorrelation, at lag one, of what goes its own way. */
 #define WALKS_FROM .9
 
-/* A level that repeats is shown up to so many stretches, since they need not be read one by one;
- * else the run is one phase, a loop. */
-#define TURNS_SHOWN_MAX 60
-
 void rps_found_phases_free(struct rps_found_phases *found)
 {
     free(found->tree);
@@ -42,8 +38,8 @@ static int is_simpler(const struct rps_pattern *a, const struct rps_pattern *b)
 }
 
 /*
- * The level that repeats, which is the usual one then: the usual one itself, or of the others the
- * one with the simplest turns. Among many levels there is always one in which two kinds alternate
+ * The level that repeats, which is the usual one then if it can be read; else the run is one phase,
+ * a loop. It is the usual one itself, or of the others the one with the simplest turns. Among many levels there is always one in which two kinds alternate
  * evenly, so turns of two are looked for in the usual level alone.
  */
 static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
@@ -66,7 +62,7 @@ static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct
         }
     }
     if (ret->kind == RPS_PATTERN_TURNS)
-        levels->usual = ret->stretches <= TURNS_SHOWN_MAX ? best : 0;
+        levels->usual = ret->stretches <= RPS_LEVELS_READABLE ? best : 0;
     return 0;
 }
 
