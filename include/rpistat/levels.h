@@ -39,8 +39,7 @@ struct rps_levels {
 
 /*
  * The levels of the fine phases that rps_detect found in signals. Boundaries that are less than
- * half sure are left out. *ret is for rps_levels_free.
- * RPS_FAILED without memory.
+ * half sure are left out. *ret is for rps_levels_free. RPS_FAILED without memory.
  */
 int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
                     struct rps_levels *ret, struct rps_error *err);

@@ -37,3 +37,20 @@ struct rps_signals series_levels(const double *levels, size_t level_count, size_
     }
     return signals;
 }
+
+struct rps_signals series_wandering(size_t count, size_t signal_count, uint64_t *state)
+{
+    struct rps_signals signals = series_make(count, signal_count);
+
+    for (size_t s = 0; s < signal_count; s++) {
+        double quick = 0, slow = 0, slower = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            quick = 0.5 * quick + 0.87 * series_normal(state);
+            slow = 0.9 * slow + 0.44 * series_normal(state);
+            slower = 0.99 * slower + 0.14 * series_normal(state);
+            signals.value[s * count + i] = quick + slow + slower;
+        }
+    }
+    return signals;
+}

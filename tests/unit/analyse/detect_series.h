@@ -17,4 +17,7 @@ struct rps_signals series_make(size_t count, size_t signal_count);
 struct rps_signals series_levels(const double *levels, size_t level_count, size_t length,
                                  size_t signal_count, double scale, uint64_t seed);
 
+/* Each signal the sum of three autoregressions, a quick, a slow and a slower one. */
+struct rps_signals series_wandering(size_t count, size_t signal_count, uint64_t *state);
+
 #endif

@@ -217,16 +217,8 @@ static void wandering_has_no_phases(void **state)
         for (size_t i = 0; i < 9000; i++)
             signals.value[i] = (i % 3000 == 0 ? 0 : signals.value[i - 1]) + series_normal(&random);
         walk += count_changes(&signals);
-        for (size_t s = 0; s < 3; s++) {
-            double quick = 0, slow = 0, slower = 0;
-
-            for (size_t i = 0; i < 3000; i++) {
-                quick = 0.5 * quick + 0.87 * series_normal(&random);
-                slow = 0.9 * slow + 0.44 * series_normal(&random);
-                slower = 0.99 * slower + 0.14 * series_normal(&random);
-                signals.value[s * 3000 + i] = quick + slow + slower;
-            }
-        }
+        rps_signals_free(&signals);
+        signals = series_wandering(3000, 3, &random);
         sum += count_changes(&signals);
         wanders += details.wanders != 0;
         rps_signals_free(&signals);

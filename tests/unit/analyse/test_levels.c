@@ -455,21 +455,11 @@ static void wandering_is_one_phase(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        struct rps_signals signals = series_make(3000, 3);
+        uint64_t random = seed;
+        struct rps_signals signals = series_wandering(3000, 3, &random);
         struct rps_found_phases found;
         struct rps_error err;
-        uint64_t random = seed;
 
-        for (size_t s = 0; s < 3; s++) {
-            double quick = 0, slow = 0, slower = 0;
-
-            for (size_t i = 0; i < 3000; i++) {
-                quick = 0.5 * quick + 0.87 * series_normal(&random);
-                slow = 0.9 * slow + 0.44 * series_normal(&random);
-                slower = 0.99 * slower + 0.14 * series_normal(&random);
-                signals.value[s * 3000 + i] = quick + slow + slower;
-            }
-        }
         assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
         shown += rps_phase_levels_shown(&found.levels)->count - 1;
         kept += found.details.wanders && found.tree_count > 1;
