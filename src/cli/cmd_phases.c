@@ -65,6 +65,35 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
     return 0;
 }
 
+/* The profile of phases of what a job looks at. */
+typedef int profile_function(struct rps_cli *cli, const void *job, const struct rps_phases *phases,
+                             struct rps_profile *ret);
+
+/* What is said of the whole. How far it drifts takes another look at it. */
+static int add_remark(struct rps_cli *cli, profile_function *profile, const void *job,
+                      const struct rps_found_phases *found, int64_t observation_ns,
+                      struct rps_phase_output *output, char remark[RPS_PHASE_REMARK_SIZE])
+{
+    struct rps_profile tenths = {0};
+    struct rps_phases phases = {0};
+    int result;
+
+    output->remark =
+        rps_phase_output_remark(&found->pattern, observation_ns, shown_of(found)->count, remark);
+    if (found->pattern.kind != RPS_PATTERN_DRIFT)
+        return 0;
+    result = rps_phase_tenths(shown_of(found), &phases, &cli->err);
+    if (result == 0)
+        result = profile(cli, job, &phases, &tenths);
+    if (result == 0) {
+        rps_phase_output_drift(&tenths, remark);
+        output->remark = remark;
+    }
+    rps_profile_free(&tenths);
+    rps_phases_free(&phases);
+    return result;
+}
+
 /* --- a run ------------------------------------------------------------------------------------ */
 
 struct run_job {
@@ -106,6 +135,15 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
     }
 }
 
+static int profile_run(struct rps_cli *cli, const void *context, const struct rps_phases *phases,
+                       struct rps_profile *ret)
+{
+    const struct run_job *job = context;
+
+    return rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
+                           phases, ret, &cli->err);
+}
+
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -128,9 +166,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
                                cli->run_id, job->found.observation_count,
                                job->found.observation_count == 1 ? "" : "s", OBSERVATIONS_MIN);
     if (result == 0)
-        result =
-            rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
-                            shown_of(&job->found.found), &job->profile, &cli->err);
+        result = profile_run(cli, job, shown_of(&job->found.found), &job->profile);
     if (result == 0 && settings->components)
         result = rps_run_components_find(cli->reader, cli->run_id, &job->options, COMPONENTS_MAX,
                                          &job->components, &cli->err);
@@ -142,24 +178,6 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         pointers((const char *)job->components.name, sizeof(job->components.name[0]),
                  job->components.components.signal_count);
     return job->signal && job->component_signal ? 0 : rps_error_memory(&cli->err);
-}
-
-/* How far a run drifts, from another look at it. */
-static int find_drift(struct rps_cli *cli, const struct run_job *job,
-                      char remark[RPS_PHASE_REMARK_SIZE])
-{
-    struct rps_profile tenths = {0};
-    struct rps_phases phases = {0};
-    int result = rps_phase_tenths(shown_of(&job->found.found), &phases, &cli->err);
-
-    if (result == 0)
-        result = rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
-                                 &job->options.cpus, &phases, &tenths, &cli->err);
-    if (result == 0)
-        rps_phase_output_drift(&tenths, remark);
-    rps_profile_free(&tenths);
-    rps_phases_free(&phases);
-    return result;
 }
 
 static int write_run(struct rps_cli *cli, struct run_job *job)
@@ -175,8 +193,6 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .observations = job->found.observation_count,
         .signal_count = job->found.signal_count,
         .signal = job->signal,
-        .remark = rps_phase_output_remark(&job->found.found.pattern, job->found.observation_ns,
-                                          shown_of(&job->found.found)->count, remark),
         .profile = &job->profile,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
@@ -190,10 +206,9 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
     result = add_settings(cli, &find, &output, &parameters);
-    if (result == 0 && job->found.found.pattern.kind == RPS_PATTERN_DRIFT) {
-        result = find_drift(cli, job, remark);
-        output.remark = remark;
-    }
+    if (result == 0)
+        result = add_remark(cli, profile_run, job, &job->found.found, job->found.observation_ns,
+                            &output, remark);
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
     if (result == 0)
@@ -269,6 +284,14 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
+static int profile_table(struct rps_cli *cli, const void *context, const struct rps_phases *phases,
+                         struct rps_profile *ret)
+{
+    const struct table_job *job = context;
+
+    return rps_profile_signals(&job->table.signals, job->name, phases, ret, &cli->err);
+}
+
 static int detect_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -282,27 +305,10 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
         return rps_error_memory(&cli->err);
     result = find_in_table(cli, job);
     if (result == 0)
-        result = rps_profile_signals(&job->table.signals, job->name, shown_of(&job->found),
-                                     &job->profile, &cli->err);
+        result = profile_table(cli, job, shown_of(&job->found), &job->profile);
     if (result == 0 && settings->components)
         result =
             rps_components_find(&job->table.signals, COMPONENTS_MAX, &job->components, &cli->err);
-    return result;
-}
-
-static int find_table_drift(struct rps_cli *cli, const struct table_job *job,
-                            char remark[RPS_PHASE_REMARK_SIZE])
-{
-    struct rps_profile tenths = {0};
-    struct rps_phases phases = {0};
-    int result = rps_phase_tenths(shown_of(&job->found), &phases, &cli->err);
-
-    if (result == 0)
-        result = rps_profile_signals(&job->table.signals, job->name, &phases, &tenths, &cli->err);
-    if (result == 0)
-        rps_phase_output_drift(&tenths, remark);
-    rps_profile_free(&tenths);
-    rps_phases_free(&phases);
     return result;
 }
 
@@ -320,21 +326,16 @@ static int phases_of_table(struct rps_cli *cli)
             .observations = job.table.signals.count,
             .signal_count = job.table.signals.signal_count,
             .signal = job.name,
-            .remark =
-                rps_phase_output_remark(&job.found.pattern, 0, shown_of(&job.found)->count, remark),
             .profile = &job.profile,
             .components = settings->components ? &job.components : NULL,
             .component_signal = job.name,
         };
-
         char *parameters = NULL;
 
         add_found(&output, &job.found);
         result = add_settings(cli, &settings->find, &output, &parameters);
-        if (result == 0 && job.found.pattern.kind == RPS_PATTERN_DRIFT) {
-            result = find_table_drift(cli, &job, remark);
-            output.remark = remark;
-        }
+        if (result == 0)
+            result = add_remark(cli, profile_table, &job, &job.found, 0, &output, remark);
         if (result == 0)
             result = settings->format(cli->out, &output, &cli->err);
         free(parameters);
