@@ -50,7 +50,7 @@ struct rps_level_choice {
     size_t size;    /* the one of so many stretches, or */
     size_t at_most; /* the finest of at most so many */
     int steps;      /* finer (above 0) or coarser than that: RPS_LEVELS_STEPS of them lead to the
-                       finest, as many below 0 to one stretch, in even parts of the levels between */
+                       finest, as many below 0 to one stretch, in even parts of the levels */
 };
 
 /* The level that is asked for, in *ret. RPS_USAGE for a size that no level has, with those that

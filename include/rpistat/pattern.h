@@ -30,18 +30,18 @@ struct rps_pattern {
 };
 
 /*
- * Look for turns in the labels of a level: the smallest number of stretches p such that each has the
- * label of that p before it, for at least 3.9 turns over at least 60 % of the observations, whose
- * lengths vary by at most 25 % (standard deviation by mean): two kinds of phases always alternate. A
- * turn of more than two has three kinds at least, or it would be two turns.
+ * Look for turns in the labels of a level: the smallest number of stretches p such that each has
+ * the label of that p before it, for at least 3.9 turns over at least 60 % of the observations,
+ * whose lengths vary by at most 25 % (standard deviation by mean): two kinds of phases always
+ * alternate. A turn of more than two has three kinds at least, or it would be two turns.
  */
 void rps_pattern_find_turns(const struct rps_phases *phases, struct rps_pattern *ret);
 
 /*
  * Look for a wave: a signal whose autocorrelation has peaks at a lag and at its multiples, so high
  * above the valleys between them that .35 of its variance at least comes again. Looked for in means
- * of 1, 4, 16 ... observations, at most 2,048 of them at the beginning, in the middle and at the end,
- * with 4 turns at least. RPS_FAILED without memory.
+ * of 1, 4, 16 ... observations, at most 2,048 of them at the beginning, in the middle and at the
+ * end, with 4 turns at least. RPS_FAILED without memory.
  */
 int rps_pattern_find_wave(const struct rps_signals *signals, struct rps_pattern *ret,
                           struct rps_error *err);

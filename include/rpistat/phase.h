@@ -32,8 +32,8 @@ struct rps_phases {
     uint64_t *outlier;       /* owned */
 };
 
-/* The phases of a run at several levels, from coarse to fine: every boundary of one is a boundary of
- * the next. Outliers are the same for all; they stand in the level that is shown. */
+/* The phases of a run at several levels, from coarse to fine: every boundary of one is a boundary
+ * of the next. Outliers are the same for all; they stand in the level that is shown. */
 struct rps_phase_levels {
     size_t count;
     struct rps_phases *level; /* owned */

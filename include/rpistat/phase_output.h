@@ -46,7 +46,7 @@ struct rps_phase_output {
 #define RPS_PHASE_REMARK_SIZE 256
 
 /*
- * What a repetition says of the whole, as a sentence without its full stop, into ret; NULL: nothing.
+ * What a repetition says of the whole, a sentence without its full stop, into ret; NULL: nothing.
  * observation_ns: of each; 0: they are rows of a table. shown: phases of the level that is.
  */
 const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
@@ -56,7 +56,7 @@ const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t o
 int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret,
                      struct rps_error *err);
 
-/* The remark for a run that drifts, from the profile of its tenths: the figures that change most. */
+/* The remark for a run that drifts, of the profile of its tenths: the figures that change most. */
 void rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE]);
 
 /*

@@ -22,8 +22,8 @@
 /*
  * The phases of a run, for commands that only use them: those of its newest stored detection, if
  * that reaches to the end of the run; else they are detected now, with default options, and not
- * stored. Returns 1 and *ret (for rps_phase_levels_free), 0 when there are none (no periods; a run of
- * more than RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error.
+ * stored. Returns 1 and *ret (for rps_phase_levels_free), 0 when there are none (no periods; a run
+ * of more than RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error.
  * first, last and the outliers are period numbers; start_ns and end_ns are set.
  */
 int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,

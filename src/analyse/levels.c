@@ -61,7 +61,7 @@ static int list_levels(struct rps_levels *levels, int any)
     return readable;
 }
 
-/* The levels, from the coarsest. Where none stands out of those that can be read, they all count. */
+/* The levels, from the coarsest. Where none of those that can be read stands out, all count. */
 static void find_levels(struct rps_levels *levels)
 {
     if (!list_levels(levels, 0))

@@ -36,17 +36,17 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
 /* The cost of a stretch with these moments. */
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
 
-/* Merge everything, what lies between boundaries with a 1 in `keep` (a leaf each; NULL: none) first;
- * fills rank and increase. RPS_FAILED without memory. */
+/* Merge everything, what lies between boundaries with a 1 in `keep` (a leaf each; NULL: none)
+ * first; fills rank and increase. RPS_FAILED without memory. */
 int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struct rps_error *err);
 
 /*
  * Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...
  * (first[count] is tree->count). Stretches merge wherever they lie, those that differ least first,
- * until they differ by .4 of what neighbours usually differ by; neighbours never do. By how much two
- * differ is the rise of the cost for each observation of the smaller: what comes back is never quite
- * the same, and the longer it is, the more its cost tells so. sure[k]: that stretch k is like its own
- * label and like no other. Returns their number, or RPS_FAILED without memory.
+ * until they differ by .4 of what neighbours usually differ by; neighbours never do. By how much
+ * two differ is the rise of the cost for each observation of the smaller: what comes back is never
+ * quite the same, and the longer it is, the more its cost tells so. sure[k]: that stretch k is like
+ * its own label and like no other. Returns their number, or RPS_FAILED without memory.
  */
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
                          int *label, double *sure, struct rps_error *err);

@@ -39,8 +39,9 @@ static int is_simpler(const struct rps_pattern *a, const struct rps_pattern *b)
 
 /*
  * The level that repeats, which is the usual one then if it can be read; else the run is one phase,
- * a loop. It is the usual one itself, or of the others the one with the simplest turns. Among many levels there is always one in which two kinds alternate
- * evenly, so turns of two are looked for in the usual level alone.
+ * a loop. It is the usual one itself, or of the others the one with the simplest turns. Among many
+ * levels there is always one in which two kinds alternate evenly, so turns of two are looked for in
+ * the usual level alone.
  */
 static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
 {

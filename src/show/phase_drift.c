@@ -37,9 +37,9 @@ int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret, st
     return 0;
 }
 
-/* The largest of a figure's tenths by the smallest; 1 where they differ no more than the means of so
- * many observations do. Columns of a table may have any sign: one more than their difference by the
- * spread inside the tenths. */
+/* The largest of a figure's tenths by the smallest; 1 where they differ no more than the means of
+ * so many observations do. Columns of a table may have any sign: one more than their difference by
+ * the spread inside the tenths. */
 static double apart(const struct rps_profile *tenths, size_t f, double *ret_low, double *ret_high)
 {
     double low = INFINITY, high = -INFINITY, error;

@@ -187,8 +187,8 @@ int rps_picture_has_notes(const struct rps_picture *picture);
 size_t rps_picture_finer(const struct rps_picture *picture);
 
 /*
- * The phases of a level in a new array (free()), with labels of the level that is shown: that of the
- * phase which a finer one is a part of; of a coarser one that which prevails in it. RPS_FAILED
+ * The phases of a level in a new array (free()), with labels of the level that is shown: that of
+ * the phase which a finer one is a part of; of a coarser one that which prevails in it. RPS_FAILED
  * without memory.
  */
 int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,

@@ -3,8 +3,8 @@
  * are shown; in a page any.
  *
  * Their phases have no letters and no colours of their own, but those of the level that is shown. A
- * finer phase is a tint of the one that it is a part of, and parts that are alike have the same tint
- * wherever phases of that label come back.
+ * finer phase is a tint of the one that it is a part of, and parts that are alike have the same
+ * tint wherever phases of that label come back.
  */
 #include <stdlib.h>
 #include <string.h>

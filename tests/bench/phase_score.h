@@ -20,8 +20,8 @@ void phase_score(const struct phase_series *truth, const int *label, size_t marg
 
 /*
  * The likeliest labels (Viterbi), given the means, the noise with its correlation, and the mean
- * and the shortest length of a segment. A change costs that it comes, not which of the others comes:
- * boundaries and cover get better.
+ * and the shortest length of a segment. A change costs that it comes, not which of the others
+ * comes: boundaries and cover get better.
  */
 void phase_decode(const struct phase_series *series, int *label);
 

@@ -7,9 +7,9 @@
  * series: P recurring means N(0, delta^2) in each signal, unit noise of several kinds, sqrt(n)/2
  *     segments of at least 20 observations and exponential length, 3 to 8 kinds of phases; clear is
  *     a delta of 1, hard of .4. F1 of the boundaries with a margin of five observations, cover, and
- *     adjusted Rand index of the labels (ARI), beside those of the decoder that knows the truth (*),
- *     and changes found, of the true ones
- * null: series without phases: the share of them in which changes are found, and how many on average
+ *     adjusted Rand index of the labels (ARI), beside those of the decoder that knows the truth
+ *     (*), and changes found, of the true ones
+ * null: series without phases: the share of them in which changes are found, and their mean
  * short: phases of 5 to 10 observations, by delta; margin of one
  * speed: a day of eight signals, with the memory of the series (53 MiB)
  *

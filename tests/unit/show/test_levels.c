@@ -33,8 +33,8 @@ static void make_fine(struct rps_phases *ret, size_t count)
     }
 }
 
-/* Open the story's picture with its levels, of 2, 4 and 7 phases, and a further one of `fine` if that
- * is not 0. */
+/* Open the story's picture with its levels, of 2, 4 and 7 phases, and a further one of `fine` if
+ * that is not 0. */
 static void open_picture(struct rps_picture *picture, struct fixture *fixture,
                          struct rps_plot_options *options, int characters, size_t fine)
 {

@@ -164,7 +164,7 @@ static void a_build(void **state)
     check("build-idle", 0, 1, 1);
 }
 
-/* Edit, build, test, five times: the default answer names the rounds, and its boundaries are true. */
+/* Edit, build, test, five times: the default answer names the rounds; its boundaries are true. */
 static void rounds(void **state)
 {
     struct edges coarse, fine;

@@ -1,5 +1,5 @@
-/* Detections of phases: what is added is read back, beside a recorder too, and what a store may claim
- * of phases. */
+/* Detections of phases: what is added is read back, beside a recorder too, and what a store may
+ * claim of phases. */
 #include "fixture.h"
 
 #include <stdio.h>
