@@ -46,18 +46,22 @@ struct rps_phase_output {
 #define RPS_PHASE_REMARK_SIZE 256
 
 /*
- * What a repetition says of the whole, a sentence without its full stop, into ret; NULL: nothing.
- * observation_ns: of each; 0: they are rows of a table. shown: phases of the level that is.
+ * The remark on the whole, a sentence without its full stop: what a repetition says, into ret; left
+ * alone where nothing repeats. observation_ns: of each; 0: they are rows of a table. shown: phases
+ * of the level that is.
  */
-const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
-                                    size_t shown, char ret[RPS_PHASE_REMARK_SIZE]);
+void rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
+                             size_t shown, char ret[RPS_PHASE_REMARK_SIZE]);
 
 /* The tenths of what the phases cover, each with a label of its own, for rps_phases_free. */
 int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret,
                      struct rps_error *err);
 
-/* The remark for a run that drifts, of the profile of its tenths: the figures that change most. */
-void rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE]);
+/* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths: the
+ * figures that change most, those first that go from one end to the other. RPS_FAILED without
+ * memory. */
+int rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
+                           struct rps_error *err);
 
 /*
  * The settings of a detection and what it found out, as a JSON object: `parameters` above and in

@@ -24,6 +24,7 @@ struct rps_found_phases {
     struct rps_level *tree; /* owned; every level of the tree, kept or not; from the coarsest */
     size_t tree_shown;      /* the one in levels.level[levels.shown] */
     struct rps_pattern pattern;
+    int drifts; /* 1: values wander or rise, and stay nowhere; with a wave or without */
     struct rps_detect_details details;
 };
 

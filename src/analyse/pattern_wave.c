@@ -19,6 +19,9 @@
 #define SEEN_MIN   .9  /* of the points */
 #define SHARE_MIN  .35 /* of the variance, that comes again */
 
+/* What comes again deviates by this part, at least, of what the signal resolves. */
+#define RESOLVED_MIN .5
+
 /* Peaks at two and three times the lag are at least this part of that at the lag. */
 #define LATER_MIN .7
 
@@ -74,8 +77,8 @@ static double near(const struct wave *wave, size_t lag, size_t lags)
 }
 
 /* The lag of the first peak behind the first valley, and which share of the variance comes again
- * there; 0: there is none. */
-static double find_peak(const struct wave *wave, size_t lags, size_t *ret_lag)
+ * there; 0: there is none, or none that deviates by `least`. */
+static double find_peak(const struct wave *wave, size_t lags, double least, size_t *ret_lag)
 {
     const double *r = wave->correlation;
     double valley = r[0], share;
@@ -94,7 +97,7 @@ static double find_peak(const struct wave *wave, size_t lags, size_t *ret_lag)
         valley = fmin(valley, r[k]);
     share = r[0] > 0 ? (r[peak] - valley) / 2 / r[0] : 0;
     if (peak < LAG_MIN || 3 * peak > lags || near(wave, 2 * peak, lags) < LATER_MIN * r[peak] ||
-        near(wave, 3 * peak, lags) < LATER_MIN * r[peak])
+        near(wave, 3 * peak, lags) < LATER_MIN * r[peak] || share * r[0] < least * least)
         return 0;
     *ret_lag = peak;
     return share;
@@ -106,7 +109,8 @@ static double look_at(struct wave *wave, const struct rps_signals *signals, size
 {
     size_t spare = signals->count - wave->count * width;
     size_t windows = spare > wave->count * width ? WINDOWS : 1;
-    double least = 1;
+    double least = signals->resolution ? RESOLVED_MIN * signals->resolution[signal] : 0;
+    double lowest = 1;
 
     for (size_t w = 0; w < windows; w++) {
         size_t lag = 0;
@@ -115,14 +119,14 @@ static double look_at(struct wave *wave, const struct rps_signals *signals, size
         if (take_points(wave, signals, signal, windows > 1 ? w * spare / (windows - 1) : 0,
                         width)) {
             correlate(wave, lags);
-            share = find_peak(wave, lags, &lag);
+            share = find_peak(wave, lags, least, &lag);
         }
         if (w > 0 && fabs((double)lag - *ret_lag) > 1 + *ret_lag / 10)
             return 0;
         *ret_lag = (double)lag;
-        least = fmin(least, share);
+        lowest = fmin(lowest, share);
     }
-    return least;
+    return lowest;
 }
 
 static void look(struct wave *wave, const struct rps_signals *signals, size_t width, double *most,

@@ -67,6 +67,13 @@ static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct
     return 0;
 }
 
+/* Is it a line, or noise that is hardly told from a random walk; or does the detector say so? */
+static int drifts(const struct rps_levels *levels, const struct rps_detect_details *details)
+{
+    return details->wanders || (levels->level[levels->usual].stretches == 1 &&
+                                (details->linear || details->autocorrelation > WALKS_FROM));
+}
+
 static int find_levels(const struct rps_signals *signals, struct rps_phases *fine,
                        const struct rps_level_choice *choice, struct rps_found_phases *found,
                        struct rps_error *err)
@@ -78,8 +85,10 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
         levels.usual = found->details.wanders ? 0 : levels.usual;
         result = find_turns(&levels, &found->pattern, err);
     }
-    if (result == 0 && found->pattern.kind == RPS_PATTERN_NONE)
+    if (result == 0 && found->pattern.kind == RPS_PATTERN_NONE) {
+        found->drifts = drifts(&levels, &found->details);
         result = rps_pattern_find_wave(signals, &found->pattern, err);
+    }
     if (result == 0)
         result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     if (result == 0)
@@ -98,15 +107,6 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     return result;
 }
 
-/* A line, or noise that is hardly told from a random walk; or what the detector says itself. */
-static int drifts(const struct rps_found_phases *found)
-{
-    const struct rps_detect_details *details = &found->details;
-
-    return details->wanders ||
-           (found->tree_count == 1 && (details->linear || details->autocorrelation > WALKS_FROM));
-}
-
 int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
                     struct rps_found_phases *ret, struct rps_error *err)
 {
@@ -116,8 +116,6 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
 
     if (result == 0)
         result = find_levels(signals, &fine, &options->level, &found, err);
-    if (result == 0 && found.pattern.kind == RPS_PATTERN_NONE && drifts(&found))
-        found.pattern.kind = RPS_PATTERN_DRIFT;
     rps_phases_free(&fine);
     if (result == 0)
         *ret = found;

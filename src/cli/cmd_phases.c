@@ -78,17 +78,17 @@ static int add_remark(struct rps_cli *cli, profile_function *profile, const void
     struct rps_phases phases = {0};
     int result;
 
-    output->remark =
-        rps_phase_output_remark(&found->pattern, observation_ns, shown_of(found)->count, remark);
-    if (found->pattern.kind != RPS_PATTERN_DRIFT)
+    remark[0] = '\0';
+    rps_phase_output_remark(&found->pattern, observation_ns, shown_of(found)->count, remark);
+    output->remark = remark[0] ? remark : NULL;
+    if (!found->drifts)
         return 0;
     result = rps_phase_tenths(shown_of(found), &phases, &cli->err);
     if (result == 0)
         result = profile(cli, job, &phases, &tenths);
-    if (result == 0) {
-        rps_phase_output_drift(&tenths, remark);
-        output->remark = remark;
-    }
+    if (result == 0)
+        result = rps_phase_output_drift(&tenths, remark, &cli->err);
+    output->remark = remark;
     rps_profile_free(&tenths);
     rps_phases_free(&phases);
     return result;

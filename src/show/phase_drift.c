@@ -62,49 +62,73 @@ static double apart(const struct rps_profile *tenths, size_t f, double *ret_low,
     return tenths->figure[f].inside > 0 ? 1 + (high - low) / tenths->figure[f].inside : 1;
 }
 
-/* "CPI from 1.21 to 3.42"; "CPI between 1.21 and 3.42" where the ends are not the extremes. */
-static int add_figure(const struct rps_profile *tenths, size_t f, char *ret, size_t size)
-{
-    const struct rps_figure *figure = &tenths->figure[f];
-    double from = tenths->mean[f], low = 0, high = 0;
-    double to = tenths->mean[(TENTHS - 1) * tenths->figure_count + f];
-    double margin;
-    int drifts;
+/* How far a figure goes, as apart(): what drifts, before what wanders. */
+struct drift {
+    size_t figure;
+    int drifts; /* its ends are its extremes, nearly */
+    double by, low, high, from, to;
+};
 
-    apart(tenths, f, &low, &high);
-    margin = (high - low) / 4;
-    drifts = fabs(to - from) >= high - low - margin;
-    snprintf(ret, size, "%.40s %s %.3g %s %.3g%s%.16s",
-             figure->label[0] ? figure->label : figure->name, drifts ? "from" : "between",
-             drifts ? from : low, drifts ? "to" : "and", drifts ? to : high,
-             figure->unit[0] ? " " : "", figure->unit);
-    return drifts;
+static struct drift drift_of(const struct rps_profile *tenths, size_t f)
+{
+    struct drift drift = {.figure = f,
+                          .from = tenths->mean[f],
+                          .to = tenths->mean[(TENTHS - 1) * tenths->figure_count + f]};
+
+    drift.by = apart(tenths, f, &drift.low, &drift.high);
+    drift.drifts = fabs(drift.to - drift.from) >= 0.75 * (drift.high - drift.low);
+    return drift;
 }
 
-void rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE])
+static int compare_drifts(const void *a, const void *b)
 {
-    size_t said[FIGURES_MAX] = {0};
-    char text[FIGURES_MAX][96];
-    int drifts = 1, count = 0;
+    const struct drift *x = a, *y = b;
 
-    for (; count < FIGURES_MAX; count++) {
-        double most = APART_MIN, low, high;
-        size_t best = tenths->figure_count;
+    if (x->drifts != y->drifts)
+        return y->drifts - x->drifts;
+    if (x->by < y->by || x->by > y->by)
+        return x->by > y->by ? -1 : 1;
+    return (x->figure > y->figure) - (x->figure < y->figure);
+}
 
-        for (size_t f = 0; f < tenths->figure_count; f++) {
-            double by = apart(tenths, f, &low, &high);
+/* "CPI from 1.21 to 3.42"; "CPI between 1.21 and 3.42" of what wanders. */
+static void name_figure(const struct rps_profile *tenths, const struct drift *drift, char *ret,
+                        size_t size)
+{
+    const struct rps_figure *figure = &tenths->figure[drift->figure];
 
-            if (by > most && !(count > 0 && said[0] == f)) {
-                most = by;
-                best = f;
-            }
-        }
-        if (best == tenths->figure_count)
-            break;
-        said[count] = best;
-        drifts &= add_figure(tenths, best, text[count], sizeof(text[count]));
+    snprintf(ret, size, "%.40s %s %.3g %s %.3g%s%.16s",
+             figure->label[0] ? figure->label : figure->name, drift->drifts ? "from" : "between",
+             drift->drifts ? drift->from : drift->low, drift->drifts ? "to" : "and",
+             drift->drifts ? drift->to : drift->high, figure->unit[0] ? " " : "", figure->unit);
+}
+
+int rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
+                           struct rps_error *err)
+{
+    struct drift *drift = calloc(tenths->figure_count + 1, sizeof(*drift));
+    size_t length = strlen(ret), count = 0;
+    char text[96];
+
+    if (!drift)
+        return rps_error_memory(err);
+    for (size_t f = 0; f < tenths->figure_count; f++) {
+        drift[count] = drift_of(tenths, f);
+        count += drift[count].by > APART_MIN;
     }
-    snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s, and no phases stand out%s%s%s%s",
-             drifts ? "drifts" : "wanders", count > 0 ? ": " : "", count > 0 ? text[0] : "",
-             count > 1 ? ", " : "", count > 1 ? text[1] : "");
+    qsort(drift, count, sizeof(*drift), compare_drifts);
+    if (length == 0)
+        length = (size_t)snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s, and no phases stand out",
+                                  count == 0 || drift[0].drifts ? "drifts" : "wanders");
+    else if (count > 0 && drift[0].drifts)
+        length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, ", and drifts");
+    else
+        count = 0; /* a wave wanders */
+    for (size_t k = 0; k < count && k < FIGURES_MAX; k++) {
+        name_figure(tenths, &drift[k], text, sizeof(text));
+        length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s",
+                                   k == 0 ? ": " : ", ", text);
+    }
+    free(drift);
+    return 0;
 }

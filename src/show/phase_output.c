@@ -59,14 +59,14 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
     return rps_json_close(&json);
 }
 
-const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
-                                    size_t shown, char ret[RPS_PHASE_REMARK_SIZE])
+void rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
+                             size_t shown, char ret[RPS_PHASE_REMARK_SIZE])
 {
     char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
     char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
 
     if (pattern->kind != RPS_PATTERN_TURNS && pattern->kind != RPS_PATTERN_WAVE)
-        return NULL;
+        return;
     if (observation_ns > 0)
         rps_text_duration(every, sizeof(every),
                           (int64_t)(pattern->length * (double)observation_ns));
@@ -83,7 +83,6 @@ const char *rps_phase_output_remark(const struct rps_pattern *pattern, int64_t o
                  floor(pattern->turns), every, level);
     else
         snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
-    return ret;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import math
+import math
 import os
 import re
 import random
@@ -238,6 +239,13 @@ def test_drift():
         remark = json.loads(expect(folder.call(
             "phases", "--csv", "t.csv", "--format", "json"), 0).stdout)["remark"]
         assert remark.startswith("it drifts, and no phases stand out: load from"), remark
+        rising = [float(row.split(",")[0]) for row in rows[1:]]
+        rows = ["burst,load,other"] + ["%.3f,%.3f,%.3f" % (
+            9 * (row % 30 == 0) + random.Random(-row).gauss(0, .1), load,
+            5 + math.sin(row / 60)) for row, load in enumerate(rising)]
+        folder.write("t.csv", "\n".join(rows) + "\n")
+        answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
+        assert re.search(r"^It repeats every 30 rows, and drifts: load from \S+ to \S+,", answer, re.M), answer
 
 
 # --- kept with the run ------------------------------------------------------------------------

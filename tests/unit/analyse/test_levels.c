@@ -395,14 +395,18 @@ static void a_loop_is_named(void **state)
     rps_found_phases_free(&found);
 }
 
-/* Waves of `length` observations under noise; 0: noise alone; below 0: a step in the middle. */
-static struct rps_pattern wave_of(size_t count, double length, int every)
+/* Waves of `length` observations under noise, of signals that resolve so much; 0: noise alone; below
+ * 0: a step in the middle. */
+static struct rps_pattern wave_at(size_t count, double length, int every, double resolution)
 {
     struct rps_signals signals = series_make(count, 2);
     struct rps_pattern pattern;
     struct rps_error err;
     uint64_t state = 7;
 
+    signals.resolution = calloc(2, sizeof(*signals.resolution));
+    assert_non_null(signals.resolution);
+    signals.resolution[0] = signals.resolution[1] = resolution;
     for (size_t i = 0; i < 2 * count; i++) {
         double at = (double)(i % count);
 
@@ -417,6 +421,19 @@ static struct rps_pattern wave_of(size_t count, double length, int every)
     assert_int_equal(rps_pattern_find_wave(&signals, &pattern, &err), 0);
     rps_signals_free(&signals);
     return pattern;
+}
+
+static struct rps_pattern wave_of(size_t count, double length, int every)
+{
+    return wave_at(count, length, every, 0);
+}
+
+/* Waves of an amplitude of 2 deviate by 1.4. */
+static void a_wave_below_the_resolution_is_none(void **state)
+{
+    (void)state;
+    assert_int_equal(wave_at(500, 20, 1, 2.5).kind, RPS_PATTERN_WAVE);
+    assert_int_equal(wave_at(500, 20, 1, 3.5).kind, RPS_PATTERN_NONE);
 }
 
 /* Within a tenth of its length, whatever the run's; not where a set is seen now and then alone. */
@@ -463,7 +480,7 @@ static void wandering_is_one_phase(void **state)
         assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
         shown += rps_phase_levels_shown(&found.levels)->count - 1;
         kept += found.details.wanders && found.tree_count > 1;
-        assert_true(!found.details.wanders || found.pattern.kind == RPS_PATTERN_DRIFT);
+        assert_true(!found.details.wanders || found.drifts);
         rps_found_phases_free(&found);
         rps_signals_free(&signals);
     }
@@ -497,6 +514,7 @@ int main(void)
         cmocka_unit_test(the_levels_worth_keeping),
         cmocka_unit_test(a_loop_is_named),
         cmocka_unit_test(a_wave_is_found),
+        cmocka_unit_test(a_wave_below_the_resolution_is_none),
         cmocka_unit_test(wandering_is_one_phase),
         cmocka_unit_test(a_level_is_asked_for),
     };
