@@ -14,6 +14,10 @@
 /* Values that are worth one independent value, at most. */
 #define TAU_MAX 20
 
+/* So many of the signals, seen or not, make no difference. With none, a nap of four periods would
+ * set apart more than a minute of other work does. */
+#define SEEN_RESOLUTION .1
+
 /* What a signal is like inside the leaves. */
 struct inside {
     double weight, squares; /* of deviations from the leaf's mean */
@@ -209,7 +213,8 @@ static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signa
                     const struct rps_phases *fine, struct rps_error *err)
 {
     double *seen = calloc(signals->count, sizeof(*seen));
-    struct column column = {signals->count, seen, NULL, 0};
+    struct column column = {signals->count, seen, NULL,
+                            SEEN_RESOLUTION * (double)signals->signal_count};
 
     if (!seen)
         return rps_error_memory(err);

@@ -198,6 +198,39 @@ static void what_is_not_seen_sets_apart(void **state)
     rps_signals_free(&signals);
 }
 
+/* A nap of four observations sets apart less than 300 that differ in one signal of eight. */
+static void a_nap_is_the_finest(void **state)
+{
+    static const size_t first[] = {0, 300, 600, 900, 904, 1200, 1500};
+    static const int label[] = {0, 1, 0, 2, 0, 1};
+    struct rps_signals signals = series_make(1500, 8);
+    struct rps_phases fine = phases_of("ABABAB"), phases;
+    struct rps_levels levels;
+    struct rps_error err;
+    uint64_t random = 5;
+
+    (void)state;
+    for (size_t k = 0; k < fine.count; k++) {
+        fine.phase[k].first = first[k];
+        fine.phase[k].last = first[k + 1] - 1;
+        fine.phase[k].label = label[k];
+        for (size_t i = first[k]; i < first[k + 1]; i++) {
+            for (size_t s = 0; s < 8; s++)
+                signals.value[s * 1500 + i] =
+                    label[k] == 2 ? NAN : (s == 0 ? 50 * label[k] : 0) + series_normal(&random);
+        }
+    }
+    fine.label_count = 3;
+    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
+    assert_int_equal(rps_levels_phases(&levels, at_of(&levels, 4), &phases, &err), 0);
+    assert_int_equal(phases.phase[2].first, 600);
+    assert_int_equal(phases.phase[3].first, 1200);
+    rps_phases_free(&phases);
+    rps_levels_free(&levels);
+    rps_phases_free(&fine);
+    rps_signals_free(&signals);
+}
+
 /* Boundaries that are less than half sure are no one's; the longer part names the whole, and what
  * has the neighbour's label by that joins it. */
 static void unsure_boundaries_are_left_out(void **state)
@@ -507,6 +540,7 @@ int main(void)
         cmocka_unit_test(levels_are_nested),
         cmocka_unit_test(the_usual_level_can_be_read),
         cmocka_unit_test(what_is_not_seen_sets_apart),
+        cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),
         cmocka_unit_test(many_stretches_have_few_labels),
         cmocka_unit_test(a_level_is_chosen),
