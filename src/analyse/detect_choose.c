@@ -26,6 +26,10 @@
 /* The path is left when the criterion has become worse so often in a row. */
 #define WORSE_MAX 4
 
+/* It is left, too, behind a segmentation that stays the same for so many steps, a factor of 22: what
+ * is beyond loses more than the criterion can like, and to search it is slow where nothing changes. */
+#define SAME_MAX 14
+
 #define PENALTY_LEVEL 1.5
 #define SLOPE_FACTOR  1
 
@@ -110,22 +114,24 @@ static int add_step(struct choosing *choosing, double penalty,
 static int walk(struct choosing *choosing, const struct rps_candidates *candidates,
                 struct rps_error *err)
 {
-    size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0;
+    size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0, same = 0;
     int result = 0, done = 0;
 
     for (double penalty = first_penalty(choosing); result == 0 && !done; penalty *= PATH_STEP) {
         struct rps_penalties penalties = penalties_of(choosing, penalty);
         struct rps_segmentation segmentation = {0};
 
-        if (worse < WORSE_MAX)
+        if (worse < WORSE_MAX && same < SAME_MAX)
             result = rps_segmentation_search(candidates, &penalties, &segmentation, err);
         else
             result = rps_segmentation_at(candidates->observed, NULL, &segmentation, err);
         done = segmentation.free == 0 && segmentation.sloped_count == 0;
+        same++;
         if (result == 0 &&
             (segmentation.free != free_count || segmentation.sloped_count != sloped_count)) {
             result = add_step(choosing, penalty, &segmentation, err);
             worse = choosing->best + 1 == choosing->count ? 0 : worse + 1;
+            same = 0;
         }
         free_count = segmentation.free;
         sloped_count = segmentation.sloped_count;

@@ -24,6 +24,9 @@
 /* So many phases need no choice. */
 #define FEW 6
 
+/* Where every level that can be read has lost so much, none tells what the run is like. */
+#define LOST_MAX .9
+
 void rps_levels_free(struct rps_levels *levels)
 {
     if (levels->tree)
@@ -181,7 +184,8 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
  * The usual level. Few phases are all shown. Of more, the knee: the level that trades what it lost,
  * as a share of what is to lose from the finest readable level on, best against the number of its
  * stretches, by the root of the most that can be read and that there are. One phase is shown where
- * there is nothing else. Other rules were measured (tests/bench/programs/score --rules).
+ * there is nothing else, and of a long loop, of which 30 phases would be the first minutes. Other
+ * rules were measured (tests/bench/programs/score --rules).
  */
 static size_t find_usual(const struct rps_levels *levels)
 {
@@ -189,6 +193,8 @@ static size_t find_usual(const struct rps_levels *levels)
     size_t most = levels->level[finest].stretches;
     double from = levels->level[finest].lost, least = INFINITY;
 
+    if (from > LOST_MAX)
+        return 0;
     for (size_t at = finest; at > 0 && most > FEW; at--) {
         const struct rps_level *level = &levels->level[at];
         double price = (level->lost - from) / (1 - from) +

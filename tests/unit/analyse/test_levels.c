@@ -198,6 +198,22 @@ static void what_is_not_seen_sets_apart(void **state)
     rps_signals_free(&signals);
 }
 
+/* Thirty stretches of a loop of thousands would tell of its beginning. */
+static void a_long_loop_is_one_phase(void **state)
+{
+    char letters[1201] = "";
+    struct rps_levels levels;
+
+    (void)state;
+    for (size_t i = 0; i < 1200; i++)
+        letters[i] = "ACAD"[i % 4];
+    levels = levels_of(letters);
+    assert_true(levels.count > 2);
+    assert_true(levels.level[1].stretches <= RPS_LEVELS_READABLE);
+    assert_int_equal(levels.usual, 0);
+    rps_levels_free(&levels);
+}
+
 /* A nap of four observations sets apart less than 300 that differ in one signal of eight. */
 static void a_nap_is_the_finest(void **state)
 {
@@ -540,6 +556,7 @@ int main(void)
         cmocka_unit_test(levels_are_nested),
         cmocka_unit_test(the_usual_level_can_be_read),
         cmocka_unit_test(what_is_not_seen_sets_apart),
+        cmocka_unit_test(a_long_loop_is_one_phase),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),
         cmocka_unit_test(many_stretches_have_few_labels),
