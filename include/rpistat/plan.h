@@ -68,6 +68,9 @@ enum rps_event_state {
     RPS_EVENT_NOT_PERMITTED, /* it is there, but this user may not count it */
 };
 
+/* Their names in the store and in what is shown; the last is NULL. */
+extern const char *const rps_event_states[];
+
 struct rps_event {
     char name[RPS_NAME_SIZE];   /* ID: operand of formulas, column of CSV files */
     char spec[RPS_SPEC_SIZE];   /* what was asked for: "L1-dcache-loads", "r0b", "msr/tsc/" */

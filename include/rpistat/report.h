@@ -1,5 +1,5 @@
-/* The text report of a run: the layout and labels of 2013, by families of events, and how sure the
- * estimates are. */
+/* The report of a run: as text in the layout and with the labels of 2013, by families of events,
+ * and as JSON and CSV; and how sure the estimates are. */
 #ifndef RPISTAT_REPORT_H
 #define RPISTAT_REPORT_H
 
@@ -14,13 +14,15 @@
 enum rps_report_layout {
     RPS_REPORT_2013,      /* as it was: no intervals */
     RPS_REPORT_INTERVALS, /* behind each estimate that was counted in turns its 95 % interval */
+    RPS_REPORT_JSON,      /* the same for programs, */
+    RPS_REPORT_CSV,       /* and its figures as a table */
 };
 
 struct rps_report_options {
     enum rps_report_layout layout;
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU: each adds a table of them to the sum */
-    locale_t locale;        /* separators of thousands and decimals; (locale_t)0: the C locale */
+    locale_t locale;        /* separators of thousands and decimals in text; 0: the C locale */
     int explain;            /* 1: each event's and metric's explanation below its block */
 };
 

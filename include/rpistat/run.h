@@ -22,6 +22,9 @@ enum rps_run_state {
     RPS_RUN_INTERRUPTED, /* its recorder died or gave up; the periods it holds are good */
 };
 
+/* Their names in the store and in what is shown; the last is NULL. */
+extern const char *const rps_run_states[];
+
 struct rps_tag {
     char *key, *value;
 };

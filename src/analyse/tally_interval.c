@@ -352,7 +352,7 @@ struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
 
 /* --- a whole run ------------------------------------------------------------------------------ */
 
-static struct rps_interval clock_interval(const struct rps_tally *tally)
+struct rps_interval rps_tally_clock_interval(const struct rps_tally *tally)
 {
     struct rps_interval ret = {RPS_CERTAINTY_COUNTED, rps_tally_clock(tally), NAN, NAN, 1};
 
@@ -365,7 +365,7 @@ static struct rps_interval clock_interval(const struct rps_tally *tally)
 
 void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, double *operand)
 {
-    plan->clock.whole = clock_interval(tally);
+    plan->clock.whole = rps_tally_clock_interval(tally);
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++)
             plan->set[n].event[s].whole = rps_tally_interval(tally, n, s);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/text.h"
 
 /* Values deeper than that stay on the line of what they are in. */
@@ -133,6 +134,19 @@ void rps_json_double(struct rps_json *json, const char *name, double value)
         fprintf(json->out, "%.9g", value);
     else
         fputs("null", json->out);
+}
+
+void rps_json_seconds(struct rps_json *json, const char *name, int64_t ns)
+{
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, rest = size % RPS_NS_PER_S;
+    int decimals = rest > 0 ? 9 : 0;
+
+    for (; rest > 0 && rest % 10 == 0; rest /= 10)
+        decimals--;
+    begin(json, name, 0);
+    fprintf(json->out, "%s%" PRIu64, ns < 0 ? "-" : "", size / RPS_NS_PER_S);
+    if (decimals > 0)
+        fprintf(json->out, ".%0*" PRIu64, decimals, rest);
 }
 
 void rps_json_bool(struct rps_json *json, const char *name, int value)

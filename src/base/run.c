@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const rps_run_states[] = {
+    [RPS_RUN_RECORDING] = "recording",
+    [RPS_RUN_COMPLETE] = "complete",
+    [RPS_RUN_INTERRUPTED] = "interrupted",
+    NULL,
+};
+
 void rps_run_init(struct rps_run *run)
 {
     memset(run, 0, sizeof(*run));

@@ -1,9 +1,10 @@
-/* `rpistat report`: the text report of a run. */
+/* `rpistat report`: the report of a run. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "cpus.h"
+#include "format.h"
 #include "rpistat/report.h"
 
 enum {
@@ -21,18 +22,26 @@ struct settings {
 static const struct rps_option options[] = {
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum"},
-    {"format", OPTION_FORMAT, "FORMAT", "text, or 2013: no intervals", "text"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json, csv, or 2013: no intervals", "text"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static int set_format(struct settings *settings, const char *format, struct rps_error *err)
+static int set_format(struct settings *settings, const char *name, struct rps_error *err)
 {
-    if (strcmp(format, "2013") == 0)
+    static const enum rps_report_layout layout[] = {
+        [RPS_FORMAT_TEXT] = RPS_REPORT_INTERVALS,
+        [RPS_FORMAT_JSON] = RPS_REPORT_JSON,
+        [RPS_FORMAT_CSV] = RPS_REPORT_CSV,
+    };
+    enum rps_format format = RPS_FORMAT_TEXT;
+
+    if (strcmp(name, "2013") == 0) {
         settings->layout = RPS_REPORT_2013;
-    else if (strcmp(format, "text") == 0)
-        settings->layout = RPS_REPORT_INTERVALS;
-    else
-        return rps_error_set(err, RPS_USAGE, "--format %s: it is text or 2013", format);
+        return 0;
+    }
+    if (rps_format_parse(name, ", 2013", &format, err) < 0)
+        return RPS_USAGE;
+    settings->layout = layout[format];
     return 0;
 }
 
@@ -76,11 +85,11 @@ const struct rps_command rps_command_report = {
     .name = "report",
     .summary = "the text report of a run",
     .usage = "[OPTIONS]",
-    .description =
-        "Write the text report of a run: what was counted, and the figures that follow.\n"
-        "Numbers are separated as the locale asks (LC_NUMERIC).",
+    .description = "Write the report of a run: what was counted, and the figures that follow. In\n"
+                   "text, numbers are separated as the locale asks (LC_NUMERIC).",
     .examples = "  rpistat report\n"
-                "  rpistat report -r last-1 --from 10s --to 1m30s -o part.txt",
+                "  rpistat report -r last-1 --from 10s --to 1m30s -o part.txt\n"
+                "  rpistat report --format json | jq '.figures[] | {name, value, unit}'",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",

@@ -6,6 +6,7 @@
 #include <wchar.h>
 
 #include "cli.h"
+#include "format.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -33,6 +34,27 @@ enum {
     COLUMN_COUNTED,
     COLUMN_COMMAND,
 };
+
+enum {
+    OPTION_FORMAT = RPS_OPTION_OWN,
+};
+
+struct settings {
+    enum rps_format format;
+};
+
+static const struct rps_option options[] = {
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    (void)letter;
+    return rps_format_parse(argument, "", &settings->format, &cli->err);
+}
 
 struct row {
     char *cell[COLUMN_COUNT]; /* owned */
@@ -86,18 +108,6 @@ static void cut(char *text, int limit)
         memcpy(text + measure(text, limit - 3, &width), "...", 4);
 }
 
-static const char *state_name(enum rps_run_state state)
-{
-    switch (state) {
-    case RPS_RUN_RECORDING:
-        return "recording";
-    case RPS_RUN_COMPLETE:
-        return "complete";
-    default:
-        return "interrupted";
-    }
-}
-
 static void format_start(char *ret, size_t size, int64_t realtime_ns)
 {
     time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
@@ -122,7 +132,7 @@ static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
         snprintf(text[COLUMN_RUN], CELL_SIZE, "%" PRId64, run_id);
         rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run.label[0] != '\0' ? run.label : "-");
         format_start(text[COLUMN_START], CELL_SIZE, run.start_realtime_ns);
-        snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", state_name(run.state));
+        snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", rps_run_states[run.state]);
         rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, run.elapsed_ns > 0 ? run.elapsed_ns : 0);
         snprintf(text[COLUMN_PERIODS], CELL_SIZE, "%" PRIu64, summary.periods);
         snprintf(counted, sizeof(counted), "%s", run.pmu);
@@ -208,42 +218,91 @@ static void print_table(FILE *out, struct row *row, size_t count, int terminal_c
         print_row(out, (const char *const *)row[i].cell, width);
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int print_runs(struct rps_cli *cli, const int64_t *run_id, size_t count)
 {
-    int64_t *run_id = NULL;
-    struct row *row = NULL;
-    size_t count = 0;
-    int terminal_columns, result;
+    struct row *row = calloc(count + 1, sizeof(*row));
+    int terminal_columns, result = row ? 0 : rps_error_memory(&cli->err);
 
-    (void)argc;
-    (void)argv;
-    result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
-    if (result < 0)
-        goto out;
-    if (count == 0) {
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = fill_row(&row[i], cli, run_id[i]);
+    if (result == 0 && count == 0) {
         fputs("The store ", cli->out);
         rps_text_print(cli->out, cli->input);
         fputs(" holds no runs.\n", cli->out);
-        goto out;
-    }
-    row = calloc(count, sizeof(*row));
-    if (row == NULL) {
-        result = rps_error_memory(&cli->err);
-        goto out;
-    }
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = fill_row(&row[i], cli, run_id[i]);
-    if (result == 0) {
+    } else if (result == 0) {
         if (cli->out != stdout || !rps_output_terminal(&terminal_columns, NULL))
             terminal_columns = 0;
         print_table(cli->out, row, count, terminal_columns);
     }
-out:
     for (size_t i = 0; row != NULL && i < count; i++) {
         for (int c = 0; c < COLUMN_COUNT; c++)
             free(row[i].cell[c]);
     }
     free(row);
+    return result;
+}
+
+/* --- for programs ----------------------------------------------------------------------------- */
+
+static void put_run(struct rps_rows *rows, const struct rps_run *run,
+                    const struct rps_run_summary *summary)
+{
+    rps_rows_row(rows);
+    rps_rows_run(rows, run, summary);
+    rps_rows_end_row(rows);
+}
+
+static int write_run(struct rps_cli *cli, int64_t run_id, struct rps_rows *rows)
+{
+    struct rps_run_summary summary;
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
+    if (result == 0)
+        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
+    if (result == 0)
+        put_run(rows, &run, &summary);
+    rps_run_free(&run);
+    return result;
+}
+
+static int write_runs(struct rps_cli *cli, enum rps_format format, const int64_t *run_id,
+                      size_t count)
+{
+    struct rps_run_summary no_summary = {.plan = ""};
+    struct rps_run no_run;
+    struct rps_rows rows;
+    int result = rps_rows_open(&rows, cli->out, format, &cli->err);
+
+    rps_run_init(&no_run);
+    if (result == 0) {
+        rps_rows_string(&rows, "store", cli->input);
+        if (rps_rows_begin(&rows, "runs"))
+            put_run(&rows, &no_run, &no_summary);
+        for (size_t i = 0; i < count && result == 0; i++)
+            result = write_run(cli, run_id[i], &rows);
+        rps_rows_end(&rows);
+    }
+    rps_rows_close(&rows);
+    rps_run_free(&no_run);
+    return result;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct settings *settings = cli->settings;
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+
+    (void)argc;
+    (void)argv;
+    if (result == 0 && settings->format == RPS_FORMAT_TEXT)
+        result = print_runs(cli, run_id, count);
+    else if (result == 0)
+        result = write_runs(cli, settings->format, run_id, count);
     free(run_id);
     return result;
 }
@@ -254,9 +313,12 @@ const struct rps_command rps_command_runs = {
     .usage = "[OPTIONS]",
     .description = "List the runs of a store, with their start in local time.",
     .examples = "  rpistat runs\n"
-                "  rpistat runs -i naive.data",
+                "  rpistat runs -i naive.data --format json",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpus.h"
+#include "format.h"
 #include "phases.h"
 #include "rpistat/parse.h"
 
@@ -45,22 +46,17 @@ const struct rps_option rps_phases_options[] = {
 
 static int set_format(struct rps_cli *cli, const char *name)
 {
-    static const struct {
-        const char *name;
-        rps_phases_format *write;
-    } formats[] = {{"text", rps_phase_output_text},
-                   {"csv", rps_phase_output_csv},
-                   {"json", rps_phase_output_json}};
+    static rps_phases_format *const write[] = {
+        [RPS_FORMAT_TEXT] = rps_phase_output_text,
+        [RPS_FORMAT_JSON] = rps_phase_output_json,
+        [RPS_FORMAT_CSV] = rps_phase_output_csv,
+    };
     struct rps_phases_settings *settings = cli->settings;
+    enum rps_format format = RPS_FORMAT_TEXT;
+    int result = rps_format_parse(name, "", &format, &cli->err);
 
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (strcmp(formats[i].name, name) == 0) {
-            settings->format = formats[i].write;
-            return 0;
-        }
-    }
-    return rps_error_set(&cli->err, RPS_USAGE, "--format: '%s' is neither text nor csv nor json",
-                         name);
+    settings->format = write[format];
+    return result;
 }
 
 /* A number of periods, or a duration with its unit. */

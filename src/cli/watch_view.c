@@ -131,13 +131,6 @@ int rps_watch_view_look(struct rps_watch_view *view, struct rps_reader *reader, 
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static const char *state_of(enum rps_run_state state)
-{
-    return state == RPS_RUN_RECORDING  ? "recording"
-           : state == RPS_RUN_COMPLETE ? "complete"
-                                       : "interrupted";
-}
-
 static void add_phase(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     const struct rps_phase *phase = &view->phases.phase[view->phases.count - 1];
@@ -159,7 +152,7 @@ void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_t
     double duty = NAN; /* of the set that was counted least; not a number while idle */
 
     rps_status_text_add(line, "run %lld", (long long)view->run.run_id);
-    rps_status_text_add(line, "%s", state_of(view->run.state));
+    rps_status_text_add(line, "%s", rps_run_states[view->run.state]);
     if (!view->have_rates) {
         rps_status_text_add(line, "no period yet");
         return;

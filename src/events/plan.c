@@ -17,6 +17,13 @@
 /* Nobody writes a set document of this size; /dev/zero would be one. */
 #define DOCUMENT_MAX_BYTES (1024 * 1024)
 
+const char *const rps_event_states[] = {
+    [RPS_EVENT_MEASURED] = "measured",
+    [RPS_EVENT_UNSUPPORTED] = "unsupported",
+    [RPS_EVENT_NOT_PERMITTED] = "not permitted",
+    NULL,
+};
+
 static const char *const fixed_operands[RPS_OPERAND_EVENTS] = {
     [RPS_OPERAND_CLOCK] = "clock",
     [RPS_OPERAND_SECONDS] = "seconds",

@@ -1,6 +1,6 @@
 /*
- * The text report: the layout and labels of 2013, which people parse, around what is known today.
- * This file reads the run and prints what stands above the blocks.
+ * The report: as text, it has the layout and labels of 2013, which people parse, around what is known
+ * today. This file reads the run and prints what stands above the blocks.
  *
  * Everything is read from the store before anything is printed, so that the reader's locale is in
  * force around the printing only.
@@ -162,6 +162,14 @@ static void print_run(struct rps_report *report)
     print_own_cost(report);
 }
 
+static void print_remark(struct rps_report *report, const char *remark)
+{
+    if (!report->titled)
+        fprintf(report->out, "\nRemarks\n");
+    report->titled = 1;
+    rps_report_wrapped(report, remark, 2);
+}
+
 /* --- putting it together ---------------------------------------------------------------------- */
 
 static int add_to_sum(void *context, const struct rps_period *period, struct rps_error *err)
@@ -258,6 +266,8 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
     if (rps_reader_run(reader, run_id, &report->run, err) < 0 ||
         rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
+        rps_reader_marks(reader, run_id, &report->marks, err) < 0 ||
+        rps_reader_summary(reader, run_id, &report->summary, err) < 0 ||
         rps_tally_init(&report->tally, report->plan, err) < 0 ||
         rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
                             report->options->to_ns, &report->options->cpus, err) < 0 ||
@@ -289,7 +299,16 @@ static int report_print(struct rps_report *report, struct rps_error *err)
     print_run(report);
     if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0)
         return RPS_FAILED;
-    rps_report_print_remarks(report);
+    rps_report_remarks(report, print_remark);
+    return 0;
+}
+
+static int report_write(struct rps_report *report, struct rps_error *err)
+{
+    int is_text = report->options->layout <= RPS_REPORT_INTERVALS;
+
+    if ((is_text ? report_print(report, err) : rps_report_write_data(report, err)) < 0)
+        return RPS_FAILED;
     if (fflush(report->out) != 0 || ferror(report->out))
         return rps_error_set(err, RPS_FAILED, "the report could not be written: %s",
                              strerror(errno));
@@ -299,6 +318,7 @@ static int report_print(struct rps_report *report, struct rps_error *err)
 static void report_free(struct rps_report *report)
 {
     free(report->operand);
+    rps_notes_free(&report->marks);
     rps_notes_free(&report->gaps);
     for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
         rps_tally_free(&report->cpu_tally[i]);
@@ -324,8 +344,9 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
         rps_error_memory(err);
         goto done;
     }
-    before = uselocale(options->locale ? options->locale : c_locale);
-    result = report_print(&report, err);
+    before = uselocale(options->locale && options->layout <= RPS_REPORT_INTERVALS ? options->locale
+                                                                                  : c_locale);
+    result = report_write(&report, err);
     uselocale(before);
 done:
     if (c_locale)

@@ -1,11 +1,12 @@
 /*
- * What the parts of the text report share: the report being written, and how its lines are laid
+ * What the parts of the report share: the report being written, and how its lines are laid
  * out.
  */
 #ifndef RPISTAT_SHOW_REPORT_PARTS_H
 #define RPISTAT_SHOW_REPORT_PARTS_H
 
 #include "rpistat/report.h"
+#include "rpistat/rows.h"
 #include "rpistat/tally.h"
 #include "cpu_series.h"
 
@@ -13,6 +14,11 @@
 #define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */
 #define RPS_REPORT_TEXT_WIDTH   78
 #define RPS_REPORT_NUMBER_SIZE  80 /* room for one number in any locale */
+
+struct rps_report;
+
+/* What is to be done with a remark: a sentence, or several. */
+typedef void rps_report_tell(struct rps_report *report, const char *remark);
 
 struct rps_report {
     FILE *out;
@@ -23,9 +29,12 @@ struct rps_report {
     struct rps_tally tally;      /* of all CPUs added up */
     struct rps_tally *cpu_tally; /* owned; of each CPU, or NULL: not asked for */
     int64_t thinned_ns;          /* before it periods were thinned to their sums; -1: nowhere */
-    struct rps_notes gaps;
+    struct rps_notes gaps, marks;
+    struct rps_run_summary summary;
     double *operand; /* of the plan's formulas */
-    int titled;      /* the title of the remarks is printed */
+    rps_report_tell *tell;
+    int titled;            /* the title of the remarks is printed */
+    struct rps_rows *rows; /* of a report for programs */
 };
 
 /* --- lines (report_lines.c); their writes fail silently, the stream remembers ----------------- */
@@ -71,7 +80,14 @@ int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
  * took too long; 0 of all others. */
 int64_t rps_report_stretched_ns(const struct rps_report *report);
 
-/* What the reader must know to trust the figures, if anything (report_remarks.c). */
-void rps_report_print_remarks(struct rps_report *report);
+/* Tell what the reader must know to trust the figures, if anything (report_remarks.c). */
+void rps_report_remarks(struct rps_report *report, rps_report_tell *tell);
+
+/* Why the event was not counted; "": it was, or the remarks have a reason for all. */
+const char *rps_report_reason(const struct rps_report *report, const struct rps_event *event,
+                              int set, int slot);
+
+/* All of it as JSON, or its figures as CSV (report_data.c). */
+int rps_report_write_data(struct rps_report *report, struct rps_error *err);
 
 #endif

@@ -12,21 +12,18 @@
 /* A set on counters for less than this share of its time is worth a word. */
 #define REMARK_COVERAGE 0.98
 
-static void print_remark(struct rps_report *report, const char *format, ...)
+static void remark(struct rps_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void print_remark(struct rps_report *report, const char *format, ...)
+static void remark(struct rps_report *report, const char *format, ...)
 {
     char text[2048];
     va_list args;
 
-    if (!report->titled)
-        fprintf(report->out, "\nRemarks\n");
-    report->titled = 1;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    rps_report_wrapped(report, text, 2);
+    report->tell(report, text);
 }
 
 /* One reason for all that is not counted, which is among the remarks. */
@@ -35,30 +32,38 @@ static int has_no_counts(const struct rps_report *report)
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
 }
 
+const char *rps_report_reason(const struct rps_report *report, const struct rps_event *event,
+                              int set, int slot)
+{
+    const struct rps_tally *tally = &report->tally;
+
+    if (event->state == RPS_EVENT_MEASURED &&
+        (!isnan(rps_tally_estimate(tally, set, slot)) || has_no_counts(report)))
+        return "";
+    if (event->reason[0])
+        return event->reason;
+    if (event->state == RPS_EVENT_NOT_PERMITTED)
+        return "this user may not count it";
+    if (event->state == RPS_EVENT_UNSUPPORTED)
+        return "this machine does not have it";
+    if (tally->set[set].periods == 0)
+        return "the run ended before its turn came";
+    if (tally->set[set].running_ns == 0)
+        return "it was never on a counter while the workload ran";
+    return "it was on a counter, which could not be read";
+}
+
 static void remark_not_counted(struct rps_report *report, const struct rps_event *event, int set,
                                int slot, void *context)
 {
-    const struct rps_tally *tally = &report->tally;
-    const char *reason = event->reason;
-    size_t length;
+    const char *reason = rps_report_reason(report, event, set, slot);
+    size_t length = strlen(reason);
 
     (void)context;
-    if (event->state == RPS_EVENT_MEASURED &&
-        (!isnan(rps_tally_estimate(tally, set, slot)) || has_no_counts(report)))
+    if (length == 0)
         return;
-    if (!reason[0] && event->state == RPS_EVENT_NOT_PERMITTED)
-        reason = "this user may not count it";
-    else if (!reason[0] && event->state == RPS_EVENT_UNSUPPORTED)
-        reason = "this machine does not have it";
-    else if (!reason[0] && tally->set[set].periods == 0)
-        reason = "the run ended before its turn came";
-    else if (!reason[0] && tally->set[set].running_ns == 0)
-        reason = "it was never on a counter while the workload ran";
-    else if (!reason[0])
-        reason = "it was on a counter, which could not be read";
-    length = strlen(reason);
-    length -= length > 0 && reason[length - 1] == '.';
-    print_remark(report, "Not counted: %s: %.*s.", event->label, (int)length, reason);
+    length -= reason[length - 1] == '.';
+    remark(report, "Not counted: %s: %.*s.", event->label, (int)length, reason);
 }
 
 struct name_list {
@@ -95,10 +100,10 @@ static void remark_user_only(struct rps_report *report)
         list_user_only(report, &report->plan->clock, 0, 0, &list);
     rps_report_each(report, NULL, list_user_only, &list);
     if (list.count > 0 && !has_no_counts(report))
-        print_remark(report,
-                     "Counted without the kernel (:u): %s. To count the kernel too, lower "
-                     "/proc/sys/kernel/perf_event_paranoid to 1 or give rpistat CAP_PERFMON.",
-                     list.text);
+        remark(report,
+               "Counted without the kernel (:u): %s. To count the kernel too, lower "
+               "/proc/sys/kernel/perf_event_paranoid to 1 or give rpistat CAP_PERFMON.",
+               list.text);
 }
 
 /* The switch between sets takes its part of every set's time; the rest was somebody else's. */
@@ -117,10 +122,10 @@ static void remark_coverage(struct rps_report *report)
         why = 1 - coverage <= switching + (1 - REMARK_COVERAGE)
                   ? "the rest went into switching event sets; a longer period lowers that"
                   : "the PMU was shared with another program or the NMI watchdog";
-        print_remark(report,
-                     "Set %s was on counters for %.1f %% of its time: %s. Its estimates "
-                     "are scaled for that.",
-                     report->plan->set[i].name, 100 * coverage, why);
+        remark(report,
+               "Set %s was on counters for %.1f %% of its time: %s. Its estimates "
+               "are scaled for that.",
+               report->plan->set[i].name, 100 * coverage, why);
     }
 }
 
@@ -146,11 +151,10 @@ static void remark_not_read(struct rps_report *report)
 
     rps_report_each(report, NULL, list_not_read, &list);
     if (list.count > 0)
-        print_remark(
-            report,
-            "Could not be read for up to %.2g %% of the time on a counter: %s. That time is "
-            "left out of the estimates.",
-            100 * list.share, list.text);
+        remark(report,
+               "Could not be read for up to %.2g %% of the time on a counter: %s. That time is "
+               "left out of the estimates.",
+               100 * list.share, list.text);
 }
 
 /* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
@@ -162,16 +166,15 @@ static void remark_clock(struct rps_report *report)
     if (!rps_tally_clock_is_scaled(tally))
         return;
     if (tally->clock_running_ns == 0)
-        print_remark(report,
-                     "%s never had a counter: another program or the NMI watchdog held it. What is "
-                     "made of it is not known.",
-                     label);
+        remark(report,
+               "%s never had a counter: another program or the NMI watchdog held it. What is "
+               "made of it is not known.",
+               label);
     else
-        print_remark(
-            report,
-            "%s had a counter for %.1f %% of the time, another program or the NMI watchdog "
-            "held it meanwhile: [ ... ] and all figures made of it are scaled for that.",
-            label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns);
+        remark(report,
+               "%s had a counter for %.1f %% of the time, another program or the NMI watchdog "
+               "held it meanwhile: [ ... ] and all figures made of it are scaled for that.",
+               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns);
 }
 
 /* A set that was on for a sliver of the run tells nothing about the rest. */
@@ -181,12 +184,11 @@ static void remark_hardly(struct rps_report *report)
 
     for (int i = 0; i < report->plan->set_count; i++) {
         if (tally->set[i].running_ns > 0 && rps_tally_hardly(tally, i))
-            print_remark(
-                report,
-                "Set %s was on counters for %.2g %% of the time that the workload ran: too "
-                "little for an estimate. Record longer, with a shorter --period, or with "
-                "fewer sets.",
-                report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+            remark(report,
+                   "Set %s was on counters for %.2g %% of the time that the workload ran: too "
+                   "little for an estimate. Record longer, with a shorter --period, or with "
+                   "fewer sets.",
+                   report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
     }
 }
 
@@ -200,11 +202,11 @@ static void remark_cost(struct rps_report *report, const struct rps_event *event
     (void)context;
     if (event->cost_ns <= 0 || !(cost_ns > 0) || tally->enabled_ns == 0)
         return;
-    print_remark(report,
-                 "Slower for being counted: %s, by about %lld ns each (measured when the recording "
-                 "began), in all about %.1f %% of %s.",
-                 event->label, (long long)event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
-                 report->cpu_series.by_cpu ? "the CPUs' time" : "the workload's CPU time");
+    remark(report,
+           "Slower for being counted: %s, by about %lld ns each (measured when the recording "
+           "began), in all about %.1f %% of %s.",
+           event->label, (long long)event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
+           report->cpu_series.by_cpu ? "the CPUs' time" : "the workload's CPU time");
 }
 
 static void remark_gaps(struct rps_report *report)
@@ -217,10 +219,9 @@ static void remark_gaps(struct rps_report *report)
 
         if (gap->start_ns >= to_ns || gap->start_ns + gap->length_ns <= from_ns)
             continue;
-        print_remark(report, "Not recorded: %s from %s on: %s.",
-                     rps_text_duration(length, sizeof(length), gap->length_ns),
-                     rps_text_clock(start, sizeof(start), gap->start_ns, 3),
-                     gap->text ? gap->text : "");
+        remark(report, "Not recorded: %s from %s on: %s.",
+               rps_text_duration(length, sizeof(length), gap->length_ns),
+               rps_text_clock(start, sizeof(start), gap->start_ns, 3), gap->text ? gap->text : "");
     }
 }
 
@@ -241,7 +242,7 @@ static void remark_stretched(struct rps_report *report)
     int alone = report->plan->set_count == 1;
 
     if (rps_report_stretched_ns(report) > 0)
-        print_remark(
+        remark(
             report,
             "%s took %s a period (mean): the measurement period was stretched, so as not to %s.",
             alone ? "Reading the counters" : "Switching event sets",
@@ -255,19 +256,19 @@ static void remark_thinned(struct rps_report *report)
     char until[RPS_TEXT_NUMBER_SIZE];
 
     if (report->thinned_ns >= 0)
-        print_remark(report,
-                     "Of the periods before %s only sums over many were kept, so that the store "
-                     "stays small. The totals are exact.",
-                     rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
+        remark(report,
+               "Of the periods before %s only sums over many were kept, so that the store "
+               "stays small. The totals are exact.",
+               rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
 }
 
 /* Where it was too much to read period by period; see choose_resolution in report.c. */
 static void remark_blocks(struct rps_report *report)
 {
-    if (report->options->layout == RPS_REPORT_INTERVALS && report->plan->set_count > 1 &&
+    if (report->options->layout != RPS_REPORT_2013 && report->plan->set_count > 1 &&
         report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
-        print_remark(report, "The intervals come from blocks of rotations and not from single "
-                             "periods, of which there are too many: they are rather too wide.");
+        remark(report, "The intervals come from blocks of rotations and not from single "
+                       "periods, of which there are too many: they are rather too wide.");
 }
 
 static void remark_fitting(struct rps_report *report)
@@ -278,16 +279,17 @@ static void remark_fitting(struct rps_report *report)
         size_t length = strcspn(line, "\n");
 
         if (length > 0)
-            print_remark(report, "%.*s", (int)length, line);
+            remark(report, "%.*s", (int)length, line);
         line += length + (line[length] == '\n');
     }
 }
 
-void rps_report_print_remarks(struct rps_report *report)
+void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
 {
     const struct rps_tally *tally = &report->tally;
     char number[RPS_REPORT_NUMBER_SIZE];
 
+    report->tell = tell;
     rps_report_each(report, NULL, remark_not_counted, NULL);
     remark_user_only(report);
     remark_clock(report);
@@ -297,11 +299,10 @@ void rps_report_print_remarks(struct rps_report *report)
     rps_report_each(report, NULL, remark_cost, NULL);
     remark_gaps(report);
     if (tally->missed > 0)
-        print_remark(report,
-                     "rpistat woke up late: %s timer %s passed meanwhile, and as many "
-                     "periods became part of longer ones.",
-                     rps_report_count(number, tally->missed),
-                     tally->missed == 1 ? "expiry" : "expiries");
+        remark(report,
+               "rpistat woke up late: %s timer %s passed meanwhile, and as many "
+               "periods became part of longer ones.",
+               rps_report_count(number, tally->missed), tally->missed == 1 ? "expiry" : "expiries");
     remark_stretched(report);
     remark_thinned(report);
     remark_blocks(report);

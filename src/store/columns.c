@@ -59,17 +59,3 @@ const struct rps_field rps_metric_columns[RPS_METRIC_COLUMN_COUNT] = {
     METRIC(name),  METRIC(label),        METRIC(unit),    METRIC(family),
     METRIC(panel), METRIC(formula_text), METRIC(explain),
 };
-
-const char *const rps_run_states[] = {
-    [RPS_RUN_RECORDING] = "recording",
-    [RPS_RUN_COMPLETE] = "complete",
-    [RPS_RUN_INTERRUPTED] = "interrupted",
-    NULL,
-};
-
-const char *const rps_event_states[] = {
-    [RPS_EVENT_MEASURED] = "measured",
-    [RPS_EVENT_UNSUPPORTED] = "unsupported",
-    [RPS_EVENT_NOT_PERMITTED] = "not permitted",
-    NULL,
-};

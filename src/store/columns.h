@@ -30,10 +30,6 @@ extern const struct rps_field rps_event_columns[RPS_EVENT_COLUMN_COUNT];
 #define RPS_METRIC_COLUMN_COUNT 7
 extern const struct rps_field rps_metric_columns[RPS_METRIC_COLUMN_COUNT];
 
-/* Names of states, by their number; the last is NULL. */
-extern const char *const rps_run_states[];
-extern const char *const rps_event_states[];
-
 /* set_no of the clock event's row in table event */
 #define RPS_CLOCK_SET (-1)
 

@@ -473,7 +473,7 @@ def test_wrong_usage():
             (["--sensitivity", "x"], ["--sensitivity"]),
             (["--sensitivity", "13"], ["--sensitivity"]),
             (["--max-phases", "0"], ["--max-phases"]),
-            (["--format", "xml"], ["neither text nor csv nor json"]),
+            (["--format", "xml"], ["none of text, json, csv"]),
             (["--separator", ";"], ["--csv"]),
             (["--csv", "t.csv", "--from", "1s"], ["--from"]),
             (["--csv", "t.csv", "--to", "phase:B"], ["--to"]),
