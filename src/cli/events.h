@@ -1,0 +1,48 @@
+/*
+ * What `rpistat events` found, between cmd_events.c, which tries the events, and the writers: text
+ * (events_text.c), JSON and CSV (events_data.c).
+ */
+#ifndef RPISTAT_CLI_EVENTS_H
+#define RPISTAT_CLI_EVENTS_H
+
+#include "cli.h"
+#include "machine.h"
+#include "rpistat/plan.h"
+#include "rpistat/pmu.h"
+#include "rpistat/rows.h"
+
+/* "hardware 0x1", "pmu 11 0x3c", with config1 and config2 where they are used. */
+#define RPS_EVENTS_ENCODING_SIZE 128
+
+/* A document of event sets, whose events have been tried. */
+struct rps_events_document {
+    struct rps_plan *plan;             /* owned */
+    const struct rps_backend *backend; /* that it was tried with; NULL: there is none */
+    int is_fitted;                     /* 1: what a recording would count is known: */
+    char clock[RPS_NAME_SIZE];         /* label of the clock event */
+    struct rps_fitting fitting;
+};
+
+struct rps_events_found {
+    const struct rps_machine *machine;
+    int explain;
+
+    /* Without names. */
+    int document_count;
+    struct rps_events_document *document; /* owned */
+    int other_count;
+    const char **other; /* owned; names of the documents for other processors */
+
+    /* With names: those that are an event's. */
+    int event_count;
+    struct rps_event *event; /* owned */
+};
+
+/* How the event is encoded, "" when that is not known. RPS_EVENTS_ENCODING_SIZE bytes. */
+char *rps_events_encoding(char *ret, const struct rps_event *event);
+
+void rps_events_print(const struct rps_cli *cli, const struct rps_events_found *found);
+int rps_events_write(struct rps_cli *cli, const struct rps_events_found *found,
+                     enum rps_format format);
+
+#endif
