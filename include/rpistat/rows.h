@@ -1,8 +1,8 @@
 /*
  * What a command says, for programs: tables of named values, as JSON (an object that holds the
  * tables and what else there is to say) or as CSV (one table: the names, and a line a row). A row is
- * written once for both. Numbers are in the C locale, which the caller leaves in force. Nothing is
- * checked a value: ask the stream.
+ * written once for both, into memory: what fails on the way leaves no half of an object behind. Numbers
+ * are in the C locale, which the caller leaves in force.
  */
 #ifndef RPISTAT_ROWS_H
 #define RPISTAT_ROWS_H
@@ -22,12 +22,14 @@ struct rps_csv_writer;
 
 struct rps_rows {
     struct rps_json *json; /* NULL: CSV. For what is not a flat row, which a CSV does not have */
-    struct rps_json to;
+    struct rps_json to;    /* all is written to to.out */
+    FILE *out;             /* at last */
     struct rps_csv_writer *csv; /* owned */
-    int naming;                 /* names are written, and no values */
+    int in_row;
+    int naming; /* names are written, and no values */
 };
 
-/* Begin, with JSON's outer object. RPS_FAILED without memory; close in both cases. */
+/* Begin, with JSON's outer object. RPS_FAILED without memory, when there is nothing to close. */
 int rps_rows_open(struct rps_rows *rows, FILE *out, enum rps_format format, struct rps_error *err);
 
 /*
@@ -37,7 +39,7 @@ int rps_rows_open(struct rps_rows *rows, FILE *out, enum rps_format format, stru
 int rps_rows_begin(struct rps_rows *rows, const char *name);
 void rps_rows_end(struct rps_rows *rows);
 
-/* A row of the table, with its values in between. */
+/* A row of the table, with its values in between. Values outside of rows are JSON's alone. */
 void rps_rows_row(struct rps_rows *rows);
 void rps_rows_end_row(struct rps_rows *rows);
 
@@ -64,10 +66,11 @@ void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
 void rps_rows_stretch(struct rps_rows *rows, const struct rps_run *run, int64_t start_ns,
                       int64_t end_ns);
 
-/* A text of JSON's outer object, or of what is open in it; a CSV does not have it. */
-void rps_rows_string(struct rps_rows *rows, const char *name, const char *text);
-
-/* End JSON's outer object, hand all to the stream, and release what is owned. */
-void rps_rows_close(struct rps_rows *rows);
+/*
+ * End JSON's outer object, hand all to the stream, which is to be asked whether it could be written,
+ * and release what is owned. Unless result is negative: then nothing is written. Returns result, or
+ * RPS_FAILED without memory.
+ */
+int rps_rows_close(struct rps_rows *rows, int result, struct rps_error *err);
 
 #endif

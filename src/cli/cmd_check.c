@@ -4,19 +4,29 @@
 #include <string.h>
 
 #include "cli.h"
+#include "format.h"
 #include "rpistat/check.h"
 #include "rpistat/text.h"
 
 enum {
     OPTION_REPAIR = RPS_OPTION_OWN,
+    OPTION_FORMAT,
 };
 
 struct settings {
     int repair;
+    enum rps_format format;
+};
+
+/* A check, or a repair, that is being told of. */
+struct check {
+    struct rps_cli *cli;
+    struct rps_rows *rows; /* NULL: as text */
 };
 
 static const struct rps_option options[] = {
     {"repair", OPTION_REPAIR, NULL, "save what can be read into the new store of -o", NULL},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -24,13 +34,13 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
     struct settings *settings = cli->settings;
 
-    (void)letter;
-    (void)argument;
+    if (letter == OPTION_FORMAT)
+        return rps_format_parse(argument, "", &settings->format, &cli->err);
     settings->repair = 1;
     return 0;
 }
 
-static int check(struct rps_cli *cli)
+static int check_settings(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
@@ -44,17 +54,25 @@ static int check(struct rps_cli *cli)
 static void tell(void *context, enum rps_finding_kind kind, const char *sentence)
 {
     static const char *const word[] = {
-        [RPS_FINDING_WRONG] = "wrong: ",
-        [RPS_FINDING_ODD] = "odd: ",
-        [RPS_FINDING_NOTE] = "",
+        [RPS_FINDING_WRONG] = "wrong",
+        [RPS_FINDING_ODD] = "odd",
+        [RPS_FINDING_NOTE] = "note",
     };
-    const struct rps_cli *cli = context;
+    const struct check *check = context;
 
-    if (cli->quiet && kind != RPS_FINDING_WRONG)
+    if (check->cli->quiet && kind != RPS_FINDING_WRONG)
         return;
-    fputs(word[kind], cli->out);
-    rps_text_print(cli->out, sentence);
-    fputc('\n', cli->out);
+    if (check->rows) {
+        rps_rows_row(check->rows);
+        rps_rows_text(check->rows, "kind", word[kind]);
+        rps_rows_text(check->rows, "finding", sentence);
+        rps_rows_end_row(check->rows);
+        return;
+    }
+    if (kind != RPS_FINDING_NOTE)
+        fprintf(check->cli->out, "%s: ", word[kind]);
+    rps_text_print(check->cli->out, sentence);
+    fputc('\n', check->cli->out);
 }
 
 /* "3 runs", "1 run". */
@@ -63,65 +81,105 @@ static void print_count(FILE *out, uint64_t count, const char *noun)
     fprintf(out, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
 
-static int check_store(struct rps_cli *cli)
+static void print_check(const struct rps_cli *cli, const struct rps_check_result *result)
 {
-    const struct rps_finding_sink sink = {cli, tell};
-    struct rps_check_result result;
-
-    if (rps_store_check(cli->input, &sink, &result, &cli->err) < 0)
-        return RPS_FAILED;
-    if (cli->quiet)
-        return result.wrong > 0;
     rps_text_print(cli->out, cli->input);
-    fprintf(cli->out, " is %ssound: ", result.wrong > 0 ? "not " : "");
-    print_count(cli->out, result.runs, "run");
+    fprintf(cli->out, " is %ssound: ", result->wrong > 0 ? "not " : "");
+    print_count(cli->out, result->runs, "run");
     fputs(", ", cli->out);
-    print_count(cli->out, result.periods, "period");
-    if (result.wrong > 0) {
-        fprintf(cli->out, ", %" PRIu64 " thing%s wrong\n", result.wrong,
-                result.wrong == 1 ? "" : "s");
+    print_count(cli->out, result->periods, "period");
+    if (result->wrong > 0) {
+        fprintf(cli->out, ", %" PRIu64 " thing%s wrong\n", result->wrong,
+                result->wrong == 1 ? "" : "s");
         fputs("'rpistat check --repair -i ", cli->out);
         rps_text_print(cli->out, cli->input);
         fputs(" -o NEW' saves what can be read into a new store\n", cli->out);
     } else {
         fputc('\n', cli->out);
     }
+}
+
+static int check_store(struct check *check)
+{
+    const struct rps_finding_sink sink = {check, tell};
+    struct rps_cli *cli = check->cli;
+    struct rps_check_result result;
+
+    if (rps_store_check(cli->input, &sink, &result, &cli->err) < 0)
+        return RPS_FAILED;
+    if (check->rows) {
+        rps_rows_end(check->rows);
+        rps_rows_bool(check->rows, "sound", result.wrong == 0, 1);
+        rps_rows_uint(check->rows, "runs", result.runs, 1);
+        rps_rows_uint(check->rows, "periods", result.periods, 1);
+        rps_rows_uint(check->rows, "wrong", result.wrong, 1);
+        rps_rows_uint(check->rows, "odd", result.odd, 1);
+    } else if (!cli->quiet) {
+        print_check(cli, &result);
+    }
     return result.wrong > 0;
 }
 
-static int repair_store(struct rps_cli *cli)
+static void print_repair(const struct rps_cli *cli, const struct rps_repair_result *result)
 {
-    const struct rps_finding_sink sink = {cli, tell};
-    struct rps_repair_result result;
-
-    cli->out = stdout;
-    if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
-        return RPS_FAILED;
-    if (cli->quiet)
-        return 0;
     rps_text_print(cli->out, cli->output);
     fputs(" holds what could be read: ", cli->out);
-    print_count(cli->out, result.runs, "run");
+    print_count(cli->out, result->runs, "run");
     fputs(", ", cli->out);
-    print_count(cli->out, result.periods, "period");
+    print_count(cli->out, result->periods, "period");
     fputc('\n', cli->out);
+}
+
+static int repair_store(struct check *check)
+{
+    const struct rps_finding_sink sink = {check, tell};
+    struct rps_cli *cli = check->cli;
+    struct rps_repair_result result;
+
+    if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
+        return RPS_FAILED;
+    if (check->rows) {
+        rps_rows_end(check->rows);
+        rps_rows_text(check->rows, "new_store", cli->output);
+        rps_rows_uint(check->rows, "runs", result.runs, 1);
+        rps_rows_uint(check->rows, "periods", result.periods, 1);
+        rps_rows_uint(check->rows, "dropped", result.dropped, 1);
+        rps_rows_uint(check->rows, "lost_stretches", result.lost_stretches, 1);
+    } else if (!cli->quiet) {
+        print_repair(cli, &result);
+    }
     return 0;
+}
+
+static int write_rows(struct check *check, int (*work)(struct check *check), enum rps_format format)
+{
+    struct rps_rows rows;
+
+    if (rps_rows_open(&rows, check->cli->out, format, &check->cli->err) < 0)
+        return RPS_FAILED;
+    check->rows = &rows;
+    rps_rows_text(&rows, "store", check->cli->input);
+    if (rps_rows_begin(&rows, "findings"))
+        tell(check, RPS_FINDING_WRONG, "");
+    return rps_rows_close(&rows, work(check), &check->cli->err);
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
+    int (*work)(struct check * check) = settings->repair ? repair_store : check_store;
+    struct check check = {.cli = cli};
     struct rps_output output = {0};
     int result;
 
     (void)argc;
     (void)argv;
-    if (settings->repair)
-        return repair_store(cli);
-    if (rps_output_open(&output, cli->output, &cli->err) < 0)
+    /* Of a repair the output is the new store. */
+    if (rps_output_open(&output, settings->repair ? NULL : cli->output, &cli->err) < 0)
         return RPS_FAILED;
     cli->out = output.file;
-    result = check_store(cli);
+    result = settings->format == RPS_FORMAT_TEXT ? work(&check)
+                                                 : write_rows(&check, work, settings->format);
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
     rps_output_abandon(&output);
@@ -137,6 +195,7 @@ const struct rps_command rps_command_check = {
         "whether the periods of its runs follow one another and come to their totals.\n"
         "The exit status is 0 when it is sound. With --repair, save what can be read.",
     .examples = "  rpistat check\n"
+                "  rpistat check --format json\n"
                 "  rpistat check --repair -i rpistat.data -o saved.data",
     .input = RPS_INPUT_PATH,
     .output = RPS_OUTPUT_PATH,
@@ -144,6 +203,6 @@ const struct rps_command rps_command_check = {
     .options = options,
     .settings_size = sizeof(struct settings),
     .option = set_option,
-    .check = check,
+    .check = check_settings,
     .run = run,
 };

@@ -274,20 +274,18 @@ static int write_runs(struct rps_cli *cli, enum rps_format format, const int64_t
     struct rps_run_summary no_summary = {.plan = ""};
     struct rps_run no_run;
     struct rps_rows rows;
-    int result = rps_rows_open(&rows, cli->out, format, &cli->err);
+    int result = 0;
 
+    if (rps_rows_open(&rows, cli->out, format, &cli->err) < 0)
+        return RPS_FAILED;
     rps_run_init(&no_run);
-    if (result == 0) {
-        rps_rows_string(&rows, "store", cli->input);
-        if (rps_rows_begin(&rows, "runs"))
-            put_run(&rows, &no_run, &no_summary);
-        for (size_t i = 0; i < count && result == 0; i++)
-            result = write_run(cli, run_id[i], &rows);
-        rps_rows_end(&rows);
-    }
-    rps_rows_close(&rows);
-    rps_run_free(&no_run);
-    return result;
+    rps_rows_text(&rows, "store", cli->input);
+    if (rps_rows_begin(&rows, "runs"))
+        put_run(&rows, &no_run, &no_summary);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = write_run(cli, run_id[i], &rows);
+    rps_rows_end(&rows);
+    return rps_rows_close(&rows, result, &cli->err);
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)

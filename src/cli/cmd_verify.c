@@ -10,22 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format.h"
 #include "rpistat/text.h"
 #include "verify.h"
 
 enum {
     OPTION_SETS = RPS_OPTION_OWN,
     OPTION_PMU,
+    OPTION_FORMAT,
 };
 
 struct settings {
     const char *sets; /* NULL: what a recording would count */
     const char *pmu;
+    enum rps_format format;
 };
 
 static const struct rps_option options[] = {
     {"sets", OPTION_SETS, "NAME", "the event sets to verify: a name, or a .ini file", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto (all there are), hardware or software", "auto"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -35,6 +39,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
 
     if (letter == OPTION_SETS)
         settings->sets = argument;
+    else if (letter == OPTION_FORMAT)
+        return rps_format_parse(argument, "", &settings->format, &cli->err);
     else
         settings->pmu = argument;
     return 0;
@@ -124,6 +130,30 @@ static void print_rest(const struct rps_verify *verify)
     }
 }
 
+/* The same for programs: why they were not compared. */
+static void write_rest(const struct rps_verify *verify)
+{
+    struct rps_rows *rows = verify->rows_out;
+
+    rps_rows_begin(rows, "not_compared");
+    for (int n = 0; n < verify->plan->set_count; n++) {
+        for (int s = 0; s < verify->plan->set[n].event_count; s++) {
+            const struct rps_event *event = &verify->plan->set[n].event[s];
+            int is_measured = event->state == RPS_EVENT_MEASURED;
+
+            if (is_measured && verify->judged[n] >> s & 1)
+                continue;
+            rps_rows_row(rows);
+            rps_rows_text(rows, "name", event->name);
+            rps_rows_text(rows, "label", event->label);
+            rps_rows_bool(rows, "countable", is_measured, 1);
+            rps_rows_text(rows, "reason", is_measured ? "without a prediction" : event->reason);
+            rps_rows_end_row(rows);
+        }
+    }
+    rps_rows_end(rows);
+}
+
 static void print_backend(const struct rps_verify *verify, const struct rps_fitting *fitting)
 {
     const struct rps_cli *cli = verify->cli;
@@ -135,6 +165,53 @@ static void print_backend(const struct rps_verify *verify, const struct rps_fitt
     fprintf(cli->out, ", beside %s\n", verify->plan->clock.label);
 }
 
+static int compare_backend(struct rps_verify *verify, struct rps_error *err)
+{
+    int rc = rps_verify_predictions(verify, err);
+
+    if (rc == 0 && verify->pmu == &rps_pmu_hardware)
+        rc = rps_verify_rotation(verify, err);
+    return rc;
+}
+
+/* As an object of JSON, or as rows of CSV. */
+static int write_backend(struct rps_verify *verify, const struct rps_fitting *fitting,
+                         struct rps_error *err)
+{
+    struct rps_rows *rows = verify->rows_out;
+    int rc;
+
+    if (!rows->json)
+        return compare_backend(verify, err);
+    rps_json_object(rows->json, NULL);
+    rps_rows_text(rows, "pmu", verify->pmu->name);
+    rps_rows_bool(rows, "usable", 1, 1);
+    rps_rows_text(rows, "reason", NULL);
+    rps_rows_text(rows, "plan", verify->plan->name);
+    rps_rows_text(rows, "title", verify->plan->title);
+    rps_rows_int(rows, "counters", fitting->counter_count, fitting->counter_count >= 0);
+    rps_rows_text(rows, "clock", verify->plan->clock.label);
+    rps_rows_begin(rows, "comparisons");
+    rc = compare_backend(verify, err);
+    rps_rows_end(rows);
+    write_rest(verify);
+    rps_json_end(rows->json);
+    return rc;
+}
+
+static int print_comparisons(struct rps_verify *verify, const struct rps_fitting *fitting,
+                             struct rps_error *err)
+{
+    int rc;
+
+    if (!verify->cli->quiet)
+        print_backend(verify, fitting);
+    rc = compare_backend(verify, err);
+    if (rc == 0 && !verify->cli->quiet)
+        print_rest(verify);
+    return rc;
+}
+
 static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, const char *sets,
                           struct rps_error *err)
 {
@@ -143,19 +220,30 @@ static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, 
 
     verify->pmu = pmu;
     rc = prepare(verify, sets, &fitting, err);
-    if (rc == 0 && !verify->cli->quiet)
-        print_backend(verify, &fitting);
     if (rc == 0)
-        rc = rps_verify_predictions(verify, err);
-    if (rc == 0 && pmu == &rps_pmu_hardware)
-        rc = rps_verify_rotation(verify, err);
-    if (rc == 0 && !verify->cli->quiet)
-        print_rest(verify);
+        rc = verify->rows_out ? write_backend(verify, &fitting, err)
+                              : print_comparisons(verify, &fitting, err);
     rps_plan_free(verify->plan);
     free(verify->judged);
     verify->plan = NULL;
     verify->judged = NULL;
     return rc;
+}
+
+static void tell_unusable(const struct rps_verify *verify, const struct rps_pmu *pmu,
+                          const char *reason)
+{
+    struct rps_rows *rows = verify->rows_out;
+
+    if (rows && rows->json) {
+        rps_rows_row(rows);
+        rps_rows_text(rows, "pmu", pmu->name);
+        rps_rows_bool(rows, "usable", 0, 1);
+        rps_rows_text(rows, "reason", reason);
+        rps_rows_end_row(rows);
+    } else if (!rows && !verify->cli->quiet) {
+        fprintf(verify->cli->out, "%s\n", reason);
+    }
 }
 
 /* Every backend that is there, or the one that was named. */
@@ -172,8 +260,7 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
             (settings->sets && done > 0))
             continue;
         if (automatic && pmu->open(&self, NULL, err) < 0) {
-            if (!verify->cli->quiet)
-                fprintf(verify->cli->out, "%s\n", err->message);
+            tell_unusable(verify, pmu, err->message);
             continue;
         }
         if (automatic)
@@ -209,23 +296,64 @@ static void print_end(const struct rps_verify *verify)
                 verify->held, verify->intervals);
 }
 
+static void put_end(const struct rps_verify *verify)
+{
+    struct rps_rows *rows = verify->rows_out;
+
+    rps_rows_int(rows, "compared", verify->rows, 1);
+    rps_rows_int(rows, "right", verify->right, 1);
+    rps_rows_int(rows, "intervals", verify->intervals, 1);
+    rps_rows_int(rows, "held", verify->held, 1);
+}
+
+/* The verification, to its end. Returns the exit status, or negative. */
+static int verify_here(struct rps_verify *verify, const struct settings *settings,
+                       struct rps_error *err)
+{
+    int rc = verify_all(verify, settings, err);
+
+    if (rc < 0)
+        return rc;
+    if (verify->rows == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "none of these events has a prediction: give them roles, as 'rpistat "
+                             "events --explain' shows them");
+    return verify->right == verify->rows ? 0 : 1;
+}
+
+static int write_rows(struct rps_verify *verify, const struct settings *settings,
+                      struct rps_error *err)
+{
+    const struct rps_event no_event = {.name = ""};
+    const struct rps_verify_comparison nothing = {.slot = 0};
+    struct rps_rows rows;
+    int result;
+
+    if (rps_rows_open(&rows, verify->cli->out, settings->format, err) < 0)
+        return RPS_FAILED;
+    verify->rows_out = &rows;
+    if (rps_rows_begin(&rows, "pmus"))
+        rps_verify_put_row(&rows, NULL, NULL, &no_event, &nothing);
+    result = verify_here(verify, settings, err);
+    rps_rows_end(&rows);
+    put_end(verify);
+    return rps_rows_close(&rows, result, err);
+}
+
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_verify verify = {.cli = cli};
-    int rc = verify_all(&verify, settings, &cli->err);
+    int result;
 
     (void)argc;
     (void)argv;
-    if (rc < 0)
-        return rc;
-    if (verify.rows == 0)
-        return rps_error_set(&cli->err, RPS_FAILED,
-                             "none of these events has a prediction: give them roles, as 'rpistat "
-                             "events --explain' shows them");
-    if (!cli->quiet)
+    if (settings->format != RPS_FORMAT_TEXT)
+        return write_rows(&verify, settings, &cli->err);
+    result = verify_here(&verify, settings, &cli->err);
+    if (result >= 0 && !cli->quiet)
         print_end(&verify);
-    return verify.right == verify.rows ? 0 : 1;
+    return result;
 }
 
 const struct rps_command rps_command_verify = {
@@ -240,7 +368,7 @@ const struct rps_command rps_command_verify = {
         "status is 1 when an error is larger than its tolerance; with -q only those are\n"
         "printed.",
     .examples = "  rpistat verify\n"
-                "  rpistat verify --sets ./mine.ini -o verify.txt",
+                "  rpistat verify --sets ./mine.ini --format csv -o verify.csv",
     .input = RPS_INPUT_NONE,
     .counts = 1,
     .output = RPS_OUTPUT_STREAM,

@@ -129,13 +129,11 @@ int rps_events_write(struct rps_cli *cli, const struct rps_events_found *found,
                      enum rps_format format)
 {
     struct rps_rows rows;
-    int result = rps_rows_open(&rows, cli->out, format, &cli->err);
 
-    if (result == 0) {
-        put_events(&rows, found);
-        if (rows.json && !found->event)
-            put_documents(&rows, found);
-    }
-    rps_rows_close(&rows);
-    return result;
+    if (rps_rows_open(&rows, cli->out, format, &cli->err) < 0)
+        return RPS_FAILED;
+    put_events(&rows, found);
+    if (rows.json && !found->event)
+        put_documents(&rows, found);
+    return rps_rows_close(&rows, 0, &cli->err);
 }

@@ -10,11 +10,22 @@
 #include "cli.h"
 #include "rpistat/micro.h"
 #include "rpistat/pmu.h"
+#include "rpistat/rows.h"
 #include "rpistat/tally.h"
+
+/* A measured event of a run against its prediction, or an estimate in turns against the count of
+ * all the time. */
+struct rps_verify_comparison {
+    int slot;
+    int in_turns;
+    double expected, measured, error, tolerance;
+    struct rps_interval interval; /* of an estimate in turns */
+};
 
 /* A verification, of one backend after the other. */
 struct rps_verify {
     struct rps_cli *cli;
+    struct rps_rows *rows_out; /* NULL: as text */
     const struct rps_pmu *pmu;
     struct rps_plan *plan; /* fitted */
     uint32_t *judged;      /* owned; a set each, bit s: slot s had a prediction */
@@ -31,6 +42,11 @@ int rps_verify_count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
                          const struct rps_micro *micro, uint64_t turns, int64_t period_ns,
                          struct rps_tally *tally, struct rps_micro_result *result,
                          struct rps_error *err);
+
+/* A comparison as a row for programs. */
+void rps_verify_put_row(struct rps_rows *rows, const char *pmu, const char *workload,
+                        const struct rps_event *event,
+                        const struct rps_verify_comparison *comparison);
 
 /* Print what microbenchmarks predict of the plan's events against what was measured, each event set
  * counted all the time. Notes in `judged` for which events that was. */

@@ -26,34 +26,28 @@
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A measured event of a run against its prediction, or an estimate in turns against the count of
- * all the time. */
-struct comparison {
-    int slot;
-    double expected, measured, error, tolerance;
-    struct rps_interval interval; /* of an estimate in turns */
-};
-
-static int is_right(const struct comparison *comparison)
+static int is_right(const struct rps_verify_comparison *comparison)
 {
     return fabs(comparison->error) <= comparison->tolerance;
 }
 
-static int is_held(const struct comparison *comparison)
+static int is_held(const struct rps_verify_comparison *comparison)
 {
     return comparison->interval.certainty == RPS_CERTAINTY_INTERVAL &&
            comparison->interval.low <= comparison->expected &&
            comparison->expected <= comparison->interval.high;
 }
 
-static void print_heading(const struct rps_cli *cli, const char *text, const char *expected,
+static void print_heading(const struct rps_verify *verify, const char *text, const char *expected,
                           const char *measured, const char *interval)
 {
-    if (cli->quiet)
+    FILE *out = verify->cli->out;
+
+    if (verify->cli->quiet || verify->rows_out)
         return;
-    fprintf(cli->out, "\n%s\n\n", text);
-    fprintf(cli->out, "  %-8s  %-20s  %15s  %15s  %9s  %9s%s\n", "", "", expected, measured,
-            "error", "tolerance", interval);
+    fprintf(out, "\n%s\n\n", text);
+    fprintf(out, "  %-8s  %-20s  %15s  %15s  %9s  %9s%s\n", "", "", expected, measured, "error",
+            "tolerance", interval);
 }
 
 static void format_share(char *ret, size_t size, double share)
@@ -68,7 +62,8 @@ static void format_share(char *ret, size_t size, double share)
 
 /* The estimate's interval, and whether it holds what was counted all the time; or why there is
  * none. */
-static void print_interval(struct rps_verify *verify, const struct comparison *comparison)
+static void print_interval(const struct rps_verify *verify,
+                           const struct rps_verify_comparison *comparison)
 {
     const struct rps_interval *interval = &comparison->interval;
     FILE *out = verify->cli->out;
@@ -81,32 +76,64 @@ static void print_interval(struct rps_verify *verify, const struct comparison *c
         fprintf(out, "  none: %s", rps_certainty_name(interval->certainty));
 }
 
-static void print_row(struct rps_verify *verify, const char *workload,
-                      const struct rps_event *event, const struct comparison *comparison)
+static void print_row(const struct rps_verify *verify, const char *workload,
+                      const struct rps_event *event, const struct rps_verify_comparison *comparison)
 {
-    const struct rps_cli *cli = verify->cli;
-    int right = is_right(comparison);
     char label[2 * RPS_NAME_SIZE], share[32], number[32] = "not counted";
     const char *remark = "";
+
+    rps_text_printable(label, sizeof(label), event->label);
+    format_share(share, sizeof(share), comparison->error);
+    if (!isnan(comparison->measured))
+        snprintf(number, sizeof(number), "%.0f", comparison->measured);
+    if (!is_right(comparison))
+        remark = comparison->measured == 0 && comparison->expected > 0
+                     ? "  WRONG: it does not count"
+                     : "  WRONG";
+    fprintf(verify->cli->out, "  %-8s  %-20s  %15.0f  %15s  %9s  %7.1f %%", workload, label,
+            comparison->expected, number, share, 100 * comparison->tolerance);
+    print_interval(verify, comparison);
+    fprintf(verify->cli->out, "%s\n", remark);
+}
+
+void rps_verify_put_row(struct rps_rows *rows, const char *pmu, const char *workload,
+                        const struct rps_event *event,
+                        const struct rps_verify_comparison *comparison)
+{
+    const struct rps_interval *interval = &comparison->interval;
+
+    rps_rows_row(rows);
+    rps_rows_text(rows, "pmu", pmu);
+    rps_rows_text(rows, "against", comparison->in_turns ? "all the time" : "prediction");
+    rps_rows_text(rows, "workload", workload);
+    rps_rows_text(rows, "name", event->name);
+    rps_rows_text(rows, "label", event->label);
+    rps_rows_text(rows, "unit", event->unit);
+    rps_rows_double(rows, "expected", comparison->expected);
+    rps_rows_double(rows, "value", comparison->measured);
+    rps_rows_interval(rows, interval);
+    rps_rows_double(rows, "error", comparison->error);
+    rps_rows_double(rows, "tolerance", comparison->tolerance);
+    rps_rows_bool(rows, "right", is_right(comparison), 1);
+    rps_rows_bool(rows, "held", is_held(comparison), interval->certainty == RPS_CERTAINTY_INTERVAL);
+    rps_rows_end_row(rows);
+}
+
+static void add_row(struct rps_verify *verify, const char *workload, const struct rps_event *event,
+                    const struct rps_verify_comparison *comparison)
+{
+    int right = is_right(comparison);
 
     verify->rows++;
     verify->right += right;
     verify->intervals += comparison->interval.certainty == RPS_CERTAINTY_INTERVAL;
     verify->held += is_held(comparison);
-    if (cli->quiet && right)
+    if (verify->cli->quiet && right)
         return;
-    rps_text_printable(label, sizeof(label), event->label);
-    format_share(share, sizeof(share), comparison->error);
-    if (!isnan(comparison->measured))
-        snprintf(number, sizeof(number), "%.0f", comparison->measured);
-    if (!right)
-        remark = comparison->measured == 0 && comparison->expected > 0
-                     ? "  WRONG: it does not count"
-                     : "  WRONG";
-    fprintf(cli->out, "  %-8s  %-20s  %15.0f  %15s  %9s  %7.1f %%", workload, label,
-            comparison->expected, number, share, 100 * comparison->tolerance);
-    print_interval(verify, comparison);
-    fprintf(cli->out, "%s\n", remark);
+    if (verify->rows_out)
+        rps_verify_put_row(verify->rows_out, verify->pmu->name, workload, event, comparison);
+    else
+        print_row(verify, workload, event, comparison);
 }
 
 /* --- predicted against measured --------------------------------------------------------------- */
@@ -142,7 +169,7 @@ static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
 /* What the prediction and the tally say of the same event; how many are compared. */
 static int compare(const struct rps_plan *plan, const struct rps_micro *micro,
                    const struct rps_micro_result *result, const struct rps_tally *tally,
-                   struct comparison *ret)
+                   struct rps_verify_comparison *ret)
 {
     struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
     int count = micro->predict(micro->turns, result, prediction), compared = 0;
@@ -154,7 +181,7 @@ static int compare(const struct rps_plan *plan, const struct rps_micro *micro,
 
         if (slot < 0)
             continue;
-        ret[compared++] = (struct comparison){
+        ret[compared++] = (struct rps_verify_comparison){
             .slot = slot,
             .expected = one->count,
             .measured = measured,
@@ -168,7 +195,7 @@ static int compare(const struct rps_plan *plan, const struct rps_micro *micro,
 static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, int set,
                         const struct rps_micro *micro, struct rps_error *err)
 {
-    struct comparison comparison[RPS_MICRO_PREDICTION_MAX];
+    struct rps_verify_comparison comparison[RPS_MICRO_PREDICTION_MAX];
     struct rps_micro_result result;
     struct rps_tally tally;
     int count = 0, wrong = 1, rc;
@@ -186,7 +213,7 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
     }
     for (int c = 0; c < count; c++) {
         verify->judged[set] |= UINT32_C(1) << comparison[c].slot;
-        print_row(verify, micro->name, &plan->set[0].event[comparison[c].slot], &comparison[c]);
+        add_row(verify, micro->name, &plan->set[0].event[comparison[c].slot], &comparison[c]);
     }
     rps_tally_free(&tally);
     return rc < 0 ? rc : 0;
@@ -211,7 +238,7 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
 {
     int rc = 0;
 
-    print_heading(verify->cli, "Predicted against measured, each event set counted all the time",
+    print_heading(verify, "Predicted against measured, each event set counted all the time",
                   "predicted", "measured", "");
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
@@ -277,8 +304,8 @@ static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps
 /* Count the same turns all the time and in turns, and compare the events that happen often
  * enough. */
 static int compare_rotation(struct rps_verify *verify, const struct rps_plan *one,
-                            const struct rps_plan *in_turns, uint64_t turns, struct comparison *ret,
-                            struct rps_error *err)
+                            const struct rps_plan *in_turns, uint64_t turns,
+                            struct rps_verify_comparison *ret, struct rps_error *err)
 {
     const struct rps_micro *micro = rps_micro_find(ROTATION_MICRO);
     struct rps_tally full = {0}, rotated = {0};
@@ -301,12 +328,13 @@ static int compare_rotation(struct rps_verify *verify, const struct rps_plan *on
         counted = rps_tally_estimate(&full, 0, s);
         estimate = rps_tally_interval(&rotated, n++, 0);
         if (counted >= ROTATION_RATE * (double)turns)
-            ret[compared++] = (struct comparison){
+            ret[compared++] = (struct rps_verify_comparison){
                 .slot = s,
                 .expected = counted,
                 .measured = estimate.value,
                 .error = estimate.value / counted - 1,
                 .tolerance = ROTATION_TOLERANCE,
+                .in_turns = 1,
                 .interval = estimate,
             };
     }
@@ -321,7 +349,7 @@ static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *
                               struct rps_error *err)
 {
     struct rps_plan *in_turns = plan_in_turns(one);
-    struct comparison comparison[RPS_SLOT_MAX];
+    struct rps_verify_comparison comparison[RPS_SLOT_MAX];
     int count = in_turns ? 0 : rps_error_memory(err), wrong = 1;
 
     if (in_turns && in_turns->set_count < 2)
@@ -333,7 +361,7 @@ static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *
             wrong += !is_right(&comparison[c]);
     }
     for (int c = 0; c < count; c++)
-        print_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot], &comparison[c]);
+        add_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot], &comparison[c]);
 out:
     rps_plan_free(in_turns);
     return count < 0 ? count : 0;
@@ -350,7 +378,7 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
              "All the time against in turns: each event counted in one of several periods of "
              "%.0f ms",
              (double)ROTATION_PERIOD_NS / RPS_NS_PER_MS);
-    print_heading(verify->cli, text, "all the time", "in turns", "  95 % interval");
+    print_heading(verify, text, "all the time", "in turns", "  95 % interval");
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 

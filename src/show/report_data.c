@@ -213,18 +213,14 @@ int rps_report_write_data(struct rps_report *report, struct rps_error *err)
 {
     int is_json = report->options->layout == RPS_REPORT_JSON;
     struct rps_rows rows;
-    int result;
 
-    result = rps_rows_open(&rows, report->out, is_json ? RPS_FORMAT_JSON : RPS_FORMAT_CSV, err);
+    if (rps_rows_open(&rows, report->out, is_json ? RPS_FORMAT_JSON : RPS_FORMAT_CSV, err) < 0)
+        return RPS_FAILED;
     report->rows = &rows;
-    if (result == 0) {
-        if (is_json)
-            put_run(report);
-        put_all_figures(report);
-        if (is_json)
-            put_words(report);
-    }
-    rps_rows_close(&rows);
-    report->rows = NULL;
-    return result;
+    if (is_json)
+        put_run(report);
+    put_all_figures(report);
+    if (is_json)
+        put_words(report);
+    return rps_rows_close(&rows, 0, err);
 }

@@ -11,16 +11,37 @@ int rps_rows_open(struct rps_rows *rows, FILE *out, enum rps_format format, stru
 {
     static const struct rps_export_options options = {.separator = ',', .decimal = '.'};
 
-    *rows = (struct rps_rows){.to = {.out = out}};
+    *rows = (struct rps_rows){.out = out};
+    if (rps_json_open(&rows->to, 0) < 0)
+        return rps_error_memory(err);
     if (format == RPS_FORMAT_JSON) {
         rows->json = &rows->to;
         rps_json_object(rows->json, NULL);
         return 0;
     }
     rows->csv = calloc(1, sizeof(*rows->csv));
-    if (!rows->csv)
-        return rps_error_memory(err);
-    return rps_csv_begin(rows->csv, out, &options, err);
+    if (rows->csv)
+        return rps_csv_begin(rows->csv, rows->to.out, &options, err);
+    free(rps_json_close(&rows->to));
+    return rps_error_memory(err);
+}
+
+int rps_rows_close(struct rps_rows *rows, int result, struct rps_error *err)
+{
+    char *text;
+
+    if (rows->json && result >= 0)
+        rps_json_end(rows->json);
+    else if (rows->csv)
+        rps_csv_flush(rows->csv);
+    text = rps_json_close(&rows->to);
+    if (text && result >= 0)
+        fwrite(text, 1, rows->to.size, rows->out);
+    else if (result >= 0)
+        result = rps_error_memory(err);
+    free(text);
+    free(rows->csv);
+    return result;
 }
 
 int rps_rows_begin(struct rps_rows *rows, const char *name)
@@ -39,6 +60,7 @@ void rps_rows_end(struct rps_rows *rows)
 
 void rps_rows_row(struct rps_rows *rows)
 {
+    rows->in_row = 1;
     if (rows->json)
         rps_json_object(rows->json, NULL);
 }
@@ -49,24 +71,16 @@ void rps_rows_end_row(struct rps_rows *rows)
         rps_json_end(rows->json);
     else
         rps_csv_end_row(rows->csv);
-    rows->naming = 0;
-}
-
-void rps_rows_close(struct rps_rows *rows)
-{
-    if (rows->json)
-        rps_json_end(rows->json);
-    else if (rows->csv)
-        rps_csv_flush(rows->csv);
-    free(rows->csv);
-    *rows = (struct rps_rows){.json = NULL};
+    rows->naming = rows->in_row = 0;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The cell of a CSV that needs no value: 1 when it was that. */
+/* What needs no value: 1 when it was that. */
 static int put_name(struct rps_rows *rows, const char *name, int known)
 {
+    if (!rows->json && !rows->in_row)
+        return 1;
     if (rows->naming)
         rps_csv_text(rows->csv, name);
     else if (!known && rows->json)
@@ -84,12 +98,6 @@ void rps_rows_text(struct rps_rows *rows, const char *name, const char *text)
         rps_json_text(rows->json, name, text);
     else
         rps_csv_text(rows->csv, text);
-}
-
-void rps_rows_string(struct rps_rows *rows, const char *name, const char *text)
-{
-    if (rows->json)
-        rps_rows_text(rows, name, text);
 }
 
 void rps_rows_int(struct rps_rows *rows, const char *name, int64_t value, int known)
