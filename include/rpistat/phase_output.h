@@ -1,6 +1,6 @@
 /*
- * A detection of phases written for people (tables), for programs (JSON) and for other detectors'
- * yardsticks (CSV). Of a run or of a table of numbers.
+ * A detection of phases written for people (tables), for programs (JSON), and its phases alone for
+ * spreadsheets (CSV). Of a run or of a table of numbers.
  */
 #ifndef RPISTAT_PHASE_OUTPUT_H
 #define RPISTAT_PHASE_OUTPUT_H
@@ -17,13 +17,13 @@
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
 #include "rpistat/profile.h"
+#include "rpistat/run.h"
 
 struct rps_phase_output {
-    const char *title; /* what was looked at: "run 3, ./phased"; any text */
-    const char *unit;  /* of the numbers of phases and outliers: "period" or "row" */
-    int block;         /* 0: an observation is a unit; else a block of so many rotations */
-    int has_times;     /* 0: rows of a table, which have no times */
-    int64_t period_ns; /* nominal length of a period, for decimals and uncertainty */
+    const char *title;         /* what was looked at: "run 3, ./phased"; any text */
+    const char *unit;          /* of the numbers of phases and outliers: "period" or "row" */
+    int block;                 /* 0: an observation is a unit; else a block of so many rotations */
+    const struct rps_run *run; /* NULL: rows of a table, which have no times */
     uint64_t observations;
     const char *method;     /* "screened", "exact" */
     const char *parameters; /* JSON object */
@@ -78,7 +78,7 @@ int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, stru
 /* Everything there is to know, as one JSON object. What is not known is null. */
 int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
 
-/* "phase,label,first,last": a row a phase, numbers from 0. */
+/* The phases alone, a row each: "phase,label,first,last" and what else is known; numbers from 0. */
 int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
 
 #endif

@@ -52,9 +52,9 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
     const struct rps_phases_settings *settings = cli->settings;
     int columns = 0;
 
-    *ret_parameters = rps_phase_output_parameters(find, output->details,
-                                                  output->has_times ? settings->cpus : NULL,
-                                                  output->signal, output->signal_count);
+    *ret_parameters =
+        rps_phase_output_parameters(find, output->details, output->run ? settings->cpus : NULL,
+                                    output->signal, output->signal_count);
     if (!*ret_parameters)
         return rps_error_memory(&cli->err);
     output->method = find->detect.exact ? "exact" : "screened";
@@ -188,8 +188,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .title = title,
         .unit = "period",
         .block = job->found.resolution > 0 ? 1 << (RPS_LEVEL_BITS * job->found.resolution) : 0,
-        .has_times = 1,
-        .period_ns = job->run.period_ns,
+        .run = &job->run,
         .observations = job->found.observation_count,
         .signal_count = job->found.signal_count,
         .signal = job->signal,

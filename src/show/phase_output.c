@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/clock.h"
-#include "rpistat/json.h"
+#include "rpistat/rows.h"
 #include "rpistat/text.h"
 
 static int check_written(FILE *out, struct rps_error *err)
@@ -85,12 +84,7 @@ void rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observat
         snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------- */
-
-static double seconds(int64_t ns)
-{
-    return (double)ns / RPS_NS_PER_S;
-}
+/* --- JSON and CSV ----------------------------------------------------------------------------- */
 
 /* How sure the figures of one row are: of those that were counted in turns. */
 static void put_intervals(struct rps_json *json, const struct rps_profile *profile,
@@ -119,37 +113,42 @@ static void put_figures(struct rps_json *json, const char *name, const struct rp
     rps_json_end(json);
 }
 
-static void put_phases(struct rps_json *json, const struct rps_phase_output *output)
+/* The row of a phase; number 0 gives a CSV its names. */
+static void put_phase(struct rps_rows *rows, const struct rps_phase_output *output, size_t i)
 {
+    const struct rps_phase *phase = &output->phases->phase[i];
+    const struct rps_profile *profile = output->profile;
+    size_t at = i * profile->figure_count;
     char label[RPS_PHASE_LABEL_SIZE];
 
-    rps_json_array(json, "phases");
-    for (size_t i = 0; i < output->phases->count; i++) {
-        const struct rps_phase *phase = &output->phases->phase[i];
-
-        rps_json_object(json, NULL);
-        rps_json_uint64(json, "phase", i);
-        rps_json_text(json, "label", rps_phase_label(phase->label, label));
-        rps_json_uint64(json, "first", phase->first);
-        rps_json_uint64(json, "last", phase->last);
-        rps_json_uint64(json, "earliest", phase->earliest);
-        rps_json_uint64(json, "latest", phase->latest);
-        rps_json_double(json, "confidence", phase->confidence);
-        rps_json_double(json, "label_confidence", phase->label_confidence);
-        if (output->has_times) {
-            rps_json_double(json, "start_s", seconds(phase->start_ns));
-            rps_json_double(json, "end_s", seconds(phase->end_ns));
-        }
-        rps_json_double(json, "share",
-                        rps_profile_share(output->profile, phase->end_ns - phase->start_ns,
-                                          phase->last - phase->first + 1));
-        put_figures(json, "figures", output->profile,
-                    output->profile->phase + i * output->profile->figure_count);
-        put_intervals(json, output->profile,
-                      output->profile->phase_interval + i * output->profile->figure_count);
-        rps_json_end(json);
+    rps_rows_row(rows);
+    rps_rows_uint(rows, "phase", i, 1);
+    rps_rows_text(rows, "label", rps_phase_label(phase->label, label));
+    rps_rows_uint(rows, "first", phase->first, 1);
+    rps_rows_uint(rows, "last", phase->last, 1);
+    rps_rows_uint(rows, "earliest", phase->earliest, 1);
+    rps_rows_uint(rows, "latest", phase->latest, 1);
+    rps_rows_double(rows, "confidence", phase->confidence);
+    rps_rows_double(rows, "label_confidence", phase->label_confidence);
+    rps_rows_double(rows, "share",
+                    rps_profile_share(profile, phase->end_ns - phase->start_ns,
+                                      phase->last - phase->first + 1));
+    if (output->run)
+        rps_rows_stretch(rows, output->run, phase->start_ns, phase->end_ns);
+    if (rows->json) {
+        put_figures(rows->json, "figures", profile, profile->phase + at);
+        put_intervals(rows->json, profile, profile->phase_interval + at);
     }
-    rps_json_end(json);
+    rps_rows_end_row(rows);
+}
+
+static void put_phases(struct rps_rows *rows, const struct rps_phase_output *output)
+{
+    if (rps_rows_begin(rows, "phases"))
+        put_phase(rows, output, 0);
+    for (size_t i = 0; i < output->phases->count; i++)
+        put_phase(rows, output, i);
+    rps_rows_end(rows);
 }
 
 static void put_labels(struct rps_json *json, const struct rps_phase_output *output)
@@ -165,8 +164,8 @@ static void put_labels(struct rps_json *json, const struct rps_phase_output *out
         rps_json_text(json, "label", rps_phase_label(l, label));
         rps_json_uint64(json, "occurrences", profile->label[l].occurrences);
         rps_json_uint64(json, "length", profile->label[l].periods);
-        if (output->has_times)
-            rps_json_double(json, "time_s", seconds(profile->label[l].length_ns));
+        if (output->run)
+            rps_json_seconds(json, "time_s", profile->label[l].length_ns);
         rps_json_double(
             json, "share",
             rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods));
@@ -191,7 +190,7 @@ static void put_whole(struct rps_json *json, const struct rps_profile *profile)
         rps_json_object(json, NULL);
         rps_json_text(json, "name", figure->name);
         rps_json_text(json, "label", figure->label);
-        rps_json_text(json, "unit", figure->unit);
+        rps_json_text(json, "unit", figure->unit[0] ? figure->unit : NULL);
         rps_json_double(json, "whole", figure->whole);
         if (figure->interval.certainty > RPS_CERTAINTY_COUNTED) {
             rps_json_double(json, "low", figure->interval.low);
@@ -226,55 +225,62 @@ static void put_components(struct rps_json *json, const struct rps_phase_output 
     rps_json_end(json);
 }
 
+static void put_levels(struct rps_json *json, const struct rps_phase_output *output)
+{
+    rps_json_array(json, "levels");
+    for (size_t at = 0; at < output->level_count; at++) {
+        rps_json_object(json, NULL);
+        rps_json_uint64(json, "phases", output->level[at].stretches);
+        rps_json_double(json, "lost", output->level[at].lost);
+        rps_json_bool(json, "shown", at == output->level_shown);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
 int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
 {
-    struct rps_json json = {.out = out};
+    const struct rps_run *run = output->run;
+    struct rps_json *json;
+    struct rps_rows rows;
 
-    rps_json_object(&json, NULL);
-    rps_json_text(&json, "of", output->title);
-    rps_json_text(&json, "unit", output->unit);
+    if (rps_rows_open(&rows, out, RPS_FORMAT_JSON, err) < 0)
+        return RPS_FAILED;
+    json = rows.json;
+    rps_rows_text(&rows, "of", output->title);
+    rps_rows_int(&rows, "run", run ? run->run_id : 0, run != NULL);
+    rps_rows_text(&rows, "unit", output->unit);
     if (output->block > 0)
-        rps_json_uint64(&json, "block_rotations", (uint64_t)output->block);
-    rps_json_uint64(&json, "observations", output->observations);
-    if (output->has_times)
-        rps_json_double(&json, "period_s", seconds(output->period_ns));
-    rps_json_text(&json, "method", output->method);
-    rps_json_raw(&json, "parameters", output->parameters);
-    rps_json_array(&json, "levels");
-    for (size_t at = 0; at < output->level_count; at++) {
-        rps_json_object(&json, NULL);
-        rps_json_uint64(&json, "phases", output->level[at].stretches);
-        rps_json_double(&json, "lost", output->level[at].lost);
-        rps_json_bool(&json, "shown", at == output->level_shown);
-        rps_json_end(&json);
-    }
-    rps_json_end(&json);
-    rps_json_text(&json, "remark", output->remark);
-    put_phases(&json, output);
-    put_labels(&json, output);
-    put_whole(&json, output->profile);
-    rps_json_array(&json, "outliers");
+        rps_json_uint64(json, "block_rotations", (uint64_t)output->block);
+    rps_json_uint64(json, "observations", output->observations);
+    if (run)
+        rps_rows_seconds(&rows, "period_s", run->period_ns, run->period_ns > 0);
+    rps_json_text(json, "method", output->method);
+    rps_json_raw(json, "parameters", output->parameters);
+    put_levels(json, output);
+    rps_json_text(json, "remark", output->remark);
+    put_phases(&rows, output);
+    put_labels(json, output);
+    put_whole(json, output->profile);
+    rps_json_array(json, "outliers");
     for (size_t i = 0; i < output->phases->outlier_count; i++)
-        rps_json_uint64(&json, NULL, output->phases->outlier[i]);
-    rps_json_end(&json);
+        rps_json_uint64(json, NULL, output->phases->outlier[i]);
+    rps_json_end(json);
     if (output->components)
-        put_components(&json, output);
-    rps_json_end(&json);
+        put_components(json, output);
+    if (rps_rows_close(&rows, 0, err) < 0)
+        return RPS_FAILED;
     return check_written(out, err);
 }
 
-/* --- CSV -------------------------------------------------------------------------------------- */
-
 int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
 {
-    char label[RPS_PHASE_LABEL_SIZE];
+    struct rps_rows rows;
 
-    fputs("phase,label,first,last\n", out);
-    for (size_t i = 0; i < output->phases->count; i++) {
-        const struct rps_phase *phase = &output->phases->phase[i];
-
-        fprintf(out, "%zu,%s,%llu,%llu\n", i, rps_phase_label(phase->label, label),
-                (unsigned long long)phase->first, (unsigned long long)phase->last);
-    }
+    if (rps_rows_open(&rows, out, RPS_FORMAT_CSV, err) < 0)
+        return RPS_FAILED;
+    put_phases(&rows, output);
+    if (rps_rows_close(&rows, 0, err) < 0)
+        return RPS_FAILED;
     return check_written(out, err);
 }

@@ -90,9 +90,9 @@ static const char *uncertainty_text(const struct page *page, char *ret,
 
     if (off == 0)
         return "";
-    if (page->output->has_times)
+    if (page->output->run)
         snprintf(ret, CELL_SIZE, "±%.*f", page->decimals,
-                 (double)off * (double)page->output->period_ns / RPS_NS_PER_S);
+                 (double)off * (double)page->output->run->period_ns / RPS_NS_PER_S);
     else
         snprintf(ret, CELL_SIZE, "±%" PRIu64, off);
     return ret;
@@ -110,7 +110,7 @@ static const char *label_text(struct page *page, char *ret, const struct rps_pha
 
 static const char *length_text(const struct page *page, char *ret, int64_t length_ns, uint64_t rows)
 {
-    if (!page->output->has_times)
+    if (!page->output->run)
         snprintf(ret, CELL_SIZE, "%" PRIu64, rows);
     else if (page->output->profile->length_ns < SHORT_NS)
         snprintf(ret, CELL_SIZE, "%.*f s", page->decimals, (double)length_ns / RPS_NS_PER_S);
@@ -155,7 +155,7 @@ static void fill_phase(struct page *page, struct rps_table *table, const struct 
 
     rps_table_add_row(table);
     rps_table_set(table, c++, label_text(page, text, phase));
-    if (page->output->has_times) {
+    if (page->output->run) {
         rps_table_set(table, c++, time_text(page, text, phase->start_ns));
         rps_table_set(table, c++, uncertainty_text(page, text, phase));
         rps_table_set(table, c++, time_text(page, text, phase->end_ns));
@@ -180,7 +180,7 @@ static void fill_phase(struct page *page, struct rps_table *table, const struct 
 
 static void begin_phases(const struct page *page, struct rps_table *table)
 {
-    const int times = page->output->has_times;
+    const int times = page->output->run != NULL;
 
     rps_table_add_column(table, "Phase", "", 1);
     rps_table_add_column(table, times ? "Start" : "First", "", 0);
@@ -353,9 +353,9 @@ static void fill_variation(const struct page *page, struct rps_table *table, con
         double variation = inside ? at->inside_cv : at->whole_cv;
         double spread = inside ? at->inside : at->spread;
 
-        if (page->output->has_times && isfinite(variation)) {
+        if (page->output->run && isfinite(variation)) {
             rps_table_set(table, LABEL_COLUMNS + (int)i, share_text(text, variation));
-        } else if (!page->output->has_times && isfinite(spread)) {
+        } else if (!page->output->run && isfinite(spread)) {
             snprintf(text, sizeof(text), "sd %.40s", figure_text(number, spread));
             rps_table_set(table, LABEL_COLUMNS + (int)i, text);
         }
@@ -371,7 +371,7 @@ static int print_labels(struct page *page, const size_t *figure, size_t count,
 
     rps_table_add_column(&table, "Phase", "", 1);
     rps_table_add_column(&table, "Times", "", 0);
-    rps_table_add_column(&table, page->output->has_times ? "Time" : "Rows", "", 0);
+    rps_table_add_column(&table, page->output->run ? "Time" : "Rows", "", 0);
     rps_table_add_column(&table, "Share", "", 0);
     for (size_t i = 0; i < count; i++)
         add_figure_column(&table, &profile->figure[figure[i]]);
@@ -392,7 +392,7 @@ static void print_words(const struct page *page)
 
     if (profile->label_count > 1)
         fprintf(page->out, "\nWhat sets them apart from the whole%s:\n",
-                page->output->has_times ? " run" : "");
+                page->output->run ? " run" : "");
     for (int l = 0; l < profile->label_count && profile->label_count > 1; l++) {
         rps_phase_label(l, label);
         rps_profile_words(words, profile, l, page->width - (int)strlen(label) - 4);
@@ -507,7 +507,7 @@ static void print_heading(const struct page *page)
     else
         fprintf(page->out, ", found in %" PRIu64 " %s%s", output->observations, output->unit,
                 plural(output->observations));
-    if (output->has_times)
+    if (output->run)
         fprintf(page->out, " (%s)", length_text(page, text, profile->length_ns, profile->periods));
     fprintf(page->out, " of %zu signal%s, %zu of which vary on their own\n", output->signal_count,
             plural(output->signal_count), output->details->used_signal_count);
@@ -547,10 +547,11 @@ int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, stru
 {
     struct page page = {
         .out = out, .output = output, .width = output->width > 0 ? output->width : WIDTH_DEFAULT};
+    int64_t period_ns = output->run ? output->run->period_ns : 0;
     locale_t before = (locale_t)0;
     int result;
 
-    for (int64_t unit = RPS_NS_PER_S; unit > output->period_ns && page.decimals < 6; unit /= 10)
+    for (int64_t unit = RPS_NS_PER_S; unit > period_ns && page.decimals < 6; unit /= 10)
         page.decimals++;
     if (output->locale != (locale_t)0)
         before = uselocale(output->locale);
