@@ -110,7 +110,7 @@ static int check_store(struct check *check)
     if (check->rows) {
         rps_rows_end(check->rows);
         rps_rows_bool(check->rows, "sound", result.wrong == 0, 1);
-        rps_rows_uint(check->rows, "runs", result.runs, 1);
+        rps_rows_uint(check->rows, "run_count", result.runs, 1);
         rps_rows_uint(check->rows, "periods", result.periods, 1);
         rps_rows_uint(check->rows, "wrong", result.wrong, 1);
         rps_rows_uint(check->rows, "odd", result.odd, 1);
@@ -141,7 +141,7 @@ static int repair_store(struct check *check)
     if (check->rows) {
         rps_rows_end(check->rows);
         rps_rows_text(check->rows, "new_store", cli->output);
-        rps_rows_uint(check->rows, "runs", result.runs, 1);
+        rps_rows_uint(check->rows, "run_count", result.runs, 1);
         rps_rows_uint(check->rows, "periods", result.periods, 1);
         rps_rows_uint(check->rows, "dropped", result.dropped, 1);
         rps_rows_uint(check->rows, "lost_stretches", result.lost_stretches, 1);

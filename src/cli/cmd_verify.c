@@ -300,10 +300,10 @@ static void put_end(const struct rps_verify *verify)
 {
     struct rps_rows *rows = verify->rows_out;
 
-    rps_rows_int(rows, "compared", verify->rows, 1);
-    rps_rows_int(rows, "right", verify->right, 1);
-    rps_rows_int(rows, "intervals", verify->intervals, 1);
-    rps_rows_int(rows, "held", verify->held, 1);
+    rps_rows_int(rows, "compared_count", verify->rows, 1);
+    rps_rows_int(rows, "right_count", verify->right, 1);
+    rps_rows_int(rows, "interval_count", verify->intervals, 1);
+    rps_rows_int(rows, "held_count", verify->held, 1);
 }
 
 /* The verification, to its end. Returns the exit status, or negative. */

@@ -94,6 +94,7 @@ static void put_event(const struct place *place, int set, int slot)
         .count = tally->count[slot],
         .periods = tally->periods,
         .has_periods = event->state == RPS_EVENT_MEASURED,
+        .whole = {.value = NAN},
     };
 
     figure.has_estimate = event->state == RPS_EVENT_MEASURED &&

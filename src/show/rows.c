@@ -209,7 +209,7 @@ void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
     rps_rows_seconds(rows, "elapsed_s", run->elapsed_ns, run->elapsed_ns >= 0);
     rps_rows_seconds(rows, "period_s", run->period_ns, run->period_ns > 0);
     rps_rows_uint(rows, "periods", summary->periods, 1);
-    rps_rows_int(rows, "gaps", summary->gap_count, 1);
+    rps_rows_int(rows, "gap_count", summary->gap_count, 1);
     rps_rows_text(rows, "pmu", run->pmu);
     rps_rows_int(rows, "counters", run->counter_count, run->counter_count >= 0);
     rps_rows_text(rows, "plan", summary->plan);

@@ -14,7 +14,8 @@ SAMPLES = {
 }
 NAMES = {"cgroup": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
-         "phases format": "csv", "report format": "2013", "phases metric": "cpi,cpu_use"}
+         "phases format": "csv", "report format": "2013", "runs format": "json",
+         "events format": "csv", "verify format": "json", "check format": "json", "phases metric": "cpi,cpu_use"}
 
 
 def help_of(command):

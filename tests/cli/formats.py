@@ -1,0 +1,466 @@
+"""--format json and csv: valid by schema/output.schema.json, and the same figures as the text.
+
+usage: formats.py RPISTAT REGIONS
+"""
+import contextlib
+import csv
+import datetime
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import program
+from program import RPISTAT, Folder, counting, environment, expect, refused, silence, tap
+
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, where python3 is another one
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+REGIONS = os.path.abspath(sys.argv[2])
+with open(os.path.join(tap.root(), "schema", "output.schema.json"), encoding="utf-8") as schema_file:
+    SCHEMA = json.load(schema_file)
+COMMANDS = ["runs", "report", "phases", "events", "verify", "check"]
+
+# Events of the simulated processor in the roles of top-down, and one that it does not have.
+TOPDOWN = """\
+[plan]
+name = topdown
+[event one]
+event = instructions
+role = slots_retired
+[event two]
+event = branches
+role = ops_issued
+[event none]
+event = no_such_pmu/event=1/
+[set all]
+events = one, two, none
+[metric retiring]
+label = Retiring
+formula = 100 * one / clock
+unit = %
+"""
+
+
+def prepare():
+    """A store: a simulated run; one of which half cannot be counted; and what this machine lets
+    record: regions, all CPUs, a recorder that was killed."""
+    folder = Folder(runs=0).__enter__()
+    folder.write("topdown.ini", TOPDOWN)
+    folder.record("--label", "a, \"b\"", "--tag", "build=42", "--tag", "odd=\n'")
+    folder.record("--sets", "./topdown.ini", "--duration", "350ms", "--label", "topdown")
+    with sqlite3.connect(folder / "rpistat.data") as store:
+        store.execute("INSERT INTO gap VALUES (1, 15000000000, 0, -1, 100000000, 'no disk')")
+        store.execute("INSERT INTO mark VALUES (1, 5000000000, 0, 'warm')")
+    store.close()
+    with contextlib.suppress(tap.Skip):
+        real = counting() + ["-q", "--period", "10ms"]
+        expect(folder.call(*real, "--label", "regions", "--", REGIONS), 0)
+        folder.call(*real, "--label", "machine", "-a", "--duration", "100ms")
+        with Live(folder, "--label", "killed") as live:
+            live.process.kill()
+        silence(folder / "rpistat.data")
+    return folder
+
+
+class Live:
+    """A recording that goes on, whose first periods are in the store."""
+
+    def __init__(self, folder, *options, store="rpistat.data"):
+        self.folder, self.store = folder, store
+        record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", store, *options]
+        self.process = subprocess.Popen([RPISTAT, *record, "cat"], cwd=folder.path,
+                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                        env=environment())
+
+    def __enter__(self):
+        deadline = time.monotonic() + program.TIMEOUT
+        while not self.has_periods():
+            assert time.monotonic() < deadline and self.process.poll() is None
+        return self
+
+    def has_periods(self):
+        answer = self.folder.call("runs", "-i", self.store)
+        return re.search(r"recording +\S+ s +[1-9]", answer.stdout)
+
+    def __exit__(self, *unused):
+        self.process.stdin.close()
+        self.process.wait(timeout=program.TIMEOUT)
+
+
+FOLDER = prepare()
+
+
+def no_constant(name):
+    raise AssertionError("%s is not JSON" % name)
+
+
+def validated(command, text):
+    """The object of a command's JSON, which the schema allows."""
+    found = json.loads(text, parse_constant=no_constant)
+    if jsonschema:
+        schema = {**SCHEMA, "$ref": "#/$defs/" + command}
+        del schema["anyOf"]
+        errors = list(jsonschema.Draft202012Validator(schema).iter_errors(found))
+        assert not errors, [(list(error.absolute_path), error.message[:300]) for error in errors]
+    return found
+
+
+def found_by(*arguments, status=0, folder=None):
+    answer = expect((folder or FOLDER).call(*arguments, "--format", "json"), status)
+    return validated(arguments[0], answer.stdout)
+
+
+def rows_by(*arguments, status=0, folder=None):
+    text = expect((folder or FOLDER).call(*arguments, "--format", "csv"), status).stdout
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def cell(value):
+    """A value of JSON as a CSV has it; numbers as numbers."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return float(value)
+    return "'" + value if value[:1] in ("=", "+", "-", "@") else value  # no formula for a sheet
+
+
+def check_same(objects, rows):
+    """The rows of a CSV are the objects of JSON, in their order, but for what is no cell."""
+    assert len(objects) == len(rows), (len(objects), len(rows))
+    for one, row in zip(objects, rows):
+        flat = {name: value for name, value in one.items() if not isinstance(value, (dict, list))}
+        assert list(flat) == list(row), (list(flat), list(row))
+        for name, value in flat.items():
+            value, text = cell(value), row[name]
+            assert (float(text) if isinstance(value, float) else text) == value, (name, value, row)
+
+
+def runs_of_store():
+    return {run["label"]: run for run in found_by("runs")["runs"]}
+
+
+# --- each command -----------------------------------------------------------------------------
+
+
+def test_schema():
+    """the schema is one of draft 2020-12, allows no name that it does not know, and the like"""
+    if not jsonschema:
+        raise tap.Skip("python3-jsonschema is not installed: JSON was parsed and not validated")
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    good = found_by("runs")
+    for name, value in ("odd", 1), ("state", None), ("periods", "1"), ("start", "today"):
+        text = json.dumps({**good, "runs": [{**good["runs"][0], name: value}]})
+        if name == "state":
+            text = re.sub(r'"state": null, ', "", text)
+        try:
+            validated("runs", text)
+        except AssertionError:
+            continue
+        raise AssertionError("the schema allows %s" % text)
+
+
+def test_runs():
+    """runs: what the text says, and the run's start and end in UTC"""
+    found = found_by("runs")
+    check_same(found["runs"], rows_by("runs"))
+    lines = FOLDER.call("runs", env=environment(TZ="UTC0")).stdout.splitlines()[1:]
+    assert len(lines) == len(found["runs"]) >= 2, found
+    for run, line in zip(found["runs"], lines):
+        words = line.split()
+        assert words[0] == str(run["run"]) and run["state"] in words, (run, line)
+        assert run["start"].replace("T", " ")[:16] in line, (run, line)
+        assert " %d " % run["periods"] in line and line.endswith("  " + run["command"]), (run, line)
+    first = found["runs"][0]
+    assert found["store"] == "rpistat.data" and first["label"] == "a, \"b\"", found
+    assert first["tags"] == {"build": "42", "odd": "\n'"} and first["elapsed_s"] == 25, first
+    assert first["argv"] == ["sim:script.sim"] and first["exit_signal"] is None, first
+    assert first["gap_count"] == 1 and first["periods"] == 250, first
+    starts = [run["start"] for run in found["runs"]]
+    assert starts == sorted(starts) and starts[0] < first["end"], starts
+
+
+def lines_of(text, label):
+    return [line for line in text.splitlines()
+            if re.match(r"  %s(:| \(|  )" % re.escape(label), line)]
+
+
+def is_near(number, value):
+    """A number of a text with one decimal; JSON has nine digits."""
+    return abs(float(number) - value) <= 0.051 + 1e-8 * value
+
+
+def check_figure(figure, text):
+    """The text has a line with the figure's numbers, or its words for what is not known."""
+    lines = lines_of(text, figure["label"])
+    assert lines, (figure, text)
+    if figure["certainty"] == "hardly counted":
+        wanted = r"hardly counted"
+    elif figure["value"] is None:
+        wanted = r"not counted|not known"
+    elif figure["kind"] == "metric":
+        wanted = r"\s%.3f\b" % figure["value"]
+    elif figure["certainty"] == "interval":
+        wanted = r"\s%d\s.*\b%d\b" % (figure["count"], figure["value"])
+    else:
+        wanted = r"\s%d\b" % figure["count"]
+    if figure["family"] == "Software" and figure["per_s"] is not None:
+        lines = [line for line in lines
+                 if any(is_near(number, figure["per_s"]) for number in re.findall(r"\d+\.\d\b", line))]
+    matching = [line for line in lines if re.search(wanted, line)]
+    assert matching, (figure, wanted, lines)
+    if figure["low"] is not None:
+        slack = 1e-8 * abs(figure["value"])
+        assert figure["low"] - slack <= figure["value"] <= figure["high"] + slack, figure
+        assert any("±" in line or " to " in line for line in matching), (figure, matching)
+
+
+def check_report(found, text):
+    """All that the text says is in the JSON, with the same numbers."""
+    figures = [figure for figure in found["figures"] if figure["cpu"] == -1]
+    assert [figure["kind"] for figure in figures].count("clock") == 1, figures
+    for figure in figures:
+        check_figure(figure, text)
+    labels = {figure["label"] for figure in figures}
+    block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split("\nCPU by CPU")[0]
+    for line in block.splitlines()[4:]:
+        label = re.match(r"  (.+?)(:| \(\w+\) |  )", line)
+        assert not label or label.group(1) in labels or "eriods" in label.group(1) or \
+            label.group(1) in {figure["family"] for figure in figures}, line
+    assert re.search(r"Number: +%d\n" % found["run"]["run"], text), text
+    assert re.search(r"Total periods: +%d\n" % found["periods"], text), text
+    words = " ".join(text.split())
+    for remark in found["remarks"]:
+        assert " ".join(remark.split()) in words, (remark, text)
+    assert ("\nRemarks\n" in text) == bool(found["remarks"]), found["remarks"]
+
+
+def test_report():
+    """report: the figures of the text, of every kind of recording; CSV has the same rows"""
+    runs = runs_of_store()
+    for run in runs.values():
+        which = ["report", "-r", str(run["run"])]
+        found = found_by(*which)
+        check_same(found["figures"], rows_by(*which))
+        assert found["run"] == run, (found["run"], run)
+        check_report(found, expect(FOLDER.call(*which), 0).stdout)
+    found = found_by("report", "-r", "1")
+    misses = [one for one in found["figures"] if one["name"] == "dc_miss"]
+    assert [(one["count"], one["value"], one["share"]) for one in misses] == [
+        (30000000, 120000000, 0.25)], misses
+    assert found["gaps"][0]["start_s"] == 15 and found["gaps"][0]["end_s"] == 15.1, found["gaps"]
+    assert found["gaps"][0]["reason"] == "no disk" and found["marks"][0]["text"] == "warm", found
+    none = [one for one in found_by("report", "-r", "topdown")["figures"] if one["name"] == "none"]
+    assert none[0]["state"] == "unsupported" and none[0]["reason"], none
+    assert none[0]["count"] is None and none[0]["value"] is None, none
+    explained = found_by("report", "-r", "1", "--explain")
+    assert all("explain" in figure for figure in explained["figures"]), explained
+
+
+def apart(start, end, length_s):
+    """Milliseconds by which two times on the clock are not so far apart."""
+    times = [datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ") for text in (start, end)]
+    return abs((times[1] - times[0]).total_seconds() - length_s) * 1000
+
+
+def test_report_part():
+    """report --from --to: the part's times, in seconds of the run and on the clock"""
+    found = found_by("report", "-r", "1", "--from", "4s", "--to", "14s")
+    check_report(found, FOLDER.call("report", "-r", "1", "--from", "4s", "--to", "14s").stdout)
+    assert (found["start_s"], found["end_s"], found["periods"]) == (4, 14, 100), found
+    assert apart(found["run"]["start"], found["start"], 4) < 1.1, found
+    assert apart(found["start"], found["end"], 10) < 1.1, found
+    assert not found["gaps"] and [mark["start_s"] for mark in found["marks"]] == [5], found
+
+
+def test_real():
+    """regions are marks; a killed run is interrupted; of all CPUs each has its figures"""
+    counting()
+    runs = runs_of_store()
+    found = found_by("report", "-r", "regions")
+    assert "region slow begin" in [mark["text"] for mark in found["marks"]], found["marks"]
+    assert runs["killed"]["state"] == "interrupted", runs["killed"]
+    assert runs["killed"]["exit_status"] is None, runs["killed"]
+    if "machine" not in runs:
+        raise tap.Skip("this user may not record the whole machine")
+    which = ["report", "-r", "machine", "--cpu", "each"]
+    found, text = found_by(*which), FOLDER.call(*which).stdout
+    check_report(found, text)
+    check_same(found["figures"], rows_by(*which))
+    names = {figure["name"] for figure in found["figures"]}
+    for cpu in found["cpus"]:
+        figures = [one for one in found["figures"] if one["cpu"] == cpu]
+        assert {one["name"] for one in figures} == names, (cpu, figures)
+        row = [line for line in text.splitlines() if re.match(r"  %d +\d" % cpu, line)]
+        for one in figures:
+            if one["kind"] == "event" and one["value"] is not None:
+                assert any(re.search(r"\s%d\b" % one["value"], line) for line in row), (one, row)
+
+
+def test_live():
+    """while it is recorded, a run has no end, and its figures are those so far"""
+    with Folder() as folder, Live(folder):
+        run = found_by("runs", folder=folder)["runs"][0]
+        assert run["state"] == "recording" and run["end"] is None and run["periods"] > 0, run
+        found = found_by("report", folder=folder)
+        assert found["run"]["state"] == "recording" and found["periods"] > 0, found
+        assert found["figures"][0]["value"] is not None, found["figures"][0]
+
+
+def test_empty():
+    """a store without runs: no rows, and the names of the columns all the same"""
+    with Folder(runs=1) as folder:
+        names = folder.call("runs", "--format", "csv").stdout.splitlines()[0]
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("PRAGMA foreign_keys = ON")
+            store.execute("DELETE FROM run")
+        store.close()
+        assert found_by("runs", folder=folder)["runs"] == [], names
+        assert folder.call("runs", "--format", "csv").stdout == names + "\n", names
+        for command in ["report", "phases"]:
+            refused(folder.call(command, "--format", "json"), 1, "no run")
+
+
+def test_phases():
+    """phases: the same rows in JSON and CSV, with their times on the clock; a table has none"""
+    found, rows = found_by("phases", "-r", "1"), rows_by("phases", "-r", "1")
+    check_same(found["phases"], rows)
+    text = FOLDER.call("phases", "-r", "1").stdout
+    start = runs_of_store()["a, \"b\""]["start"]
+    assert len(found["phases"]) >= 3 and found["run"] == 1, found
+    for phase in found["phases"]:
+        assert apart(start, phase["start"], phase["start_s"]) < 1.1, phase
+        assert re.search(r"  %s .*\d\d:%04.1f " % (phase["label"], phase["start_s"] % 60), text), text
+    found_by("phases", "-r", "1", "--pca")
+    FOLDER.write("t.csv", "a,b\n" + "".join("%d,%d\n" % (i > 20, i % 3) for i in range(40)))
+    table = found_by("phases", "--csv", "t.csv")
+    check_same(table["phases"], rows_by("phases", "--csv", "t.csv"))
+    assert "start_s" not in table["phases"][0] and table["run"] is None, table
+
+
+def test_events():
+    """events: what the text says of each, the status too"""
+    script = "sim:" + FOLDER.write("denied.sim", "fail r0b denied\nphase a 1s\n")
+    for arguments, status in (["--sets", "arm1176"], 0), (["r07", "r0b"], 1), (["r07", "none"], 2):
+        arguments = ["events", "--pmu", script, *arguments]
+        text = expect(FOLDER.call(*arguments), status).stdout
+        found = found_by(*arguments, status=status)
+        check_same(found["events"], rows_by(*arguments, status=status))
+        said = re.findall(r"^    (\S+) .*  (yes|no)(?:: (.*))?$", text, re.M)
+        assert said == [(one["name"], "yes" if one["countable"] else "no", one["reason"] or "")
+                        for one in found["events"]], (said, found["events"])
+    found = found_by("events", "--explain")
+    assert [one["pmu"] for one in found["pmus"]] == ["hardware", "software", "sim"], found["pmus"]
+    assert {one["plan"] for one in found["events"]} == {one["plan"] for one in found["plans"]}
+    assert "arm1176" in found["other_plans"] + [one["plan"] for one in found["plans"]], found
+    refused(FOLDER.call("events", "--sets", "none", "--format", "json"), 2, "none")
+
+
+def test_check():
+    """check: what was found, with the status of the text; a repair tells what it saved"""
+    sound = found_by("check")
+    assert sound["sound"] == (not sound["wrong"]) and sound["run_count"] >= 2, sound
+    with Folder(runs=1) as folder:
+        assert found_by("check", folder=folder) == {
+            "store": "rpistat.data", "findings": [], "sound": True, "run_count": 1, "periods": 250,
+            "wrong": 0, "odd": 0}
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE period SET cycle = cycle + 1 WHERE period = 3")
+        store.close()
+        text = expect(folder.call("check"), 1).stdout
+        found = found_by("check", status=1, folder=folder)
+        check_same(found["findings"], rows_by("check", status=1, folder=folder))
+        assert ["%(kind)s: %(finding)s" % one for one in found["findings"]] == [
+            line for line in text.splitlines() if line.startswith(("wrong: ", "odd: "))], text
+        assert found["wrong"] == 1 and not found["sound"], found
+        saved = found_by("check", "--repair", "-o", "new.data", folder=folder)
+        assert saved["run_count"] == 1 and saved["dropped"] == 1, saved
+        assert found_by("check", "-i", "new.data", folder=folder)["sound"]
+        refused(folder.call("check", "-i", "none.data", "--format", "json"), 1, "none.data")
+
+
+def test_verify():
+    """verify: a row a comparison, right or wrong as the status says"""
+    counting()
+    answer = FOLDER.call("verify", "--pmu", "software", "--format", "json")
+    found = validated("verify", answer.stdout)
+    rows = [row for pmu in found["pmus"] if pmu["usable"] for row in pmu["comparisons"]]
+    assert found["compared_count"] == len(rows) >= 3, found
+    assert found["right_count"] == sum(row["right"] for row in rows), found
+    assert answer.returncode == (found["right_count"] < len(rows)), (answer.returncode, found)
+    for row in rows:
+        assert row["right"] == (abs(row["error"]) <= row["tolerance"]), row
+    text = FOLDER.call("verify", "--pmu", "software", "--format", "csv").stdout
+    sheet = list(csv.DictReader(io.StringIO(text)))
+    assert [row["name"] for row in sheet] == [row["name"] for row in rows], sheet
+    assert set(sheet[0]) == set(rows[0]), sheet
+    assert {row["expected"] for row in sheet if row["workload"] == "touch"} == {"4096"}, sheet
+
+
+# --- all of them ------------------------------------------------------------------------------
+
+
+def test_unknown():
+    """another format is refused, with those that there are"""
+    for command in COMMANDS:
+        refused(FOLDER.call(command, "--format", "xml"), 2, "xml", "text, json, csv")
+
+
+def test_files():
+    """-o FILE and another locale: the same"""
+    plain = FOLDER.call("report", "-r", "1", "--format", "json").stdout
+    expect(FOLDER.call("report", "-r", "1", "--format", "json", "-o", "report.json"), 0)
+    assert FOLDER.read("report.json").decode() == plain
+    german = environment(LC_ALL="de_DE.UTF-8", TZ="TST-5")
+    assert FOLDER.call("report", "-r", "1", "--format", "json", env=german).stdout == plain
+
+
+def test_manual():
+    """the manual page has every name of the schema, with its unit, and no other"""
+    path = os.path.join(tap.root(), "src", "cli", "rpistat.1.scd")
+    with open(path, encoding="utf-8") as file:
+        section = file.read().split("\n# JSON AND CSV\n")[1].split("\n# ")[0]
+    listed = dict(re.findall(r"^- \*(\w+)\*(?: \(([^)]*)\))?:", section, re.M))
+    used = {name for kind in SCHEMA["$defs"].values() for name in kind.get("properties", ())}
+    for kind in SCHEMA["$defs"].values():
+        used |= set(kind.get("additionalProperties", {}).get("properties", ())) \
+            if isinstance(kind.get("additionalProperties"), dict) else set()
+    assert set(listed) == used, (set(listed) ^ used)
+    for name, unit in listed.items():
+        described = SCHEMA["$defs"].get(name, {}).get("description", "")
+        assert bool(unit) == described.endswith("(%s)" % unit) or not described, (name, unit)
+
+
+def test_jq():
+    """jq finds a figure by its name, and a run by its label"""
+    if not shutil.which("jq"):
+        raise tap.Skip("jq is not installed")
+
+    def ask(arguments, question):
+        text = FOLDER.call(*arguments, "--format", "json").stdout
+        return subprocess.run(["jq", "-r", question], input=text, capture_output=True, text=True,
+                              check=True, timeout=program.TIMEOUT).stdout.split()
+    assert ask(["report", "-r", "1"], '.figures[] | select(.name == "cpi") | .value') == ["3.5"]
+    assert ask(["report", "-r", "1"], '.figures[] | select(.name == "dc_miss") | .value') == [
+        "120000000"]
+    assert ask(["runs"], '.runs[] | select(.label == "topdown") | .run') == ["2"]
+    assert ask(["phases", "-r", "1"], ".phases | map(.end_s - .start_s) | add") == ["25"]
+
+
+CASES = [test_schema, test_runs, test_report, test_report_part, test_real, test_live, test_empty,
+         test_phases, test_events, test_check, test_verify, test_unknown, test_files, test_manual,
+         test_jq]
+try:
+    tap.main(CASES)
+finally:
+    FOLDER.__exit__()
