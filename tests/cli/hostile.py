@@ -175,7 +175,9 @@ def test_store(name):
                 run(folder, "plot", "-o", "a.svg")
                 check_svg(folder / "a.svg")
         run(folder, "phases", "--pca")
-        check_sheet(run(folder, "phases", "--format", "csv"), "phases")
+        for command in ("phases", "runs", "report"):
+            check_sheet(run(folder, command, "--format", "csv"), command)
+            json.loads(run(folder, command, "--format", "json"))
         for form in ("wide", "rates", "long"):
             check_sheet(run(folder, "export", "--format", form), form)
         run(folder, "plot", "-o", "-")

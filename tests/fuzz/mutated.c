@@ -27,6 +27,7 @@ static const char *const commands[][8] = {
     {"runs"},
     {"report", "--explain"},
     {"report", "-r", "2", "--cpu", "each"},
+    {"report", "--explain", "--cpu", "each", "--format", "json"},
     {"export"},
     {"export", "--rates", "-r", "2"},
     {"export", "--long"},

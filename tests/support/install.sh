@@ -27,6 +27,8 @@ librsvg2-bin     command -v rsvg-convert
 poppler-utils    command -v pdfinfo
 libcap2-bin      command -v setcap || test -x /usr/sbin/setcap
 gcovr            command -v gcovr
+jq               command -v jq
+python3-jsonschema test -d /usr/lib/python3/dist-packages/jsonschema || python3 -c "import jsonschema"
 '
 
 has_header()

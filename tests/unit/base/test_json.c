@@ -33,6 +33,13 @@ static char *written(int one_line)
     rps_json_bool(&json, NULL, 1);
     rps_json_null(&json, NULL);
     rps_json_end(&json);
+    rps_json_array(&json, "times");
+    rps_json_seconds(&json, NULL, 0);
+    rps_json_seconds(&json, NULL, 25000000000);
+    rps_json_seconds(&json, NULL, 2592000000000001);
+    rps_json_seconds(&json, NULL, -60000000);
+    rps_json_seconds(&json, NULL, INT64_MIN);
+    rps_json_end(&json);
     rps_json_raw(&json, "raw", "[]");
     rps_json_end(&json);
     return rps_json_close(&json);
@@ -51,6 +58,8 @@ static void test_lines(void **state)
                               "    {}\n"
                               "  ],\n"
                               "  \"numbers\": [1, true, null],\n"
+                              "  \"times\": [0, 25, 2592000.000000001, -0.06,"
+                              " -9223372036.854775808],\n"
                               "  \"raw\": []\n"
                               "}\n");
     free(text);
@@ -63,7 +72,9 @@ static void test_one_line(void **state)
     (void)state;
     assert_string_equal(text, "{\"least\": -9223372036854775808, \"most\": 18446744073709551615,"
                               " \"rows\": [{\"third\": 0.333333333, \"none\": null}, {}],"
-                              " \"numbers\": [1, true, null], \"raw\": []}");
+                              " \"numbers\": [1, true, null], \"times\": [0, 25,"
+                              " 2592000.000000001, -0.06, -9223372036.854775808],"
+                              " \"raw\": []}");
     free(text);
 }
 
