@@ -41,7 +41,7 @@ static void put_figure(const struct place *place, const struct figure *figure)
     if (figure->has_estimate && !hardly)
         rps_rows_uint(rows, "value", figure->estimate, 1);
     else
-        rps_rows_double(rows, "value", figure->has_count || hardly ? NAN : whole->value);
+        rps_rows_double(rows, "value", hardly ? NAN : whole->value);
     rps_rows_interval(rows, whole);
     rps_rows_uint(rows, "periods", figure->periods, figure->has_periods);
     rps_rows_double(rows, "per_s",
