@@ -153,22 +153,20 @@ static int repair_store(struct check *check)
 
 static int write_rows(struct check *check, int (*work)(struct check *check), enum rps_format format)
 {
-    struct rps_rows rows;
-
-    if (rps_rows_open(&rows, check->cli->out, format, &check->cli->err) < 0)
+    if (rps_rows_open(check->rows, check->cli->out, format, &check->cli->err) < 0)
         return RPS_FAILED;
-    check->rows = &rows;
-    rps_rows_text(&rows, "store", check->cli->input);
-    if (rps_rows_begin(&rows, "findings"))
+    rps_rows_text(check->rows, "store", check->cli->input);
+    if (rps_rows_begin(check->rows, "findings"))
         tell(check, RPS_FINDING_WRONG, "");
-    return rps_rows_close(&rows, work(check), &check->cli->err);
+    return rps_rows_close(check->rows, work(check), &check->cli->err);
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     int (*work)(struct check * check) = settings->repair ? repair_store : check_store;
-    struct check check = {.cli = cli};
+    struct rps_rows rows = {.json = NULL};
+    struct check check = {.cli = cli, .rows = settings->format == RPS_FORMAT_TEXT ? NULL : &rows};
     struct rps_output output = {0};
     int result;
 
@@ -178,8 +176,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     if (rps_output_open(&output, settings->repair ? NULL : cli->output, &cli->err) < 0)
         return RPS_FAILED;
     cli->out = output.file;
-    result = settings->format == RPS_FORMAT_TEXT ? work(&check)
-                                                 : write_rows(&check, work, settings->format);
+    result = check.rows ? write_rows(&check, work, settings->format) : work(&check);
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
     rps_output_abandon(&output);

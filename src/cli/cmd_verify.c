@@ -326,29 +326,32 @@ static int write_rows(struct rps_verify *verify, const struct settings *settings
 {
     const struct rps_event no_event = {.name = ""};
     const struct rps_verify_comparison nothing = {.slot = 0};
-    struct rps_rows rows;
+    struct rps_rows *rows = verify->rows_out;
     int result;
 
-    if (rps_rows_open(&rows, verify->cli->out, settings->format, err) < 0)
+    if (rps_rows_open(rows, verify->cli->out, settings->format, err) < 0)
         return RPS_FAILED;
-    verify->rows_out = &rows;
-    if (rps_rows_begin(&rows, "pmus"))
-        rps_verify_put_row(&rows, NULL, NULL, &no_event, &nothing);
+    if (rps_rows_begin(rows, "pmus"))
+        rps_verify_put_row(rows, NULL, NULL, &no_event, &nothing);
     result = verify_here(verify, settings, err);
-    rps_rows_end(&rows);
+    rps_rows_end(rows);
     put_end(verify);
-    return rps_rows_close(&rows, result, err);
+    return rps_rows_close(rows, result, err);
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
-    struct rps_verify verify = {.cli = cli};
+    struct rps_rows rows = {.json = NULL};
+    struct rps_verify verify = {
+        .cli = cli,
+        .rows_out = settings->format == RPS_FORMAT_TEXT ? NULL : &rows,
+    };
     int result;
 
     (void)argc;
     (void)argv;
-    if (settings->format != RPS_FORMAT_TEXT)
+    if (verify.rows_out)
         return write_rows(&verify, settings, &cli->err);
     result = verify_here(&verify, settings, &cli->err);
     if (result >= 0 && !cli->quiet)

@@ -21,11 +21,11 @@ struct figure {
 
 static void put_figure(const struct place *place, const struct figure *figure)
 {
-    const struct rps_report *report = place->report;
+    struct rps_report *report = place->report;
     const struct rps_interval *whole = &figure->whole;
     double seconds = report->operand[RPS_OPERAND_SECONDS];
     int hardly = whole->certainty == RPS_CERTAINTY_HARDLY;
-    struct rps_rows *rows = report->rows;
+    struct rps_rows *rows = &report->rows;
 
     rps_rows_row(rows);
     rps_rows_int(rows, "run", report->run.run_id, 1);
@@ -141,12 +141,12 @@ static void put_figures(struct rps_report *report, const struct rps_tally *tally
 
 static void put_all_figures(struct rps_report *report)
 {
-    if (rps_rows_begin(report->rows, "figures"))
+    if (rps_rows_begin(&report->rows, "figures"))
         put_figure(&(struct place){.report = report}, &(struct figure){.kind = NULL});
     put_figures(report, &report->tally, RPS_CPU_ALL);
     for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
         put_figures(report, &report->cpu_tally[i], report->cpu_series.cpu[i]);
-    rps_rows_end(report->rows);
+    rps_rows_end(&report->rows);
 }
 
 /* --- JSON alone ------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static void put_all_figures(struct rps_report *report)
 static void put_notes(struct rps_report *report, const char *name, const struct rps_notes *notes,
                       const char *text)
 {
-    struct rps_rows *rows = report->rows;
+    struct rps_rows *rows = &report->rows;
 
     rps_rows_begin(rows, name);
     for (size_t i = 0; i < notes->count; i++) {
@@ -177,14 +177,14 @@ static void put_notes(struct rps_report *report, const char *name, const struct 
 
 static void put_remark(struct rps_report *report, const char *remark)
 {
-    rps_json_text(report->rows->json, NULL, remark);
+    rps_json_text(report->rows.json, NULL, remark);
 }
 
 static void put_run(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
     int64_t stretched_ns = rps_report_stretched_ns(report);
-    struct rps_rows *rows = report->rows;
+    struct rps_rows *rows = &report->rows;
 
     rps_json_object(rows->json, "run");
     rps_rows_run(rows, &report->run, &report->summary);
@@ -205,23 +205,22 @@ static void put_words(struct rps_report *report)
 {
     put_notes(report, "gaps", &report->gaps, "reason");
     put_notes(report, "marks", &report->marks, "text");
-    rps_json_array(report->rows->json, "remarks");
+    rps_json_array(report->rows.json, "remarks");
     rps_report_remarks(report, put_remark);
-    rps_json_end(report->rows->json);
+    rps_json_end(report->rows.json);
 }
 
 int rps_report_write_data(struct rps_report *report, struct rps_error *err)
 {
     int is_json = report->options->layout == RPS_REPORT_JSON;
-    struct rps_rows rows;
+    struct rps_rows *rows = &report->rows;
 
-    if (rps_rows_open(&rows, report->out, is_json ? RPS_FORMAT_JSON : RPS_FORMAT_CSV, err) < 0)
+    if (rps_rows_open(rows, report->out, is_json ? RPS_FORMAT_JSON : RPS_FORMAT_CSV, err) < 0)
         return RPS_FAILED;
-    report->rows = &rows;
     if (is_json)
         put_run(report);
     put_all_figures(report);
     if (is_json)
         put_words(report);
-    return rps_rows_close(&rows, 0, err);
+    return rps_rows_close(rows, 0, err);
 }

@@ -33,8 +33,8 @@ struct rps_report {
     struct rps_run_summary summary;
     double *operand; /* of the plan's formulas */
     rps_report_tell *tell;
-    int titled;            /* the title of the remarks is printed */
-    struct rps_rows *rows; /* of a report for programs */
+    int titled;           /* the title of the remarks is printed */
+    struct rps_rows rows; /* of a report for programs */
 };
 
 /* --- lines (report_lines.c); their writes fail silently, the stream remembers ----------------- */
