@@ -116,7 +116,7 @@ int rps_time_range_resolve(struct rps_cli *cli)
 
     if (!cli->from_phase && !cli->to_phase)
         return 0;
-    result = rps_run_phases_get(cli->reader, cli->run_id, &levels, &cli->err);
+    result = rps_run_phases_get(cli->reader, cli->run_id, &levels, NULL, &cli->err);
     if (result > 0)
         result = resolve(cli, rps_phase_levels_shown(&levels));
     else if (result == 0)
