@@ -44,7 +44,7 @@ set colorbox horizontal user origin screen across(box_left * px), up(floor_y - 1
     size screen across((box_right - box_left) * px), 7.0 * px / height noborder
 unset cbtics
 scale_number(n) = (n < 0 ? "−" : n > 0 ? "+" : "") . abs(n)
-do for [n = -2 : 2] {
+do for [n = -2 : 2 : box_right - box_left < 110 ? 2 : 1] {
     set label 6 + n scale_number(n) at \
         screen across((box_left + (box_right - box_left) * (0.5 + n / (2.0 * most))) * px), \
         up(floor_y - 7 * px) center noenhanced font small_font textcolor rgb quiet

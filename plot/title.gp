@@ -16,7 +16,7 @@ set label 1 caption(1) at screen across(14 * px), up(17 * px) left noenhanced \
 set label 2 caption(2) at screen across(14 * px), up(36 * px) left noenhanced textcolor rgb quiet
 do for [n = 1 : zeros] {
     set label 2 + n caption(|$text| - zeros + n) at screen across(14 * px), \
-        up(height - ((zeros - n) * row_px + 11) * px) left noenhanced textcolor rgb quiet
+        up(height - ((zeros - n) * row_px + 9) * px) left noenhanced textcolor rgb quiet
 }
 plot NaN notitle
 unset label
