@@ -7,7 +7,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
-const PRINT_WIDTH = 680, PRINT_ZOOM = 0.75;
+const PRINT_WIDTH = 690, PRINT_ZOOM = 0.75;
 const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8;
 const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
@@ -108,10 +108,16 @@ function show(low, high) {
         plot.setScale("x", { min: from, max: to });
     drawStrip();
     fillValues();
+    showRange();
     spot === null || spot < from || spot > to ? unpoint() : point(spot, near, false);
 }
 
 const showAll = () => show(data.from, data.to);
+
+function showRange() {
+    const decimals = Math.max(1, Math.min(6, Math.ceil(2 - Math.log10(to - from))));
+    document.getElementById("shown").textContent = "Shown: " + place(from, decimals) + " to " + place(to, decimals);
+}
 
 /* Zoom by a factor around a place, or move by a part of what is shown. */
 function zoom(factor, middle) {
@@ -623,7 +629,7 @@ function colourKeys(plot) {
 const panels = document.getElementById("panels"), spoken = document.getElementById("spoken");
 const tip = element("div", { id: "tip" });
 document.getElementById("figure").append(tip);
-let spot = null, near = 0, saying = 0;     /* on the axis, null: nowhere; the panel whose values come first */
+let spot = null, near = 0, saying = 0, byKey = false;     /* on the axis, null: nowhere; the panel whose values come first */
 
 function swatch(label) {
     return element("span", { className: "swatch" + (label.hatched ? " hatched" : ""),
@@ -704,13 +710,14 @@ function unpoint() {
 const plotOf = target => plots.findIndex(plot => plot.over.contains(target));
 
 panels.addEventListener("mousemove", event => {
+    byKey = false;
     const n = plotOf(event.target);
     if (n < 0)
         unpoint();
     else
         point(plots[n].posToVal(event.clientX - plots[n].over.getBoundingClientRect().left, "x"), n, false, event.clientY);
 });
-panels.addEventListener("mouseleave", () => { if (document.activeElement !== panels) unpoint(); });
+panels.addEventListener("mouseleave", () => { if (!byKey) unpoint(); });
 document.addEventListener("pointerdown", event => { if (plotOf(event.target) < 0) unpoint(); });
 
 /* Steps of a point, or of a hundredth where points are closer. */
@@ -735,6 +742,7 @@ panels.addEventListener("keydown", event => {
     if (!KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey)
         return;
     event.preventDefault();
+    byKey = true;
     KEYS[event.key](event.shiftKey);
 });
 panels.addEventListener("blur", unpoint);
@@ -846,6 +854,7 @@ addTables();
 document.getElementById("level").hidden = levels.length < 2;
 fitLevels();
 drawStrip();
+showRange();
 
 buttons.coarser.addEventListener("click", () => chooseLevel(shaded - 1));
 buttons.finer.addEventListener("click", () => chooseLevel(shaded + 1));
@@ -869,6 +878,7 @@ function setTheme(theme) {
 
 /* As wide as the window, or as a sheet of paper. */
 function fit(width = null) {
+    strip.style.width = width ? width + "px" : "";
     fitLevels();
     for (const plot of plots)
         plot.setSize({ width: width || plot.root.parentNode.clientWidth, height: plot.height });
@@ -883,12 +893,10 @@ let screenTheme = null;
 addEventListener("beforeprint", () => {
     screenTheme = root.dataset.theme;
     unpoint();
-    root.dataset.print = "";
     setTheme("light");
     fit(PRINT_WIDTH / PRINT_ZOOM);
 });
 addEventListener("afterprint", () => {
-    delete root.dataset.print;
     setTheme(screenTheme);
     fit();
 });

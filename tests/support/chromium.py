@@ -71,7 +71,7 @@ class Browser:
         text, self.buffer = self.buffer.split(b"\0", 1)
         found = json.loads(text)
         if found.get("method") == "Runtime.exceptionThrown":
-            self.errors.append(found["params"]["exceptionDetails"])
+            self.errors.append(found["params"]["exceptionDetails"]["exception"].get("description"))
         if found.get("method") == "Log.entryAdded" and found["params"]["entry"]["level"] == "error":
             self.errors.append(found["params"]["entry"]["text"])
         return found
