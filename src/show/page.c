@@ -186,7 +186,7 @@ static double phase_value(const struct rps_picture *picture, const struct rps_ph
     }
 }
 
-/* An array of each, as a long run has thousands of phases. On an axis of time the places are times. */
+/* An array of each, as a long run has thousands of phases. On an axis of time places are times. */
 static void put_phases(struct rps_json *json, const struct rps_picture *picture)
 {
     static const char *const name[PHASE_COLUMNS] = {"label",  "from",  "to",  "earliest",
@@ -520,7 +520,7 @@ static int insert_data(const struct page *page, struct rps_error *err)
     char *text;
     int result;
 
-    if (rps_json_open(&json, 1) < 0)
+    if (rps_json_open(&json, 0) < 0)
         return rps_error_memory(err);
     result = put_data(&json, page->picture, page->profile, err);
     text = rps_json_close(&json);

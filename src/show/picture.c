@@ -396,7 +396,7 @@ static int panel_is_zero(const struct rps_picture *picture, int metric)
     return 1;
 }
 
-/* Panels of nothing but zeros that nobody asked for become a line of their names, unless all are. */
+/* Panels of nothing but zeros that nobody asked for become a line of names, unless all are. */
 static int fold_zeros(struct rps_picture *picture, struct rps_error *err)
 {
     int metrics = picture->plan->metric_count, panels = 0, drawn = 0;

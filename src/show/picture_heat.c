@@ -192,10 +192,10 @@ static int write_rows(const struct rps_picture *picture, const struct row *row, 
 /* Every metric with values is a row of its own, from top to bottom, as far as there is room. */
 static void choose_rows(struct rps_picture *picture, const struct rps_plot_options *options)
 {
-    double frame = RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + rps_picture_strip_height(picture) +
-                   RPS_PICTURE_LEGEND_HEIGHT *
-                       (rps_picture_needs_label_legend(picture) + rps_picture_has_notes(picture) +
-                        picture->zero_rows);
+    double frame =
+        RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + rps_picture_strip_height(picture) +
+        RPS_PICTURE_LEGEND_HEIGHT * (rps_picture_needs_label_legend(picture) +
+                                     rps_picture_has_notes(picture) + picture->zero_rows);
     int rows = 0, fit;
 
     for (int m = 0; m < picture->plan->metric_count; m++)

@@ -32,7 +32,8 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
         picture->has_phases = 1;
         return 0;
     }
-    picture->has_phases = rps_run_phases_get(reader, run_id, &picture->levels, picture->remark, err);
+    picture->has_phases =
+        rps_run_phases_get(reader, run_id, &picture->levels, picture->remark, err);
     picture->remark[0] = (char)toupper((unsigned char)picture->remark[0]);
     if (picture->has_phases > 0)
         picture->phases = *rps_phase_levels_shown(&picture->levels);

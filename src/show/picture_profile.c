@@ -170,7 +170,8 @@ static int write_cells(const struct rps_picture *picture, const struct grid *gri
             double spread = isfinite(mean) ? spread_of(grid, r, grid->label[c]) : NAN;
             char number[RPS_PICTURE_NUMBER_SIZE];
 
-            fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s \"%s\"\n", r, c, place(times(mean, whole), half),
+            fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s \"%s\"\n", r, c,
+                    place(times(mean, whole), half),
                     place(times(spread > mean ? 0 : mean - spread, whole), half),
                     place(times(mean + spread, whole), half),
                     picture->palette->band[grid->label[c] % RPS_PALETTE_LABELS],

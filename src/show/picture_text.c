@@ -174,7 +174,8 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
 
     append_left_out(picture, raw); /* first, so that it is never cut off */
     append(raw, remark);
-    if (!picture->characters && (picture->kind == RPS_PLOT_TIME || picture->kind == RPS_PLOT_PHASES))
+    if (!picture->characters &&
+        (picture->kind == RPS_PLOT_TIME || picture->kind == RPS_PLOT_PHASES))
         append(raw, picture->remark);
     append(raw, run->host);
     if (localtime_r(&start, &local) && strftime(part, sizeof(part), "%Y-%m-%d %H:%M:%S", &local))

@@ -275,8 +275,7 @@ static int stored(struct rps_reader *reader, const struct rps_run *run,
         *ret = detection.levels;
         detection.levels = (struct rps_phase_levels){0};
         if (remark)
-            snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s",
-                     detection.remark ? detection.remark : "");
+            snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s", detection.remark ? detection.remark : "");
     }
     rps_detection_free(&detection);
     return result;
