@@ -762,7 +762,7 @@ function fillValues() {
     const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart ? panel.title + ", " : "") +
         line.label + (line.unit ? " (" + line.unit + ")" : ""))], rows);
     holder.replaceChildren(holder.firstElementChild,
-        element("p", { className: "hint" }, each > 1 ? "Every " + each + "th point of what is shown." : "Every point of what is shown."), made);
+        element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made);
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
