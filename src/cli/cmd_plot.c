@@ -230,7 +230,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
             plot.height = 0; /* a file is as long as it needs to be */
     }
     if (settings->cpus != NULL) {
-        result = rps_cpus_parse(settings->cpus, &plot.cpus, &list, &cli->err);
+        result = rps_cpus_choose(cli, settings->cpus, &plot.cpus, &list);
         if (result < 0)
             return result;
     }

@@ -10,6 +10,7 @@
 
 #include "cpus.h"
 #include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 #define ONLINE_CPUS   "/sys/devices/system/cpu/online"
@@ -195,6 +196,63 @@ int rps_record_target_open(const struct rps_record_settings *settings,
     describe(settings, &t);
     *ret = t;
     return 0;
+}
+
+/* The command line of a process, empty when it has ended or is the kernel's. */
+static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
+{
+    char path[64], **argv = NULL, *word = NULL;
+    size_t room = 0;
+    int argc = 0, rc = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
+    file = fopen(path, "re");
+    while (rc == 0 && file && getdelim(&word, &room, '\0', file) > 0) {
+        char **grown = realloc(argv, ((size_t)argc + 1) * sizeof(*argv));
+
+        argv = grown ? grown : argv;
+        if (!grown || !(argv[argc] = strdup(word)))
+            rc = rps_error_memory(err);
+        else
+            argc++;
+    }
+    while (argc > 0 && argv[argc - 1][0] == '\0') /* left by processes that change their title */
+        free(argv[--argc]);
+    if (rc == 0 && rps_run_set_command(run, argc, argv) < 0)
+        rc = rps_error_memory(err);
+    while (argc > 0)
+        free(argv[--argc]);
+    free(argv);
+    free(word);
+    if (file)
+        fclose(file);
+    return rc;
+}
+
+int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
+                              struct rps_error *err)
+{
+    int count = target->target.pid_count, rc = 0;
+    char text[4096], **line;
+
+    if (count <= 1)
+        return count == 1 ? read_command(target->pid[0], run, err) : 0;
+    line = calloc((size_t)count, sizeof(*line));
+    if (!line)
+        return rps_error_memory(err);
+    for (int i = 0; i < count && rc == 0; i++) {
+        rc = read_command(target->pid[i], run, err);
+        if (rc == 0 &&
+            !(line[i] = strdup(rps_text_command(text, sizeof(text), run->argc, run->argv))))
+            rc = rps_error_memory(err);
+    }
+    if (rc == 0 && rps_run_set_command(run, count, line) < 0)
+        rc = rps_error_memory(err);
+    for (int i = 0; i < count; i++)
+        free(line[i]);
+    free(line);
+    return rc;
 }
 
 void rps_record_target_close(struct rps_record_target *target)

@@ -220,8 +220,7 @@ static int add_metric(struct rps_plan *plan, struct rps_metric *metric, struct r
 {
     struct lookup lookup = {.plan = plan};
     struct rps_metric *place;
-    int result =
-        rps_formula_compile(metric->formula_text, look_up, &lookup, &metric->formula, err);
+    int result = rps_formula_compile(metric->formula_text, look_up, &lookup, &metric->formula, err);
 
     if (result < 0 && lookup.missing && err)
         add_names(plan, err);

@@ -11,7 +11,7 @@ MISTAKES = [
     (["report", "--bogus=3"], ["'--bogus=3'", "rpistat report --help"]),
     (["report", "--quiet", "-z"], ["'-z'"]),
     (["report", "--quiet=3"], ["'--quiet' takes no argument"]),
-    (["export", "--r", "x"], ["'--r' is the beginning of several"]),
+    (["export", "--r", "x"], ["'--r' could be any of --rates, --run;"]),
     (["report", "-i"], ["'--input' needs an argument"]),
     (["plot", "--size"], ["'--size' needs an argument"]),
     (["runs", "more"], ["'more'", "rpistat runs --help"]),

@@ -238,8 +238,9 @@ static const struct {
     {"m=a/", "metric m: formula \"a/\", column 3"},
     {"m=a/b", "metric m: formula \"a/b\", column 3: nothing that is counted is called \"b\"; there "
               "are clock, seconds, cpu_seconds, a"},
-    {"page-faults/seconds", "metric page-faults/seconds: formula \"page-faults/seconds\", column 1: "
-                            "nothing that is counted is called \"page-faults\"; there are clock"},
+    {"page-faults/seconds",
+     "metric page-faults/seconds: formula \"page-faults/seconds\", column 1: "
+     "nothing that is counted is called \"page-faults\"; there are clock"},
     {"a/", "metric a/: formula \"a/\", column 3"},
     {"m==a", "metric m: formula \"=a\", column 1"},
     {"there=a", "there is already a metric called there"},

@@ -1,0 +1,95 @@
+/*
+ * Names that people try. What exists wins: a word is a command when rpistat has it, else a program
+ * when there is one, and only what is neither gets an answer from here.
+ */
+#include "names.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "rpistat/suggestion.h"
+
+static const struct {
+    const char *word, *meant;
+} habits[] = {
+    {"list", "runs"},
+    {"history", "runs"},
+    {"stat", "record"},
+    {"run", "record"},
+    {"trace", "record"},
+    {"attach", "record"},
+    {"profile", "record"},
+    {"show", "report"},
+    {"print", "report"},
+    {"summary", "report"},
+    {"stats", "report"},
+    {"graph", "plot"},
+    {"chart", "plot"},
+    {"draw", "plot"},
+    {"picture", "plot"},
+    {"view", "plot"},
+    {"csv", "export"},
+    {"dump", "export"},
+    {"script", "export"},
+    {"convert", "export"},
+    {"top", "watch"},
+    {"live", "watch"},
+    {"follow", "watch"},
+    {"monitor", "watch"},
+    {"status", "watch"},
+    {"fsck", "check"},
+    {"repair", "check"},
+    {"validate", "check"},
+    {"test", "verify"},
+    {"counters", "events"},
+    {"sets", "events"},
+    {"segments", "phases"},
+    {"version", "--version"},
+    {"-I", "--period"},
+    {"--interval", "--period"},
+    {"--interval-print", "--period"},
+    {"--timeout", "--duration"},
+    {"--time", "--duration"},
+    {"--name", "--label"},
+    {"--file", "--input"},
+    {"-V", "--version"},
+    {"--csv", "--format"},
+    {"--json", "--format"},
+    {"--cpus", "--cpu"},
+};
+
+const char *rps_names_habit(const char *word)
+{
+    for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
+        if (strcmp(habits[i].word, word) == 0)
+            return habits[i].meant;
+    }
+    return NULL;
+}
+
+char *rps_names_question(const char *word, char *ret, unsigned size)
+{
+    const char *habit = rps_names_habit(word);
+    struct rps_suggestion suggestion = {.typed = habit ? habit : word};
+
+    for (int i = 0; rps_commands[i]; i++)
+        rps_suggestion_consider(&suggestion, rps_commands[i]->name);
+    rps_suggestion_consider(&suggestion, "--version");
+    return rps_suggestion_question(&suggestion, ret, size);
+}
+
+int rps_names_not_found(const char *word, struct rps_error *err)
+{
+    char question[256];
+
+    if (faccessat(AT_FDCWD, word, X_OK, AT_EACCESS) == 0)
+        snprintf(question, sizeof(question), "did you mean ./%.200s? ", word);
+    else
+        rps_names_question(word, question, sizeof(question));
+    return rps_error_set(err, RPS_CANNOT_FIND,
+                         "%s: command not found: no program in PATH has this name, and no command "
+                         "of rpistat: %s'rpistat help' lists these",
+                         word, question);
+}
