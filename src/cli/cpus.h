@@ -20,7 +20,7 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
 struct rps_cli;
 
 /* The same for the run of a reading command. "each" of a run that was not recorded by CPU shows it
- * as a whole, and a note says so. */
+ * as a whole, and cli->note says so. */
 int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list);
 
 /* The same, to see whether it is right. */

@@ -15,18 +15,15 @@ int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret,
 {
     int rc = rps_cpus_parse(text, ret, ret_list, &cli->err);
     struct rps_run run;
-    char note[256];
 
-    if (rc < 0 || ret->way != RPS_CPUS_EACH || ret->count > 0 || cli->quiet || !cli->reader ||
+    if (rc < 0 || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
         rps_reader_run(cli->reader, cli->run_id, &run, NULL) < 0)
         return rc;
-    snprintf(
-        note, sizeof(note),
-        "run %lld counted its workload as a whole, not by CPU: --cpu each shows that; 'rpistat "
-        "record -a' counts by CPU",
-        (long long)cli->run_id);
     if (!is_by_cpu(&run))
-        rps_output_message(note);
+        snprintf(cli->note, sizeof(cli->note),
+                 "run %lld counted its workload as a whole, not by CPU, and --cpu each shows that; "
+                 "'rpistat record -a' counts by CPU",
+                 (long long)cli->run_id);
     rps_run_free(&run);
     return 0;
 }

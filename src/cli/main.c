@@ -169,6 +169,8 @@ int main(int argc, char **argv)
 out:
     if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
         result = RPS_FAILED;
+    if (result >= 0 && cli.note[0] != '\0' && !cli.quiet)
+        rps_output_message(cli.note);
     if (result < 0 && cli.err.message[0] != '\0')
         rps_output_message(cli.err.message);
     return exit_status(result);

@@ -1,6 +1,17 @@
 /* Choosing the plan of a recording. */
 #include "record_plan.h"
 
+#include <string.h>
+
+static int is_scenario(const char *name)
+{
+    const char *const *row = rps_plan_scenarios();
+
+    while (*row && strcmp(*row, name) != 0)
+        row++;
+    return *row != NULL;
+}
+
 static int load_sets(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
                      struct rps_plan **ret, const char *note, struct rps_error *err)
 {
@@ -11,7 +22,7 @@ static int load_sets(const struct rps_record_settings *settings, const struct rp
     if (rc < 0 || !settings->scenario)
         return rc;
     rc = rps_plan_select(*ret, settings->scenario, err);
-    if (rc == RPS_FAILED && *note && !settings->sets && !rps_error_is_memory(err))
+    if (rc == RPS_USAGE && *note && !settings->sets && is_scenario(settings->scenario))
         rps_error_write(err,
                         "--scenario %s: %s; the kernel's own events have nothing for it: leave it "
                         "out, or record on a machine that has such counters",

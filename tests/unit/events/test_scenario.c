@@ -169,14 +169,14 @@ static void test_nothing_to_show(void **state)
     for (const char *const *name = rps_plan_scenarios(); *name; name++) {
         if (strcmp(*name, "syscalls") == 0)
             continue;
-        assert_int_equal(rps_plan_select(plan, *name, &err), RPS_FAILED);
+        assert_int_equal(rps_plan_select(plan, *name, &err), RPS_USAGE);
         assert_non_null(strstr(err.message, "the event sets software have nothing for scenario"));
         assert_int_equal(plan->set[0].event_count, 6);
     }
     rps_plan_free(plan);
 
     plan = load("neoverse-n1");
-    assert_int_equal(rps_plan_select(plan, "topdown", &err), RPS_FAILED);
+    assert_int_equal(rps_plan_select(plan, "topdown", &err), RPS_USAGE);
     assert_string_equal(err.message,
                         "the event sets neoverse-n1 have nothing for scenario topdown: it looks at "
                         "events with the roles slots_retired, instructions; name other sets with "
@@ -184,7 +184,7 @@ static void test_nothing_to_show(void **state)
     rps_plan_free(plan);
 
     plan = load("generic");
-    assert_int_equal(rps_plan_select(plan, "l2", &err), RPS_FAILED);
+    assert_int_equal(rps_plan_select(plan, "l2", &err), RPS_USAGE);
     assert_non_null(strstr(err.message, "generic have nothing for scenario l2: it looks at events "
                                         "with the roles instructions, l2_access, l2_miss"));
     assert_int_equal(plan->set_count, 4);
