@@ -27,15 +27,6 @@ const struct rps_command *const rps_commands[] = {
     NULL,
 };
 
-static const struct rps_command *find_command(const char *name)
-{
-    for (int i = 0; rps_commands[i] != NULL; i++) {
-        if (strcmp(rps_commands[i]->name, name) == 0)
-            return rps_commands[i];
-    }
-    return NULL;
-}
-
 /* Is it `rpistat help`, and no program is called so? */
 static int asks_for_help(int argc, char **argv)
 {
@@ -52,7 +43,7 @@ static int asks_for_help(int argc, char **argv)
 /* `rpistat help [COMMAND]`. Returns the exit status, or negative with err. */
 static int help(const char *name, struct rps_error *err)
 {
-    const struct rps_command *command = name ? find_command(name) : NULL;
+    const struct rps_command *command = name ? rps_names_command(name) : NULL;
     char question[128];
 
     if (command)
@@ -150,7 +141,7 @@ int main(int argc, char **argv)
         rps_options_help_all(stderr);
         return 2;
     }
-    cli.command = find_command(argv[1]);
+    cli.command = rps_names_command(argv[1]);
     cli.implicit = cli.command == NULL;
     if (cli.implicit && asks_for_help(argc, argv)) {
         result = help(argv[2], &cli.err);

@@ -58,7 +58,17 @@ static const struct {
     {"--csv", "--format"},
     {"--json", "--format"},
     {"--cpus", "--cpu"},
+    {"--wide", "--format"},
 };
+
+const struct rps_command *rps_names_command(const char *name)
+{
+    for (int i = 0; rps_commands[i]; i++) {
+        if (strcmp(rps_commands[i]->name, name) == 0)
+            return rps_commands[i];
+    }
+    return NULL;
+}
 
 const char *rps_names_habit(const char *word)
 {
@@ -76,6 +86,7 @@ char *rps_names_question(const char *word, char *ret, unsigned size)
 
     for (int i = 0; rps_commands[i]; i++)
         rps_suggestion_consider(&suggestion, rps_commands[i]->name);
+    rps_suggestion_consider(&suggestion, "help");
     rps_suggestion_consider(&suggestion, "--version");
     return rps_suggestion_question(&suggestion, ret, size);
 }

@@ -4,6 +4,11 @@
 
 #include "rpistat/error.h"
 
+struct rps_command;
+
+/* The command of this name, or NULL. */
+const struct rps_command *rps_names_command(const char *name);
+
 /* What rpistat calls that which other tools call `word`, a command ("list": "runs") or an option
  * ("-I": "--period"); NULL when it is not known as one of theirs. */
 const char *rps_names_habit(const char *word);

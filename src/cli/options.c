@@ -289,6 +289,13 @@ static int check(struct rps_cli *cli, int operand_count, const char *last)
 {
     const struct rps_command *command = cli->command;
 
+    if (command->operand_max >= 0 && operand_count > command->operand_max &&
+        rps_names_command(last) != NULL)
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "%s takes no argument '%s': give one command at a time, as in 'rpistat "
+            "%s'",
+            command->name, last, last);
     if (command->operand_max >= 0 && operand_count > command->operand_max)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "%s takes no argument '%s'%s; see 'rpistat %s --help'", command->name,

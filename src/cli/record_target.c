@@ -55,7 +55,9 @@ static int check_online(const char *text, const int *cpu, int count, struct rps_
         for (int k = 0; k < online_count; k++)
             found |= online[k] == cpu[i];
         if (!found)
-            rc = rps_error_set(err, RPS_FAILED, "-C %s: CPU %d is not online", text, cpu[i]);
+            rc = rps_error_set(err, RPS_FAILED,
+                               "-C %s: CPU %d is not online; those that are stand in " ONLINE_CPUS,
+                               text, cpu[i]);
     }
     free(online);
     return rc;
@@ -78,17 +80,21 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
 {
     uint64_t pid;
     pid_t *grown;
-    int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, err);
+    int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, NULL);
 
     if (rc < 0)
-        return rc;
+        return rps_error_set(err, rc,
+                             "-p: '%s' is no number of a process, as in -p 1234; pgrep finds it by "
+                             "its name",
+                             text);
     for (int i = 0; i < t->target.pid_count; i++)
         if (t->pid[i] == (pid_t)pid) /* named twice, counted once */
             return 0;
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0)
         return rps_error_set(err, RPS_FAILED, "-p %s: %s", text,
-                             errno == ESRCH ? "there is no such process"
+                             errno == ESRCH
+                                 ? "there is no such process; ps and pgrep list those that run"
                              : errno == EINVAL || errno == ENOENT /* since Linux 6.9 */
                                  ? "it is a thread; give its process"
                                  : strerror(errno));
@@ -137,8 +143,10 @@ static int open_cgroup(const char *name, struct rps_record_target *t, struct rps
         free(path);
     }
     if (fd < 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "-G %s: there is no such control group below " CGROUP_FOLDER, name);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "-G %s: there is no such control group; give the path of a folder below " CGROUP_FOLDER,
+            name);
     t->target.cgroup_fd = fd;
     return 0;
 }

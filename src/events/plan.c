@@ -216,8 +216,10 @@ static int read_document(const char *name, char **ret, size_t *ret_size, struct 
     int result = RPS_USAGE;
 
     if (!file)
-        return rps_error_set(err, RPS_USAGE, "cannot open the event sets %s: %s", name,
-                             strerror(errno));
+        return rps_error_set(err, RPS_USAGE,
+                             "cannot open the event sets %s: %s; `rpistat events` lists those that "
+                             "come with rpistat",
+                             name, strerror(errno));
     text = malloc(DOCUMENT_MAX_BYTES + 1);
     if (!text) {
         result = rps_error_memory(err);

@@ -80,7 +80,8 @@ int rps_workload_check(const char *command, const char *search_path, char **ret_
     int result = ENOENT;
 
     if (!*command)
-        return exec_error(err, "''", ENOENT);
+        return rps_error_set(err, RPS_CANNOT_FIND,
+                             "'': command not found: its name is empty; name a program");
     if (strchr(command, '/')) {
         char *copy;
 
