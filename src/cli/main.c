@@ -48,7 +48,7 @@ static int help(const char *name, struct rps_error *err)
 
     if (command)
         rps_options_help(stdout, command);
-    else if (!name)
+    else if (!name || strcmp(name, "help") == 0 || name[0] == '-')
         rps_options_help_all(stdout);
     else
         return rps_error_set(err, RPS_USAGE,

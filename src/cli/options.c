@@ -121,7 +121,7 @@ void rps_options_help_all(FILE *out)
           out);
     for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", rps_commands[i]->name, rps_commands[i]->summary);
-    fputs("\n'rpistat NAME --help' says more about a command, 'man rpistat' about all.\n", out);
+    fputs("\n'rpistat help NAME' says more about a command, 'man rpistat' about all.\n", out);
 }
 
 /* --- parsing ---------------------------------------------------------------------------------- */

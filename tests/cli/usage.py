@@ -290,6 +290,7 @@ def test_help():
     """`rpistat help` is --help, `rpistat help plot` the help of plot, and a program called help wins"""
     assert expect(FOLDER.call("help"), 0).stdout == call("--help").stdout
     assert expect(FOLDER.call("help", "plot"), 0).stdout == call("plot", "--help").stdout
+    assert expect(FOLDER.call("help", "help"), 0).stdout == call("--help").stdout
     with Folder() as folder:
         folder.write("help", "#!/bin/sh\necho it is me\n", 0o755)
         path = environment(PATH=folder.path + ":" + os.environ["PATH"])
