@@ -11,54 +11,27 @@
 #include "cli.h"
 #include "rpistat/suggestion.h"
 
+/* Words of other tools, and what they are here. */
 static const struct {
-    const char *word, *meant;
+    const char *meant, *words;
 } habits[] = {
-    {"list", "runs"},
-    {"history", "runs"},
-    {"stat", "record"},
-    {"run", "record"},
-    {"trace", "record"},
-    {"attach", "record"},
-    {"profile", "record"},
-    {"show", "report"},
-    {"print", "report"},
-    {"summary", "report"},
-    {"stats", "report"},
-    {"graph", "plot"},
-    {"chart", "plot"},
-    {"draw", "plot"},
-    {"picture", "plot"},
-    {"view", "plot"},
-    {"csv", "export"},
-    {"dump", "export"},
-    {"script", "export"},
-    {"convert", "export"},
-    {"top", "watch"},
-    {"live", "watch"},
-    {"follow", "watch"},
-    {"monitor", "watch"},
-    {"status", "watch"},
-    {"fsck", "check"},
-    {"repair", "check"},
-    {"validate", "check"},
-    {"test", "verify"},
-    {"counters", "events"},
-    {"sets", "events"},
-    {"segments", "phases"},
-    {"version", "--version"},
-    {"-I", "--period"},
-    {"--interval", "--period"},
-    {"--interval-print", "--period"},
-    {"--timeout", "--duration"},
-    {"--time", "--duration"},
-    {"--name", "--label"},
-    {"--file", "--input"},
-    {"-V", "--version"},
-    {"--csv", "--format"},
-    {"--json", "--format"},
-    {"--cpus", "--cpu"},
-    {"--wide", "--format"},
+    {"runs", " list history "},
+    {"record", " stat run trace attach profile "},
+    {"report", " show print summary stats "},
+    {"plot", " graph chart draw picture view "},
+    {"export", " csv dump script convert "},
+    {"watch", " top live follow monitor status "},
+    {"check", " fsck repair validate "},
+    {"verify", " test "},
+    {"events", " counters sets "},
+    {"phases", " segments "},
+    {"--version", " version -V "},
+    {"--period", " -I --interval --interval-print "},
+    {"--duration", " --timeout --time "},
+    {"--label", " --name "},
+    {"--input", " --file "},
+    {"--format", " --csv --json --wide "},
+    {"--cpu", " --cpus "},
 };
 
 const struct rps_command *rps_names_command(const char *name)
@@ -72,8 +45,11 @@ const struct rps_command *rps_names_command(const char *name)
 
 const char *rps_names_habit(const char *word)
 {
+    char alone[64];
+
+    snprintf(alone, sizeof(alone), " %.60s ", word);
     for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
-        if (strcmp(habits[i].word, word) == 0)
+        if (strstr(habits[i].words, alone))
             return habits[i].meant;
     }
     return NULL;
