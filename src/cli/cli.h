@@ -112,6 +112,7 @@ struct rps_cli {
     struct rps_reader *reader; /* RPS_INPUT_STORE and RPS_INPUT_RUN */
     int64_t run_id;            /* RPS_INPUT_RUN */
     FILE *out;                 /* RPS_OUTPUT_STREAM */
+    char note[256];            /* set by run(): said when all has gone well, unless quiet */
     struct rps_error err;      /* set by whoever returns a negative value */
 };
 

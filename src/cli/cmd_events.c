@@ -252,11 +252,14 @@ static int print_plan(const struct rps_cli *cli, struct rps_machine *machine, co
     return result;
 }
 
-static int list_plan(struct rps_cli *cli, struct rps_machine *machine, const char *name)
+/* alone: 1 when it is all that is listed; nothing is printed of sets that there are not. */
+static int list_plan(struct rps_cli *cli, struct rps_machine *machine, const char *name, int alone)
 {
     struct rps_plan *plan = NULL;
     int result = rps_plan_load(name, &plan, &cli->err);
 
+    if (result == 0 && alone)
+        print_backends(cli, machine);
     if (result == 0)
         result = print_plan(cli, machine, name, plan, &cli->err);
     rps_plan_free(plan);
@@ -283,15 +286,15 @@ static int list_all(struct rps_cli *cli, struct rps_machine *machine)
     char others[512] = "";
     int result = 0;
 
-    print_backends(cli, machine);
     if (settings->sets != NULL)
-        return list_plan(cli, machine, settings->sets);
+        return list_plan(cli, machine, settings->sets, 1);
+    print_backends(cli, machine);
     for (int i = 0; names[i] != NULL && result == 0; i++) {
         size_t used = strlen(others);
 
         result = is_for_this(names[i], &cli->err);
         if (result > 0)
-            result = list_plan(cli, machine, names[i]);
+            result = list_plan(cli, machine, names[i], 0);
         else if (result == 0)
             snprintf(others + used, sizeof(others) - used, " %s", names[i]);
     }

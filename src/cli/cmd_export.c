@@ -33,7 +33,7 @@ static const struct rps_option options[] = {
     {"decimal", OPTION_DECIMAL, "C", "decimal mark, a point or a comma", "."},
     {"crlf", OPTION_CRLF, NULL, "end lines with CR LF", NULL},
     {"bom", OPTION_BOM, NULL, "begin with a UTF-8 byte order mark", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "each"},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -124,7 +124,9 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     int *list = NULL;
-    int result = rps_cpus_parse(settings->cpus, &settings->export.cpus, &list, &cli->err);
+    int result = settings->cpus
+                     ? rps_cpus_choose(cli, settings->cpus, &settings->export.cpus, &list)
+                     : 0; /* each */
 
     (void)argc;
     (void)argv;

@@ -109,7 +109,7 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    int result = rps_cpus_parse(settings->cpus, &job->options.cpus, &job->cpu_list, &cli->err);
+    int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus, &job->cpu_list);
 
     job->options.from_ns = cli->from_ns;
     job->options.to_ns = cli->to_ns;

@@ -62,7 +62,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     };
 
     int *list = NULL;
-    int result = rps_cpus_parse(settings->cpus, &report.cpus, &list, &cli->err);
+    int result = rps_cpus_choose(cli, settings->cpus, &report.cpus, &list);
 
     (void)argc;
     (void)argv;

@@ -187,7 +187,12 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
 static int check(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
+    struct rps_plan *plan = NULL;
+    int rc = settings->sets ? rps_plan_load(settings->sets, &plan, &cli->err) : 0;
 
+    if (rc < 0)
+        return rc;
+    rps_plan_free(plan);
     for (int i = 0; rps_pmus[i]; i++)
         if (rps_pmus[i] != &rps_pmu_sim && strcmp(rps_pmus[i]->name, settings->pmu) == 0)
             return 0;

@@ -10,6 +10,8 @@
 
 #include "cli.h"
 #include "config.h"
+#include "names.h"
+#include "rpistat/suggestion.h"
 #include "time_range.h"
 
 #define OPTION_MAX 32
@@ -119,7 +121,7 @@ void rps_options_help_all(FILE *out)
           out);
     for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", rps_commands[i]->name, rps_commands[i]->summary);
-    fputs("\n'rpistat NAME --help' says more about a command, 'man rpistat' about all.\n", out);
+    fputs("\n'rpistat help NAME' says more about a command, 'man rpistat' about all.\n", out);
 }
 
 /* --- parsing ---------------------------------------------------------------------------------- */
@@ -182,15 +184,49 @@ static int set_defaults(struct rps_cli *cli, const struct option_list *list)
     return result;
 }
 
-/* How many long options the word, "--abc" or "--abc=...", could be the beginning of. */
-static int abbreviates(const struct option_list *list, const char *word)
+/* The long options that the word, "--abc" or "--abc=...", could be the beginning of: how many, and
+ * "--abcd, --abce". */
+static int abbreviates(const struct option_list *list, const char *word, char *ret, size_t size)
 {
-    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0, used = 0;
     int count = 0;
 
-    for (int i = 0; i < list->count && length > 0; i++)
-        count += strncmp(list->row[i].name, word + 2, length) == 0;
+    for (int i = 0; i < list->count && length > 0 && used < size; i++) {
+        if (strncmp(list->row[i].name, word + 2, length) == 0)
+            used += (size_t)snprintf(ret + used, size - used, "%s--%s", count++ > 0 ? ", " : "",
+                                     list->row[i].name);
+    }
     return count;
+}
+
+/* What may be meant by an option that the command does not have: "did you mean --period? ", or the
+ * command that has it, or "". */
+static char *guess(const struct rps_cli *cli, const struct option_list *list, const char *word,
+                   char *ret, size_t size)
+{
+    char typed[RPS_SUGGESTION_SIZE], name[RPS_SUGGESTION_SIZE];
+    struct rps_suggestion suggestion = {.typed = typed};
+    const char *habit;
+
+    snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
+    habit = rps_names_habit(typed);
+    for (int c = 0; rps_commands[c] != NULL && !habit; c++) {
+        const struct rps_option *row = rps_commands[c]->options;
+
+        for (; row != NULL && row->name != NULL; row++) {
+            snprintf(name, sizeof(name), "--%s", row->name);
+            if (strcmp(name, typed) != 0 || rps_commands[c] == cli->command)
+                continue;
+            snprintf(ret, size, "'rpistat %s' has it; ", rps_commands[c]->name);
+            return ret;
+        }
+    }
+    suggestion.typed = habit ? habit : typed;
+    for (int i = 0; i < list->count; i++) {
+        snprintf(name, sizeof(name), "--%s", list->row[i].name);
+        rps_suggestion_consider(&suggestion, name);
+    }
+    return rps_suggestion_question(&suggestion, ret, size);
 }
 
 static const struct rps_option *find_letter(const struct option_list *list, int letter)
@@ -207,20 +243,25 @@ static const struct rps_option *find_letter(const struct option_list *list, int 
 static int refuse(struct rps_cli *cli, const struct option_list *list, int answer, const char *word)
 {
     const struct rps_option *row = find_letter(list, optopt);
-    const char *problem = "is unknown";
-    char text[RPS_NAME_SIZE];
+    char text[RPS_SUGGESTION_SIZE], names[256], question[128] = "";
+    const char *problem = "is unknown: ", *what = "";
 
     snprintf(text, sizeof(text), "%s", word);
     if (row != NULL) {
-        problem = answer == ':' ? "needs an argument" : "takes no argument";
+        problem = answer == ':' ? "needs an argument, " : "takes no argument; ";
+        what = answer == ':' ? row->argument : "";
         snprintf(text, sizeof(text), "--%s", row->name);
     } else if (optopt != 0) {
         snprintf(text, sizeof(text), "-%c", optopt);
-    } else if (abbreviates(list, word) > 1) {
-        problem = "is the beginning of several";
+    } else if (abbreviates(list, word, names, sizeof(names)) > 1) {
+        return rps_error_set(&cli->err, RPS_USAGE, "option '%s' could be any of %s; write it out",
+                             text, names);
     }
-    return rps_error_set(&cli->err, RPS_USAGE, "option '%s' %s; 'rpistat %s --help' lists them all",
-                         text, problem, help_name(cli));
+    if (row == NULL)
+        guess(cli, list, text, question, sizeof(question));
+    return rps_error_set(&cli->err, RPS_USAGE,
+                         "option '%s' %s%s%s%s'rpistat %s --help' lists them all", text, problem,
+                         what, *what ? "; " : "", question, help_name(cli));
 }
 
 /* What getopt_long wants, made of the table. */
@@ -248,10 +289,22 @@ static int check(struct rps_cli *cli, int operand_count, const char *last)
 {
     const struct rps_command *command = cli->command;
 
+    if (command->operand_max >= 0 && operand_count > command->operand_max &&
+        rps_names_command(last) != NULL)
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "%s takes no argument '%s': give one command at a time, as in 'rpistat "
+            "%s'",
+            command->name, last, last);
     if (command->operand_max >= 0 && operand_count > command->operand_max)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "%s takes no argument '%s'; see 'rpistat %s --help'", command->name,
-                             last, help_name(cli));
+                             "%s takes no argument '%s'%s; see 'rpistat %s --help'", command->name,
+                             last,
+                             command->input == RPS_INPUT_RUN ? ": a run is named with -r, a store "
+                                                               "with -i"
+                             : command->input != RPS_INPUT_NONE ? ": a store is named with -i"
+                                                                : "",
+                             help_name(cli));
     if (rps_time_range_check(cli) < 0)
         return RPS_USAGE;
     if (cli->output != NULL && cli->output[0] == '\0')

@@ -50,7 +50,7 @@ static const struct rps_option options[] = {
     {"scenario", OPTION_SCENARIO, "NAME", "of them l1, l2, tlb, ipc, branches, topdown, syscalls",
      NULL},
     {"event", 'e', "LIST", "count these events, EVENT,EVENT...; again for a set", NULL},
-    {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
+    {"metric", OPTION_METRIC, "TEXT", "a figure to derive, [NAME=]FORMULA; may be repeated", NULL},
     {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
     {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed"},
@@ -276,6 +276,7 @@ const struct rps_command rps_command_record = {
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
                 "  rpistat -- plot          a program that is named like a command\n"
                 "  rpistat -e instructions,branches -e r04,sched:sched_switch ./naive\n"
+                "  rpistat -e page-faults,syscalls:sys_enter_futex ./naive\n"
                 "  rpistat record -p 1234 --duration 1m\n"
                 "  rpistat record -a        the machine, until Ctrl-C",
     .input = RPS_INPUT_NONE,

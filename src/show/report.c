@@ -291,8 +291,10 @@ static int report_print(struct rps_report *report, struct rps_error *err)
         return RPS_FAILED;
     rps_report_print_remarks(report);
     if (fflush(report->out) != 0 || ferror(report->out))
-        return rps_error_set(err, RPS_FAILED, "the report could not be written: %s",
-                             strerror(errno));
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the report could not be written: %s; make room, or choose another place with -o",
+            strerror(errno));
     return 0;
 }
 

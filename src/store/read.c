@@ -117,12 +117,15 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
                              "%s: %s holds no run yet; record one with `rpistat COMMAND`", what,
                              reader->path);
     if (count == 1)
-        return rps_error_set(err, RPS_FAILED, "%s: not in %s, which holds run %" PRId64 " only",
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: not in %s, which holds run %" PRId64
+                             " only: `rpistat runs` lists it",
                              what, reader->path, first);
     if (count == last - first + 1)
         return rps_error_set(err, RPS_FAILED,
-                             "%s: not in %s, which holds runs %" PRId64 " to %" PRId64, what,
-                             reader->path, first, last);
+                             "%s: not in %s, which holds runs %" PRId64 " to %" PRId64
+                             ": `rpistat runs` lists them",
+                             what, reader->path, first, last);
     return rps_error_set(err, RPS_FAILED,
                          "%s: not in %s, which holds %" PRId64 " runs from %" PRId64 " to %" PRId64
                          "; `rpistat runs` lists them",
