@@ -122,6 +122,15 @@ struct rps_cli {
  */
 int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_operands);
 
+/* RPS_USAGE when a label is too long. */
+int rps_label_check(const char *option, const char *text, struct rps_error *err);
+
+/* RPS_USAGE when the argument of an option is not KEY=VALUE, with a key. */
+int rps_tag_check(const char *option, const char *text, struct rps_error *err);
+
+/* Add such texts to the tags of a run. */
+int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err);
+
 /* Print the help of one command. */
 void rps_options_help(FILE *out, const struct rps_command *command);
 
@@ -160,10 +169,6 @@ struct rps_record_settings {
     int64_t delay_ns;                     /* --delay; -1: until --control says enable */
     const char *control;                  /* --control; NULL: none */
 };
-
-/* Add the settings' tags to a run. */
-int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_run *run,
-                        struct rps_error *err);
 
 /* The run function of `record`, in cmd_record.c. argv is the workload; argc is 0 when none was
  * given, which is right for a simulation only. */

@@ -122,6 +122,39 @@ void rps_options_help_all(FILE *out)
     fputs("\n'rpistat NAME --help' says more about a command, 'man rpistat' about all.\n", out);
 }
 
+/* --- labels and tags -------------------------------------------------------------------------- */
+
+int rps_label_check(const char *option, const char *text, struct rps_error *err)
+{
+    if (strlen(text) < RPS_RUN_TEXT_SIZE)
+        return 0;
+    return rps_error_set(err, RPS_USAGE, "%s: the text has %zu bytes; use at most %d", option,
+                         strlen(text), RPS_RUN_TEXT_SIZE - 1);
+}
+
+int rps_tag_check(const char *option, const char *text, struct rps_error *err)
+{
+    const char *equals = strchr(text, '=');
+
+    if (equals != NULL && equals != text)
+        return 0;
+    return rps_error_set(err, RPS_USAGE, "%s: '%s' is not of the form KEY=VALUE", option, text);
+}
+
+int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err)
+{
+    char key[RPS_RUN_TEXT_SIZE];
+
+    for (int i = 0; i < count; i++) {
+        int length = (int)strcspn(text[i], "=");
+
+        snprintf(key, sizeof(key), "%.*s", length, text[i]);
+        if (rps_run_add_tag(run, key, text[i] + length + 1) < 0)
+            return rps_error_memory(err);
+    }
+    return 0;
+}
+
 /* --- parsing ---------------------------------------------------------------------------------- */
 
 /* How the user asks for the help of this call. */

@@ -61,21 +61,10 @@ static const struct rps_option options[] = {
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static int set_label(struct rps_record_settings *settings, const char *text, struct rps_error *err)
-{
-    if (strlen(text) >= RPS_RUN_TEXT_SIZE)
-        return rps_error_set(err, RPS_USAGE, "--label: the text has %zu bytes; use at most %d",
-                             strlen(text), RPS_RUN_TEXT_SIZE - 1);
-    settings->label = text;
-    return 0;
-}
-
 static int add_tag(struct rps_record_settings *settings, const char *text, struct rps_error *err)
 {
-    const char *equals = strchr(text, '=');
-
-    if (equals == NULL || equals == text)
-        return rps_error_set(err, RPS_USAGE, "--tag: '%s' is not of the form KEY=VALUE", text);
+    if (rps_tag_check("--tag", text, err) < 0)
+        return RPS_USAGE;
     if (settings->tag_count == RPS_RECORD_LIST_MAX)
         return rps_error_set(err, RPS_USAGE, "--tag: a run can have %d tags; leave out '%s'",
                              RPS_RECORD_LIST_MAX, text);
@@ -197,7 +186,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         return rps_parse_duration_ns("--duration", argument, RPS_NS_PER_MS, YEAR_NS,
                                      &settings->duration_ns, err);
     case OPTION_LABEL:
-        return set_label(settings, argument, err);
+        settings->label = argument;
+        return rps_label_check("--label", argument, err);
     case OPTION_TAG:
         return add_tag(settings, argument, err);
     case OPTION_SETS:
@@ -241,25 +231,6 @@ static int check(struct rps_cli *cli)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-o -: a store must be a file; name one, and see 'rpistat export' for "
                              "text");
-    return 0;
-}
-
-int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_run *run,
-                        struct rps_error *err)
-{
-    char key[RPS_RUN_TEXT_SIZE];
-
-    for (int i = 0; i < settings->tag_count; i++) {
-        const char *equals = strchr(settings->tag[i], '=');
-        size_t length = (size_t)(equals - settings->tag[i]);
-
-        if (length >= sizeof(key))
-            length = sizeof(key) - 1;
-        memcpy(key, settings->tag[i], length);
-        key[length] = '\0';
-        if (rps_run_add_tag(run, key, equals + 1) < 0)
-            return rps_error_memory(err);
-    }
     return 0;
 }
 
