@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "completion.h"
 #include "time_range.h"
 #include "rpistat/rights.h"
 
@@ -77,6 +77,7 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
 out:
     rps_output_abandon(&output);
     rps_reader_close(cli->reader);
+    rps_config_free(&cli->config);
     free(cli->settings);
     return result;
 }
@@ -118,6 +119,10 @@ int main(int argc, char **argv)
         rps_options_help_all(stderr);
         return 2;
     }
+    if (argc == 3 && strcmp(argv[1], "--completion") == 0) {
+        result = rps_completion_print(stdout, argv[2], &cli.err);
+        goto out;
+    }
     cli.command = find_command(argv[1]);
     cli.implicit = cli.command == NULL;
     if (cli.implicit)
@@ -130,6 +135,7 @@ int main(int argc, char **argv)
     result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
     if (cli.locale != (locale_t)0)
         freelocale(cli.locale);
+out:
     if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
         result = RPS_FAILED;
     if (result < 0 && cli.err.message[0] != '\0')

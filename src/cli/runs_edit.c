@@ -18,14 +18,14 @@ enum {
 };
 
 const struct rps_option rps_runs_options[] = {
-    {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL},
-    {"label", OPTION_LABEL, "TEXT", "only runs with this label", NULL},
-    {"tag", OPTION_TAG, "KEY=VALUE", "only runs with this tag; may be given again", NULL},
-    {"set-label", OPTION_SET_LABEL, "TEXT", "give the runs another label", NULL},
-    {"set-tag", OPTION_SET_TAG, "KEY=VALUE", "give them a tag; may be given again", NULL},
-    {"unset-tag", OPTION_UNSET_TAG, "KEY", "take a tag away; may be given again", NULL},
-    {"delete", OPTION_DELETE, NULL, "delete the runs, which must be named", NULL},
-    {"shrink", OPTION_SHRINK, NULL, "give the store's free space back to the disk", NULL},
+    {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL, NULL, 1},
+    {"label", OPTION_LABEL, "TEXT", "only runs with this label", NULL, NULL, 1},
+    {"tag", OPTION_TAG, "KEY=VALUE", "only runs with this tag; may be given again", NULL, NULL, 1},
+    {"set-label", OPTION_SET_LABEL, "TEXT", "give the runs another label", NULL, NULL, 1},
+    {"set-tag", OPTION_SET_TAG, "KEY=VALUE", "give them a tag; may be given again", NULL, NULL, 1},
+    {"unset-tag", OPTION_UNSET_TAG, "KEY", "take a tag away; may be given again", NULL, NULL, 1},
+    {"delete", OPTION_DELETE, NULL, "delete the runs, which must be named", NULL, NULL, 1},
+    {"shrink", OPTION_SHRINK, NULL, "give the store's free space back to the disk", NULL, NULL, 1},
     {NULL, 0, NULL, NULL, NULL},
 };
 
