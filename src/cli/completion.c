@@ -41,8 +41,20 @@ static const char *source_of(const struct rps_option *option)
     return strcmp(option->argument, "RUN") == 0 ? "run" : "";
 }
 
-/* The words that an argument may be, with blanks between. */
-static void print_words(FILE *out, const struct rps_option *option)
+/* Text inside '...' of a shell, the characters of `special` behind a backslash; what stands for a
+ * quote is the shell's. */
+static void print_quoted(FILE *out, const char *text, const char *special, const char *quote)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            fputs(quote, out);
+        else
+            fprintf(out, "%s%c", strchr(special, *text) != NULL ? "\\" : "", *text);
+    }
+}
+
+/* The words that an argument may be, with blanks between, and `special` as above. */
+static void print_words(FILE *out, const struct rps_option *option, const char *special)
 {
     const char *const *names = NULL;
 
@@ -55,7 +67,7 @@ static void print_words(FILE *out, const struct rps_option *option)
     for (int i = 0; strcmp(option->name, "kind") == 0 && i < RPS_PLOT_KIND_COUNT; i++)
         fprintf(out, "%s%s", i > 0 ? " " : "", rps_plot_kinds[i].name);
     if (option->choices != NULL)
-        fputs(option->choices, out);
+        print_quoted(out, option->choices, special, "");
 }
 
 static int has_words(const struct rps_option *option)
@@ -67,18 +79,6 @@ static int has_words(const struct rps_option *option)
 static int takes_runs(const struct rps_command *command)
 {
     return strstr(command->usage, "[RUN...]") != NULL;
-}
-
-/* Text inside '...' of a shell, the characters of `special` behind a backslash; what stands for a
- * quote is the shell's. */
-static void print_quoted(FILE *out, const char *text, const char *special, const char *quote)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            fputs(quote, out);
-        else
-            fprintf(out, "%s%c", strchr(special, *text) != NULL ? "\\" : "", *text);
-    }
 }
 
 /* "record runs ..." */
@@ -100,10 +100,11 @@ static void print_taking(FILE *out, const struct rps_command *command,
     fprintf(out, "--%s ", option->name);
 }
 
-/* The runs of the store that a shell's variable names, as `runs` lists them: numbers, and labels
- * without blanks. */
+/* Reads what `runs` lists, writes numbers, and labels that a shell takes without quotes. */
 static const char runs_awk[] =
-    "awk 'NR > 1 { print $1; if ($2 != \"-\" && NF > 2 && !($2 in seen)) print $2; seen[$2] }'";
+    "awk 'NR == 1 { at = index($0, \"LABEL\"); end = match($0, /TAGS|START/) }\n"
+    "            NR > 1 { print $1; label = substr($0, at, end - at); sub(/ +$/, \"\", label)\n"
+    "                     if (label != \"-\" && label !~ /[^A-Za-z0-9_.,@%+-]/) print label }'";
 
 /* --- bash ------------------------------------------------------------------------------------- */
 
@@ -123,7 +124,7 @@ static void print_bash_argument(FILE *out, const struct rps_command *command,
     if (has_letter(option))
         fprintf(out, " | '%s -%c'", command->name, option->letter);
     fputs(") words='", out);
-    print_words(out, option);
+    print_words(out, option, "");
     fprintf(out, "' source=%s ;;\n", source_of(option));
 }
 
@@ -244,18 +245,18 @@ static void print_zsh_option(FILE *out, const struct rps_command *command,
     if (option->argument != NULL) {
         fprintf(out, ":%s:", option->argument);
         if (strcmp(source_of(option), "run") == 0)
-            fputs("_rpistat_runs", out);
+            fputs(" _rpistat_runs", out);
         else if (has_words(option) && strcmp(source_of(option), "file") == 0)
-            fputs("_rpistat_words_or_files ", out);
+            fputs(" _rpistat_words_or_files ", out);
         else if (strcmp(source_of(option), "file") == 0)
             fputs("_files", out);
         else if (strcmp(source_of(option), "folder") == 0)
             fputs("_files -/", out);
         else if (has_words(option))
-            fputs("_rpistat_words ", out);
+            fputs(" _rpistat_words ", out);
         else
             fputc(' ', out); /* nothing is completed */
-        print_words(out, option);
+        print_words(out, option, ":");
     }
     fputs("' \\\n", out);
 }
@@ -266,8 +267,8 @@ static void print_zsh(FILE *out)
             "#compdef rpistat\n"
             "# zsh completion for rpistat, made by `rpistat --completion zsh`\n\n"
             "_rpistat_words() {\n"
-            "    compadd \"$@[1,(i)--]\" -S '' -- ${(M)@[(i)--,-1]:#*:}\n"
-            "    compadd \"$@[1,(i)--]\" -- ${@[(i)--,-1]:#*:}\n"
+            "    compadd -S '' -- ${(M)@:#*:}\n"
+            "    compadd -- ${@:#*:}\n"
             "}\n\n"
             "_rpistat_words_or_files() {\n"
             "    _alternative \"words:word:($*)\" 'files:file:_files'\n"
@@ -306,7 +307,7 @@ static void print_zsh(FILE *out)
         if (rps_commands[i]->runs_workload)
             fputs("            '(-)1:program: _command_names -e' '*::argument: _normal' ;;\n", out);
         else if (takes_runs(rps_commands[i]))
-            fputs("            '*:RUN:_rpistat_runs' ;;\n", out);
+            fputs("            '*:RUN: _rpistat_runs' ;;\n", out);
         else
             fputs("            ;;\n", out);
     }
@@ -331,7 +332,7 @@ static void print_fish_option(FILE *out, const struct rps_command *command,
             fputs("(__rpistat_runs)", out);
         else if (strcmp(source, "folder") == 0)
             fputs("(__fish_complete_directories)", out);
-        print_words(out, option);
+        print_words(out, option, "");
         fputc('\'', out);
     }
     fputs(" -d '", out);
