@@ -336,9 +336,14 @@ find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct 
         collect(list, rps_commands[i]);
         row = find_name(list, line->name);
     }
-    if (row != NULL && !row->is_once && (row->argument != NULL) == (line->value != NULL))
+    if (row != NULL && row->letter == 'o' && line->section == NULL)
+        rps_config_error(&cli->config, line, &cli->err,
+                         "'%s' is a store to one command and a text to another: write it below "
+                         "[COMMAND]",
+                         line->name);
+    else if (row != NULL && !row->is_once && (row->argument != NULL) == (line->value != NULL))
         return row;
-    if (!is_command)
+    else if (!is_command)
         rps_config_error(&cli->config, line, &cli->err, "rpistat has no command '%s'",
                          line->section);
     else if (row == NULL && line->section == NULL)

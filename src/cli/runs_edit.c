@@ -154,7 +154,10 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
     size_t count = 0, kept = 0;
     int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
 
-    if (result == 0 && (chosen = calloc(count + 1, 1)) == NULL)
+    if (result < 0)
+        return result;
+    chosen = calloc(count + 1, 1);
+    if (chosen == NULL)
         result = rps_error_memory(&cli->err);
     for (int i = 0; i < list->count && result == 0; i++)
         result = mark(cli, list->text[i], run_id, count, chosen);
@@ -225,7 +228,8 @@ static int delete_run(struct rps_cli *cli, int64_t run_id)
     if (result == 0)
         result = rps_store_delete_run(cli->input, run_id, &cli->err);
     if (result == 0 && !cli->quiet)
-        fprintf(cli->out, "Deleted %s: %" PRIu64 " periods.\n", text, summary.periods);
+        fprintf(cli->out, "Deleted %s: %" PRIu64 " period%s.\n", text, summary.periods,
+                summary.periods == 1 ? "" : "s");
     rps_run_free(&run);
     return result;
 }

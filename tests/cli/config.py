@@ -67,7 +67,7 @@ def test_home():
 
 def test_store():
     """RPISTAT_STORE: the store of every command, unless -i, -o say another; it wins over the file"""
-    configure("input = none.data\noutput = none.data\n[report]\noutput = -\n")
+    configure("input = none.data\n[record]\noutput = none.data\n")
     refused(call("report"), 1, "none.data")
     expect(call("report", RPISTAT_STORE="rpistat.data"), 0)
     expect(call("record", "--pmu", "sim:script.sim", RPISTAT_STORE="env.data"), 0)
@@ -94,6 +94,7 @@ MISTAKES = [
     ("delete", 1, ["'delete'", "command line"]),
     ("[runs]\nlabel = x", 2, ["'label'", "command line"]),
     ("help", 1, ["'help'", "command line"]),
+    ("output = x", 1, ["'output'", "[COMMAND]"]),
     ("# first\nperiod = soon", 2, ["--period", "soon", "100ms"]),
 ]
 

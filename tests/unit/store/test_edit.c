@@ -34,7 +34,7 @@
     "INSERT INTO gap VALUES (1, 5, 0, -1, 0, 'x'); INSERT INTO heartbeat VALUES (1, 1, '', 1)"
 
 /* So many that a deletion takes several transactions. */
-#define PERIODS 5000
+#define PERIODS 20000
 
 static void delete_run(const char *path, int64_t run_id)
 {
