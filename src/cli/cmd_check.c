@@ -16,7 +16,8 @@ struct settings {
 };
 
 static const struct rps_option options[] = {
-    {"repair", OPTION_REPAIR, NULL, "save what can be read into the new store of -o", NULL},
+    {"repair", OPTION_REPAIR, NULL, "save what can be read into the new store of -o", NULL, NULL,
+     1},
     {NULL, 0, NULL, NULL, NULL},
 };
 

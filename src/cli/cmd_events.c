@@ -32,7 +32,8 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"sets", OPTION_SETS, "NAME", "only these event sets: a name, or a .ini file", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
+    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto",
+     "auto hardware software sim:"},
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };

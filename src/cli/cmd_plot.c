@@ -55,11 +55,11 @@ static const struct rps_option options[] = {
     {"metric", OPTION_METRIC, "LIST", "these metrics only, separated by commas", NULL},
     {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
     {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
-    {"theme", OPTION_THEME, "THEME", "light or dark", NULL},
-    {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time"},
+    {"theme", OPTION_THEME, "THEME", "light or dark", NULL, "light dark"},
+    {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time", "time cycles"},
     {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
     {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL, "each sum"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -132,7 +132,7 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     run->period_ns = r->settings->period_ns;
     if (r->settings->order.is_random && r->plan->set_count > 1)
         run->order_seed = (int64_t)r->settings->order.seed;
-    return rps_record_add_tags(r->settings, run, err);
+    return rps_tag_add(run, r->settings->tag_count, r->settings->tag, err);
 }
 
 static int open_store(struct rps_recording *r, struct rps_error *err)

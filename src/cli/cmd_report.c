@@ -20,8 +20,8 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum"},
-    {"format", OPTION_FORMAT, "FORMAT", "text, or 2013: no intervals", "text"},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, or 2013: no intervals", "text", "text 2013"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -25,7 +25,8 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"sets", OPTION_SETS, "NAME", "the event sets to verify: a name, or a .ini file", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto (all there are), hardware or software", "auto"},
+    {"pmu", OPTION_PMU, "NAME", "auto (all there are), hardware or software", "auto",
+     "auto hardware software"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

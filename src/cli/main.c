@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "completion.h"
 #include "names.h"
 #include "time_range.h"
 #include "rpistat/rights.h"
@@ -100,6 +101,7 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
 out:
     rps_output_abandon(&output);
     rps_reader_close(cli->reader);
+    rps_config_free(&cli->config);
     free(cli->settings);
     return result;
 }
@@ -140,6 +142,10 @@ int main(int argc, char **argv)
     if (argc < 2) {
         rps_options_help_all(stderr);
         return 2;
+    }
+    if (argc == 3 && strcmp(argv[1], "--completion") == 0) {
+        result = rps_completion_print(stdout, argv[2], &cli.err);
+        goto out;
     }
     cli.command = rps_names_command(argv[1]);
     cli.implicit = cli.command == NULL;

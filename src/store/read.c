@@ -164,6 +164,12 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
                      "SELECT max(run_id) FROM run WHERE label = ?2 AND ?1 = 0"
                      " HAVING max(run_id) IS NOT NULL",
                      0, text, ret_run_id, err);
+    if (result == 0 && strchr(text, '='))
+        result = ask(reader,
+                     "SELECT max(run_id) FROM run, json_each(run.tags) AS j"
+                     " WHERE j.key || '=' || j.value = ?2 AND ?1 = 0"
+                     " HAVING max(run_id) IS NOT NULL",
+                     0, text, ret_run_id, err);
     back = back_from_last(text);
     if (result == 0 && back >= 0)
         result = ask(reader, "SELECT run_id FROM run ORDER BY run_id DESC LIMIT 1 OFFSET ?1", back,

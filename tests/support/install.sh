@@ -27,6 +27,9 @@ librsvg2-bin     command -v rsvg-convert
 poppler-utils    command -v pdfinfo
 libcap2-bin      command -v setcap || test -x /usr/sbin/setcap
 gcovr            command -v gcovr
+bash-completion  test -e /usr/share/bash-completion/bash_completion
+zsh              command -v zsh
+fish             command -v fish
 '
 
 has_header()
