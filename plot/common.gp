@@ -61,10 +61,11 @@ across(x) = 1.0 * x / width
 up(y) = 1 - 1.0 * y / height
 left = left_px * px
 right = width - right_px * px
+floor_y = height - zeros * row_px * px      # above the lines that name what is nothing but zeros
 narrow = width / scale < 760        # legends go below the headings then
 
 # --- tics -------------------------------------------------------------------------------------
 
-log_label(v) = v >= 9 ? sprintf("%gG", 10**(v - 9)) : v >= 6 ? sprintf("%gM", 10**(v - 6)) : \
-    v >= 4 ? sprintf("%gk", 10**(v - 3)) : sprintf("%g", 10**v)
+log_label(v) = v >= 9 ? sprintf("%g G", 10**(v - 9)) : v >= 6 ? sprintf("%g M", 10**(v - 6)) : \
+    v >= 4 ? sprintf("%g k", 10**(v - 3)) : sprintf("%g", 10**v)
 y_label(y, scale, suffix) = y == 0 ? "0" : sprintf("%g", y / scale) . suffix

@@ -13,7 +13,7 @@ load "title.gp"
 note_text = 4 + 2 * rows
 load "strip.gp"
 
-bottom = height - foot_px * px
+bottom = floor_y - foot_px * px
 row_height = (bottom - head) / rows
 set border 1 linestyle 101
 set lmargin at screen across(left)
@@ -34,21 +34,23 @@ do for [n = 0 : (rows - 1) / step] {
 }
 set label 1 "mean, sd" at screen across(right + 7 * px), up(head - 8 * px) left noenhanced \
     font small_font textcolor rgb quiet
-set label 2 caption(3) at screen across((left + right) / 2), up(height - 9 * px) center \
+set label 2 caption(3) at screen across((left + right) / 2), up(floor_y - 9 * px) center \
     noenhanced textcolor rgb quiet
 set palette defined (-most low, 0 middle, most high)
 set cbrange [-most : most]
-box_left = 44
-box_right = 138
-set colorbox horizontal user origin screen across(box_left * px), up(height - 12 * px) \
+box_left = 14.0
+box_right = left / px - 30
+set colorbox horizontal user origin screen across(box_left * px), up(floor_y - 15 * px) \
     size screen across((box_right - box_left) * px), 7.0 * px / height noborder
 unset cbtics
-set label 3 sprintf("−%g", most) at screen across((box_left - 4) * px), up(height - 15 * px) \
-    right noenhanced font small_font textcolor rgb quiet
-set label 4 "0" at screen across((box_left + box_right) / 2 * px), up(height - 6 * px) \
-    center noenhanced font small_font textcolor rgb quiet
-set label 5 sprintf("+%g × sd", most) at screen across((box_right + 4) * px), \
-    up(height - 15 * px) left noenhanced font small_font textcolor rgb quiet
+scale_number(n) = (n < 0 ? "−" : n > 0 ? "+" : "") . abs(n)
+do for [n = -2 : 2 : box_right - box_left < 110 ? 2 : 1] {
+    set label 6 + n scale_number(n) at \
+        screen across((box_left + (box_right - box_left) * (0.5 + n / (2.0 * most))) * px), \
+        up(floor_y - 7 * px) center noenhanced font small_font textcolor rgb quiet
+}
+set label 9 "× sd" at screen across((box_right + 5) * px), up(floor_y - 18 * px) left noenhanced \
+    font small_font textcolor rgb quiet
 set object 1 rectangle from graph 0, 0 to graph 1, 1 behind fillcolor rgb grid \
     fillstyle solid noborder
 gutter = row_height > 8 * px ? 0.06 : 0

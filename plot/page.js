@@ -6,14 +6,33 @@
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const root = document.documentElement;
-const ROWS = 500;
-const LEFT = 62, RIGHT = 14, HEIGHT = 150, SMALL = 52, BAND = 8;
+const ROWS = 500, TABLE_ROWS = 40;
+const PRINT_WIDTH = 690, PRINT_ZOOM = 0.75;
+const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8;
 const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
 
 if (root.dataset.theme === "auto")
     root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+
+/* What the data leaves out, as it is elsewhere in it. */
+const firstLine = data.panels.flatMap(panel => panel.lines)[0];
+for (const line of data.panels.flatMap(panel => panel.lines)) {
+    const unknown = line.low.length === 0 ? line.value.map(() => null) : null;
+    line.x = line.x || firstLine.x;
+    line.min = line.min || line.value;
+    line.max = line.max || line.value;
+    line.low = unknown || line.low;
+    line.high = unknown || line.high;
+}
+data.phases = data.phases.label.map((label, i) => {
+    const phase = { label };
+    for (const name of Object.keys(data.phases))
+        phase[name] = data.phases[name][i];
+    return { start: phase.from, end: phase.to, ...phase };
+});
+
 const palette = () => data[root.dataset.theme];
 const hex = (colour, opacity) => "#" + colour + Math.round(255 * opacity).toString(16).padStart(2, "0");
 
@@ -25,7 +44,7 @@ function element(name, attributes, ...children) {
         if (key === "style")
             Object.assign(made.style, value);
         else
-            made[key] = value;
+            key.includes("-") || key === "role" ? made.setAttribute(key, value) : made[key] = value;
     }
     for (const child of children)
         if (child !== null && child !== undefined)
@@ -43,6 +62,14 @@ function number(value) {
         if (size >= from)
             return +(value / (suffix === "k" ? 1e3 : from)).toPrecision(3) + " " + suffix;
     return String(+value.toPrecision(4));
+}
+
+/* The numbers of an axis, under one prefix. */
+function axisNumbers(values) {
+    const size = Math.max(...values.map(Math.abs));
+    const [, scale, suffix] = [[1e12, 1e12, " T"], [1e9, 1e9, " G"], [1e6, 1e6, " M"], [1e4, 1e3, " k"], [1e-3, 1, ""],
+                               [1e-6, 1e-3, " m"], [0, 1, ""]].find(([least]) => size >= least);
+    return values.map(value => value === 0 ? "0" : +(value / scale).toPrecision(6) + suffix);
 }
 
 const withUnit = (value, unit) => number(value) + (unit && value !== null ? " " + unit : "");
@@ -80,9 +107,28 @@ function show(low, high) {
     for (const plot of plots)
         plot.setScale("x", { min: from, max: to });
     drawStrip();
+    fillValues();
+    showRange();
+    spot === null || spot < from || spot > to ? unpoint() : point(spot, near, false);
 }
 
 const showAll = () => show(data.from, data.to);
+
+function showRange() {
+    const decimals = Math.max(1, Math.min(6, Math.ceil(2 - Math.log10(to - from))));
+    document.getElementById("shown").textContent = "Shown: " + place(from, decimals) + " to " + place(to, decimals);
+}
+
+/* Zoom by a factor around a place, or move by a part of what is shown. */
+function zoom(factor, middle) {
+    const around = middle === null ? (from + to) / 2 : middle;
+    show(around - (around - from) * factor, around + (to - around) * factor);
+}
+
+function move(part) {
+    const shift = Math.max(data.from - from, Math.min(data.to - to, part * (to - from)));
+    show(from + shift, to + shift);
+}
 
 /* --- levels of phases ----------------------------------------------------------------------- */
 
@@ -423,7 +469,7 @@ function axes(last) {
               data.axisIsTime ? clock(value, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))
                               : String(+(value / data.axisScale).toPrecision(6))) },
         { ...axis, size: LEFT, space: 30,
-          values: (plot, splits) => splits.map(value => number(value)) },
+          values: (plot, splits) => axisNumbers(splits) },
     ];
 }
 
@@ -442,13 +488,58 @@ function seriesOf(panel) {
     return { series, bands };
 }
 
+/* With Ctrl (which a trackpad's pinch is told as) or the command key; else the page scrolls. */
 function wheel(plot) {
     plot.over.addEventListener("wheel", event => {
+        if (!event.ctrlKey && !event.metaKey)
+            return;
         event.preventDefault();
-        const middle = plot.posToVal(event.offsetX, "x");
-        const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300)));
-        show(middle - (middle - from) * factor, middle + (to - middle) * factor);
+        zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300))), plot.posToVal(event.offsetX, "x"));
     }, { passive: false });
+}
+
+/* One finger shows values where it taps, and moves what is zoomed; two zoom, each keeping the place it
+ * was put on. Up and down scrolls the page: see touch-action. */
+function touch(plot) {
+    const fingers = new Map();
+    let held = [], low, high, moved;
+    const across = x => (x - plot.over.getBoundingClientRect().left) / plot.over.clientWidth;
+    const hold = () => {
+        held = [...fingers.values()].map(across);
+        [low, high] = [from, to];
+    };
+    const end = event => {
+        if (fingers.size === 1 && event.type === "pointerup" && !moved)
+            point(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x"), plots.indexOf(plot), false);
+        fingers.delete(event.pointerId);
+        hold();
+    };
+    plot.over.addEventListener("pointerdown", event => {
+        if (event.pointerType !== "touch")
+            return;
+        moved = fingers.size > 0;
+        fingers.set(event.pointerId, event.clientX);
+        hold();
+    });
+    plot.over.addEventListener("pointermove", event => {
+        if (!fingers.has(event.pointerId))
+            return;
+        fingers.set(event.pointerId, event.clientX);
+        const [a, b] = [...fingers.values()].map(across), length = high - low;
+        moved = moved || Math.abs(a - held[0]) * plot.over.clientWidth > 8;
+        if (!moved)
+            return;
+        if (b === undefined) {
+            const shift = Math.max(data.from - low, Math.min(data.to - high, (held[0] - a) * length));
+            show(low + shift, high + shift);
+        } else if (Math.abs(b - a) > 0.02) {
+            const span = Math.abs((held[1] - held[0]) / (b - a)) * length;
+            const start = low + (held[0] + held[1]) / 2 * length - (a + b) / 2 * span;
+            show(start, start + span);
+        }
+    });
+    plot.over.addEventListener("pointerup", end);
+    plot.over.addEventListener("pointercancel", end);
 }
 
 /* Dragging with Shift moves, without it zooms (uPlot's selection). */
@@ -460,23 +551,23 @@ function mover(plot) {
         event.stopImmediatePropagation();
         const start = event.clientX, low = from, high = to;
         const each = (high - low) / plot.over.clientWidth;
-        const move = moved => {
+        const drag = moved => {
             let shift = (start - moved.clientX) * each;
             shift = Math.max(data.from - low, Math.min(data.to - high, shift));
             show(low + shift, high + shift);
         };
         const end = () => {
-            removeEventListener("mousemove", move);
+            removeEventListener("mousemove", drag);
             removeEventListener("mouseup", end);
         };
-        addEventListener("mousemove", move);
+        addEventListener("mousemove", drag);
         addEventListener("mouseup", end);
     }, true);
 }
 
 function addPanel(panel, last) {
     const holder = element("div", { className: "panel" });
-    const heading = element("h3", {}, panel.title);
+    const heading = element("h2", {}, panel.title);
     if (panel.lines.length > 1)
         panel.lines.forEach((line, n) => heading.append(element("span", { className: "key", title: line.explain },
             element("i", { className: n >= 8 ? "dashed" : "" }),
@@ -491,7 +582,7 @@ function addPanel(panel, last) {
         legend: { show: false },
         padding: [9, RIGHT, 0, 0],
         cursor: {
-            sync: { key: "run", scales: ["x", null] },
+            y: false,
             drag: { x: true, y: false, setScale: false, dist: 4 },
             bind: { dblclick: () => () => { showAll(); return null; } },
         },
@@ -502,7 +593,7 @@ function addPanel(panel, last) {
         axes: axes(last),
         ...seriesOf(panel),
         hooks: {
-            init: [mover, wheel],
+            init: [mover, wheel, touch],
             drawClear: [plot => {
                 const at = x => plot.valToPos(x, "x", true);
                 const { left, top, width, height } = plot.bbox;
@@ -519,7 +610,6 @@ function addPanel(panel, last) {
                 if (width > 3)
                     show(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
             }],
-            setCursor: [plot => showTip(plot, panel)],
         },
     };
     const plot = new uPlot(options, aligned(panel), holder);
@@ -534,131 +624,216 @@ function colourKeys(plot) {
     });
 }
 
-/* --- tooltip -------------------------------------------------------------------------------- */
+/* --- the values at a place ------------------------------------------------------------------- */
 
+const panels = document.getElementById("panels"), spoken = document.getElementById("spoken");
 const tip = element("div", { id: "tip" });
-document.body.append(tip);
-let pointer = null;
-
-document.addEventListener("mousemove", event => { pointer = event; });
-document.getElementById("panels").addEventListener("mouseleave", () => { tip.style.display = "none"; });
+document.getElementById("figure").append(tip);
+let spot = null, near = 0, saying = 0, byKey = false;     /* on the axis, null: nowhere; the panel whose values come first */
 
 function swatch(label) {
     return element("span", { className: "swatch" + (label.hatched ? " hatched" : ""),
                              style: { backgroundColor: "#" + label.colour } }, label.name);
 }
 
-function showTip(plot, panel) {
-    const i = plot.cursor.idx;
-    if (!pointer || pointer.target !== plot.over)
-        return;
-    if (i === null || i === undefined || plot.cursor.left < 0) {
-        tip.style.display = "none";
-        return;
+const cell = (content, className) => element("td", { className: className || "" }, content);
+
+/* The rows of a panel: all that is known of the one that is pointed at, the values of the others. */
+function tipRows(plot, panel, i, first) {
+    const value = (n, k) => plot.data[5 * n + k][i];
+    const range = (least, most) => number(least) + " \u2026 " + number(most);
+    const shown = panel.lines.map((line, n) => n).filter(n => value(n, 1) !== undefined && value(n, 1) !== null);
+    const dot = n => element("span", { style: { color: "#" + palette().line[n % 8] } }, "\u25cf ");
+    if (shown.length > 4 && !first) {
+        const values = shown.map(n => value(n, 1));
+        return [element("tr", {}, cell(panel.title), cell(range(Math.min(...values), Math.max(...values)), "number"), cell(""))];
     }
-    const x = plot.data[0][i], phase = phaseAt(x);
-    const rows = element("table");
-    panel.lines.forEach((line, n) => {
-        const [value, least, most, low, high] = [1, 2, 3, 4, 5].map(k => plot.data[5 * n + k][i]);
-        if (value === undefined || value === null && panel.lines.length > 4)
-            return;
-        rows.append(element("tr", {},
-            element("td", {}, element("span", { style: { color: "#" + palette().line[n % 8] } }, "\u25cf "), line.label),
-            element("td", { className: "number" }, withUnit(value, line.unit)),
-            element("td", { className: "range" }, [
-                least !== most && value !== null ? number(least) + " \u2026 " + number(most) : "",
-                low != null && high != null ? "95 %: " + number(low) + " \u2026 " + number(high) : "",
-            ].filter(text => text).join(", "))));
+    const rows = shown.map(n => {
+        const [least, most, low, high] = [2, 3, 4, 5].map(k => value(n, k));
+        const row = element("tr", {}, cell(dot(n)), cell(withUnit(value(n, 1), panel.lines[n].unit), "number"),
+            cell(!first ? "" : [least !== most ? range(least, most) : "",
+                                low != null && high != null ? "95 %: " + range(low, high) : ""].filter(text => text).join(", "),
+                 "range"));
+        row.firstChild.append(panel.lines[n].label);
+        return row;
     });
-    tip.replaceChildren(element("div", {}, place(x, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null,
-        phase ? element("div", { className: "words" }, data.labels[phase.label].words) : null), rows);
-    if (phase && band !== null)
-        tip.querySelector(".swatch").after(" " + finerName(x));
+    if (data.apart && rows.length > 0)
+        rows.unshift(element("tr", {}, element("td", { colSpan: 3, className: "range" }, panel.title)));
+    return rows;
+}
+
+/* Where there are phases, their name at the place; marks that are no further off than 4 pixels. */
+function fillTip(plot) {
+    const phase = phaseAt(spot), body = element("tbody");
+    for (const [n, each] of [...plots.entries()].sort(([a], [b]) => (b === near) - (a === near))) {
+        const i = each.valToIdx(spot);
+        body.append(...tipRows(each, data.panels[n], i, n === near));
+    }
+    tip.replaceChildren(element("div", {}, place(spot, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null,
+        phase && band !== null ? " " + finerName(spot) : null,
+        phase ? element("div", { className: "words" }, data.labels[phase.label].words) : null), element("table", {}, body));
     for (const mark of data.marks)
-        if (Math.abs(plot.valToPos(mark.from, "x") - plot.cursor.left) < 4)
+        if (Math.abs(plot.valToPos(mark.from, "x") - plot.valToPos(spot, "x")) < 4)
             tip.append(element("div", {}, "\u25b8 " + mark.text));
+}
+
+/* Beside the place in the window, below its panel's top; of a narrow window at the foot. */
+function placeTip(plot, clientY) {
+    const over = plot.over.getBoundingClientRect(), x = over.left + plot.valToPos(spot, "x");
+    const top = clientY === null ? Math.max(6, over.top) : clientY + 14;
     tip.style.display = "block";
     const box = tip.getBoundingClientRect();
-    const left = pointer.clientX + 16 + box.width > innerWidth ? pointer.clientX - box.width - 12 : pointer.clientX + 16;
-    tip.style.left = Math.max(4, left) + "px";
-    tip.style.top = Math.min(innerHeight - box.height - 6, pointer.clientY + 14) + "px";
+    tip.style.left = Math.max(4, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16) + "px";
+    tip.style.top = Math.max(6, Math.min(innerHeight - box.height - 6, top)) + "px";
+}
+
+/* Show the values at a place of the point that is nearest to it; say them where the keyboard asked. */
+function point(x, panel, aloud, clientY = null) {
+    const plot = plots[near = panel];
+    spot = plot.data[0][plot.valToIdx(Math.max(from, Math.min(to, x)))];
+    for (const each of plots)
+        each.setCursor({ left: each.valToPos(spot, "x"), top: 0 }, false);
+    fillTip(plot);
+    placeTip(plot, clientY);
+    clearTimeout(saying);
+    if (aloud)
+        saying = setTimeout(() => { spoken.textContent = tip.innerText.replace(/\s+/g, " "); }, 200);
+}
+
+function unpoint() {
+    spot = null;
+    tip.style.display = "none";
+    for (const plot of plots)
+        plot.setCursor({ left: -10, top: -10 }, false);
+}
+
+const plotOf = target => plots.findIndex(plot => plot.over.contains(target));
+
+panels.addEventListener("mousemove", event => {
+    byKey = false;
+    const n = plotOf(event.target);
+    if (n < 0)
+        unpoint();
+    else
+        point(plots[n].posToVal(event.clientX - plots[n].over.getBoundingClientRect().left, "x"), n, false, event.clientY);
+});
+panels.addEventListener("mouseleave", () => { if (!byKey) unpoint(); });
+document.addEventListener("pointerdown", event => { if (plotOf(event.target) < 0) unpoint(); });
+
+/* Steps of a point, or of a hundredth where points are closer. */
+function step(times) {
+    const x = plots[near].data[0], each = Math.max(1, Math.round((lastUpTo(x, to) - lastUpTo(x, from)) / 100));
+    if (spot === null)
+        return point((from + to) / 2, near, true);
+    point(x[Math.max(0, Math.min(x.length - 1, plots[near].valToIdx(spot) + times * each))], near, true);
+}
+
+const KEYS = {
+    ArrowLeft: shift => shift ? move(-0.1) : step(-1), ArrowRight: shift => shift ? move(0.1) : step(1),
+    PageUp: () => step(-10), PageDown: () => step(10),
+    ArrowUp: () => point(spot === null ? (from + to) / 2 : spot, Math.max(0, near - 1), true),
+    ArrowDown: () => point(spot === null ? (from + to) / 2 : spot, Math.min(plots.length - 1, near + 1), true),
+    Home: () => point(from, near, true), End: () => point(to, near, true),
+    "+": () => zoom(0.5, spot), "=": () => zoom(0.5, spot), "-": () => zoom(2, spot), "0": showAll,
+    Escape: () => spot === null ? showAll() : unpoint(),
+};
+
+panels.addEventListener("keydown", event => {
+    if (!KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey)
+        return;
+    event.preventDefault();
+    byKey = true;
+    KEYS[event.key](event.shiftKey);
+});
+panels.addEventListener("blur", unpoint);
+
+/* What is shown, as a table: of so many points of each line, which are those of the panels. */
+function fillValues() {
+    const holder = document.getElementById("values");
+    if (!holder.open || plots.length === 0)
+        return;
+    const x = plots[0].data[0], first = x[lastUpTo(x, from)] < from ? lastUpTo(x, from) + 1 : lastUpTo(x, from);
+    const end = lastUpTo(x, to) + 1, each = Math.max(1, Math.ceil((end - first) / TABLE_ROWS));
+    const lines = plots.flatMap((plot, n) => data.panels[n].lines.map((line, m) => ({ plot, line, m, panel: data.panels[n] })));
+    const rows = [];
+    for (let i = first; i < end; i += each)
+        rows.push(element("tr", {}, element("th", { scope: "row", className: "number" }, place(x[i], 2)),
+            ...lines.map(({ plot, m }) => cell(number(plot.data[5 * m + 1][plot.valToIdx(x[i])]), "number"))));
+    const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart ? panel.title + ", " : "") +
+        line.label + (line.unit ? " (" + line.unit + ")" : ""))], rows);
+    holder.replaceChildren(holder.firstElementChild,
+        element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made);
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
 
-const tables = document.getElementById("tables");
-
-function addTable(title, headings, rows) {
-    if (rows.length === 0)
-        return;
-    const head = element("tr", {}, ...headings.map(heading =>
-        element("th", { className: heading.number ? "number" : "" }, heading.text)));
-    tables.append(element("h2", {}, title), element("div", { className: "scroll" },
-        element("table", { className: "data" }, headings.length ? element("thead", {}, head) : null,
-            element("tbody", {}, ...rows))));
+/* A table that scrolls by itself, with the keyboard too. Headings: the first column's to the left. */
+function table(name, headings, rows) {
+    const head = headings.map((text, n) => element("th", { scope: "col", className: n > 0 ? "number" : "" }, text));
+    return element("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": name },
+        element("table", { className: "data" }, headings.length ? element("thead", {}, element("tr", {}, ...head)) : null,
+            element("tbody", {}, ...rows)));
 }
 
-const cell = (content, className) => element("td", { className: className || "" }, content);
+function addTable(title, headings, rows, where = "tables") {
+    if (rows.length > 0)
+        document.getElementById(where).append(element("section", {}, element("h2", {}, title), table(title, headings, rows)));
+}
+
+const rowHead = content => element("th", { scope: "row" }, content);
 
 function addPhaseTable() {
-    const shown = data.phases.slice(0, ROWS);
-    addTable("Phases in order of time" + (shown.length < data.phases.length
-        ? ": the first " + ROWS + " of " + data.phases.length : ""), [{ text: "" }, { text: "Start", number: true }, { text: "Length", number: true },
-                                         { text: "Sure", number: true }],
-        shown.map(phase => {
-            const row = element("tr", { className: "link", title: "Zoom to this phase" },
-                cell(swatch(data.labels[phase.label])), cell(clock(phase.start, 1), "number"),
-                cell(duration(phase.end - phase.start), "number"),
-                cell(Math.round(100 * phase.confidence) + " %", "number"));
-            row.addEventListener("click", () => {
-                const room = (phase.to - phase.from) * 0.08;
-                show(phase.from - room, phase.to + room);
-            });
-            return row;
-        }));
+    addTable("Phases in order of time", ["Phase", "Start", "Length", "Sure"], data.phases.map(phase => {
+        const button = element("button", { className: "link", title: "Zoom to this phase" }, swatch(data.labels[phase.label]));
+        button.addEventListener("click", () => {
+            const room = (phase.to - phase.from) * 0.08, figure = document.getElementById("figure");
+            show(phase.from - room, phase.to + room);
+            if (figure.getBoundingClientRect().bottom < 100)
+                figure.scrollIntoView();
+        });
+        return element("tr", {}, rowHead(button), cell(clock(phase.start, 1), "number"),
+            cell(duration(phase.end - phase.start), "number"), cell(Math.round(100 * phase.confidence) + " %", "number"));
+    }));
 }
 
+/* A column a label, a row a figure, those first that tell the labels apart. */
 function addLabelTable() {
-    const shown = data.order.slice(0, 6).map(index => ({ ...data.figures[index], index }));
-    const headings = [{ text: "" }, { text: "Times", number: true }, { text: "Time", number: true },
-                      { text: "Share", number: true },
-                      ...shown.map(figure => ({ text: figure.label + (figure.unit ? " (" + figure.unit + ")" : ""), number: true }))];
-    const rows = data.labels.filter(label => label.periods > 0).map(label => element("tr", {},
-        cell(swatch(label)), cell(String(label.occurrences), "number"), cell(duration(label.seconds), "number"),
-        cell((100 * label.share).toFixed(1) + " %", "number"),
-        ...shown.map(figure => {
-            const spread = label.spread[figure.index];
-            const content = cell(number(label.mean[figure.index]), "number");
-            const low = label.low[figure.index], high = label.high[figure.index];
-            if (low !== null && high !== null)
-                content.append(element("span", { className: "spread" },
-                    ", " + number(+low.toPrecision(3)) + " to " + number(+high.toPrecision(3))));
-            if (spread !== null && label.mean[figure.index] !== null)
-                content.append(element("span", { className: "spread" }, ", sd " + number(+spread.toPrecision(2))));
-            return content;
-        })));
-    addTable("What they are like", headings, rows);
+    const labels = data.labels.filter(label => label.periods > 0);
+    const row = (name, content) => element("tr", {}, rowHead(name), ...labels.map(label => cell(content(label), "number")));
+    const rows = labels.length === 0 ? [] : [
+        row("Times", label => String(label.occurrences)), row("Time", label => duration(label.seconds)),
+        row("Share", label => (100 * label.share).toFixed(1) + " %")];
+    for (const index of labels.length === 0 ? [] : data.order) {
+        const figure = data.figures[index];
+        rows.push(row(figure.label + (figure.unit ? " (" + figure.unit + ")" : ""), label => {
+            const mean = label.mean[index], spread = label.spread[index], low = label.low[index], high = label.high[index];
+            const text = (low !== null && high !== null ? ", " + number(+low.toPrecision(3)) + " to " + number(+high.toPrecision(3)) : "") +
+                (spread !== null && mean !== null ? ", sd " + number(+spread.toPrecision(2)) : "");
+            return element("span", {}, number(mean), element("span", { className: "spread" }, text));
+        }));
+    }
+    addTable("What they are like", ["Figure", ...labels.map(swatch)], rows, "wide");
 }
 
 function addTables() {
     addPhaseTable();
     addTable("What sets them apart from the whole run", [], data.labels.filter(label => label.words).map(label =>
-        element("tr", {}, cell(swatch(label), "name"), cell(label.words, "text"))));
+        element("tr", {}, rowHead(swatch(label)), cell(label.words, "text"))));
     addLabelTable();
     addTable("Figures of the whole run", [], data.figures.filter(figure => figure.whole !== null).map(figure =>
-        element("tr", {}, cell(figure.label, "name"), cell(withUnit(figure.whole, figure.unit), "number"))));
+        element("tr", {}, rowHead(figure.label), cell(withUnit(figure.whole, figure.unit), "number"))));
     addTable("Marks", [], data.marks.slice(0, ROWS).map(mark =>
-        element("tr", {}, cell(clock(mark.start, 2), "name"), cell(mark.text, "text"))));
+        element("tr", {}, rowHead(clock(mark.start, 2)), cell(mark.text, "text"))));
     addTable("Not recorded", [], data.gaps.slice(0, ROWS).map(gap => element("tr", {},
-        cell(clock(gap.start, 2), "name"), cell(duration(gap.length), "number"), cell(gap.text, "text"))));
-    addTable("Run", [], data.run.map(([name, text]) =>
-        element("tr", {}, cell(name, "name"), cell(text, "text"))));
+        rowHead(clock(gap.start, 2)), cell(duration(gap.length), "number"), cell(gap.text, "text"))));
+    addTable("Run", [], data.run.map(([name, text]) => element("tr", {}, rowHead(name), cell(text, "text"))));
 }
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
 document.getElementById("title").textContent = data.title;
 document.getElementById("subtitle").textContent = data.subtitle;
+document.getElementById("zeros").textContent = data.zeros.replace(/\n */g, " ");
 document.getElementById("resolution").textContent = data.binned
     ? data.points + " points a line, each of about " + duration(data.binSeconds) +
       "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
@@ -679,24 +854,50 @@ addTables();
 document.getElementById("level").hidden = levels.length < 2;
 fitLevels();
 drawStrip();
+showRange();
 
 buttons.coarser.addEventListener("click", () => chooseLevel(shaded - 1));
 buttons.finer.addEventListener("click", () => chooseLevel(shaded + 1));
 buttons.auto.addEventListener("click", () => chooseLevel(null));
 
 document.getElementById("reset").addEventListener("click", showAll);
-document.getElementById("theme").addEventListener("click", () => {
-    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+document.getElementById("closer").addEventListener("click", () => zoom(0.5, spot));
+document.getElementById("wider").addEventListener("click", () => zoom(2, spot));
+document.getElementById("earlier").addEventListener("click", () => move(-0.25));
+document.getElementById("later").addEventListener("click", () => move(0.25));
+document.getElementById("values").addEventListener("toggle", fillValues);
+
+function setTheme(theme) {
+    root.dataset.theme = theme;
     for (const plot of plots) {
         plot.redraw(false, true);
         colourKeys(plot);
     }
     drawStrip();
-});
-addEventListener("resize", () => {
+}
+
+/* As wide as the window, or as a sheet of paper. */
+function fit(width = null) {
+    strip.style.width = width ? width + "px" : "";
     fitLevels();
     for (const plot of plots)
-        plot.setSize({ width: plot.root.parentNode.clientWidth, height: plot.height });
+        plot.setSize({ width: width || plot.root.parentNode.clientWidth, height: plot.height });
     drawStrip();
+    if (spot !== null)
+        point(spot, near, false);
+}
+
+document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+addEventListener("resize", () => fit());
+let screenTheme = null;
+addEventListener("beforeprint", () => {
+    screenTheme = root.dataset.theme;
+    unpoint();
+    setTheme("light");
+    fit(PRINT_WIDTH / PRINT_ZOOM);
+});
+addEventListener("afterprint", () => {
+    setTheme(screenTheme);
+    fit();
 });
 })();

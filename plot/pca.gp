@@ -28,6 +28,7 @@ low_end = a_from < b_from ? a_from : b_from
 high_end = a_to > b_to ? a_to : b_to
 set yrange [low_end : high_end]
 eval x_tics
+set xtics offset 0, -0.1         # below the lowest number at the left
 set ytics scale 0.6 nomirror textcolor rgb dark autofreq
 set label 3 caption(3) at screen across((left + right) / 2), \
     up((time_top + time_up + 32) * px) center noenhanced textcolor rgb quiet

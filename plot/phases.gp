@@ -52,9 +52,8 @@ do for [r = 1 : rows] {
         textcolor rgb quiet
     set arrow r from first 0, r to first columns - 1 + inner, r nohead linestyle 100
 }
-set label 400 sprintf("Bars: times the whole run's figure (upright line), 1/%g to %g. Thin " \
-    . "lines: spread.", half, half) \
-    at screen across(left), up(height - 12 * px) left noenhanced font small_font textcolor rgb quiet
+set label 400 sprintf("Bars: times the whole run's figure (upright line), 1/%g to %g.", half, half) \
+    . (spreads ? " Thin lines: spread." : "") at screen across(left), up(height - 12 * px) left noenhanced font small_font textcolor rgb quiet
 
 # Values stand in the lower half of a cell, bars in the upper one.
 do for [c = 0 : columns - 1] {

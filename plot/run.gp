@@ -16,7 +16,7 @@ load "axis.gp"
 
 heading = 24 * px
 foot = (foot_px + duty * duty_px) * px
-panel_height = 1.0 * (height - head - foot) / panels
+panel_height = 1.0 * (floor_y - head - foot) / panels
 band_opacity(n) = !apart ? "A0" : n <= 2 ? "C0" : "D8"
 series_band(m, n) = "#" . band_opacity(n) . colour[(m - 1) % 8 + 1]
 interval_band(m) = "#B8" . colour[(m - 1) % 8 + 1]
@@ -60,7 +60,7 @@ do for [p = 1 : panels] {
     set label 3 caption(line) at screen across(left), up(top + heading - 11 * px) left noenhanced \
         textcolor rgb dark
     if (p == panels) {
-        set label 4 caption(3) at screen across((left + right) / 2), up(height - 9 * px) \
+        set label 4 caption(3) at screen across((left + right) / 2), up(floor_y - 9 * px) \
             center noenhanced textcolor rgb quiet
     }
     if (p == panels && !duty) {
@@ -110,16 +110,16 @@ if (duty) {
     unset label
     unset arrow
     unset key
-    set tmargin at screen up(height - (foot_px + duty_px - 16) * px)
-    set bmargin at screen up(height - foot_px * px)
+    set tmargin at screen up(floor_y - (foot_px + duty_px - 16) * px)
+    set bmargin at screen up(floor_y - foot_px * px)
     set yrange [0 : 1]
     eval x_tics
     unset ytics
     set ytics scale 0.6 nomirror ("0" 0, "100 %%" 1) font small_font textcolor rgb quiet
     set label 3 "Counted: share of the time that each event set was on" \
-        at screen across(left), up(height - (foot_px + duty_px - 9) * px) left noenhanced \
+        at screen across(left), up(floor_y - (foot_px + duty_px - 9) * px) left noenhanced \
         font small_font textcolor rgb quiet
-    set label 4 caption(3) at screen across((left + right) / 2), up(height - 9 * px) \
+    set label 4 caption(3) at screen across((left + right) / 2), up(floor_y - 9 * px) \
         center noenhanced textcolor rgb quiet
     plot "duty.dat" using 1:(0):2 with filledcurves fillcolor rgb veiled(200, quiet) notitle, \
         "duty.dat" using 1:2 with lines linewidth 0.8 linecolor rgb quiet notitle

@@ -41,13 +41,14 @@ if (points_outside > 0) {
     set label 5 sprintf("%d beyond the axes", points_outside) at screen across(right), \
         up((plot_head_px + 9) * px) right noenhanced font small_font textcolor rgb quiet
 }
-# Without room for all, the letters among the points must do.
-entries = legend * label_entry < width / scale - 320 ? legend : 0
+# Of the labels that have points. Without room for all, the letters among the points must do.
+entries = legend > 0 && points_blocks * label_entry < width / scale - 320 ? points_blocks : 0
 do for [n = 1 : entries] {
-    x = right - (legend - n + 1) * label_entry * px
-    set label 100 + n label_name[n] at screen across(x), up((plot_head_px - 13) * px) left \
+    x = right - (entries - n + 1) * label_entry * px
+    set label 100 + n label_name[points_label[n] + 1] at screen across(x), up((plot_head_px - 13) * px) left \
         noenhanced textcolor rgb dark offset character 1, 0 \
-        point pointtype point_shape(n - 1) linecolor rgb ink_colour(n - 1) pointsize point_size(0.8)
+        point pointtype point_shape(points_label[n]) linecolor rgb ink_colour(points_label[n]) \
+        pointsize point_size(0.8)
 }
 set style textbox opaque noborder fillcolor rgb background margins 0.6, 0.4
 plot for [b = 0 : points_blocks - 1] "points.dat" index b using 1:2:(int(strcol(3))) with points \

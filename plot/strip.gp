@@ -18,8 +18,8 @@ do for [n = 1 : phase_legend] {
     x = left_px + (n - 1) * label_entry
     set object n rectangle from screen across(x * px), up((strip_top - 14) * px) \
         to screen across((x + 10) * px), up((strip_top - 4) * px) \
-        fillcolor rgb band_colour(n - 1) fillstyle solid noborder front
-    if (n > 9) {
+        fillcolor rgb band_colour(legend_label[n]) fillstyle solid noborder front
+    if (legend_label[n] >= 9) {
         set object 100 + n rectangle from screen across(x * px), up((strip_top - 14) * px) \
             to screen across((x + 10) * px), up((strip_top - 4) * px) \
             fillcolor rgb "#FFFFFF" fillstyle transparent pattern 4 noborder front

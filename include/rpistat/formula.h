@@ -8,6 +8,7 @@
  *     product = factor { ("*" | "/") factor }
  *     factor  = number | name | "'" any text "'" | "(" sum ")" | "-" factor
  *     name    = [A-Za-z_][A-Za-z0-9_.:]*          (quote names that hold other characters)
+ * A name may go on behind a minus where it is known only so: "page-faults / seconds".
  * A missing operand gives a missing value; so does a division by zero.
  */
 #ifndef RPISTAT_FORMULA_H

@@ -21,11 +21,16 @@ int rps_parse_double(const char *what, const char *text, double *ret, struct rps
 
 /*
  * A duration: numbers each followed by ns, us, ms, s, m (or min), h, d, as in `100ms`, `1.5s`,
- * `1h30m`; or one bare number of seconds. Result in ns, min_ns <= value <= max_ns. Negative
- * durations are refused.
+ * `1h30m`. Result in ns, min_ns <= value <= max_ns. Negative durations are refused, and so is a bare
+ * number other than 0, which is milliseconds in one tool and seconds in another.
  */
 int rps_parse_duration_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
                           int64_t *ret_ns, struct rps_error *err);
+
+/* A place in a run, as a duration from its start, or a bare number of seconds, which is how tables
+ * and axes have it. */
+int rps_parse_time_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
+                      int64_t *ret_ns, struct rps_error *err);
 
 /* A size in bytes: a number, optionally followed by K, M, G or T (powers of 1024, "iB" or "B"
  * allowed behind). */

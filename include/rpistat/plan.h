@@ -195,8 +195,11 @@ void rps_plan_free(struct rps_plan *plan);
 int rps_plan_from_events(const char *const *group, int count, struct rps_plan **ret,
                          struct rps_error *err);
 
-/* Add the metric of "NAME=FORMULA"; NAME is its label and its panel too. RPS_USAGE when the text is
- * not of that form, the formula does not compile, or the plan has such a metric. */
+/*
+ * Add the metric of "NAME=FORMULA"; NAME is its label and its panel too. A formula alone is its own
+ * label, and its name is made as an event's ID. RPS_USAGE when the text is not of that form, the
+ * formula does not compile, or the plan has such a metric.
+ */
 int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_error *err);
 
 /*

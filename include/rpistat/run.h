@@ -85,8 +85,9 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
 int rps_run_periods_with(const struct rps_run *run, int sets, int times);
 
 /*
- * What a run is called where people look: its command line as a shell user would type it, or, for a
- * recording without one, what was counted in brackets: "(process 12)". Printable; returns ret.
+ * What a run is called where people look: its command line as a shell user would type it, and, for
+ * a recording without one or of running processes, what was counted in brackets: "(all 4 CPUs)",
+ * "sleep 9 (process 12)". Printable; returns ret.
  */
 char *rps_run_title(char *ret, size_t size, const struct rps_run *run);
 

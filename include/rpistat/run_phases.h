@@ -13,6 +13,7 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
+#include "rpistat/phase_output.h"
 #include "rpistat/phases.h"
 #include "rpistat/store.h"
 
@@ -24,10 +25,11 @@
  * that reaches to the end of the run; else they are detected now, with default options, and not
  * stored. Returns 1 and *ret (for rps_phase_levels_free), 0 when there are none (no periods; a run
  * of more than RPS_RUN_PHASES_PERIODS_MAX periods without a stored detection), negative on error.
- * first, last and the outliers are period numbers; start_ns and end_ns are set.
+ * first, last and the outliers are period numbers; start_ns and end_ns are set. remark (NULL: not
+ * asked for): what is said of the whole, "" when nothing is.
  */
 int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
-                       struct rps_error *err);
+                       char remark[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
 struct rps_run_phases_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
@@ -63,6 +65,13 @@ int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
                           const struct rps_run_phases_options *options, struct rps_run_phases *ret,
                           struct rps_error *err);
 void rps_run_phases_free(struct rps_run_phases *found);
+
+/* What is said of the whole of what was detected with these options, "" when nothing is
+ * (rps_phase_output_whole). Errors: the store's. */
+int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
+                          const struct rps_run_phases_options *options,
+                          const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
+                          struct rps_error *err);
 
 /*
  * Principal components of a run's metrics, an observation a rotation of the event sets, in order of

@@ -143,8 +143,8 @@ struct rps_run_summary {
 };
 
 /*
- * The run meant by what the user typed: a number, a label (the newest run with it), `last`,
- * `last-N`; NULL means `last`. RPS_FAILED names what there is when none is meant.
+ * The run meant by what the user typed: a number, a label or a tag KEY=VALUE (the newest run with
+ * it), `last`, `last-N`; NULL means `last`. RPS_FAILED names what there is when none is meant.
  */
 int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                     struct rps_error *err);
@@ -209,6 +209,40 @@ int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes
 int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
                     struct rps_error *err);
 void rps_notes_free(struct rps_notes *notes);
+
+/* Bytes of the store's database, and how many of them are free for rows to come. */
+int rps_reader_space(struct rps_reader *reader, uint64_t *ret_bytes, uint64_t *ret_free_bytes,
+                     struct rps_error *err);
+
+/* --- changing runs ---------------------------------------------------------------------------- */
+
+/* What is to be another of a run. */
+struct rps_run_edit {
+    const char *label; /* NULL: as it is */
+    int tag_count;
+    const struct rps_tag *tag; /* to add, or to put in place of those with their keys */
+    int unset_count;
+    const char *const *unset; /* keys of tags to take away; one that is not there is no error */
+};
+
+/* Change a run of the store at path, in one transaction, also while it is recorded. Errors: those
+ * of rps_writer_open; a run that is not there. */
+int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_edit *edit,
+                       struct rps_error *err);
+
+/*
+ * Delete a run with all its rows, in transactions of some milliseconds, so that whoever records
+ * into the same store need not wait; it is gone with the first of them. Takes along what an earlier
+ * deletion that was broken off has left. The file keeps its size: its free pages are used again.
+ * Errors: those of rps_writer_open; a run that is not there, or is being recorded.
+ */
+int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err);
+
+/*
+ * Give the free pages of the store back to the disk, by writing the whole anew, which takes up to
+ * twice its size meanwhile. RPS_FAILED when a run is being recorded.
+ */
+int rps_store_shrink(const char *path, struct rps_error *err);
 
 /* --- phases ----------------------------------------------------------------------------------- */
 

@@ -5,6 +5,8 @@
 #ifndef RPISTAT_TRUST_H
 #define RPISTAT_TRUST_H
 
+#include <sys/stat.h>
+
 #include "rpistat/error.h"
 
 /*
@@ -16,5 +18,9 @@
  * why.
  */
 int rps_trust_path(const char *path, char **ret, struct rps_error *err);
+
+/* RPS_FAILED when root would be led by the file that was opened at path: it belongs to another
+ * user, or others may write it. Of other users nothing is asked. */
+int rps_trust_own(const char *path, const struct stat *file, struct rps_error *err);
 
 #endif

@@ -47,7 +47,11 @@ static int refuse(const char *path, int number, struct rps_error *err)
     char *folder = folder_of(path);
     int result;
 
-    if (number == ENOENT || number == ENOTDIR)
+    if (number == ENOTDIR)
+        result = rps_error_set(err, RPS_FAILED,
+                               "cannot write '%s': '%s' is no folder; choose another file with -o",
+                               path, folder ? folder : "");
+    else if (number == ENOENT)
         result = rps_error_set(err, RPS_FAILED,
                                "cannot write '%s': there is no folder '%s'; make it, or choose "
                                "another file with -o",

@@ -341,8 +341,42 @@ static void describe_duration_range(char *ret, size_t size, int64_t min_ns, int6
         snprintf(ret, size, "between %s and %s", low, high);
 }
 
+/* Is a number without a unit what is wrong? The error names the first two that it could have. */
+static bool lacks_unit(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
+                       struct rps_error *err)
+{
+    static const char *const unit[] = {"ms", "s", "m", "h", "d"};
+    char readings[2 * QUOTE_SIZE] = "", reading[QUOTE_SIZE];
+    int64_t ns = 0;
+    int count = 0;
+
+    if (text[strcspn(text, "abcdefghijklmnopqrstuvwxyz")] != '\0' || !scan_duration(text, &ns) ||
+        ns == 0)
+        return false;
+    for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]) && count < 2; i++) {
+        size_t used = strlen(readings);
+
+        if (snprintf(reading, sizeof(reading), "%s%s", text, unit[i]) >= (int)sizeof(reading) ||
+            !scan_duration(reading, &ns) || ns < min_ns || ns > max_ns)
+            continue;
+        snprintf(readings + used, sizeof(readings) - used, "%s%s", count++ > 0 ? " or " : "",
+                 reading);
+    }
+    if (count > 0)
+        rps_error_set(err, RPS_USAGE, "%s %s: the unit is missing, write %s", what, text, readings);
+    return count > 0;
+}
+
 int rps_parse_duration_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
                           int64_t *ret_ns, struct rps_error *err)
+{
+    return lacks_unit(what, text, min_ns, max_ns, err)
+               ? RPS_USAGE
+               : rps_parse_time_ns(what, text, min_ns, max_ns, ret_ns, err);
+}
+
+int rps_parse_time_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
+                      int64_t *ret_ns, struct rps_error *err)
 {
     char quoted[QUOTE_SIZE], range[160];
     int64_t value = -1;

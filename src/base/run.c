@@ -116,10 +116,13 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
 char *rps_run_title(char *ret, size_t size, const struct rps_run *run)
 {
     char target[RPS_RUN_TEXT_SIZE * 4];
+    size_t used = 0;
 
     if (run->argc > 0)
-        return rps_text_command(ret, size, run->argc, run->argv);
-    snprintf(ret, size, "(%s)", rps_text_printable(target, sizeof(target), run->target));
+        used = strlen(rps_text_command(ret, size, run->argc, run->argv));
+    if (run->argc == 0 || strncmp(run->target, "process ", 8) == 0)
+        snprintf(ret + used, size - used, "%s(%s)", used > 0 ? " " : "",
+                 rps_text_printable(target, sizeof(target), run->target));
     return ret;
 }
 

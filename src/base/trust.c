@@ -145,3 +145,14 @@ int rps_trust_path(const char *path, char **ret, struct rps_error *err)
     free(walk);
     return result;
 }
+
+int rps_trust_own(const char *path, const struct stat *file, struct rps_error *err)
+{
+    if (geteuid() != 0 || (file->st_uid == 0 && !(file->st_mode & (S_IWGRP | S_IWOTH))))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s can be written by others than root, and would tell root what to do; "
+                         "give it to root alone (chown root, chmod go-w), or choose another folder "
+                         "with XDG_CONFIG_HOME",
+                         path);
+}

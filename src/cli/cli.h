@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config_file.h"
 #include "rpistat/error.h"
 #include "rpistat/order.h"
 #include "rpistat/output_file.h"
@@ -38,6 +39,9 @@ struct rps_option {
     const char *help;     /* one line, without a final stop */
     const char *value;    /* default: given to option() before the command line is, and shown in
                              the help; NULL: none */
+    const char *choices;  /* words that its argument may be, with blanks between; NULL: others, or
+                             not known here */
+    int is_once;          /* 1: is meant for one call, and not for the configuration file */
 };
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -105,6 +109,7 @@ struct rps_cli {
     const char *run_text;              /* -r; NULL: the last */
     int64_t from_ns, to_ns;            /* --from and --to; 0 and INT64_MAX when not given */
     const char *from_phase, *to_phase; /* "phase:B"; NULL: times. Times when run() is called */
+    struct rps_config config;          /* its values are used like argv's */
     int no_store;    /* 1, set by option() or check(): no store is to be opened this time */
     void *settings;  /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
@@ -112,6 +117,7 @@ struct rps_cli {
     struct rps_reader *reader; /* RPS_INPUT_STORE and RPS_INPUT_RUN */
     int64_t run_id;            /* RPS_INPUT_RUN */
     FILE *out;                 /* RPS_OUTPUT_STREAM */
+    char note[256];            /* set by run(): said when all has gone well, unless quiet */
     struct rps_error err;      /* set by whoever returns a negative value */
 };
 
@@ -121,6 +127,19 @@ struct rps_cli {
  * do (help or version was printed); or negative with cli->err.
  */
 int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_operands);
+
+/* One of the options that a command takes, by its number from 0: 1 and *ret, 0 when there are no
+ * more. */
+int rps_options_row(const struct rps_command *command, int number, struct rps_option *ret);
+
+/* RPS_USAGE when a label is too long. */
+int rps_label_check(const char *option, const char *text, struct rps_error *err);
+
+/* RPS_USAGE when the argument of an option is not KEY=VALUE, with a key. */
+int rps_tag_check(const char *option, const char *text, struct rps_error *err);
+
+/* Add such texts to the tags of a run. */
+int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err);
 
 /* Print the help of one command. */
 void rps_options_help(FILE *out, const struct rps_command *command);
@@ -160,10 +179,6 @@ struct rps_record_settings {
     int64_t delay_ns;                     /* --delay; -1: until --control says enable */
     const char *control;                  /* --control; NULL: none */
 };
-
-/* Add the settings' tags to a run. */
-int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_run *run,
-                        struct rps_error *err);
 
 /* The run function of `record`, in cmd_record.c. argv is the workload; argc is 0 when none was
  * given, which is right for a simulation only. */

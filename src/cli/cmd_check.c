@@ -25,8 +25,9 @@ struct check {
 };
 
 static const struct rps_option options[] = {
-    {"repair", OPTION_REPAIR, NULL, "save what can be read into the new store of -o", NULL},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
+    {"repair", OPTION_REPAIR, NULL, "save what can be read into the new store of -o", NULL, NULL,
+     1},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -28,9 +28,10 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"sets", OPTION_SETS, "NAME", "only these event sets: a name, or a .ini file", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
+    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto",
+     "auto hardware software sim:"},
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -26,14 +26,15 @@ struct settings {
 };
 
 static const struct rps_option options[] = {
-    {"format", OPTION_FORMAT, "NAME", "wide, rates or long", "wide"},
+    {"format", OPTION_FORMAT, "NAME", "wide, rates or long", "wide", "wide rates long"},
     {"rates", OPTION_RATES, NULL, "the same as --format rates", NULL},
     {"long", OPTION_LONG, NULL, "the same as --format long", NULL},
     {"separator", OPTION_SEPARATOR, "C", "character between cells, or tab", ","},
     {"decimal", OPTION_DECIMAL, "C", "decimal mark, a point or a comma", "."},
     {"crlf", OPTION_CRLF, NULL, "end lines with CR LF", NULL},
     {"bom", OPTION_BOM, NULL, "begin with a UTF-8 byte order mark", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "each"},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL,
+     "each sum"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -124,7 +125,9 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     int *list = NULL;
-    int result = rps_cpus_parse(settings->cpus, &settings->export.cpus, &list, &cli->err);
+    int result = settings->cpus
+                     ? rps_cpus_choose(cli, settings->cpus, &settings->export.cpus, &list)
+                     : 0; /* each */
 
     (void)argc;
     (void)argv;

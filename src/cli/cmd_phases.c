@@ -65,35 +65,6 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
     return 0;
 }
 
-/* The profile of phases of what a job looks at. */
-typedef int profile_function(struct rps_cli *cli, const void *job, const struct rps_phases *phases,
-                             struct rps_profile *ret);
-
-/* What is said of the whole. How far it drifts takes another look at it. */
-static int add_remark(struct rps_cli *cli, profile_function *profile, const void *job,
-                      const struct rps_found_phases *found, int64_t observation_ns,
-                      struct rps_phase_output *output, char remark[RPS_PHASE_REMARK_SIZE])
-{
-    struct rps_profile tenths = {0};
-    struct rps_phases phases = {0};
-    int result;
-
-    remark[0] = '\0';
-    rps_phase_output_remark(&found->pattern, observation_ns, shown_of(found)->count, remark);
-    output->remark = remark[0] ? remark : NULL;
-    if (!found->drifts)
-        return 0;
-    result = rps_phase_tenths(shown_of(found), &phases, &cli->err);
-    if (result == 0)
-        result = profile(cli, job, &phases, &tenths);
-    if (result == 0)
-        result = rps_phase_output_drift(&tenths, remark, &cli->err);
-    output->remark = remark;
-    rps_profile_free(&tenths);
-    rps_phases_free(&phases);
-    return result;
-}
-
 /* --- a run ------------------------------------------------------------------------------------ */
 
 struct run_job {
@@ -135,19 +106,10 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
     }
 }
 
-static int profile_run(struct rps_cli *cli, const void *context, const struct rps_phases *phases,
-                       struct rps_profile *ret)
-{
-    const struct run_job *job = context;
-
-    return rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
-                           phases, ret, &cli->err);
-}
-
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    int result = rps_cpus_parse(settings->cpus, &job->options.cpus, &job->cpu_list, &cli->err);
+    int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus, &job->cpu_list);
 
     job->options.from_ns = cli->from_ns;
     job->options.to_ns = cli->to_ns;
@@ -166,7 +128,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
                                cli->run_id, job->found.observation_count,
                                job->found.observation_count == 1 ? "" : "s", OBSERVATIONS_MIN);
     if (result == 0)
-        result = profile_run(cli, job, shown_of(&job->found.found), &job->profile);
+        result =
+            rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
+                            shown_of(&job->found.found), &job->profile, &cli->err);
     if (result == 0 && settings->components)
         result = rps_run_components_find(cli->reader, cli->run_id, &job->options, COMPONENTS_MAX,
                                          &job->components, &cli->err);
@@ -206,8 +170,9 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
              rps_run_title(command, sizeof(command), &job->run));
     result = add_settings(cli, &find, &output, &parameters);
     if (result == 0)
-        result = add_remark(cli, profile_run, job, &job->found.found, job->found.observation_ns,
-                            &output, remark);
+        result = rps_run_phases_remark(cli->reader, cli->run_id, &job->options, &job->found, remark,
+                                       &cli->err);
+    output.remark = result == 0 && remark[0] ? remark : NULL;
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
     if (result == 0)
@@ -283,12 +248,12 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
-static int profile_table(struct rps_cli *cli, const void *context, const struct rps_phases *phases,
-                         struct rps_profile *ret)
+static int profile_table(const void *context, const struct rps_phases *phases,
+                         struct rps_profile *ret, struct rps_error *err)
 {
     const struct table_job *job = context;
 
-    return rps_profile_signals(&job->table.signals, job->name, phases, ret, &cli->err);
+    return rps_profile_signals(&job->table.signals, job->name, phases, ret, err);
 }
 
 static int detect_table(struct rps_cli *cli, struct table_job *job)
@@ -304,7 +269,7 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
         return rps_error_memory(&cli->err);
     result = find_in_table(cli, job);
     if (result == 0)
-        result = profile_table(cli, job, shown_of(&job->found), &job->profile);
+        result = profile_table(job, shown_of(&job->found), &job->profile, &cli->err);
     if (result == 0 && settings->components)
         result =
             rps_components_find(&job->table.signals, COMPONENTS_MAX, &job->components, &cli->err);
@@ -334,7 +299,8 @@ static int phases_of_table(struct rps_cli *cli)
         add_found(&output, &job.found);
         result = add_settings(cli, &settings->find, &output, &parameters);
         if (result == 0)
-            result = add_remark(cli, profile_table, &job, &job.found, 0, &output, remark);
+            result = rps_phase_output_whole(&job.found, 0, profile_table, &job, remark, &cli->err);
+        output.remark = result == 0 && remark[0] ? remark : NULL;
         if (result == 0)
             result = settings->format(cli->out, &output, &cli->err);
         free(parameters);

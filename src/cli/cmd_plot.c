@@ -44,21 +44,22 @@ struct settings {
 struct size_limits {
     const char *unit;
     unsigned width_min, height_min, width_max, height_max;
+    const char *example;
 };
 
-static const struct size_limits pixel_limits = {"pixels", 320, 240, 16384, 16384};
-static const struct size_limits character_limits = {"characters", 40, 12, 1000, 1000};
+static const struct size_limits pixel_limits = {"pixels", 320, 240, 16384, 16384, "1200x900"};
+static const struct size_limits character_limits = {"characters", 40, 12, 1000, 1000, "100x30"};
 
 static const struct rps_option options[] = {
     {"kind", OPTION_KIND, "KIND", "what is drawn, see above", "time"},
     {"metric", OPTION_METRIC, "LIST", "these metrics only, separated by commas", NULL},
     {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
     {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
-    {"theme", OPTION_THEME, "THEME", "light or dark", NULL},
-    {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time"},
+    {"theme", OPTION_THEME, "THEME", "light or dark", NULL, "light dark"},
+    {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time", "time cycles"},
     {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
     {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL, "each sum"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -189,9 +190,9 @@ static int check(struct rps_cli *cli)
         }
     }
     return rps_error_set(&cli->err, RPS_USAGE,
-                         "--size: '%s' is no size in %s from %ux%u to %ux%u, as in 1200x900",
+                         "--size: '%s' is no size in %s from %ux%u to %ux%u, as in %s",
                          settings->size, limits->unit, limits->width_min, limits->height_min,
-                         limits->width_max, limits->height_max);
+                         limits->width_max, limits->height_max, limits->example);
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
@@ -230,7 +231,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
             plot.height = 0; /* a file is as long as it needs to be */
     }
     if (settings->cpus != NULL) {
-        result = rps_cpus_parse(settings->cpus, &plot.cpus, &list, &cli->err);
+        result = rps_cpus_choose(cli, settings->cpus, &plot.cpus, &list);
         if (result < 0)
             return result;
     }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "names.h"
 #include "record.h"
 #include "record_plan.h"
 #include "rpistat/clock.h"
@@ -64,6 +65,19 @@ static void add_fitting_line(struct rps_recording *r, const char *line)
                  line);
 }
 
+/* `rpistat stat ./x` records stat(1), which somebody who knows another tool may not mean. */
+static void tell_habit(const struct rps_recording *r, const char *path)
+{
+    const char *meant = r->cli->implicit ? rps_names_habit(r->argv[0]) : NULL;
+    char text[512];
+
+    if (!meant || r->cli->quiet || !isatty(STDERR_FILENO))
+        return;
+    snprintf(text, sizeof(text),
+             "recording the program %.300s; rpistat's own command is 'rpistat %s'", path, meant);
+    rps_output_message(text);
+}
+
 /* Check the command and choose what is counted: nothing is created, nothing runs. */
 static int prepare_counters(struct rps_recording *r, struct rps_error *err)
 {
@@ -72,19 +86,24 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
     int rc;
 
     if (r->argv) {
-        if ((rc = rps_workload_check(r->argv[0], getenv("PATH"), &path, err)) < 0)
+        rc = rps_workload_check(r->argv[0], getenv("PATH"), &path, err);
+        if (rc == RPS_CANNOT_FIND && r->cli->implicit && *r->argv[0] && !strchr(r->argv[0], '/'))
+            rc = rps_names_not_found(r->argv[0], err);
+        if (rc < 0)
             return rc;
+        tell_habit(r, path);
         r->not_counted =
             rps_workload_drops_counters(path) && r->target.target.kind == RPS_TARGET_LAUNCH;
         if (r->not_counted)
             add_fitting_line(r, RPS_RUN_NO_COUNTS);
         free(path);
     }
-    if ((rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err)) <
-            0 ||
-        (rc = rps_record_plan_load(settings, r->pmu, &r->plan, err)) < 0 ||
-        (rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting,
-                              err)) < 0)
+    rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err);
+    if (rc == 0)
+        rc = rps_record_plan_load(settings, r->pmu, &r->plan, r->note, err);
+    if (rc == 0)
+        rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting, err);
+    if (rc < 0)
         return rc;
     rps_pmu_measure_costs(r->plan);
     add_fitting_line(r, r->note);
@@ -102,6 +121,8 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
         return rc;
     if (rps_run_set_command(run, r->argv ? argc : r->simulated, r->argv ? r->argv : simulated) < 0)
         return rps_error_memory(err);
+    if ((rc = rps_record_target_command(&r->target, run, err)) < 0)
+        return rc;
     snprintf(run->target, sizeof(run->target), "%s", r->simulated ? "simulation" : r->target.text);
     snprintf(run->label, sizeof(run->label), "%s", r->settings->label);
     snprintf(run->version, sizeof(run->version), "%s", RPS_VERSION);
@@ -111,7 +132,7 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     run->period_ns = r->settings->period_ns;
     if (r->settings->order.is_random && r->plan->set_count > 1)
         run->order_seed = (int64_t)r->settings->order.seed;
-    return rps_record_add_tags(r->settings, run, err);
+    return rps_tag_add(run, r->settings->tag_count, r->settings->tag, err);
 }
 
 static int open_store(struct rps_recording *r, struct rps_error *err)

@@ -21,8 +21,9 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum"},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json, csv, or 2013: no intervals", "text"},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json, csv, or 2013: no intervals", "text",
+     "text json csv 2013"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -71,7 +72,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     };
 
     int *list = NULL;
-    int result = rps_cpus_parse(settings->cpus, &report.cpus, &list, &cli->err);
+    int result = rps_cpus_choose(cli, settings->cpus, &report.cpus, &list);
 
     (void)argc;
     (void)argv;

@@ -5,28 +5,29 @@
 #include <time.h>
 #include <wchar.h>
 
-#include "cli.h"
 #include "format.h"
+#include "runs_edit.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define COLUMN_COUNT 8
+#define COLUMN_COUNT 9
 #define COLUMN_GAP   2
 #define COMMAND_MIN  20 /* columns the command gets however narrow the terminal is */
-#define LABEL_MAX    24 /* columns a label may take on a terminal */
+#define LABEL_MAX    24 /* columns a label, or tags, may take on a terminal */
 #define CELL_SIZE    1024
 
 static const struct {
     const char *title;
     int right; /* 1: numbers, aligned to the right */
 } columns[COLUMN_COUNT] = {
-    {"RUN", 1},     {"LABEL", 0},   {"START", 0},   {"STATE", 0},
+    {"RUN", 1},     {"LABEL", 0},   {"TAGS", 0},    {"START", 0},   {"STATE", 0},
     {"ELAPSED", 1}, {"PERIODS", 1}, {"COUNTED", 0}, {"COMMAND", 0},
 };
 
 enum {
     COLUMN_RUN,
     COLUMN_LABEL,
+    COLUMN_TAGS, /* left out where no run has any */
     COLUMN_START,
     COLUMN_STATE,
     COLUMN_ELAPSED,
@@ -34,27 +35,6 @@ enum {
     COLUMN_COUNTED,
     COLUMN_COMMAND,
 };
-
-enum {
-    OPTION_FORMAT = RPS_OPTION_OWN,
-};
-
-struct settings {
-    enum rps_format format;
-};
-
-static const struct rps_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    (void)letter;
-    return rps_format_parse(argument, "", &settings->format, &cli->err);
-}
 
 struct row {
     char *cell[COLUMN_COUNT]; /* owned */
@@ -117,6 +97,18 @@ static void format_start(char *ret, size_t size, int64_t realtime_ns)
         snprintf(ret, size, "?");
 }
 
+/* "build=42 host=a", or "-". */
+static void format_tags(char *ret, size_t size, const struct rps_run *run)
+{
+    char text[CELL_SIZE] = "-";
+    size_t used = 0;
+
+    for (int i = 0; i < run->tag_count && used < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", i > 0 ? " " : "",
+                                 run->tag[i].key, run->tag[i].value);
+    rps_text_printable(ret, size, text);
+}
+
 static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
 {
     char text[COLUMN_COUNT][CELL_SIZE], counted[RPS_RUN_TEXT_SIZE];
@@ -131,6 +123,7 @@ static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
     if (result == 0) {
         snprintf(text[COLUMN_RUN], CELL_SIZE, "%" PRId64, run_id);
         rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run.label[0] != '\0' ? run.label : "-");
+        format_tags(text[COLUMN_TAGS], CELL_SIZE, &run);
         format_start(text[COLUMN_START], CELL_SIZE, run.start_realtime_ns);
         snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", rps_run_states[run.state]);
         rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, run.elapsed_ns > 0 ? run.elapsed_ns : 0);
@@ -181,10 +174,11 @@ static int room(const int *width, int terminal_columns)
 /* Make the table fit a terminal: cut long labels and commands, leave out what matters least. */
 static void fit_terminal(struct row *row, size_t count, int *width, int terminal_columns)
 {
-    static const int droppable[] = {COLUMN_COUNTED, COLUMN_PERIODS, COLUMN_ELAPSED};
+    static const int droppable[] = {COLUMN_COUNTED, COLUMN_PERIODS, COLUMN_ELAPSED, COLUMN_TAGS};
     int left;
 
     width[COLUMN_LABEL] = width[COLUMN_LABEL] < LABEL_MAX ? width[COLUMN_LABEL] : LABEL_MAX;
+    width[COLUMN_TAGS] = width[COLUMN_TAGS] < LABEL_MAX ? width[COLUMN_TAGS] : LABEL_MAX;
     for (size_t d = 0; d < sizeof(droppable) / sizeof(droppable[0]); d++) {
         if (room(width, terminal_columns) < COMMAND_MIN)
             width[droppable[d]] = 0;
@@ -192,6 +186,7 @@ static void fit_terminal(struct row *row, size_t count, int *width, int terminal
     left = room(width, terminal_columns);
     for (size_t i = 0; i < count; i++) {
         cut(row[i].cell[COLUMN_LABEL], width[COLUMN_LABEL]);
+        cut(row[i].cell[COLUMN_TAGS], width[COLUMN_TAGS]);
         cut(row[i].cell[COLUMN_COMMAND], left > COMMAND_MIN ? left : COMMAND_MIN);
     }
 }
@@ -200,8 +195,10 @@ static void fit_terminal(struct row *row, size_t count, int *width, int terminal
 static void print_table(FILE *out, struct row *row, size_t count, int terminal_columns)
 {
     const char *title[COLUMN_COUNT];
-    int width[COLUMN_COUNT];
+    int width[COLUMN_COUNT], has_tags = 0;
 
+    for (size_t i = 0; i < count; i++)
+        has_tags |= strcmp(row[i].cell[COLUMN_TAGS], "-") != 0;
     for (int c = 0; c < COLUMN_COUNT; c++) {
         title[c] = columns[c].title;
         width[c] = width_of(title[c]);
@@ -211,6 +208,7 @@ static void print_table(FILE *out, struct row *row, size_t count, int terminal_c
             width[c] = cell_width > width[c] ? cell_width : width[c];
         }
     }
+    width[COLUMN_TAGS] = has_tags ? width[COLUMN_TAGS] : 0;
     if (terminal_columns > 0)
         fit_terminal(row, count, width, terminal_columns);
     print_row(out, title, width);
@@ -218,7 +216,7 @@ static void print_table(FILE *out, struct row *row, size_t count, int terminal_c
         print_row(out, (const char *const *)row[i].cell, width);
 }
 
-static int print_runs(struct rps_cli *cli, const int64_t *run_id, size_t count)
+static int print_runs(struct rps_cli *cli, int is_named, const int64_t *run_id, size_t count)
 {
     struct row *row = calloc(count + 1, sizeof(*row));
     int terminal_columns, result = row ? 0 : rps_error_memory(&cli->err);
@@ -228,7 +226,7 @@ static int print_runs(struct rps_cli *cli, const int64_t *run_id, size_t count)
     if (result == 0 && count == 0) {
         fputs("The store ", cli->out);
         rps_text_print(cli->out, cli->input);
-        fputs(" holds no runs.\n", cli->out);
+        fputs(is_named ? " holds no such run.\n" : " holds no runs.\n", cli->out);
     } else if (result == 0) {
         if (cli->out != stdout || !rps_output_terminal(&terminal_columns, NULL))
             terminal_columns = 0;
@@ -290,15 +288,16 @@ static int write_runs(struct rps_cli *cli, enum rps_format format, const int64_t
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
-    const struct settings *settings = cli->settings;
+    const struct rps_runs_settings *settings = cli->settings;
+    int is_named = argc + settings->run.count + settings->tag.count > 0 || settings->label != NULL;
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    int result = rps_runs_choose(cli, argc, argv, &run_id, &count);
 
-    (void)argc;
-    (void)argv;
-    if (result == 0 && settings->format == RPS_FORMAT_TEXT)
-        result = print_runs(cli, run_id, count);
+    if (result == 0 && rps_runs_is_change(settings))
+        result = rps_runs_change(cli, is_named, run_id, count);
+    else if (result == 0 && settings->format == RPS_FORMAT_TEXT)
+        result = print_runs(cli, is_named, run_id, count);
     else if (result == 0)
         result = write_runs(cli, settings->format, run_id, count);
     free(run_id);
@@ -307,16 +306,24 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 
 const struct rps_command rps_command_runs = {
     .name = "runs",
-    .summary = "what a store holds",
-    .usage = "[OPTIONS]",
-    .description = "List the runs of a store, with their start in local time.",
+    .summary = "what a store holds; delete, label and tag runs",
+    .usage = "[OPTIONS] [RUN...]",
+    .description =
+        "List the runs of a store, with their start in local time: those that are named\n"
+        "(a number, a label, a tag KEY=VALUE, last or last-N) or chosen with --label and\n"
+        "--tag, else all. Or delete them, or give them another label or other tags.",
     .examples = "  rpistat runs\n"
-                "  rpistat runs -i naive.data --format json",
+                "  rpistat runs -i naive.data --tag build=42\n"
+                "  rpistat runs 3 --set-label before --set-tag host=a\n"
+                "  rpistat runs --delete 1 2\n"
+                "  rpistat runs --format json",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",
-    .options = options,
-    .settings_size = sizeof(struct settings),
-    .option = set_option,
+    .operand_max = -1,
+    .options = rps_runs_options,
+    .settings_size = sizeof(struct rps_runs_settings),
+    .option = rps_runs_option,
+    .check = rps_runs_check,
     .run = run,
 };

@@ -28,8 +28,9 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"sets", OPTION_SETS, "NAME", "the event sets to verify: a name, or a .ini file", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto (all there are), hardware or software", "auto"},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text"},
+    {"pmu", OPTION_PMU, "NAME", "auto (all there are), hardware or software", "auto",
+     "auto hardware software"},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -274,7 +275,12 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
 static int check(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
+    struct rps_plan *plan = NULL;
+    int rc = settings->sets ? rps_plan_load(settings->sets, &plan, &cli->err) : 0;
 
+    if (rc < 0)
+        return rc;
+    rps_plan_free(plan);
     for (int i = 0; rps_pmus[i]; i++)
         if (rps_pmus[i] != &rps_pmu_sim && strcmp(rps_pmus[i]->name, settings->pmu) == 0)
             return 0;

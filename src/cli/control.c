@@ -40,21 +40,24 @@ static int open_pipe(struct pipe_end *end, struct rps_error *err)
 
     end->made = mkfifo(end->path, 0600) == 0;
     if (!end->made && errno != EEXIST)
-        return rps_error_set(err, RPS_FAILED, "--control: cannot make the named pipe %s: %s",
+        return rps_error_set(err, RPS_FAILED,
+                             "--control: cannot make the named pipe %s: %s; choose another place",
                              end->path, strerror(errno));
     if (rps_trust_path(end->path, &unused, err) < 0)
         return RPS_FAILED;
     free(unused);
     /* looked at first: opening a device may do something */
     if (lstat(end->path, &st) == 0 && !S_ISFIFO(st.st_mode))
-        return rps_error_set(err, RPS_FAILED, "--control: %s is there and is no named pipe",
+        return rps_error_set(err, RPS_FAILED,
+                             "--control: %s is there and is no named pipe; name another file",
                              end->path);
     end->fd = open(end->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     if (end->fd < 0)
         return rps_error_set(err, RPS_FAILED, "--control: cannot open %s: %s", end->path,
                              strerror(errno));
     if (fstat(end->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
-        return rps_error_set(err, RPS_FAILED, "--control: %s is there and is no named pipe",
+        return rps_error_set(err, RPS_FAILED,
+                             "--control: %s is there and is no named pipe; name another file",
                              end->path);
     return 0;
 }
@@ -76,7 +79,8 @@ int rps_control_open(struct rps_control **ret, const char *text,
     int rc;
 
     if (strncmp(text, "fifo:", 5) != 0 || !text[5])
-        return rps_error_set(err, RPS_USAGE, "--control %s: expected fifo:PATH", text);
+        return rps_error_set(err, RPS_USAGE, "--control: '%s' is no named pipe; write fifo:PATH",
+                             text);
     control = calloc(1, sizeof(*control));
     if (!control)
         return rps_error_memory(err);

@@ -21,8 +21,11 @@ static int parse_item(const char *what, char *item, uint64_t *ret_first, uint64_
     if ((rc = rps_parse_uint64(what, item, 0, CPU_MAX, ret_first, err)) < 0)
         return rc;
     *ret_last = *ret_first;
-    if (dash && (rc = rps_parse_uint64(what, dash + 1, *ret_first, CPU_MAX, ret_last, err)) < 0)
+    if (dash && (rc = rps_parse_uint64(what, dash + 1, 0, CPU_MAX, ret_last, err)) < 0)
         return rc;
+    if (*ret_last < *ret_first)
+        return rps_error_set(err, RPS_USAGE, "%s: CPUs %s-%s go backwards; write %s-%s", what, item,
+                             dash + 1, dash + 1, item);
     return 0;
 }
 

@@ -17,6 +17,12 @@ int rps_cpus_parse_list(const char *what, const char *text, int **ret, int *ret_
  */
 int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struct rps_error *err);
 
+struct rps_cli;
+
+/* The same for the run of a reading command. "each" of a run that was not recorded by CPU shows it
+ * as a whole, and cli->note says so. */
+int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list);
+
 /* The same, to see whether it is right. */
 int rps_cpus_check(const char *text, struct rps_error *err);
 

@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "cli.h"
+#include "completion.h"
+#include "names.h"
 #include "time_range.h"
 #include "rpistat/rights.h"
+#include "rpistat/workload.h"
 
 const struct rps_command *const rps_commands[] = {
     &rps_command_record,
@@ -25,13 +28,34 @@ const struct rps_command *const rps_commands[] = {
     NULL,
 };
 
-static const struct rps_command *find_command(const char *name)
+/* Is it `rpistat help`, and no program is called so? */
+static int asks_for_help(int argc, char **argv)
 {
-    for (int i = 0; rps_commands[i] != NULL; i++) {
-        if (strcmp(rps_commands[i]->name, name) == 0)
-            return rps_commands[i];
-    }
-    return NULL;
+    char *path = NULL;
+    int is_program;
+
+    if (strcmp(argv[1], "help") != 0 || argc > 3)
+        return 0;
+    is_program = rps_workload_check(argv[1], getenv("PATH"), &path, NULL) == 0;
+    free(path);
+    return !is_program;
+}
+
+/* `rpistat help [COMMAND]`. Returns the exit status, or negative with err. */
+static int help(const char *name, struct rps_error *err)
+{
+    const struct rps_command *command = name ? rps_names_command(name) : NULL;
+    char question[128];
+
+    if (command)
+        rps_options_help(stdout, command);
+    else if (!name || strcmp(name, "help") == 0 || name[0] == '-')
+        rps_options_help_all(stdout);
+    else
+        return rps_error_set(err, RPS_USAGE,
+                             "there is no command '%s': %s'rpistat help' lists what there is", name,
+                             rps_names_question(name, question, sizeof(question)));
+    return 0;
 }
 
 /* Open what the command reads, and where it writes. */
@@ -77,6 +101,7 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
 out:
     rps_output_abandon(&output);
     rps_reader_close(cli->reader);
+    rps_config_free(&cli->config);
     free(cli->settings);
     return result;
 }
@@ -118,8 +143,16 @@ int main(int argc, char **argv)
         rps_options_help_all(stderr);
         return 2;
     }
-    cli.command = find_command(argv[1]);
+    if (argc == 3 && strcmp(argv[1], "--completion") == 0) {
+        result = rps_completion_print(stdout, argv[2], &cli.err);
+        goto out;
+    }
+    cli.command = rps_names_command(argv[1]);
     cli.implicit = cli.command == NULL;
+    if (cli.implicit && asks_for_help(argc, argv)) {
+        result = help(argv[2], &cli.err);
+        goto out;
+    }
     if (cli.implicit)
         cli.command = &rps_command_record;
     if (!cli.command->counts && rps_rights_end(&cli.err) < 0) {
@@ -130,8 +163,11 @@ int main(int argc, char **argv)
     result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
     if (cli.locale != (locale_t)0)
         freelocale(cli.locale);
+out:
     if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
         result = RPS_FAILED;
+    if (result >= 0 && cli.note[0] != '\0' && !cli.quiet)
+        rps_output_message(cli.note);
     if (result < 0 && cli.err.message[0] != '\0')
         rps_output_message(cli.err.message);
     return exit_status(result);

@@ -27,7 +27,8 @@ enum {
 
 const struct rps_option rps_phases_options[] = {
     {"metric", OPTION_METRIC, "LIST", "look at these only (default all that vary)", NULL},
-    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: to be read)", NULL},
+    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: to be read)", NULL,
+     "fine"},
     {"at-most", OPTION_AT_MOST, "N", "the finest level of at most N phases", NULL},
     {"min-length", OPTION_MIN_LENGTH, "N", "shortest phase: 5 (periods), 500ms (default auto)",
      NULL},
@@ -35,9 +36,9 @@ const struct rps_option rps_phases_options[] = {
     {"max-phases", OPTION_MAX_PHASES, "N", "most kinds of phases that are told apart", "20"},
     {"exact", OPTION_EXACT, NULL, "exact search; slow for long runs", NULL},
     {"variance", OPTION_VARIANCE, NULL, "a change of the spread is a new phase too", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum"},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
     {"pca", OPTION_PCA, NULL, "principal components of the metrics too", NULL},
-    {"format", OPTION_FORMAT, "NAME", "text, csv or json", "text"},
+    {"format", OPTION_FORMAT, "NAME", "text, csv or json", "text", "text csv json"},
     {"csv", OPTION_CSV, "FILE", "phases of any CSV file, - is standard input", NULL},
     {"separator", OPTION_SEPARATOR, "C", "of --csv: between cells (default found)", NULL},
     {"decimal", OPTION_DECIMAL, "C", "of --csv: decimal mark (default found)", NULL},

@@ -38,8 +38,8 @@ enum {
 static const struct rps_option options[] = {
     {"period", OPTION_PERIOD, "T", "measurement period, 1ms to 1h", "100ms"},
     {"duration", OPTION_DURATION, "T", "stop recording after T; the workload goes on", NULL},
-    {"delay", OPTION_DELAY, "T", "count from T on; off: when --control says enable", NULL},
-    {"control", OPTION_CONTROL, "PIPE", "take commands from a pipe, fifo:PATH", NULL},
+    {"delay", OPTION_DELAY, "T", "count from T on; off: when --control says enable", NULL, "off"},
+    {"control", OPTION_CONTROL, "PIPE", "take commands from a pipe, fifo:PATH", NULL, "fifo:"},
     {"pid", 'p', "LIST", "record running processes, PID,PID..., all threads", NULL},
     {"all-cpus", 'a', NULL, "record the whole machine, CPU by CPU", NULL},
     {"cpu", 'C', "LIST", "record these CPUs: 0-3,8", NULL},
@@ -50,32 +50,24 @@ static const struct rps_option options[] = {
     {"scenario", OPTION_SCENARIO, "NAME", "of them l1, l2, tlb, ipc, branches, topdown, syscalls",
      NULL},
     {"event", 'e', "LIST", "count these events, EVENT,EVENT...; again for a set", NULL},
-    {"metric", OPTION_METRIC, "TEXT", "a figure to derive, NAME=FORMULA; may be repeated", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto"},
+    {"metric", OPTION_METRIC, "TEXT", "a figure to derive, [NAME=]FORMULA; may be repeated", NULL},
+    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto",
+     "auto hardware software sim:"},
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
-    {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed"},
+    {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed",
+     "fixed random random:"},
     {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
-    {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal"},
+    {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal",
+     "normal full"},
     {"keep", OPTION_KEEP, "T", "merge periods older than T, 16 to a row, then 256, ...", NULL},
     {"max-size", OPTION_MAX_SIZE, "SIZE", "merge old periods to keep the store below SIZE", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static int set_label(struct rps_record_settings *settings, const char *text, struct rps_error *err)
-{
-    if (strlen(text) >= RPS_RUN_TEXT_SIZE)
-        return rps_error_set(err, RPS_USAGE, "--label: the text has %zu bytes; use at most %d",
-                             strlen(text), RPS_RUN_TEXT_SIZE - 1);
-    settings->label = text;
-    return 0;
-}
-
 static int add_tag(struct rps_record_settings *settings, const char *text, struct rps_error *err)
 {
-    const char *equals = strchr(text, '=');
-
-    if (equals == NULL || equals == text)
-        return rps_error_set(err, RPS_USAGE, "--tag: '%s' is not of the form KEY=VALUE", text);
+    if (rps_tag_check("--tag", text, err) < 0)
+        return RPS_USAGE;
     if (settings->tag_count == RPS_RECORD_LIST_MAX)
         return rps_error_set(err, RPS_USAGE, "--tag: a run can have %d tags; leave out '%s'",
                              RPS_RECORD_LIST_MAX, text);
@@ -197,7 +189,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         return rps_parse_duration_ns("--duration", argument, RPS_NS_PER_MS, YEAR_NS,
                                      &settings->duration_ns, err);
     case OPTION_LABEL:
-        return set_label(settings, argument, err);
+        settings->label = argument;
+        return rps_label_check("--label", argument, err);
     case OPTION_TAG:
         return add_tag(settings, argument, err);
     case OPTION_SETS:
@@ -244,25 +237,6 @@ static int check(struct rps_cli *cli)
     return 0;
 }
 
-int rps_record_add_tags(const struct rps_record_settings *settings, struct rps_run *run,
-                        struct rps_error *err)
-{
-    char key[RPS_RUN_TEXT_SIZE];
-
-    for (int i = 0; i < settings->tag_count; i++) {
-        const char *equals = strchr(settings->tag[i], '=');
-        size_t length = (size_t)(equals - settings->tag[i]);
-
-        if (length >= sizeof(key))
-            length = sizeof(key) - 1;
-        memcpy(key, settings->tag[i], length);
-        key[length] = '\0';
-        if (rps_run_add_tag(run, key, equals + 1) < 0)
-            return rps_error_memory(err);
-    }
-    return 0;
-}
-
 const struct rps_command rps_command_record = {
     .name = "record",
     .summary = "record a program; the word 'record' may be left out",
@@ -276,6 +250,7 @@ const struct rps_command rps_command_record = {
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
                 "  rpistat -- plot          a program that is named like a command\n"
                 "  rpistat -e instructions,branches -e r04,sched:sched_switch ./naive\n"
+                "  rpistat -e page-faults,syscalls:sys_enter_futex ./naive\n"
                 "  rpistat record -p 1234 --duration 1m\n"
                 "  rpistat record -a        the machine, until Ctrl-C",
     .input = RPS_INPUT_NONE,

@@ -10,6 +10,7 @@
 
 #include "cpus.h"
 #include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 #define ONLINE_CPUS   "/sys/devices/system/cpu/online"
@@ -54,7 +55,9 @@ static int check_online(const char *text, const int *cpu, int count, struct rps_
         for (int k = 0; k < online_count; k++)
             found |= online[k] == cpu[i];
         if (!found)
-            rc = rps_error_set(err, RPS_FAILED, "-C %s: CPU %d is not online", text, cpu[i]);
+            rc = rps_error_set(err, RPS_FAILED,
+                               "-C %s: CPU %d is not online; those that are stand in " ONLINE_CPUS,
+                               text, cpu[i]);
     }
     free(online);
     return rc;
@@ -77,17 +80,21 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
 {
     uint64_t pid;
     pid_t *grown;
-    int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, err);
+    int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, NULL);
 
     if (rc < 0)
-        return rc;
+        return rps_error_set(err, rc,
+                             "-p: '%s' is no number of a process, as in -p 1234; pgrep finds it by "
+                             "its name",
+                             text);
     for (int i = 0; i < t->target.pid_count; i++)
         if (t->pid[i] == (pid_t)pid) /* named twice, counted once */
             return 0;
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0)
         return rps_error_set(err, RPS_FAILED, "-p %s: %s", text,
-                             errno == ESRCH ? "there is no such process"
+                             errno == ESRCH
+                                 ? "there is no such process; ps and pgrep list those that run"
                              : errno == EINVAL || errno == ENOENT /* since Linux 6.9 */
                                  ? "it is a thread; give its process"
                                  : strerror(errno));
@@ -136,8 +143,10 @@ static int open_cgroup(const char *name, struct rps_record_target *t, struct rps
         free(path);
     }
     if (fd < 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "-G %s: there is no such control group below " CGROUP_FOLDER, name);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "-G %s: there is no such control group; give the path of a folder below " CGROUP_FOLDER,
+            name);
     t->target.cgroup_fd = fd;
     return 0;
 }
@@ -195,6 +204,63 @@ int rps_record_target_open(const struct rps_record_settings *settings,
     describe(settings, &t);
     *ret = t;
     return 0;
+}
+
+/* The command line of a process, empty when it has ended or is the kernel's. */
+static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
+{
+    char path[64], **argv = NULL, *word = NULL;
+    size_t room = 0;
+    int argc = 0, rc = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
+    file = fopen(path, "re");
+    while (rc == 0 && file && getdelim(&word, &room, '\0', file) > 0) {
+        char **grown = realloc(argv, ((size_t)argc + 1) * sizeof(*argv));
+
+        argv = grown ? grown : argv;
+        if (!grown || !(argv[argc] = strdup(word)))
+            rc = rps_error_memory(err);
+        else
+            argc++;
+    }
+    while (argc > 0 && argv[argc - 1][0] == '\0') /* left by processes that change their title */
+        free(argv[--argc]);
+    if (rc == 0 && rps_run_set_command(run, argc, argv) < 0)
+        rc = rps_error_memory(err);
+    while (argc > 0)
+        free(argv[--argc]);
+    free(argv);
+    free(word);
+    if (file)
+        fclose(file);
+    return rc;
+}
+
+int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
+                              struct rps_error *err)
+{
+    int count = target->target.pid_count, rc = 0;
+    char text[4096], **line;
+
+    if (count <= 1)
+        return count == 1 ? read_command(target->pid[0], run, err) : 0;
+    line = calloc((size_t)count, sizeof(*line));
+    if (!line)
+        return rps_error_memory(err);
+    for (int i = 0; i < count && rc == 0; i++) {
+        rc = read_command(target->pid[i], run, err);
+        if (rc == 0 &&
+            !(line[i] = strdup(rps_text_command(text, sizeof(text), run->argc, run->argv))))
+            rc = rps_error_memory(err);
+    }
+    if (rc == 0 && rps_run_set_command(run, count, line) < 0)
+        rc = rps_error_memory(err);
+    for (int i = 0; i < count; i++)
+        free(line[i]);
+    free(line);
+    return rc;
 }
 
 void rps_record_target_close(struct rps_record_target *target)

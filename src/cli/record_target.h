@@ -22,6 +22,12 @@ struct rps_record_target {
  */
 int rps_record_target_open(const struct rps_record_settings *settings,
                            struct rps_record_target *ret, struct rps_error *err);
+
+/* Give the run the command line of the process of -p; of several, a word each. A process that has
+ * none gives nothing. */
+int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
+                              struct rps_error *err);
+
 void rps_record_target_close(struct rps_record_target *target);
 
 #endif

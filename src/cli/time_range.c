@@ -42,7 +42,7 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
         return parse_phase(option, text, &label, &occurrence, err);
     }
     *ret_phase = NULL;
-    return rps_parse_duration_ns(option, text, 0, INT64_MAX, ret_ns, err);
+    return rps_parse_time_ns(option, text, 0, INT64_MAX, ret_ns, err);
 }
 
 int rps_time_range_check(struct rps_cli *cli)
@@ -116,7 +116,7 @@ int rps_time_range_resolve(struct rps_cli *cli)
 
     if (!cli->from_phase && !cli->to_phase)
         return 0;
-    result = rps_run_phases_get(cli->reader, cli->run_id, &levels, &cli->err);
+    result = rps_run_phases_get(cli->reader, cli->run_id, &levels, NULL, &cli->err);
     if (result > 0)
         result = resolve(cli, rps_phase_levels_shown(&levels));
     else if (result == 0)

@@ -180,15 +180,52 @@ static bool has_metric(const struct rps_plan *plan, const char *name)
     return false;
 }
 
+struct lookup {
+    struct rps_plan *plan;
+    bool missing; /* the last name that was asked for is none of the plan's */
+};
+
+static int look_up(void *context, const char *name)
+{
+    struct lookup *lookup = context;
+    int operand = rps_plan_operand(lookup->plan, name);
+
+    lookup->missing = operand < 0;
+    return operand;
+}
+
+/* Add to an error which names formulas have. */
+static void add_names(const struct rps_plan *plan, struct rps_error *err)
+{
+    char names[320] = "", message[sizeof(err->message)];
+    size_t length = 0;
+
+    for (int i = 0; i < rps_plan_operand_count(plan); i++) {
+        const char *name = rps_plan_operand_name(plan, i);
+
+        if (length + strlen(name) + 8 >= sizeof(names)) {
+            snprintf(names + length, sizeof(names) - length, ", ...");
+            break;
+        }
+        if (*name)
+            length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+                                       length ? ", " : "", name);
+    }
+    memcpy(message, err->message, sizeof(message));
+    rps_error_write(err, "%s; there are %s", message, names);
+}
+
 /* Append the metric to the plan, compiled. */
 static int add_metric(struct rps_plan *plan, struct rps_metric *metric, struct rps_error *err)
 {
+    struct lookup lookup = {.plan = plan};
     struct rps_metric *place;
-    int result =
-        rps_formula_compile(metric->formula_text, rps_plan_operand, plan, &metric->formula, err);
+    int result = rps_formula_compile(metric->formula_text, look_up, &lookup, &metric->formula, err);
 
+    if (result < 0 && lookup.missing && err)
+        add_names(plan, err);
     if (result < 0)
-        return rps_error_prefix(err, result, "metric %s", metric->name);
+        return rps_error_prefix(err, result, "metric %s", metric->label);
     place = rps_plan_add_metric(plan);
     if (!place)
         return rps_error_memory(err);
@@ -198,29 +235,34 @@ static int add_metric(struct rps_plan *plan, struct rps_metric *metric, struct r
 
 int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_error *err)
 {
-    const char *equals = strchr(text, '='), *name = text, *formula;
+    const char *equals = strchr(text, '='), *name = text, *formula = equals ? equals + 1 : text;
     struct rps_metric metric = {.unit = ""};
     size_t name_length, length;
 
     name_length = equals ? (size_t)(equals - text) : 0;
     trim(&name, &name_length);
-    if (!equals || !rps_name_is_id(name, name_length) || name_length >= sizeof(metric.name))
+    length = strlen(formula);
+    trim(&formula, &length);
+    if (equals ? !rps_name_is_id(name, name_length) || name_length >= sizeof(metric.name)
+               : rps_name_is_id(text, strlen(text)) || length == 0)
         return rps_error_set(err, RPS_USAGE,
                              "metric \"%s\": write NAME=FORMULA with a NAME of letters, digits and "
                              "_, as in ipc=instructions/clock",
                              text);
-    formula = equals + 1;
-    length = strlen(formula);
-    trim(&formula, &length);
     if (length >= sizeof(metric.formula_text))
         return rps_error_set(err, RPS_USAGE,
                              "metric \"%.40s...\": its formula is longer than %zu "
                              "characters",
                              text, sizeof(metric.formula_text) - 1);
-    copy_part(metric.name, sizeof(metric.name), name, name_length);
     copy_part(metric.formula_text, sizeof(metric.formula_text), formula, length);
-    memcpy(metric.label, metric.name, sizeof(metric.label));
-    memcpy(metric.panel, metric.name, sizeof(metric.panel));
+    if (equals) {
+        copy_part(metric.name, sizeof(metric.name), name, name_length);
+        memcpy(metric.label, metric.name, sizeof(metric.label));
+    } else {
+        make_id(metric.formula_text, metric.name);
+        copy_part(metric.label, sizeof(metric.label), formula, length);
+    }
+    memcpy(metric.panel, metric.label, sizeof(metric.panel));
     snprintf(metric.explain, sizeof(metric.explain), "%s", metric.formula_text);
     if (has_metric(plan, metric.name))
         return rps_error_set(err, RPS_USAGE,

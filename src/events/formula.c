@@ -137,6 +137,29 @@ static int compile_number(struct compiler *compiler)
     return emit_number(compiler, number);
 }
 
+/*
+ * Length of the name at text. A minus is part of it in names that are known only so ("page-faults",
+ * where there is no "page"): the shortest that is known is taken. When none is, it is the longest
+ * that was typed, for the message.
+ */
+static size_t name_length(const struct compiler *compiler, const char *text)
+{
+    char token[TOKEN_SIZE];
+    size_t length = 0;
+
+    for (;;) {
+        while (is_name(text[length]))
+            length++;
+        if (length >= TOKEN_SIZE || text[length] != '-' || !is_name_start(text[length + 1]))
+            return length;
+        memcpy(token, text, length);
+        token[length] = '\0';
+        if (compiler->lookup(compiler->context, token) >= 0)
+            return length;
+        length++;
+    }
+}
+
 /* Look up the name at the current place, length characters long. */
 static int compile_name(struct compiler *compiler, size_t length)
 {
@@ -215,7 +238,6 @@ static int compile_nested(struct compiler *compiler)
 static int compile_factor(struct compiler *compiler)
 {
     const char *at;
-    size_t length = 0;
     int result;
 
     skip_blanks(compiler);
@@ -227,9 +249,7 @@ static int compile_factor(struct compiler *compiler)
     } else if (*at == '\'') {
         result = compile_quoted_name(compiler);
     } else if (is_name_start(*at)) {
-        while (is_name(at[length]))
-            length++;
-        result = compile_name(compiler, length);
+        result = compile_name(compiler, name_length(compiler, at));
     } else {
         result = fail(compiler, at,
                       *at ? "a number, a name or ( is expected here"

@@ -2,9 +2,8 @@
 #ifndef RPISTAT_EVENTS_NAMES_H
 #define RPISTAT_EVENTS_NAMES_H
 
-#include "suggestion.h"
-
 #include "rpistat/plan.h"
+#include "rpistat/suggestion.h"
 
 #include <stdbool.h>
 #include <stddef.h>

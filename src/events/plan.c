@@ -167,19 +167,11 @@ const struct rps_event *rps_plan_role(const struct rps_plan *plan, const char *r
 
 /* --- formulas --------------------------------------------------------------------------------- */
 
-struct lookup {
-    struct rps_plan *plan;
-    bool missing; /* a name was asked for that the plan does not have (any more) */
-};
-
-static int find_or_note(void *context, const char *name)
+/* Any name: what is not a formula with it is none with the plan's names. */
+static int find_any(void *plan, const char *name)
 {
-    struct lookup *lookup = context;
-    int operand = rps_plan_operand(lookup->plan, name);
-
-    if (operand >= 0)
-        return operand;
-    lookup->missing = true;
+    (void)plan;
+    (void)name;
     return RPS_OPERAND_CLOCK;
 }
 
@@ -191,14 +183,15 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
 
     for (int i = 0; i < plan->metric_count; i++) {
         struct rps_metric *metric = &plan->metric[i];
-        struct lookup lookup = {.plan = plan};
-        int result =
-            rps_formula_compile(metric->formula_text, find_or_note, &lookup, &metric->formula, err);
+        const char *text = metric->formula_text;
+        int result;
 
+        if (rps_formula_compile(text, rps_plan_operand, plan, &metric->formula, NULL) == 0)
+            continue;
+        result = rps_formula_compile(text, find_any, NULL, &metric->formula, err);
         if (result < 0)
             return rps_error_prefix(err, result, "metric %s", metric->name);
-        if (lookup.missing)
-            metric->formula = nothing;
+        metric->formula = nothing;
     }
     return 0;
 }
@@ -230,8 +223,10 @@ static int read_document(const char *name, char **ret, size_t *ret_size, struct 
     int result = RPS_USAGE;
 
     if (!file)
-        return rps_error_set(err, RPS_USAGE, "cannot open the event sets %s: %s", name,
-                             strerror(errno));
+        return rps_error_set(err, RPS_USAGE,
+                             "cannot open the event sets %s: %s; `rpistat events` lists those that "
+                             "come with rpistat",
+                             name, strerror(errno));
     text = malloc(DOCUMENT_MAX_BYTES + 1);
     if (!text) {
         result = rps_error_memory(err);

@@ -83,8 +83,10 @@ static int resolve_tracepoint(struct rps_event *event, const char *text, const c
             best = here;
     }
     if (best == TRACE_ABSENT)
-        return rps_resolve_not_here(event, RPS_EVENT_UNSUPPORTED,
-                                    "this kernel has no tracepoint %s", text);
+        return rps_resolve_not_here(
+            event, RPS_EVENT_UNSUPPORTED,
+            "this kernel has no tracepoint %.100s: they are folders of %.64s/kernel/tracing/events",
+            text, sys);
     if (best == TRACE_DENIED)
         return rps_resolve_not_here(
             event, RPS_EVENT_NOT_PERMITTED,

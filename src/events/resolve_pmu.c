@@ -284,7 +284,9 @@ static bool read_type(const struct pmu *pmu)
     if (pmu_path(pmu, path, "type", ""))
         error = rps_resolve_read_line(path, line);
     if (error == ENOENT)
-        rps_resolve_not_here(event, RPS_EVENT_UNSUPPORTED, "no PMU called %.100s on this machine",
+        rps_resolve_not_here(event, RPS_EVENT_UNSUPPORTED,
+                             "no PMU called %.100s on this machine: /sys/bus/event_source/devices "
+                             "has those there are",
                              pmu->name);
     else if (error)
         unreadable(event, path, error);

@@ -152,7 +152,7 @@ static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *s
     }
     return rps_error_set(err, RPS_USAGE,
                          "the event sets %s have nothing for scenario %s: it looks at events with "
-                         "the roles %s",
+                         "the roles %s; name other sets with --sets, or leave out --scenario",
                          plan->name, scenario->name, roles);
 }
 

@@ -59,7 +59,7 @@ static int parse_number(struct parser *p, const char *what, const char *text, ui
 
 static int parse_time(struct parser *p, const char *what, const char *text, int64_t *ret_ns)
 {
-    return placed(p, rps_parse_duration_ns(what, text, 0, LENGTH_MAX, ret_ns, p->err));
+    return placed(p, rps_parse_time_ns(what, text, 0, LENGTH_MAX, ret_ns, p->err));
 }
 
 /* A rate: a number with an optional k, M or G; whole events per second. */

@@ -30,7 +30,12 @@ static int exec_error(struct rps_error *err, const char *command, int number)
 {
     switch (number) {
     case ENOENT:
-        return rps_error_set(err, RPS_CANNOT_FIND, "%s: command not found", command);
+        return rps_error_set(err, RPS_CANNOT_FIND,
+                             strchr(command, '/')
+                                 ? "%s: command not found: there is no such file"
+                                 : "%s: command not found: no folder of PATH has it; write ./NAME "
+                                   "for a program in this folder",
+                             command);
     case ENOTDIR:
         return rps_error_set(err, RPS_CANNOT_FIND,
                              "%s: command not found: a part of its path is not a folder", command);
@@ -75,7 +80,8 @@ int rps_workload_check(const char *command, const char *search_path, char **ret_
     int result = ENOENT;
 
     if (!*command)
-        return exec_error(err, "''", ENOENT);
+        return rps_error_set(err, RPS_CANNOT_FIND,
+                             "'': command not found: its name is empty; name a program");
     if (strchr(command, '/')) {
         char *copy;
 

@@ -65,8 +65,10 @@ static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_seri
     if (!has_failed(walk) && fflush(job->out) != 0)
         has_failed(walk);
     if (walk->write_errno)
-        return rps_error_set(err, RPS_FAILED, "the export could not be written: %s",
-                             strerror(walk->write_errno));
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the export could not be written: %s; make room, or choose another place with -o",
+            strerror(walk->write_errno));
     return 0;
 }
 

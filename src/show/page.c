@@ -8,7 +8,7 @@
  * no text can end the element; '<' stands in strings only, where that is the same character.
  *
  * A page holds bins, not periods: some thousand points a line are as many as a screen shows, and
- * what lies between is in their band.
+ * what lies between is in their band. All of it is at most 2 MB, for a month too.
  */
 #include "page.h"
 
@@ -24,6 +24,9 @@
 #include "rpistat/text.h"
 
 #define PAGE_BINS     2000
+#define PAGE_LEAST    300   /* bins: fewer are not a line on a screen */
+#define PAGE_POINTS   30000 /* of all lines: 1.2 MB */
+#define PAGE_BOXES    20000 /* phases of all levels: 0.3 MB */
 #define PAGE_PATH     4096
 #define PAGE_MARK     "@@" /* around the name of a part, in the template */
 #define PAGE_LINE_MAX 4096
@@ -52,7 +55,38 @@ static void put_numbers(struct rps_json *json, const char *name, const double *v
     rps_json_end(json);
 }
 
-static void put_line(struct rps_json *json, const struct rps_picture *picture, int metric, int line)
+static int same_numbers(const double *a, const double *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((isfinite(a[i]) || isfinite(b[i])) && !(a[i] <= b[i] && a[i] >= b[i]))
+            return 0;
+    }
+    return 1;
+}
+
+/* An array, or null where it is the same as another, which the page takes then. */
+static void put_unless_same(struct rps_json *json, const char *name, const double *value,
+                            const double *other, size_t count, int digits)
+{
+    if (other && same_numbers(value, other, count))
+        rps_json_null(json, name);
+    else
+        put_numbers(json, name, value, count, digits);
+}
+
+/* Has it intervals? */
+static int known(const struct rps_series *series)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        if (isfinite(series->low[i]))
+            return 1;
+    }
+    return 0;
+}
+
+/* `first`: the series whose places the line shares, if any. */
+static void put_line(struct rps_json *json, const struct rps_picture *picture, int metric, int line,
+                     const struct rps_series *first)
 {
     const struct rps_series *series = rps_picture_series(picture, metric, line);
     const struct rps_metric *row = &picture->plan->metric[metric];
@@ -63,17 +97,20 @@ static void put_line(struct rps_json *json, const struct rps_picture *picture, i
     rps_json_text(json, "label", picture->apart ? cpu : row->label);
     rps_json_text(json, "unit", row->unit);
     rps_json_text(json, "explain", row->explain);
-    put_numbers(json, "x", series->position, series->count, 9);
-    put_numbers(json, "value", series->value, series->count, 6);
-    put_numbers(json, "min", series->min, series->count, 6);
-    put_numbers(json, "max", series->max, series->count, 6);
-    put_numbers(json, "low", series->low, series->count, 6);
-    put_numbers(json, "high", series->high, series->count, 6);
+    put_unless_same(json, "x", series->position,
+                    first != series && first->count == series->count ? first->position : NULL,
+                    series->count, 9);
+    put_numbers(json, "value", series->value, series->count, 5);
+    put_unless_same(json, "min", series->min, series->value, series->count, 4);
+    put_unless_same(json, "max", series->max, series->value, series->count, 4);
+    put_numbers(json, "low", series->low, known(series) ? series->count : 0, 4);
+    put_numbers(json, "high", series->high, known(series) ? series->count : 0, 4);
     rps_json_end(json);
 }
 
 static void put_panels(struct rps_json *json, const struct rps_picture *picture)
 {
+    const struct rps_series *first = NULL;
     char text[RPS_PICTURE_TEXT_SIZE];
 
     rps_json_array(json, "panels");
@@ -87,8 +124,10 @@ static void put_panels(struct rps_json *json, const struct rps_picture *picture)
         rps_json_double(json, "to", axis.to);
         rps_json_array(json, "lines");
         for (int m = 0; m < picture->plan->metric_count; m++) {
-            for (int line = 0; picture->panel[m] == p && line < picture->line_count; line++)
-                put_line(json, picture, m, line);
+            for (int line = 0; picture->panel[m] == p && line < picture->line_count; line++) {
+                first = first ? first : rps_picture_series(picture, m, line);
+                put_line(json, picture, m, line, first);
+            }
         }
         rps_json_end(json);
         rps_json_end(json);
@@ -107,35 +146,68 @@ static void put_duty(struct rps_json *json, const struct rps_picture *picture)
     rps_json_end(json);
 }
 
+/* What an array of the phases holds. */
+enum phase_column {
+    PHASE_LABEL,
+    PHASE_FROM,
+    PHASE_TO,
+    PHASE_EARLIEST,
+    PHASE_LATEST,
+    PHASE_START,
+    PHASE_END,
+    PHASE_CONFIDENCE,
+    PHASE_COLUMNS,
+};
+
+static double phase_value(const struct rps_picture *picture, const struct rps_phase *phase,
+                          enum phase_column column)
+{
+    int64_t before = phase->start_ns - (int64_t)phase->first * picture->run.period_ns;
+
+    switch (column) {
+    case PHASE_FROM:
+        return rps_picture_position(picture, phase->start_ns);
+    case PHASE_TO:
+        return rps_picture_position(picture, phase->end_ns);
+    case PHASE_EARLIEST:
+        return rps_picture_position(picture,
+                                    before + (int64_t)phase->earliest * picture->run.period_ns);
+    case PHASE_LATEST:
+        return rps_picture_position(picture,
+                                    before + (int64_t)phase->latest * picture->run.period_ns);
+    case PHASE_START:
+        return (double)phase->start_ns / 1e9;
+    case PHASE_END:
+        return (double)phase->end_ns / 1e9;
+    case PHASE_CONFIDENCE:
+        return phase->confidence;
+    default:
+        return phase->label;
+    }
+}
+
+/* An array of each, as a long run has thousands of phases. On an axis of time places are times. */
 static void put_phases(struct rps_json *json, const struct rps_picture *picture)
 {
+    static const char *const name[PHASE_COLUMNS] = {"label",  "from",  "to",  "earliest",
+                                                    "latest", "start", "end", "confidence"};
     const struct rps_phases *phases = &picture->phases;
 
-    rps_json_array(json, "phases");
-    for (size_t i = 0; picture->has_phases && i < phases->count; i++) {
-        const struct rps_phase *phase = &phases->phase[i];
-        int64_t period_ns = picture->run.period_ns;
-        double from = rps_picture_position(picture, phase->start_ns);
-        double to = rps_picture_position(picture, phase->end_ns);
+    rps_json_object(json, "phases");
+    for (int column = 0; column < PHASE_COLUMNS; column++) {
+        int is_time = column == PHASE_START || column == PHASE_END;
 
-        if (to <= picture->from || from >= picture->to)
+        if (is_time && picture->axis == RPS_AXIS_TIME)
             continue;
-        rps_json_object(json, NULL);
-        rps_json_int64(json, "label", phase->label);
-        rps_json_double(json, "from", from);
-        rps_json_double(json, "to", to);
-        rps_json_double(json, "earliest",
-                        rps_picture_position(picture, phase->start_ns + ((int64_t)phase->earliest -
-                                                                         (int64_t)phase->first) *
-                                                                            period_ns));
-        rps_json_double(json, "latest",
-                        rps_picture_position(picture, phase->start_ns + ((int64_t)phase->latest -
-                                                                         (int64_t)phase->first) *
-                                                                            period_ns));
-        rps_json_double(json, "start", (double)phase->start_ns / 1e9);
-        rps_json_double(json, "end", (double)phase->end_ns / 1e9);
-        rps_json_double(json, "confidence", phase->confidence);
-        rps_json_double(json, "labelConfidence", phase->label_confidence);
+        rps_json_array(json, name[column]);
+        for (size_t i = 0; picture->has_phases && i < phases->count; i++) {
+            const struct rps_phase *phase = &phases->phase[i];
+
+            if (phase_value(picture, phase, PHASE_TO) > picture->from &&
+                phase_value(picture, phase, PHASE_FROM) < picture->to)
+                put_number(json, phase_value(picture, phase, (enum phase_column)column),
+                           column == PHASE_CONFIDENCE ? 3 : 9);
+        }
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -160,14 +232,15 @@ static void put_boxes(struct rps_json *json, const struct rps_picture_box *box, 
 }
 
 /*
- * All levels, from coarse to fine: how many phases the run has at it, the first of those in the
+ * The levels, from coarse to fine: how many phases the run has at it, the first of those in the
  * picture, and of these the boundaries, labels and tints. Arrays of numbers, as there may be
- * thousands.
+ * thousands; of levels finer than the one that is shown only what there is room for.
  */
 static int put_levels(struct rps_json *json, const struct rps_picture *picture,
                       struct rps_error *err)
 {
     const struct rps_phase_levels *levels = &picture->levels;
+    size_t boxes = 0;
     int result = 0;
 
     rps_json_array(json, "levels");
@@ -176,6 +249,9 @@ static int put_levels(struct rps_json *json, const struct rps_picture *picture,
         struct rps_picture_box *box = NULL, unused;
         size_t count = 0, first = 0;
 
+        boxes += phases->count;
+        if (at > levels->shown && boxes > PAGE_BOXES)
+            break;
         while (first < phases->count && !rps_picture_place(picture, &phases->phase[first], &unused))
             first++;
         result = rps_picture_level_boxes(picture, at, &box, &count, err);
@@ -364,7 +440,7 @@ static void put_resolution(struct rps_json *json, const struct rps_picture *pict
         }
     }
     rps_json_uint64(json, "points", points);
-    rps_json_bool(json, "binned", points > PAGE_BINS / 2);
+    rps_json_bool(json, "binned", points > picture->bin_count / 2);
     rps_json_double(json, "binSeconds",
                     (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
 }
@@ -378,6 +454,8 @@ static int put_data(struct rps_json *json, const struct rps_picture *picture,
     rps_json_object(json, NULL);
     rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));
     rps_json_text(json, "subtitle", rps_picture_subtitle(picture, "", text));
+    rps_json_text(json, "zeros", picture->zero_rows > 0 ? picture->zeros : "");
+    rps_json_bool(json, "apart", picture->apart);
     rps_json_text(json, "axisLabel", rps_picture_x_label(picture, text));
     rps_json_bool(json, "axisIsTime", picture->axis == RPS_AXIS_TIME);
     rps_json_double(json, "axisScale", pow(10, rps_picture_x_power(picture)));
@@ -517,12 +595,24 @@ static int write_template(const struct page *page, struct rps_error *err)
     return result;
 }
 
+/* Points across: the fewer, the more lines there are. */
+static size_t choose_bins(const struct rps_picture *picture)
+{
+    size_t lines = 0, bins;
+
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        lines += picture->chosen[m];
+    lines *= picture->apart ? (size_t)picture->cpu_series.count : 1;
+    bins = PAGE_POINTS / (lines + 1);
+    return bins < PAGE_LEAST ? PAGE_LEAST : bins > PAGE_BINS ? PAGE_BINS : bins;
+}
+
 int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
                    const struct rps_plot_options *options, struct rps_error *err)
 {
     struct rps_profile profile = {0};
     const struct page page = {out, picture, &profile, options};
-    int result = rps_picture_bin(picture, PAGE_BINS, err);
+    int result = rps_picture_bin(picture, choose_bins(picture), err);
 
     if (result == 0)
         result = rps_picture_profile(picture, reader, options, &profile, err);

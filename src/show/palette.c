@@ -25,7 +25,7 @@ static const struct rps_palette light = {
     .high = "B2182B",
 };
 
-/* Areas are the same on black; lines and text are lighter. */
+/* Areas are the same on black, less veiled; lines and text are lighter. */
 static const struct rps_palette dark = {
     .name = "dark",
     .background = "14171A",
@@ -36,7 +36,7 @@ static const struct rps_palette dark = {
     .faint = "6A7178",
     .band = PALETTE_BANDS,
     .ink = PALETTE_BANDS,
-    .band_veil = 0xb8,
+    .band_veil = 0xa0,
     .tint_veil = {0x60, 0xc0, 0x90, 0xa8, 0x78},
     .line = {"56B4E9", "F5874A", "2FD0A0", "E3A0C8", "F0B840", "8CA8FF", "FFFFFF", "A0A0A0"},
     .low = "5AA5F0",

@@ -132,3 +132,26 @@ int rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_
     free(drift);
     return 0;
 }
+
+int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observation_ns,
+                           rps_phase_output_profile *profile, const void *context,
+                           char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+{
+    const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
+    struct rps_profile of_tenths = {0};
+    struct rps_phases tenths = {0};
+    int result;
+
+    ret[0] = '\0';
+    rps_phase_output_remark(&found->pattern, observation_ns, shown->count, ret);
+    if (!found->drifts)
+        return 0;
+    result = rps_phase_tenths(shown, &tenths, err);
+    if (result == 0)
+        result = profile(context, &tenths, &of_tenths, err);
+    if (result == 0)
+        result = rps_phase_output_drift(&of_tenths, ret, err);
+    rps_profile_free(&of_tenths);
+    rps_phases_free(&tenths);
+    return result;
+}

@@ -184,10 +184,11 @@ static int choose_metrics(struct rps_picture *picture, const struct rps_plot_opt
 {
     int metrics = picture->plan->metric_count, result = 0;
 
+    picture->named = options->metric_count + options->panel_count > 0;
     picture->chosen = calloc((size_t)metrics + 1, sizeof(*picture->chosen));
     if (!picture->chosen)
         return rps_error_memory(err);
-    for (int m = 0; m < metrics && options->metric_count + options->panel_count == 0; m++)
+    for (int m = 0; m < metrics && !picture->named; m++)
         picture->chosen[m] = picture->plan->metric[m].panel[0] != '\0';
     for (size_t i = 0; i < options->metric_count && result == 0; i++)
         result = choose_named(picture, options->metric[i], err);
@@ -370,6 +371,59 @@ static int panel_of(struct rps_picture *picture, int m)
     return picture->panel_count++;
 }
 
+static int is_zero(const struct rps_picture *picture, int metric)
+{
+    for (int line = 0; line < picture->line_count; line++) {
+        const struct rps_series *series = rps_picture_series(picture, metric, line);
+
+        for (size_t i = 0; i < series->count; i++) {
+            if (series->value[i] < 0 || series->value[i] > 0 || series->min[i] < 0 ||
+                series->max[i] > 0)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* Is there anything but zeros in a panel? A row of a map is a metric of it. */
+static int panel_is_zero(const struct rps_picture *picture, int metric)
+{
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] == picture->panel[metric] && !is_zero(picture, m) &&
+            (picture->kind != RPS_PLOT_HEAT || m == metric))
+            return 0;
+    }
+    return 1;
+}
+
+/* Panels of nothing but zeros that nobody asked for become a line of names, unless all are. */
+static int fold_zeros(struct rps_picture *picture, struct rps_error *err)
+{
+    int metrics = picture->plan->metric_count, panels = 0, drawn = 0;
+    int *place = calloc(2 * (size_t)metrics + 1, sizeof(*place)), *zero = place + metrics;
+
+    if (!place)
+        return rps_error_memory(err);
+    for (int m = 0; m < metrics; m++) {
+        zero[m] = picture->panel[m] >= 0 && panel_is_zero(picture, m);
+        drawn += picture->panel[m] >= 0 && !zero[m];
+    }
+    for (int m = 0; m < metrics && drawn > 0; m++) {
+        int *panel = &picture->panel[m];
+
+        if (*panel >= 0 && !zero[m] && place[*panel] == 0)
+            place[*panel] = ++panels;
+        if (*panel >= 0)
+            *panel = zero[m] ? RPS_PICTURE_ZERO : place[*panel] - 1;
+    }
+    free(place);
+    if (drawn > 0) {
+        picture->panel_count = panels;
+        rps_picture_name_zeros(picture);
+    }
+    return 0;
+}
+
 int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err)
 {
     size_t metrics = (size_t)picture->plan->metric_count;
@@ -386,6 +440,8 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     for (int m = 0; m < picture->plan->metric_count; m++)
         picture->panel[m] =
             picture->chosen[m] && metric_has_data(picture, m) ? panel_of(picture, m) : -1;
+    if (!picture->named && !picture->characters && fold_zeros(picture, err) < 0)
+        return RPS_FAILED;
     if (picture->panel_count == 0)
         picture->panel_count = 1;
     picture->panel_total = picture->panel_count;
@@ -398,7 +454,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
 static double frame_height(const struct rps_picture *picture)
 {
     int rows = rps_picture_legend_rows(picture) + rps_picture_needs_label_legend(picture) +
-               rps_picture_has_notes(picture) + picture->words.rows;
+               rps_picture_has_notes(picture) + picture->words.rows + picture->zero_rows;
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            rps_picture_strip_height(picture) +

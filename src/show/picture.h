@@ -10,6 +10,7 @@
 
 #include "palette.h"
 #include "rpistat/phase.h"
+#include "rpistat/phase_output.h"
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
 #include "cpu_series.h"
@@ -32,6 +33,8 @@
 #define RPS_PICTURE_COLUMNS_LEAST 20 /* of a drawing; a narrower terminal shows its left part */
 
 #define RPS_PICTURE_TEXT_SIZE 2048
+
+#define RPS_PICTURE_ZERO (-2) /* panel of a metric that is folded: nothing but zeros */
 
 /* Where the cycle timestamp stood: the way from a time to a place on the axis of cycles. */
 struct rps_cycle_map {
@@ -60,6 +63,7 @@ struct rps_picture {
     enum rps_plot_kind kind;
     const struct rps_palette *palette;
     uint8_t *chosen; /* owned; of each metric: 1 when it is looked at */
+    int named;       /* 1: metrics or panels were asked for */
     int apart;       /* 1: CPUs side by side: a panel a metric, in it a line a CPU */
     int quantile;    /* 1: a line is the median of the CPUs, its band reaches from 10 % to 90 % */
     struct rps_cpu_series cpu_series;
@@ -80,10 +84,13 @@ struct rps_picture {
                                   else empty */
     int panel_count;           /* at least 1 */
     int panel_total;           /* with those for which there was no room */
-    int *panel;                /* owned; panel of each metric, -1 when it is not drawn */
+    int *panel;                /* owned; panel of each metric, negative when it is not drawn */
     int left_out_rows;         /* of a drawing: lines that name the panels without room, and */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* these lines */
+    int zero_rows;                        /* lines that name what is nothing but zeros, and */
+    char zeros[RPS_PICTURE_TEXT_SIZE];    /* these lines */
     int has_phases;
+    char remark[RPS_PHASE_REMARK_SIZE]; /* on the whole run: that it repeats, drifts; or "" */
     int no_finer;                   /* 1: of a drawing: without room for a line of finer phases */
     struct rps_phase_levels levels; /* of the whole run; none where phases were given */
     struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
@@ -232,13 +239,19 @@ const char *rps_picture_panel_title(const struct rps_metric *metric);
 int rps_picture_name_left_out(const struct rps_picture *picture, int from,
                               char text[RPS_PICTURE_TEXT_SIZE]);
 
+/* Name the metrics of no panel that are marked RPS_PICTURE_ZERO, in zeros and zero_rows. */
+void rps_picture_name_zeros(struct rps_picture *picture);
+
+/* The last lines of text.gp: zeros. */
+void rps_picture_write_zeros(const struct rps_picture *picture, FILE *file);
+
 /* What a metric's panel would be called if it were alone in it: with its unit. */
 char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE]);
 
 /* The unit that all metrics of the panel share, "" when they do not. */
 const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel);
 
-/* A number in few characters, for columns of them: 0.0123, 1.23, 123, 12.3k. */
+/* A number in few characters, for columns of them: 0.0123, 1.23, 123, 12.3 k. */
 #define RPS_PICTURE_NUMBER_SIZE 32
 char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value);
 

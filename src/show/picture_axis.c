@@ -43,8 +43,8 @@ static void choose_prefix(struct rps_picture_axis *axis, double size)
     static const struct {
         double from, scale;
         const char *suffix;
-    } prefixes[] = {{1e13, 1e12, "T"}, {1e10, 1e9, "G"}, {1e7, 1e6, "M"},
-                    {1e4, 1e3, "k"},   {1e-3, 1, ""},    {1e-6, 1e-3, "m"}};
+    } prefixes[] = {{1e12, 1e12, " T"}, {1e9, 1e9, " G"}, {1e6, 1e6, " M"},
+                    {1e4, 1e3, " k"},   {1e-3, 1, ""},    {1e-6, 1e-3, " m"}};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         if (size >= prefixes[i].from) {

@@ -59,6 +59,7 @@ void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
             picture->left, picture->right, RPS_PICTURE_HEAD, RPS_PICTURE_FOOT,
             RPS_PICTURE_LEGEND_HEIGHT, RPS_PICTURE_STRIP_HEIGHT, RPS_PICTURE_FINER_HEIGHT,
             RPS_PICTURE_DUTY_HEIGHT);
+    fprintf(file, "zeros = %d\n", picture->zero_rows);
     fprintf(file, "background = \"#%s\"\ndark = \"#%s\"\nquiet = \"#%s\"\n", palette->background,
             palette->text, palette->quiet);
     fprintf(file, "axis = \"#%s\"\ngrid = \"#%s\"\nfaint = \"#%s\"\n", palette->axis, palette->grid,
@@ -242,8 +243,8 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         file,
         "# Title, second line, name of the x axis, phases in characters, in a drawing the\n"
         "# finer ones; then each panel's heading and the names of its lines; then the texts of\n"
-        "# marks, and the words of phases. A line of text is what follows its bar.\n$text << "
-        "END\n");
+        "# marks, the words of phases, and what is zero. A line of text is what follows its\n"
+        "# bar.\n$text << END\n");
     rps_picture_write_titles(picture, "", file);
     rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
     if (picture->characters && picture->has_phases)
@@ -257,6 +258,7 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
     if (!picture->characters) {
         rps_picture_write_overlay_texts(picture, file);
         rps_picture_write_words_texts(picture, file);
+        rps_picture_write_zeros(picture, file);
     } else {
         write_left_out(picture, file);
     }

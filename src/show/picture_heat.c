@@ -192,13 +192,14 @@ static int write_rows(const struct rps_picture *picture, const struct row *row, 
 /* Every metric with values is a row of its own, from top to bottom, as far as there is room. */
 static void choose_rows(struct rps_picture *picture, const struct rps_plot_options *options)
 {
-    double frame = RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + rps_picture_strip_height(picture) +
-                   RPS_PICTURE_LEGEND_HEIGHT *
-                       (rps_picture_needs_label_legend(picture) + rps_picture_has_notes(picture));
+    double frame =
+        RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + rps_picture_strip_height(picture) +
+        RPS_PICTURE_LEGEND_HEIGHT * (rps_picture_needs_label_legend(picture) +
+                                     rps_picture_has_notes(picture) + picture->zero_rows);
     int rows = 0, fit;
 
     for (int m = 0; m < picture->plan->metric_count; m++)
-        picture->panel[m] = picture->panel[m] >= 0 ? rows++ : -1;
+        picture->panel[m] = picture->panel[m] >= 0 ? rows++ : picture->panel[m];
     picture->panel_total = picture->panel_count = rows;
     picture->height = options->height > 0
                           ? options->height
@@ -255,6 +256,7 @@ static int write_texts(const struct rps_picture *picture, const struct row *row,
         rps_picture_write_line(picture, file, text);
     }
     rps_picture_write_overlay_texts(picture, file);
+    rps_picture_write_zeros(picture, file);
     fprintf(file, "END\n");
     return rps_picture_file_close(file, "text.gp", err);
 }

@@ -166,23 +166,39 @@ static int write_finer(const struct rps_picture *picture, int folder_fd, size_t 
     return end_lines(&lines, result, err);
 }
 
-/* Labels of the phases that are in the picture. */
+static int is_in_picture(const struct rps_picture *picture, int label)
+{
+    struct rps_picture_box unused;
+
+    for (size_t i = 0; i < picture->phases.count; i++) {
+        if (picture->phases.phase[i].label == label &&
+            rps_picture_place(picture, &picture->phases.phase[i], &unused))
+            return 1;
+    }
+    return 0;
+}
+
+/* Labels of the phases that are in the picture, as many as there is room for. */
 static void write_legend(const struct rps_picture *picture, FILE *file)
 {
     int most = (int)((picture->width / picture->scale - picture->left - picture->right) /
                      RPS_PICTURE_LABEL_ENTRY);
-    int labels = picture->phases.label_count;
+    int labels = rps_picture_needs_label_legend(picture) ? picture->phases.label_count : 0;
+    int entries = 0;
 
-    if (!rps_picture_needs_label_legend(picture))
-        labels = 0;
-    fprintf(file, "phase_legend = %d\n", labels < most ? labels : most);
     if (labels > 0)
-        fprintf(file, "label_entry = %d\narray label_name[%d]\n", RPS_PICTURE_LABEL_ENTRY, labels);
-    for (int label = 0; label < labels; label++) {
+        fprintf(file, "label_entry = %d\narray label_name[%d]\narray legend_label[%d]\n",
+                RPS_PICTURE_LABEL_ENTRY, labels, labels);
+    for (int label = 0; label < labels && entries < most; label++) {
         char text[RPS_PHASE_LABEL_SIZE];
 
-        fprintf(file, "label_name[%d] = \"%s\"\n", label + 1, rps_phase_label(label, text));
+        if (!is_in_picture(picture, label))
+            continue;
+        entries++;
+        fprintf(file, "label_name[%d] = \"%s\"\nlegend_label[%d] = %d\n", entries,
+                rps_phase_label(label, text), entries, label);
     }
+    fprintf(file, "phase_legend = %d\n", entries);
 }
 
 static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *file,

@@ -5,6 +5,7 @@
  * periods whose time and cycle timestamp are both known; every so many are kept, so that a day
  * costs no more memory than a minute, and no boundary is off by a pixel.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
         picture->has_phases = 1;
         return 0;
     }
-    picture->has_phases = rps_run_phases_get(reader, run_id, &picture->levels, err);
+    picture->has_phases =
+        rps_run_phases_get(reader, run_id, &picture->levels, picture->remark, err);
+    picture->remark[0] = (char)toupper((unsigned char)picture->remark[0]);
     if (picture->has_phases > 0)
         picture->phases = *rps_phase_levels_shown(&picture->levels);
     return picture->has_phases < 0 ? picture->has_phases : 0;

@@ -170,7 +170,8 @@ static int write_cells(const struct rps_picture *picture, const struct grid *gri
             double spread = isfinite(mean) ? spread_of(grid, r, grid->label[c]) : NAN;
             char number[RPS_PICTURE_NUMBER_SIZE];
 
-            fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s %s\n", r, c, place(times(mean, whole), half),
+            fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s \"%s\"\n", r, c,
+                    place(times(mean, whole), half),
                     place(times(spread > mean ? 0 : mean - spread, whole), half),
                     place(times(mean + spread, whole), half),
                     picture->palette->band[grid->label[c] % RPS_PALETTE_LABELS],
@@ -178,6 +179,17 @@ static int write_cells(const struct rps_picture *picture, const struct grid *gri
         }
     }
     return rps_picture_file_close(file, "cells.dat", err);
+}
+
+static int has_spreads(const struct grid *grid)
+{
+    for (size_t r = 0; r < grid->rows; r++) {
+        for (int c = 0; c < grid->columns; c++) {
+            if (spread_of(grid, r, grid->label[c]) > 0)
+                return 1;
+        }
+    }
+    return 0;
 }
 
 static int write_numbers(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
@@ -191,7 +203,7 @@ static int write_numbers(const struct rps_picture *picture, const struct grid *g
     fprintf(file, "profile_head_px = %d\nprofile_foot_px = %d\nrows = %zu\ncolumns = %d\n",
             head_of(picture), PROFILE_FOOT, grid->rows, grid->columns);
     rps_picture_write_words(picture, file);
-    fprintf(file, "half = %.0f\n", exp2(half_width(grid)));
+    fprintf(file, "half = %.0f\nspreads = %d\n", exp2(half_width(grid)), has_spreads(grid));
     fprintf(file, "array label[%d] = [", grid->columns);
     for (int c = 0; c < grid->columns; c++)
         fprintf(file, "%s%d", c ? ", " : "", grid->label[c]);

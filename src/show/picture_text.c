@@ -102,6 +102,24 @@ static void append_left_out(const struct rps_picture *picture, char text[RPS_PIC
     append(text, part);
 }
 
+/* Put a name behind the others in lines of at most `most` characters; *line is the last of them. 1
+ * when that began a line. */
+static int add_name(char text[RPS_PICTURE_TEXT_SIZE], char **line, const char *name, int most)
+{
+    size_t used = strlen(text);
+    const char *comma = used > 0 && text[used - 1] == ':' ? "" : ",";
+
+    if (used + strlen(name) + 8 > RPS_PICTURE_TEXT_SIZE)
+        return 0;
+    if (rps_text_width(*line) + rps_text_width(name) + 2 < most) {
+        sprintf(text + used, "%s %s", comma, name);
+        return 0;
+    }
+    sprintf(text + used, "%s\n  %s", comma, name);
+    *line = text + used + 1 + strlen(comma);
+    return 1;
+}
+
 int rps_picture_name_left_out(const struct rps_picture *picture, int from,
                               char text[RPS_PICTURE_TEXT_SIZE])
 {
@@ -112,21 +130,37 @@ int rps_picture_name_left_out(const struct rps_picture *picture, int from,
     strcpy(text, "Left out (plot --panel):");
     for (int m = 0; m < picture->plan->metric_count; m++) {
         const char *title = rps_picture_panel_title(&picture->plan->metric[m]);
-        size_t used = strlen(text);
 
-        if (picture->panel[m] < from || strcmp(title, before) == 0 ||
-            used + strlen(title) + 8 > RPS_PICTURE_TEXT_SIZE)
+        if (picture->panel[m] < from || strcmp(title, before) == 0)
             continue;
-        if (rps_text_width(line) + rps_text_width(title) + 2 < picture->width) {
-            sprintf(text + used, "%s %s", before[0] ? "," : "", title);
-        } else {
-            sprintf(text + used, "%s\n  %s", before[0] ? "," : "", title);
-            line = text + used + 1 + (before[0] != '\0');
-            rows++;
-        }
+        rows += add_name(text, &line, title, picture->width);
         before = title;
     }
     return rows;
+}
+
+void rps_picture_name_zeros(struct rps_picture *picture)
+{
+    int most = characters_across(picture, 12), rows = 1, count = 0;
+    char *text = picture->zeros, *line = text;
+
+    strcpy(text, "Nothing but zeros:");
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] != RPS_PICTURE_ZERO)
+            continue;
+        rows += add_name(text, &line, picture->plan->metric[m].label, most);
+        count++;
+    }
+    picture->zero_rows = count > 0 ? rows : 0;
+}
+
+void rps_picture_write_zeros(const struct rps_picture *picture, FILE *file)
+{
+    char text[RPS_PICTURE_TEXT_SIZE], *rest = text;
+
+    strcpy(text, picture->zeros);
+    for (int row = 0; row < picture->zero_rows; row++)
+        rps_picture_write_line(picture, file, strsep(&rest, "\n"));
 }
 
 char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
@@ -140,6 +174,9 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
 
     append_left_out(picture, raw); /* first, so that it is never cut off */
     append(raw, remark);
+    if (!picture->characters &&
+        (picture->kind == RPS_PLOT_TIME || picture->kind == RPS_PLOT_PHASES))
+        append(raw, picture->remark);
     append(raw, run->host);
     if (localtime_r(&start, &local) && strftime(part, sizeof(part), "%Y-%m-%d %H:%M:%S", &local))
         append(raw, part);
@@ -200,7 +237,7 @@ char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value)
         value /= 1000;
         i++;
     }
-    snprintf(ret, RPS_PICTURE_NUMBER_SIZE, "%.3g%.1s", value, &suffixes[i]);
+    snprintf(ret, RPS_PICTURE_NUMBER_SIZE, "%.3g%s%.1s", value, i > 0 ? " " : "", &suffixes[i]);
     return ret;
 }
 

@@ -151,7 +151,8 @@ static int open_folder(struct plot *plot, struct rps_error *err)
 
     if (keep) {
         if (mkdir(keep, 0777) < 0 && errno != EEXIST)
-            return rps_error_set(err, RPS_FAILED, "the folder %s cannot be made: %s", keep,
+            return rps_error_set(err, RPS_FAILED,
+                                 "the folder %s cannot be made: %s; name another with --keep", keep,
                                  strerror(errno));
         snprintf(plot->folder, sizeof(plot->folder), "%s", keep);
     } else {
@@ -169,8 +170,9 @@ static int open_folder(struct plot *plot, struct rps_error *err)
     }
     plot->folder_fd = open(plot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (plot->folder_fd < 0 || fstat(plot->folder_fd, &st) < 0)
-        return rps_error_set(err, RPS_FAILED, "the folder %s cannot be opened: %s", plot->folder,
-                             strerror(errno));
+        return rps_error_set(err, RPS_FAILED,
+                             "the folder %s cannot be opened: %s; name another with %s",
+                             plot->folder, strerror(errno), keep ? "--keep" : "TMPDIR");
     if (st.st_uid != geteuid() || (st.st_mode & S_IWOTH))
         return rps_error_set(err, RPS_FAILED,
                              "--keep: others can write the folder %s, and gnuplot runs what is in "

@@ -310,8 +310,10 @@ static int report_write(struct rps_report *report, struct rps_error *err)
     if ((is_text ? report_print(report, err) : rps_report_write_data(report, err)) < 0)
         return RPS_FAILED;
     if (fflush(report->out) != 0 || ferror(report->out))
-        return rps_error_set(err, RPS_FAILED, "the report could not be written: %s",
-                             strerror(errno));
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the report could not be written: %s; make room, or choose another place with -o",
+            strerror(errno));
     return 0;
 }
 

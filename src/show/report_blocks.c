@@ -143,12 +143,10 @@ static void print_family_periods(struct rps_report *report, const char *family, 
     fprintf(report->out, "%s\n", rps_report_count(number, periods));
 }
 
-/* The unit behind a figure, after one blank; the layout of 2013 has none before a "%". */
+/* The unit behind a figure, after one blank. */
 static void print_unit(struct rps_report *report, const char *unit)
 {
-    int close = report->options->layout == RPS_REPORT_2013 && strcmp(unit, "%") == 0;
-
-    if (unit[0] && !close)
+    if (unit[0])
         fputc(' ', report->out);
     rps_text_print(report->out, unit);
 }
@@ -181,7 +179,8 @@ static void print_metric(struct rps_report *report, const struct rps_metric *met
     } else if (report->options->layout == RPS_REPORT_INTERVALS) {
         print_sure(report, metric);
     } else {
-        fprintf(report->out, "%-7.3f", metric->whole.value);
+        /* in the layout of 2013 the blank before a "%" is one of these seven characters */
+        fprintf(report->out, "%-*.3f", strcmp(metric->unit, "%") == 0 ? 6 : 7, metric->whole.value);
         print_unit(report, metric->unit);
     }
     fputc('\n', report->out);
@@ -437,13 +436,38 @@ static const char *sure_legend(struct rps_report *report)
                : "; all events were counted all the time: no intervals";
 }
 
+/* Does the event's line have its estimate in brackets? Those of software have a table. */
+static void find_brackets(struct rps_report *report, const struct rps_event *event, int set,
+                          int slot, void *context)
+{
+    struct family_sum sum = sum_family(report, event->family);
+
+    (void)set;
+    (void)slot;
+    *(int *)context |= event->state == RPS_EVENT_MEASURED && sum.software < sum.events;
+}
+
+/* What the symbols mean that the blocks use. */
+static void print_legend(struct rps_report *report)
+{
+    const struct rps_plan *plan = report->plan;
+    int brackets = rps_tally_clock_is_scaled(&report->tally), pti = 0;
+
+    rps_report_each(report, NULL, find_brackets, &brackets);
+    for (int m = 0; m < plan->metric_count; m++)
+        pti |= strcmp(plan->metric[m].unit, "PTI") == 0;
+    if (brackets)
+        fprintf(report->out, "  [ ... ] = scaled event count%s\n", sure_legend(report));
+    if (pti)
+        fprintf(report->out, "  PTI     = per thousand instructions\n");
+}
+
 int rps_report_print_events(struct rps_report *report, struct rps_error *err)
 {
     char number[RPS_REPORT_NUMBER_SIZE];
 
     fprintf(report->out, "\nPerformance events\n");
-    fprintf(report->out, "  [ ... ] = scaled event count%s\n", sure_legend(report));
-    fprintf(report->out, "  PTI     = per thousand instructions\n");
+    print_legend(report);
     rps_report_label(report, "Total periods", RPS_REPORT_LABEL_WIDTH);
     fprintf(report->out, "%s\n", rps_report_count(number, report->tally.periods));
     return print_blocks(report, err);

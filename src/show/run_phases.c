@@ -224,6 +224,32 @@ int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
     return result;
 }
 
+/* What a run is profiled by. */
+struct profiling {
+    struct rps_reader *reader;
+    int64_t run_id;
+    const struct rps_run_phases_options *options;
+};
+
+static int profile(const void *context, const struct rps_phases *phases, struct rps_profile *ret,
+                   struct rps_error *err)
+{
+    const struct profiling *of = context;
+
+    return rps_profile_run(of->reader, of->run_id, of->options->from_ns, of->options->to_ns,
+                           &of->options->cpus, phases, ret, err);
+}
+
+int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
+                          const struct rps_run_phases_options *options,
+                          const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
+                          struct rps_error *err)
+{
+    const struct profiling of = {reader, run_id, options};
+
+    return rps_phase_output_whole(&found->found, found->observation_ns, profile, &of, ret, err);
+}
+
 /* --- what other commands use ------------------------------------------------------------------ */
 
 /* Does the detection reach to the end of the run? A recording may have gone on since. */
@@ -237,7 +263,7 @@ static int reaches_end(const struct rps_phase_levels *levels, const struct rps_r
 
 /* The stored detection when it is of any use now: 1, 0 or negative. */
 static int stored(struct rps_reader *reader, const struct rps_run *run,
-                  struct rps_phase_levels *ret, struct rps_error *err)
+                  struct rps_phase_levels *ret, char *remark, struct rps_error *err)
 {
     struct rps_detection detection;
     int result = rps_reader_detection(reader, run->run_id, &detection, err);
@@ -248,13 +274,15 @@ static int stored(struct rps_reader *reader, const struct rps_run *run,
     if (result) {
         *ret = detection.levels;
         detection.levels = (struct rps_phase_levels){0};
+        if (remark)
+            snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s", detection.remark ? detection.remark : "");
     }
     rps_detection_free(&detection);
     return result;
 }
 
 static int detect_small(struct rps_reader *reader, const struct rps_run *run,
-                        struct rps_phase_levels *ret, struct rps_error *err)
+                        struct rps_phase_levels *ret, char *remark, struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
     struct rps_run_phases found;
@@ -268,23 +296,28 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
     result = detect_run(reader, run, &options, &found, err);
     if (result < 0)
         return result;
-    *ret = found.found.levels;
-    found.found.levels = (struct rps_phase_levels){0};
+    if (remark)
+        result = rps_run_phases_remark(reader, run->run_id, &options, &found, remark, err);
+    if (result == 0) {
+        *ret = found.found.levels;
+        found.found.levels = (struct rps_phase_levels){0};
+        result = 1;
+    }
     rps_run_phases_free(&found);
-    return 1;
+    return result;
 }
 
 int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
-                       struct rps_error *err)
+                       char remark[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
     struct rps_run run;
     int result = rps_reader_run(reader, run_id, &run, err);
 
     if (result < 0)
         return result;
-    result = stored(reader, &run, ret, err);
+    result = stored(reader, &run, ret, remark, err);
     if (result == 0)
-        result = detect_small(reader, &run, ret, err);
+        result = detect_small(reader, &run, ret, remark, err);
     rps_run_free(&run);
     return result;
 }

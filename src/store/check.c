@@ -219,24 +219,33 @@ static void check_constraints(struct check *check)
 /* --- rows of runs that are not there -----------------------------------------------------------
  */
 
-/* The run_ids of a table are found by seeking from one to the next: a row each is read. */
+#define ORPHANS_SQL(table)                                                                         \
+    RPS_SQL_RUN_IDS(table)                                                                         \
+    " SELECT count(*), min(n) FROM id WHERE n IS NOT NULL AND n NOT IN (SELECT run_id FROM run)"
+
 #define ORPHANS(table)                                                                             \
     {                                                                                              \
-        "table " table, "WITH RECURSIVE id (n) AS (SELECT min(run_id) FROM " table " UNION ALL"    \
-                        " SELECT (SELECT min(run_id) FROM " table " WHERE run_id > id.n) FROM id"  \
-                        " WHERE id.n IS NOT NULL)"                                                 \
-                        " SELECT count(*), min(n) FROM id WHERE n IS NOT NULL"                     \
-                        " AND n NOT IN (SELECT run_id FROM run)"                                   \
+        "table " table, ORPHANS_SQL(table), RPS_FINDING_WRONG                                      \
+    }
+
+/* Of a table that a deletion empties last (edit.c), when all else of the run is gone. */
+#define DELETED_LAST(table)                                                                        \
+    {"table " table, ORPHANS_SQL(table) " AND n IN (SELECT run_id FROM event)",                    \
+     RPS_FINDING_WRONG},                                                                           \
+    {                                                                                              \
+        "table " table, ORPHANS_SQL(table) " AND n NOT IN (SELECT run_id FROM event)",             \
+            RPS_FINDING_ODD                                                                        \
     }
 
 static void check_orphans(struct check *check)
 {
     static const struct {
         const char *table, *sql;
+        enum rps_finding_kind kind;
     } tables[] = {
-        ORPHANS("event_set"), ORPHANS("event"),  ORPHANS("metric"),  ORPHANS("metric_step"),
-        ORPHANS("period"),    ORPHANS("phase"),  ORPHANS("outlier"), ORPHANS("mark"),
-        ORPHANS("gap"),       ORPHANS("rollup"), ORPHANS("thinned"), ORPHANS("heartbeat"),
+        ORPHANS("event_set"),   ORPHANS("event"),   ORPHANS("metric"),    ORPHANS("metric_step"),
+        DELETED_LAST("period"), ORPHANS("phase"),   ORPHANS("outlier"),   DELETED_LAST("mark"),
+        ORPHANS("gap"),         ORPHANS("thinned"), ORPHANS("heartbeat"), DELETED_LAST("rollup"),
         ORPHANS("detection"),
     };
 
@@ -247,9 +256,12 @@ static void check_orphans(struct check *check)
                              tables[i].table, found) &&
             found[0] > 0)
             rps_findings_add(
-                &check->findings, RPS_FINDING_WRONG,
-                "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64 " the first",
-                tables[i].table, found[0], found[0] == 1 ? " that is" : "s that are", found[1]);
+                &check->findings, tables[i].kind,
+                "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64 " the first%s",
+                tables[i].table, found[0], found[0] == 1 ? " that is" : "s that are", found[1],
+                tables[i].kind == RPS_FINDING_ODD
+                    ? ": a deletion was broken off; `rpistat runs --shrink` finishes it"
+                    : "");
     }
 }
 

@@ -17,6 +17,13 @@
 #define RPS_STORE_VERSION       1000
 #define RPS_STORE_VERSION_MAJOR 1000
 
+/* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.
+ * They are found by seeking from one to the next: a row each is read. */
+#define RPS_SQL_RUN_IDS(table)                                                                     \
+    "WITH RECURSIVE id (n) AS (SELECT min(run_id) FROM " table " UNION ALL"                        \
+    " SELECT (SELECT min(run_id) FROM " table " WHERE run_id > id.n) FROM id"                      \
+    " WHERE id.n IS NOT NULL)"
+
 struct rps_database_options {
     int durability_full;                                 /* 1: synchronous=FULL */
     void (*notice)(void *context, const char *sentence); /* may be NULL */
@@ -36,6 +43,12 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
  * transaction of its own; an SQLite code.
  */
 int rps_database_migrate(sqlite3 *db, int version_wanted);
+
+/* The same for a store that must be there already, for a change beside a recorder and readers. */
+int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err);
+
+/* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
+void rps_database_close_beside(sqlite3 *db);
 
 /* Open the store at path read-only, with the guards that untrusted files need. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);

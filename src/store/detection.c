@@ -15,7 +15,6 @@
 
 #include "database.h"
 #include "fields.h"
-#include "path_check.h"
 #include "reader.h"
 
 /* Beyond it nothing was measured. */
@@ -150,14 +149,10 @@ static int add_detection(struct addition *add)
 int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
                             struct rps_error *err)
 {
-    const struct rps_database_options options = {0};
     struct addition add = {.run_id = run_id, .detection = detection};
-    struct rps_path_check look;
     char what[40];
-    int code, result = rps_path_check_read(path, &look, err); /* opening would make a new one */
+    int code, result = rps_database_open_existing(path, &add.db, err);
 
-    if (result == 0)
-        result = rps_database_open_write(path, &options, &add.db, err);
     if (result < 0)
         return result;
     code = add_detection(&add);
@@ -170,11 +165,8 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
         result = rps_database_error(add.db, code, path, err);
     } else {
         detection->detection = add.number;
-        /* The caller reads the store as well, so that closing does not take the log away. */
-        sqlite3_busy_timeout(add.db, 0);
-        rps_database_exec(add.db, "PRAGMA wal_checkpoint(TRUNCATE)");
     }
-    sqlite3_close(add.db);
+    rps_database_close_beside(add.db);
     return result;
 }
 

@@ -529,3 +529,19 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
     free(name);
     return result;
 }
+
+int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    struct rps_path_check look;
+    int result = rps_path_check_read(path, &look, err); /* opening would make a new one */
+
+    return result < 0 ? result : rps_database_open_write(path, &options, ret, err);
+}
+
+void rps_database_close_beside(sqlite3 *db)
+{
+    sqlite3_busy_timeout(db, 0);
+    rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    sqlite3_close(db);
+}

@@ -117,12 +117,15 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
                              "%s: %s holds no run yet; record one with `rpistat COMMAND`", what,
                              reader->path);
     if (count == 1)
-        return rps_error_set(err, RPS_FAILED, "%s: not in %s, which holds run %" PRId64 " only",
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: not in %s, which holds run %" PRId64
+                             " only: `rpistat runs` lists it",
                              what, reader->path, first);
     if (count == last - first + 1)
         return rps_error_set(err, RPS_FAILED,
-                             "%s: not in %s, which holds runs %" PRId64 " to %" PRId64, what,
-                             reader->path, first, last);
+                             "%s: not in %s, which holds runs %" PRId64 " to %" PRId64
+                             ": `rpistat runs` lists them",
+                             what, reader->path, first, last);
     return rps_error_set(err, RPS_FAILED,
                          "%s: not in %s, which holds %" PRId64 " runs from %" PRId64 " to %" PRId64
                          "; `rpistat runs` lists them",
@@ -159,6 +162,12 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
     if (result == 0 && text[0])
         result = ask(reader,
                      "SELECT max(run_id) FROM run WHERE label = ?2 AND ?1 = 0"
+                     " HAVING max(run_id) IS NOT NULL",
+                     0, text, ret_run_id, err);
+    if (result == 0 && strchr(text, '='))
+        result = ask(reader,
+                     "SELECT max(run_id) FROM run, json_each(run.tags) AS j"
+                     " WHERE j.key || '=' || j.value = ?2 AND ?1 = 0"
                      " HAVING max(run_id) IS NOT NULL",
                      0, text, ret_run_id, err);
     back = back_from_last(text);

@@ -123,7 +123,9 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
     if (fd < 0) {
         free(repair->to.path);
         repair->to.path = NULL;
-        return rps_error_set(err, RPS_FAILED, "cannot create %s: %s", new_path, strerror(errno));
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot create %s: %s; choose another place for the new store with -o",
+                             new_path, strerror(errno));
     }
     close(fd);
     if (rps_database_open_write(repair->to.path, &options, &repair->to.db, err) < 0)

@@ -7,7 +7,7 @@ from program import COMMANDS, Folder, call, expect, tap
 
 # An argument that each kind of option takes.
 SAMPLES = {
-    "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "AXIS": "cycles",
+    "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "KEY": "a", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
     "THEME": "dark", "SIZE": "1G",
@@ -124,7 +124,7 @@ def test_help_has_manual():
         if name == "input":
             where = program.READING + ["watch", "check"]
         elif name in ("run", "from", "to"):
-            where = ["report", "phases", "plot", "export"] + ["watch"] * (name == "run")
+            where = ["report", "phases", "plot", "export"] + ["runs", "watch"] * (name == "run")
         for command in COMMANDS:
             assert (name in helps[command]) == (command in where), (command, name)
             assert helps[command].get(name, option) == option, (command, name, option)

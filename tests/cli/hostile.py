@@ -315,7 +315,7 @@ def test_long_arguments():
     """arguments of 100 kB: the sentence still ends with what to do"""
     deep = "(" * 60000 + "1"
     with Folder() as folder:
-        refused_by(folder, "write NAME=FORMULA", "record", "--pmu", "sim:script.sim", "--metric",
+        refused_by(folder, "longer than 511", "record", "--pmu", "sim:script.sim", "--metric",
                    deep)
         refused_by(folder, "at most 255", "record", "--pmu", "sim:script.sim", "--label",
                    "x" * 100000)

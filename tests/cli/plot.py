@@ -130,17 +130,17 @@ def test_page_data():
     assert [panel["title"] for panel in data["panels"]][0] == "Cycles per instruction"
     for panel in data["panels"]:
         for line in panel["lines"]:
-            sizes = {len(line[name]) for name in ("x", "value", "min", "max")}
+            sizes = {len(line[name]) for name in ("x", "value", "min", "max") if line[name] is not None}
             assert len(sizes) == 1 and sizes != {0}, (panel["title"], sizes)
-    names = [data["labels"][phase["label"]]["name"] for phase in data["phases"]]
+    names = [data["labels"][label]["name"] for label in data["phases"]["label"]]
     assert names[:2] == ["A", "B"], names
     told = expect(FOLDER.call("phases"), 0).stdout
     drawn = svg("--size", "1600x1200"), svg("--kind", "phases", "--size", "1600x1200")
     for label in data["labels"]:
         words = "%s: %s" % (label["name"], label["words"])
         assert label["words"] and words in told and words in drawn[0] and words in drawn[1], words
-    assert abs(data["phases"][1]["start"] - 10) < 0.5, data["phases"]
-    assert data["phases"][-1]["end"] == data["to"]
+    assert abs(data["phases"]["from"][1] - 10) < 0.5, data["phases"]
+    assert data["phases"]["to"][-1] == data["to"]
     assert [row for row in data["run"] if row[0] == "Command"], data["run"]
     figures = {figure["label"]: figure["whole"] for figure in data["figures"]}
     assert figures["CPI"] > 1, figures
@@ -148,6 +148,27 @@ def test_page_data():
         "application/json"])
     assert (part["from"], part["to"]) == (5, 15)
     assert len(part["panels"][0]["lines"][0]["x"]) < len(data["panels"][0]["lines"][0]["x"])
+
+
+def test_remark():
+    """what phases says of the whole run stands below the titles of run, phases and page; nowhere else"""
+    FOLDER.write("turns.sim", "default instructions=200M dc_access=50M dc_miss=2M\nrepeat 12\n"
+                 "phase a 10s\nphase b 10s instructions=400M dc_miss=10M\nend\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:turns.sim", "-o", "turns.data"), 0)
+    for _ in range(2):  # found now, then stored
+        subtitles = [svg("-i", "turns.data", "--kind", kind)[1] for kind in ("time", "phases", "heat")]
+        subtitles.append(json.loads(dict((kind, text) for kind, text in page("-i", "turns.data").scripts)[
+            "application/json"])["subtitle"])
+        told = expect(FOLDER.call("phases", "-i", "turns.data"), 0).stdout
+        remark = re.search(r"^(It repeats: A B, .*)\.$", told, re.M).group(1)
+        assert [remark in text for text in subtitles] == [True, True, False, True], (remark, subtitles)
+
+
+def test_legend():
+    """scatter: the legend names the labels that have points, and no others"""
+    assert {"A", "B"} <= set(svg("--kind", "scatter"))
+    texts = svg("--kind", "scatter", "--to", "9s")
+    assert "A" in texts and "B" not in texts, texts
 
 
 def test_shares():
@@ -221,7 +242,7 @@ def test_heat_mean():
     told = float(re.search(r"  CPI: +([0-9.]+)", report).group(1))
     mean = [float(text.split(" sd ")[0]) for text in texts if " sd " in text and text[0].isdigit()][0]
     assert told < 4 and abs(mean - told) < 0.005 * told, (mean, told)  # of the columns: 11
-    assert {"−2.5", "0", "+2.5 × sd", "mean, sd"} <= set(texts), texts
+    assert {"−2", "−1", "0", "+1", "+2", "× sd", "mean, sd"} <= set(texts), texts
     part = svg("-i", "mean.data", "--kind", "heat", "--from", "12s")
     assert any(text.startswith("20 sd ") for text in part), part
 
@@ -229,4 +250,4 @@ def test_heat_mean():
 with FOLDER:
     assert "calm" in SCRIPT
     tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
-              test_page_data, test_shares, test_heat_noise, test_heat_mean])
+              test_page_data, test_remark, test_legend, test_shares, test_heat_noise, test_heat_mean])

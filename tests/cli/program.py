@@ -31,9 +31,12 @@ sleep 5s
 
 
 def environment(**changes):
-    """The environment of a call: this one's, without what changes how rpistat looks."""
+    """The environment of a call: this one's, without what changes how rpistat looks and what it
+    reads."""
     result = {key: value for key, value in os.environ.items()
-              if key not in ("COLUMNS", "LINES", "NO_COLOR", "LC_ALL", "LANG", "LC_NUMERIC")}
+              if key not in ("COLUMNS", "LINES", "NO_COLOR", "LC_ALL", "LANG", "LC_NUMERIC",
+                          "RPISTAT_STORE")}
+    result["XDG_CONFIG_HOME"] = "/nonexistent"
     result.update(changes)
     return {key: value for key, value in result.items() if value is not None}
 

@@ -67,6 +67,21 @@ def test_scenario():
         assert label in report, (label, report)
 
 
+def test_tracepoints():
+    """tracepoints of single system calls are counted by their names, SYSTEM:NAME, as in perf"""
+    need_syscalls()
+    names = ["syscalls:sys_enter_futex", "syscalls:sys_enter_getppid"]
+    answer = call("events", "--pmu", "software", *names)
+    if answer.returncode != 0:
+        raise tap.Skip("this kernel has no tracepoints of single system calls: " + answer.stdout)
+    with Folder() as folder:
+        events, report = record(folder, "-e", ",".join(names), "--metric", names[1] + "/seconds")
+        counts = {label: count for label, count, _ in events.values()}
+        assert counts[names[1]] == CALLS, counts
+        assert 0 <= counts[names[0]] < OTHER_MAX, counts
+        assert names[1] + "/seconds: " in report, report
+
+
 def test_listed():
     """`rpistat events` says that they are not counted by default"""
     with Folder() as folder:
@@ -77,6 +92,6 @@ def test_listed():
 
 
 tracefs.begin_again(RPISTAT)
-tap.main([test_default, test_listed, test_scenario,
+tap.main([test_default, test_listed, test_scenario, test_tracepoints,
           ("-e syscalls counts them", check_counted, "-e", "syscalls"),
           ("-e raw_syscalls:sys_enter counts them", check_counted, "-e", "raw_syscalls:sys_enter")])

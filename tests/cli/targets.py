@@ -218,6 +218,22 @@ def test_several():
                 counted(recording.end(), *store)
 
 
+def test_attach_command():
+    """-p stores the command line of the process, or of each of several"""
+    record = [*counting(), "--duration", "1ms"]
+    with Folder() as folder, Workload("stay", "0") as one, Workload("stay", "0") as two:
+        line = "%s stay 0" % THREADS
+        expect(folder.call(*record, "-p", str(one.pid)), 0)
+        expect(folder.call(*record, "-p", "%d,%d" % (one.pid, two.pid)), 0)
+        store = sqlite3.connect(folder / "rpistat.data")
+        commands = [json.loads(text) for text, in store.execute("SELECT command FROM run")]
+        store.close()
+        assert commands == [[THREADS, "stay", "0"], [line, line]], commands
+        listed = expect(folder.call("runs"), 0).stdout
+        assert "%s (process %d)\n" % (line, one.pid) in listed, listed
+        assert "(process %d, %d)" % (one.pid, two.pid) in expect(folder.call("report"), 0).stdout
+
+
 def test_attach_end():
     """-p ends with the last of the processes, with exit status 0; its own end is no error"""
     with Folder() as folder, Workload("stay", "1") as one, Workload("stay", "0") as two:
@@ -685,7 +701,7 @@ def test_descriptors():
 
 tap.main([
     test_attach, test_coming_and_going, test_chain, test_attach_often, test_several,
-    test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
+    test_attach_command, test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
     test_all_cpus, test_cpus_periods, test_cpu_list, test_cpu_use, test_cpus_with_command,
     test_cpus_stopped, test_cgroup,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,

@@ -87,7 +87,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     free(text);
     for (const struct rps_export_format *const *format = rps_export_formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
-    if (rps_run_phases_get(reader, run_id, &stored, &err) > 0)
+    if (rps_run_phases_get(reader, run_id, &stored, NULL, &err) > 0)
         rps_phase_levels_free(&stored);
     if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)
         rps_run_phases_free(&found);

@@ -29,6 +29,9 @@ libcap2-bin      command -v setcap || test -x /usr/sbin/setcap
 gcovr            command -v gcovr
 jq               command -v jq
 python3-jsonschema test -d /usr/lib/python3/dist-packages/jsonschema || python3 -c "import jsonschema"
+bash-completion  test -e /usr/share/bash-completion/bash_completion
+zsh              command -v zsh
+fish             command -v fish
 '
 
 has_header()

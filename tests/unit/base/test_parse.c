@@ -141,7 +141,7 @@ static void test_duration(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(good); i++) {
-        int result = rps_parse_duration_ns("--period", good[i].text, 0, INT64_MAX, &ns, &err);
+        int result = rps_parse_time_ns("--from", good[i].text, 0, INT64_MAX, &ns, &err);
 
         if (good[i].ns < 0) {
             assert_int_equal(result, RPS_USAGE);
@@ -157,6 +157,10 @@ static void test_bad_duration(void **state)
         const char *text, *part;
     } bad[] = {
         {"0", "--period 0: must be between 1ms and 1h"},
+        {"100", "--period 100: the unit is missing, write 100ms or 100s"},
+        {"5000", "--period 5000: the unit is missing, write 5000ms"},
+        {"0.5", "--period 0.5: the unit is missing, write 0.5s or 0.5m"},
+        {"99999999", "--period 99999999: must be between 1ms and 1h"},
         {"-1", "--period -1: must be between 1ms and 1h"},
         {"-5ms", "--period -5ms: must be between 1ms and 1h"},
         {"1us", "--period 1us: must be between 1ms and 1h"},

@@ -207,7 +207,14 @@ static void test_formulas(void **state)
     assert_int_equal(rps_plan_add_formula(plan, "ipc=instructions/clock", NULL), 0);
     assert_int_equal(rps_plan_add_formula(plan, " b = 'L1-dcache-loads' / seconds ", NULL), 0);
     assert_int_equal(rps_plan_add_formula(plan, "c=L1_dcache_loads*cycles:u", NULL), 0);
-    assert_int_equal(plan->metric_count, 3);
+    assert_int_equal(rps_plan_add_formula(plan, " L1-dcache-loads/seconds ", NULL), 0);
+    assert_int_equal(plan->metric_count, 4);
+    assert_string_equal(plan->metric[3].name, "L1_dcache_loads_seconds");
+    assert_string_equal(plan->metric[3].label, "L1-dcache-loads/seconds");
+    assert_string_equal(plan->metric[3].panel, "L1-dcache-loads/seconds");
+    assert_true(rps_formula_value(&plan->metric[3].formula, operand) == 3);
+    assert_int_equal(rps_plan_compile(plan, NULL), 0); /* as when it is read back */
+    assert_true(rps_formula_value(&plan->metric[3].formula, operand) == 3);
     assert_string_equal(plan->metric[0].name, "ipc");
     assert_string_equal(plan->metric[0].label, "ipc");
     assert_string_equal(plan->metric[0].panel, "ipc");
@@ -229,7 +236,12 @@ static const struct {
     {"1a=a", "write NAME=FORMULA"},
     {"m=", "metric m: formula \"\", column 1"},
     {"m=a/", "metric m: formula \"a/\", column 3"},
-    {"m=a/b", "metric m: formula \"a/b\", column 3: nothing that is counted is called \"b\""},
+    {"m=a/b", "metric m: formula \"a/b\", column 3: nothing that is counted is called \"b\"; there "
+              "are clock, seconds, cpu_seconds, a"},
+    {"page-faults/seconds",
+     "metric page-faults/seconds: formula \"page-faults/seconds\", column 1: "
+     "nothing that is counted is called \"page-faults\"; there are clock"},
+    {"a/", "metric a/: formula \"a/\", column 3"},
     {"m==a", "metric m: formula \"=a\", column 1"},
     {"there=a", "there is already a metric called there"},
 };

@@ -64,6 +64,8 @@ static void test_values(void **state)
         {"-(a+b)/b", -4},
         {"sched:sched_switch/b", 25},
         {"'L1-dcache-loads'*2", 14},
+        {"L1-dcache-loads*2", 14},
+        {"a-L1-dcache-loads-b", 1},
         {"100 * a / b", 300},
         {"((((((((((((((((((((a))))))))))))))))))))", 12},
     };
@@ -133,7 +135,8 @@ static void test_errors(void **state)
         {"1e999", "column 1: not a number"},
         {"1,5", "column 2: an operator"},
         {"a % b", "column 3: an operator"},
-        {"L1-dcache-loads", "column 1: nothing that is counted is called \"L1\""},
+        {"page-faults/a", "column 1: nothing that is counted is called \"page-faults\""},
+        {"x-2", "column 1: nothing that is counted is called \"x\""},
     };
     struct rps_formula formula = {.step_count = 99};
     struct rps_error err;

@@ -179,7 +179,8 @@ static void test_nothing_to_show(void **state)
     assert_int_equal(rps_plan_select(plan, "topdown", &err), RPS_USAGE);
     assert_string_equal(err.message,
                         "the event sets neoverse-n1 have nothing for scenario topdown: it looks at "
-                        "events with the roles slots_retired, instructions");
+                        "events with the roles slots_retired, instructions; name other sets with "
+                        "--sets, or leave out --scenario");
     rps_plan_free(plan);
 
     plan = load("generic");

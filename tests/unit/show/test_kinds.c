@@ -493,6 +493,46 @@ static void test_words(void **state)
     fixture_end(&fixture);
 }
 
+/* Panels of nothing but zeros are a line of their names, but not where they were asked for; numbers
+ * of axes are short. */
+static void test_zeros(void **state)
+{
+    static const char *const asked[] = {"major_fault_rate", "minor_fault_rate", "block_io_rate"};
+    uint64_t count[RPS_SLOT_MAX] = {50000000, 300000};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    fixture_begin(&fixture, "software");
+    fixture_write(&fixture);
+    for (int i = 0; i < 40; i++)
+        fixture_period(&fixture, 50000000, count);
+    fixture_read(&fixture);
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "text.gp");
+    assert_non_null(
+        strstr(text, "\n|Nothing but zeros: Context switches, CPU migrations, Block I/O\nEND"));
+    assert_non_null(strstr(text, "|Major faults\n")); /* in one panel with the minor ones */
+    free(text);
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\npanels = "), 3);
+    assert_int_equal((int)drawing_number(text, "y_to[2] = "), 3000000);
+    assert_non_null(strstr(text, "y_scale[2] = 1e+06\ny_suffix[2] = \" M\"\n"));
+    free(text);
+    text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_HEAT}, "text.gp");
+    assert_non_null(
+        strstr(text, "zeros: Major faults, Context switches, CPU migrations, Block I/O"));
+    free(text);
+    for (size_t k = 1; k < 4; k++) { /* one, then all of those */
+        const struct rps_plot_options options = {.metric = asked, .metric_count = k};
+
+        text = draw_and_read(&fixture, options, "text.gp");
+        assert_null(strstr(text, "Nothing but zeros"));
+        free(text);
+    }
+    fixture_end(&fixture);
+}
+
 static void test_cut_words(void **state)
 {
     struct fixture fixture;
@@ -600,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_scatter_chooses),
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_zeros),
         cmocka_unit_test(test_cut_words),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_little_to_draw),

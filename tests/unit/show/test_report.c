@@ -567,8 +567,10 @@ static void test_software(void **state)
                        "  CPU migrations              4         10.0          0.020\n"
                        "  Block I/O         not counted\n\n"
                        "  Software periods:   4\n"
-                       "  CPU use:            100.000%\n"
+                       "  CPU use:            100.000 %\n"
                        "  Minor faults:       2000.000 /s\n");
+    assert_holds(text,
+                 "\nPerformance events\n  Total periods:      4\n"); /* no symbol, no legend */
     assert_holds(text, "\n  Block I/O:          not known\n");
     assert_holds(text, "Not counted: Block I/O: this user may not count it.");
     assert_null(strstr(text, "Slower"));

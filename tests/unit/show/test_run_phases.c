@@ -193,19 +193,19 @@ static void test_stored_or_not(void **state)
 
     (void)state;
     make_run(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
     check_phases(rps_phase_levels_shown(&levels));
     rps_phase_levels_free(&levels);
 
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
     assert_int_equal(rps_phase_levels_shown(&levels)->count, 1);
     rps_phase_levels_free(&levels);
 
     one.last = 150;
     one.end_ns = 151 * FIXTURE_PERIOD_NS;
     assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
     check_phases(rps_phase_levels_shown(&levels));
     rps_phase_levels_free(&levels);
     fixture_end(&fixture);
@@ -223,11 +223,11 @@ static void test_none(void **state)
     fixture_begin(&fixture, "software");
     fixture_write(&fixture);
     fixture_read(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 0);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
     assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
                      RPS_FAILED);
     assert_string_equal(err.message, "run 1 holds no measurement periods");
-    assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, &err), RPS_FAILED);
+    assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, NULL, &err), RPS_FAILED);
     fixture_end(&fixture);
 }
 
@@ -250,7 +250,7 @@ static void test_long_run(void **state)
         fixture_period(&fixture, 100, count);
     }
     fixture_read(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 0);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
     fixture_end(&fixture);
 }
 
@@ -332,7 +332,7 @@ static void test_profile(void **state)
 
     (void)state;
     make_run(&fixture);
-    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, &err), 1);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
     phases = rps_phase_levels_shown(&levels);
     phases->phase[1].first = 60; /* exactly, whatever was found */
     phases->phase[0].last = 59;

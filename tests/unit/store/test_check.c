@@ -187,7 +187,8 @@ static const struct damage damages[] = {
     {"INSERT INTO thinned VALUES (7, -1, 0, 0)", "table thinned has rows of 1 run that is not in"},
     {"INSERT INTO rollup SELECT 7, level, cpu, period, last_period, rotation, merged, set_no,"
      " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
-     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup",
+     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup;"
+     "UPDATE event SET run_id = 7 WHERE name = 'd'",
      "table rollup has rows of 1 run that is not in"},
     {"INSERT INTO heartbeat VALUES (7, 0, '', 1)", "table heartbeat has rows of 1 run that is not"},
     {"UPDATE metric_step SET number = 99 WHERE metric = 'nested' AND op = 'number'",

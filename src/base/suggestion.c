@@ -1,11 +1,11 @@
 /* Names much like one that was typed. */
-#include "suggestion.h"
+#include "rpistat/suggestion.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define NEAR_LENGTH_MAX (RPS_NAME_SIZE - 1)
+#define NEAR_LENGTH_MAX (RPS_SUGGESTION_SIZE - 1)
 
 /* Letters that may be wrong in a name of this length: one in five, so that short names are not
  * taken for each other. */

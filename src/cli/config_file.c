@@ -1,0 +1,140 @@
+/*
+ * The configuration file. The lines are not those of inih, whose builds differ in what begins a
+ * comment inside a line: "separator = ;" is an option here.
+ */
+#include "config_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rpistat/trust.h"
+
+#define FILE_MAX_BYTES 65536
+
+/* Its path, to be freed; NULL where the environment names no folder, and without memory. */
+static char *find_path(void)
+{
+    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    int length = -1;
+
+    if (folder != NULL && folder[0] == '/')
+        length = asprintf(&path, "%s/rpistat/config", folder);
+    else if (home != NULL && home[0] == '/')
+        length = asprintf(&path, "%s/.config/rpistat/config", home);
+    return length < 0 ? NULL : path;
+}
+
+/* All of the file into config->text. */
+static int read_text(struct rps_config *config, int fd, struct rps_error *err)
+{
+    struct stat status;
+    ssize_t size;
+
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_MAX_BYTES)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is no text file of at most %d bytes; the options of rpistat stand "
+                             "there, one a line",
+                             config->path, FILE_MAX_BYTES);
+    if (rps_trust_own(config->path, &status, err) < 0)
+        return RPS_FAILED;
+    config->text = malloc(FILE_MAX_BYTES + 1);
+    if (config->text == NULL)
+        return rps_error_memory(err);
+    size = read(fd, config->text, FILE_MAX_BYTES); /* of a file on a disk: all there is */
+    if (size < 0)
+        return rps_error_set(err, RPS_FAILED, "cannot read %s: %s", config->path, strerror(errno));
+    config->text[size] = '\0';
+    return 0;
+}
+
+/* Text without the blanks around it; what is behind is cut off. */
+static char *trim(char *text)
+{
+    static const char blanks[] = " \t\r\f\v";
+    size_t length;
+
+    text += strspn(text, blanks);
+    length = strlen(text);
+    while (length > 0 && strchr(blanks, text[length - 1]) != NULL)
+        length--;
+    text[length] = '\0';
+    return text;
+}
+
+/* A trimmed line that is neither empty nor a comment. */
+static int parse_line(struct rps_config *config, int number, char *text, const char **section,
+                      struct rps_error *err)
+{
+    struct rps_config_line line = {.number = number}, *more;
+    char *equals = strchr(text, '=');
+
+    if (text[0] == '[') {
+        size_t length = strlen(text);
+
+        if (text[length - 1] != ']')
+            return rps_config_error(config, &line, err, "'%s' has no ] at its end", text);
+        text[length - 1] = '\0';
+        *section = trim(text + 1);
+        return 0;
+    }
+    if (equals != NULL) {
+        *equals = '\0';
+        line.value = trim(equals + 1);
+    }
+    line.section = *section;
+    line.name = trim(text);
+    more = realloc(config->line, ((size_t)config->count + 1) * sizeof(*more));
+    if (more == NULL)
+        return rps_error_memory(err);
+    config->line = more;
+    more[config->count++] = line;
+    return 0;
+}
+
+static int parse(struct rps_config *config, struct rps_error *err)
+{
+    const char *section = NULL;
+    char *next = config->text;
+    int result = 0;
+
+    for (int number = 1; next != NULL && result == 0; number++) {
+        char *line = trim(strsep(&next, "\n"));
+
+        if (line[0] != '\0' && line[0] != '#')
+            result = parse_line(config, number, line, &section, err);
+    }
+    return result;
+}
+
+int rps_config_read(struct rps_config *ret, struct rps_error *err)
+{
+    struct rps_config config = {.path = find_path()};
+    int fd = config.path == NULL ? -1 : open(config.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int result = 0;
+
+    if (fd >= 0) {
+        result = read_text(&config, fd, err);
+        close(fd);
+    }
+    if (fd >= 0 && result == 0)
+        result = parse(&config, err);
+    if (result < 0)
+        rps_config_free(&config);
+    else
+        *ret = config;
+    return result;
+}
+
+void rps_config_free(struct rps_config *config)
+{
+    free(config->path);
+    free(config->text);
+    free(config->line);
+    *config = (struct rps_config){0};
+}

@@ -1,0 +1,29 @@
+/* --cpu of a reading command: which CPUs of the run, and a word where it has none to choose. */
+#include "cli.h"
+#include "cpus.h"
+
+#include <string.h>
+
+/* "CPU 0-3", "all 4 CPUs" and "cgroup NAME" are counted by CPU. */
+static int is_by_cpu(const struct rps_run *run)
+{
+    return strncmp(run->target, "CPU ", 4) == 0 || strncmp(run->target, "all ", 4) == 0 ||
+           strncmp(run->target, "cgroup ", 7) == 0;
+}
+
+int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list)
+{
+    int rc = rps_cpus_parse(text, ret, ret_list, &cli->err);
+    struct rps_run run;
+
+    if (rc < 0 || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
+        rps_reader_run(cli->reader, cli->run_id, &run, NULL) < 0)
+        return rc;
+    if (!is_by_cpu(&run))
+        snprintf(cli->note, sizeof(cli->note),
+                 "run %lld counted its workload as a whole, not by CPU, and --cpu each shows that; "
+                 "'rpistat record -a' counts by CPU",
+                 (long long)cli->run_id);
+    rps_run_free(&run);
+    return 0;
+}

@@ -1,0 +1,82 @@
+/*
+ * Names that people try. What exists wins: a word is a command when rpistat has it, else a program
+ * when there is one, and only what is neither gets an answer from here.
+ */
+#include "names.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "rpistat/suggestion.h"
+
+/* Words of other tools, and what they are here. */
+static const struct {
+    const char *meant, *words;
+} habits[] = {
+    {"runs", " list history "},
+    {"record", " stat run trace attach profile "},
+    {"report", " show print summary stats "},
+    {"plot", " graph chart draw picture view "},
+    {"export", " csv dump script convert "},
+    {"watch", " top live follow monitor status "},
+    {"check", " fsck repair validate "},
+    {"verify", " test "},
+    {"events", " counters sets "},
+    {"phases", " segments "},
+    {"--version", " version -V "},
+    {"--period", " -I --interval --interval-print "},
+    {"--duration", " --timeout --time "},
+    {"--label", " --name "},
+    {"--input", " --file "},
+    {"--format", " --csv --json --wide "},
+    {"--cpu", " --cpus "},
+};
+
+const struct rps_command *rps_names_command(const char *name)
+{
+    for (int i = 0; rps_commands[i]; i++) {
+        if (strcmp(rps_commands[i]->name, name) == 0)
+            return rps_commands[i];
+    }
+    return NULL;
+}
+
+const char *rps_names_habit(const char *word)
+{
+    char alone[64];
+
+    snprintf(alone, sizeof(alone), " %.60s ", word);
+    for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
+        if (strstr(habits[i].words, alone))
+            return habits[i].meant;
+    }
+    return NULL;
+}
+
+char *rps_names_question(const char *word, char *ret, unsigned size)
+{
+    const char *habit = rps_names_habit(word);
+    struct rps_suggestion suggestion = {.typed = habit ? habit : word};
+
+    for (int i = 0; rps_commands[i]; i++)
+        rps_suggestion_consider(&suggestion, rps_commands[i]->name);
+    rps_suggestion_consider(&suggestion, "help");
+    rps_suggestion_consider(&suggestion, "--version");
+    return rps_suggestion_question(&suggestion, ret, size);
+}
+
+int rps_names_not_found(const char *word, struct rps_error *err)
+{
+    char question[256];
+
+    if (faccessat(AT_FDCWD, word, X_OK, AT_EACCESS) == 0)
+        snprintf(question, sizeof(question), "did you mean ./%.200s? ", word);
+    else
+        rps_names_question(word, question, sizeof(question));
+    return rps_error_set(err, RPS_CANNOT_FIND,
+                         "%s: command not found: no program in PATH has this name, and no command "
+                         "of rpistat: %s'rpistat help' lists these",
+                         word, question);
+}

@@ -1,0 +1,328 @@
+/* `rpistat runs`: choosing runs, deleting them, and changing their labels and tags. */
+#include "runs_edit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "rpistat/text.h"
+
+enum {
+    OPTION_LABEL = RPS_OPTION_OWN,
+    OPTION_TAG,
+    OPTION_SET_LABEL,
+    OPTION_SET_TAG,
+    OPTION_UNSET_TAG,
+    OPTION_DELETE,
+    OPTION_SHRINK,
+    OPTION_FORMAT,
+};
+
+const struct rps_option rps_runs_options[] = {
+    {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL, NULL, 1},
+    {"label", OPTION_LABEL, "TEXT", "only runs with this label", NULL, NULL, 1},
+    {"tag", OPTION_TAG, "KEY=VALUE", "only runs with this tag; may be given again", NULL, NULL, 1},
+    {"set-label", OPTION_SET_LABEL, "TEXT", "give the runs another label", NULL, NULL, 1},
+    {"set-tag", OPTION_SET_TAG, "KEY=VALUE", "give them a tag; may be given again", NULL, NULL, 1},
+    {"unset-tag", OPTION_UNSET_TAG, "KEY", "take a tag away; may be given again", NULL, NULL, 1},
+    {"delete", OPTION_DELETE, NULL, "delete the runs, which must be named", NULL, NULL, 1},
+    {"shrink", OPTION_SHRINK, NULL, "give the store's free space back to the disk", NULL, NULL, 1},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static int add(struct rps_runs_list *list, const char *option, const char *text,
+               struct rps_error *err)
+{
+    if (list->count == RPS_RUNS_LIST_MAX)
+        return rps_error_set(err, RPS_USAGE, "%s: can be given %d times; leave out '%s'", option,
+                             RPS_RUNS_LIST_MAX, text);
+    list->text[list->count++] = text;
+    return 0;
+}
+
+static int add_tag(struct rps_runs_list *list, const char *option, const char *text,
+                   struct rps_error *err)
+{
+    return rps_tag_check(option, text, err) < 0 ? RPS_USAGE : add(list, option, text, err);
+}
+
+int rps_runs_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct rps_runs_settings *settings = cli->settings;
+
+    switch (letter) {
+    case 'r':
+        return add(&settings->run, "-r", argument, &cli->err);
+    case OPTION_LABEL:
+        settings->label = argument;
+        return 0;
+    case OPTION_TAG:
+        return add_tag(&settings->tag, "--tag", argument, &cli->err);
+    case OPTION_SET_LABEL:
+        settings->set_label = argument;
+        return rps_label_check("--set-label", argument, &cli->err);
+    case OPTION_SET_TAG:
+        return add_tag(&settings->set_tag, "--set-tag", argument, &cli->err);
+    case OPTION_UNSET_TAG:
+        return add(&settings->unset_tag, "--unset-tag", argument, &cli->err);
+    case OPTION_FORMAT:
+        return rps_format_parse(argument, "", &settings->format, &cli->err);
+    case OPTION_DELETE:
+        settings->is_delete = 1;
+        return 0;
+    default:
+        settings->is_shrink = 1;
+        return 0;
+    }
+}
+
+static int is_edit(const struct rps_runs_settings *settings)
+{
+    return settings->set_label != NULL || settings->set_tag.count > 0 ||
+           settings->unset_tag.count > 0;
+}
+
+int rps_runs_is_change(const struct rps_runs_settings *settings)
+{
+    return settings->is_delete || settings->is_shrink || is_edit(settings);
+}
+
+int rps_runs_check(struct rps_cli *cli)
+{
+    const struct rps_runs_settings *settings = cli->settings;
+
+    if (settings->is_delete && is_edit(settings))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--delete leaves nothing to give a label or a tag to; choose one");
+    return 0;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static int has_tags(const struct rps_run *run, const struct rps_runs_list *wanted)
+{
+    int found = 0;
+
+    for (int i = 0; i < wanted->count; i++) {
+        size_t length = strcspn(wanted->text[i], "=");
+        int is_there = 0;
+
+        for (int t = 0; t < run->tag_count && !is_there; t++)
+            is_there = strncmp(run->tag[t].key, wanted->text[i], length) == 0 &&
+                       run->tag[t].key[length] == '\0' &&
+                       strcmp(run->tag[t].value, wanted->text[i] + length + 1) == 0;
+        found += is_there;
+    }
+    return found == wanted->count;
+}
+
+/* 1 when a run has the label and the tags that are asked for. */
+static int matches(struct rps_cli *cli, int64_t run_id)
+{
+    const struct rps_runs_settings *settings = cli->settings;
+    struct rps_run run;
+    int result;
+
+    if (settings->label == NULL && settings->tag.count == 0)
+        return 1;
+    rps_run_init(&run);
+    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
+    if (result == 0)
+        result = (settings->label == NULL || strcmp(run.label, settings->label) == 0) &&
+                 has_tags(&run, &settings->tag);
+    rps_run_free(&run);
+    return result;
+}
+
+/* Mark the run that the text means; `run_id` is in ascending order. */
+static int mark(struct rps_cli *cli, const char *text, const int64_t *run_id, size_t count,
+                char *chosen)
+{
+    int64_t found;
+    int result = rps_reader_find(cli->reader, text, &found, &cli->err);
+
+    for (size_t i = 0; i < count && result == 0; i++)
+        chosen[i] |= run_id[i] == found;
+    return result;
+}
+
+int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,
+                    size_t *ret_count)
+{
+    const struct rps_runs_list *list = &((const struct rps_runs_settings *)cli->settings)->run;
+    int64_t *run_id = NULL;
+    char *chosen = NULL;
+    size_t count = 0, kept = 0;
+    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+
+    if (result < 0)
+        return result;
+    chosen = calloc(count + 1, 1);
+    if (chosen == NULL)
+        result = rps_error_memory(&cli->err);
+    for (int i = 0; i < list->count && result == 0; i++)
+        result = mark(cli, list->text[i], run_id, count, chosen);
+    for (int i = 0; i < argc && result == 0; i++)
+        result = mark(cli, argv[i], run_id, count, chosen);
+    for (size_t i = 0; i < count && result >= 0; i++) {
+        result = chosen[i] || list->count + argc == 0 ? matches(cli, run_id[i]) : 0;
+        if (result > 0)
+            run_id[kept++] = run_id[i];
+    }
+    free(chosen);
+    if (result < 0) {
+        free(run_id);
+        return result;
+    }
+    *ret_run_id = run_id;
+    *ret_count = kept;
+    return 0;
+}
+
+/* --- changing --------------------------------------------------------------------------------- */
+
+/* "run 3 (label nightly, ./naive)", and the run itself, to be freed in any case. */
+static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, char *ret,
+                    size_t size)
+{
+    char title[128], label[RPS_RUN_TEXT_SIZE];
+    int result;
+
+    rps_run_init(run);
+    result = rps_reader_run(cli->reader, run_id, run, &cli->err);
+    if (result == 0)
+        snprintf(ret, size, "run %" PRId64 " (%s%s%s%s)", run_id, run->label[0] ? "label " : "",
+                 rps_text_printable(label, sizeof(label), run->label), run->label[0] ? ", " : "",
+                 rps_run_title(title, sizeof(title), run));
+    return result;
+}
+
+/* None of the runs is being recorded. */
+static int check_ended(struct rps_cli *cli, const int64_t *run_id, size_t count)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct rps_run run;
+        char text[512];
+
+        result = describe(cli, run_id[i], &run, text, sizeof(text));
+        if (result == 0 && run.state == RPS_RUN_RECORDING)
+            result = rps_error_set(&cli->err, RPS_FAILED,
+                                   "%s is being recorded: end its recording first; nothing was "
+                                   "deleted",
+                                   text);
+        rps_run_free(&run);
+    }
+    return result;
+}
+
+static int delete_run(struct rps_cli *cli, int64_t run_id)
+{
+    struct rps_run_summary summary;
+    struct rps_run run;
+    char text[512];
+    int result = describe(cli, run_id, &run, text, sizeof(text));
+
+    if (result == 0)
+        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
+    if (result == 0)
+        result = rps_store_delete_run(cli->input, run_id, &cli->err);
+    if (result == 0 && !cli->quiet)
+        fprintf(cli->out, "Deleted %s: %" PRIu64 " period%s.\n", text, summary.periods,
+                summary.periods == 1 ? "" : "s");
+    rps_run_free(&run);
+    return result;
+}
+
+static int edit_run(struct rps_cli *cli, int64_t run_id)
+{
+    const struct rps_runs_settings *settings = cli->settings;
+    struct rps_run_edit edit = {.label = settings->set_label,
+                                .unset_count = settings->unset_tag.count,
+                                .unset = settings->unset_tag.text};
+    struct rps_run run;
+    char text[512];
+    int result;
+
+    rps_run_init(&run);
+    result = rps_tag_add(&run, settings->set_tag.count, settings->set_tag.text, &cli->err);
+    edit.tag_count = run.tag_count;
+    edit.tag = run.tag;
+    if (result == 0)
+        result = rps_store_edit_run(cli->input, run_id, &edit, &cli->err);
+    rps_run_free(&run);
+    if (result < 0 || cli->quiet)
+        return result;
+    result = describe(cli, run_id, &run, text, sizeof(text));
+    if (result == 0)
+        fprintf(cli->out, "Changed %s; %s", text, run.tag_count > 0 ? "tags" : "no tags");
+    for (int i = 0; i < run.tag_count && result == 0; i++) {
+        fputs(i > 0 ? ", " : " ", cli->out);
+        rps_text_print(cli->out, run.tag[i].key);
+        fputc('=', cli->out);
+        rps_text_print(cli->out, run.tag[i].value);
+    }
+    if (result == 0)
+        fputs(".\n", cli->out);
+    rps_run_free(&run);
+    return result;
+}
+
+/* What the store has now. */
+static int tell_space(struct rps_cli *cli)
+{
+    char size[RPS_TEXT_NUMBER_SIZE], room[RPS_TEXT_NUMBER_SIZE];
+    uint64_t bytes = 0, unused = 0;
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+
+    free(run_id);
+    if (result == 0)
+        result = rps_reader_space(cli->reader, &bytes, &unused, &cli->err);
+    if (result < 0 || cli->quiet)
+        return result;
+    rps_text_print(cli->out, cli->input);
+    fprintf(cli->out, " has %zu run%s, and %s", count, count == 1 ? "" : "s",
+            rps_text_size(size, sizeof(size), bytes));
+    if (unused > 0)
+        fprintf(cli->out, ", of which %s are free for new runs (--shrink gives them to the disk)",
+                rps_text_size(room, sizeof(room), unused));
+    fputs(".\n", cli->out);
+    return 0;
+}
+
+int rps_runs_change(struct rps_cli *cli, int is_named, const int64_t *run_id, size_t count)
+{
+    const struct rps_runs_settings *settings = cli->settings;
+    int is_of_runs = settings->is_delete || is_edit(settings);
+    int result = 0;
+
+    if (is_of_runs && !is_named)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "which runs? name them, as in 'rpistat runs 3 --%s', or choose them "
+                             "with --label or --tag",
+                             settings->is_delete ? "delete" : "set-label new");
+    if (is_named && !is_of_runs)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--shrink is for the store as a whole; leave the runs out, or add "
+                             "--delete");
+    if (is_of_runs && count == 0)
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "%s has no run of that label and those tags; nothing was changed",
+                             cli->input);
+    if (settings->is_delete)
+        result = check_ended(cli, run_id, count);
+    for (size_t i = 0; i < count && is_of_runs && result == 0; i++)
+        result = settings->is_delete ? delete_run(cli, run_id[i]) : edit_run(cli, run_id[i]);
+    if (result == 0 && settings->is_shrink)
+        result = rps_store_shrink(cli->input, &cli->err);
+    if (result == 0 && (settings->is_delete || settings->is_shrink))
+        result = tell_space(cli);
+    return result;
+}

@@ -1,0 +1,47 @@
+/* Which runs `runs` is about, and what it does with them beside listing them. */
+#ifndef RPISTAT_CLI_RUNS_EDIT_H
+#define RPISTAT_CLI_RUNS_EDIT_H
+
+#include "cli.h"
+#include "rpistat/rows.h"
+
+#define RPS_RUNS_LIST_MAX 64
+
+/* The texts of an option that may be given again; argv's. */
+struct rps_runs_list {
+    int count;
+    const char *text[RPS_RUNS_LIST_MAX];
+};
+
+/* cli->settings of `runs`. */
+struct rps_runs_settings {
+    struct rps_runs_list run; /* -r */
+    const char *label;        /* --label; NULL: any */
+    struct rps_runs_list tag; /* --tag: "KEY=VALUE", all of them */
+    int is_delete, is_shrink;
+    const char *set_label; /* --set-label; NULL: as it is */
+    struct rps_runs_list set_tag, unset_tag;
+    enum rps_format format; /* of the list */
+};
+
+extern const struct rps_option rps_runs_options[];
+
+/* The functions `option` and `check` of the command. */
+int rps_runs_option(struct rps_cli *cli, int letter, const char *argument);
+int rps_runs_check(struct rps_cli *cli);
+
+/* 1 when the store is to be changed, and nothing listed. */
+int rps_runs_is_change(const struct rps_runs_settings *settings);
+
+/*
+ * Those of the runs that the options and the operands choose, in ascending order, in a new array
+ * (free()); all of them when nothing is asked for. RPS_FAILED for an operand or -r that means none.
+ */
+int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,
+                    size_t *ret_count);
+
+/* Change the chosen runs as the options say, and tell of it. Refused as a whole when one of them
+ * cannot be deleted, and when they were not named. */
+int rps_runs_change(struct rps_cli *cli, int is_named, const int64_t *run_id, size_t count);
+
+#endif

@@ -1,0 +1,216 @@
+"""Completion: bash, zsh and fish are run, and asked what they complete."""
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+from program import COMMANDS, RPISTAT, Folder, call, environment, expect, refused, tap
+
+FOLDER = Folder(runs=1)
+LIMIT = 60  # seconds that only a shell that hangs takes
+
+# A line up to the cursor: words that are offered, words that are not.
+CASES = [
+    ("rpistat re", ["record", "report"], ["runs"]),
+    ("rpistat report --fo", ["--format="], ["--from="]),
+    ("rpistat report --format ", ["text", "2013"], ["html"]),
+    ("rpistat export --format=", ["wide", "rates", "long"], ["text"]),
+    ("rpistat plot --kind ", ["time", "phases", "scatter", "heat", "pca"], []),
+    ("rpistat --pmu simx --scenario t", ["tlb", "topdown"], ["l1"]),
+    ("rpistat record --sets inte", ["intel-skylake", "intel-lioncove"], ["generic"]),
+    ("rpistat record --order r", ["random", "random:"], ["fixed"]),
+    ("rpistat report -i ./oth", ["./other.data"], []),
+    ("rpistat plot --keep kep", ["kept"], ["kept.txt"]),
+    ("rpistat runs --delete ", ["1", "run1", "last"], ["other.data"]),
+    ("rpistat report -i other.data -r ", ["2", "night"], ["run1"]),
+    ("rpistat --label x -q ./pro", ["./program"], []),
+    ("rpistat record ./program --log ./oth", ["./other.data"], []),
+    ("rpistat ./program --form", [], ["--format="]),
+]
+
+
+def script(shell):
+    return expect(call("--completion", shell), 0).stdout
+
+
+def prepare():
+    """A store with another run in it, a program, a folder, and the scripts."""
+    FOLDER.record("-o", "other.data")
+    FOLDER.record("-o", "other.data", "--label", "night")
+    FOLDER.record("-o", "other.data", "--label", "with blanks")
+    FOLDER.write("program", "#!/bin/sh\n", mode=0o755)
+    FOLDER.write("kept.txt", "")
+    os.mkdir(FOLDER / "kept")
+    os.mkdir(FOLDER / "bin")
+    os.symlink(RPISTAT, FOLDER / "bin/rpistat")
+    for shell, name in [("bash", "rpistat.bash"), ("zsh", "_rpistat"), ("fish", "rpistat.fish")]:
+        FOLDER.write(name, script(shell))
+
+
+def shell_environment():
+    return environment(PATH="%s:%s" % (FOLDER / "bin", os.environ["PATH"]), HOME=FOLDER.path,
+                       TERM="dumb", LC_ALL="C.UTF-8", XDG_DATA_HOME=FOLDER.path)
+
+
+def need(shell):
+    if not shutil.which(shell):
+        raise tap.Skip(shell + " is not installed")
+
+
+class Terminal:
+    """An interactive shell in a terminal: what is typed, and what it answers."""
+
+    def __init__(self, *command):
+        leader, follower = pty.openpty()
+        self.process = subprocess.Popen(command, cwd=FOLDER.path, env=shell_environment(),
+                                        stdin=follower, stdout=follower, stderr=follower,
+                                        start_new_session=True)
+        os.close(follower)
+        self.leader, self.seen = leader, ""
+
+    def wait(self, pattern):
+        """The match of what the shell has written since the last one."""
+        end = time.monotonic() + LIMIT
+        while True:
+            match = re.search(pattern, self.seen, re.S)
+            if match:
+                self.seen = self.seen[match.end():]
+                return match
+            assert time.monotonic() < end, "no %s in: %s" % (pattern, self.seen)
+            if select.select([self.leader], [], [], 1)[0]:
+                self.seen += os.read(self.leader, 65536).decode(errors="replace")
+
+    def type(self, text):
+        os.write(self.leader, text.encode())
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.leader)
+
+
+def compare(answers):
+    for (line, offered, others), words in zip(CASES, answers):
+        for word in offered:
+            assert word in words, "'%s': no %s in %s" % (line, word, words)
+        for word in others:
+            assert word not in words, "'%s': %s in %s" % (line, word, words)
+
+
+def ask_bash(*setup):
+    """Every possible completion is inserted (M-*), and the line made the arguments of a function."""
+    terminal = Terminal("bash", "--norc", "--noprofile", "-i")
+    answers = []
+    try:
+        for command in ["PS1='ready '", "bind 'set enable-bracketed-paste off'",
+                        'show() { echo "<<$*>>"; }', *setup, "source ./rpistat.bash"]:
+            terminal.type(command + "\r")
+        terminal.type("show up\r")
+        terminal.wait("<<up>>")
+        for line, _, _ in CASES:
+            terminal.type(line + "\x1b*\x01show \x05\r")
+            words = terminal.wait("<<(.*?)>>").group(1).split()
+            answers.append([word.split("=", 1)[1] if re.match("--.*=.", word) else word.rstrip("/")
+                            for word in words[len(line.split()) - (line[-1] != " "):]])
+    finally:
+        terminal.close()
+    return answers
+
+
+def test_bash():
+    """bash completes commands, options, their arguments, files, runs and the recorded program"""
+    need("bash")
+    compare(ask_bash())
+
+
+def test_bash_completion():
+    """bash with bash-completion does the same"""
+    need("bash")
+    package = "/usr/share/bash-completion/bash_completion"
+    if not os.path.exists(package):
+        raise tap.Skip("bash-completion is not installed")
+    compare(ask_bash("source " + package))
+
+
+def test_zsh():
+    """zsh completes the same"""
+    need("zsh")
+    capture = """
+        PS1='ready ' RPS1= fpath=($PWD $fpath)
+        autoload -U compinit; compinit -u -D
+        setopt no_list_beep
+        compadd() {
+            if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]]; then builtin compadd "$@"; return; fi
+            typeset -a hits; builtin compadd -A hits "$@"; print -l -- $hits >>found
+            builtin compadd "$@"
+        }
+        clear-line() { BUFFER= ; zle redisplay; print "<<done>>" }
+        zle -N clear-line; bindkey '^O' clear-line
+        stty -ixon discard undef
+        print "<<up>>"
+        """
+    FOLDER.write("setup.zsh", capture)
+    terminal = Terminal("zsh", "-f", "-i")
+    answers = []
+    try:
+        terminal.type(". ./setup.zsh\r")
+        terminal.wait("<<up>>")
+        for line, _, _ in CASES:
+            FOLDER.write("found", "")
+            terminal.type(line + "\t\x0f")
+            terminal.wait("<<done>>")
+            words = FOLDER.read("found").decode().splitlines()
+            prefix = "./" if "./" in line.split()[-1] else ""
+            answers.append([prefix + word for word in words])
+    finally:
+        terminal.close()
+    for (line, offered, _), words in zip(CASES, answers):
+        if line.endswith("--fo"):
+            words += [word + "=" for word in words if word in ("--format", "--from")
+                      and word in offered[0]]
+    compare(answers)
+
+
+def test_fish():
+    """fish completes the same"""
+    need("fish")
+    queries = "source ./rpistat.fish\n" + "".join(
+        "complete -C '%s'; echo '<<>>'\n" % line for line, _, _ in CASES)
+    answer = subprocess.run(["fish", "--no-config", "-c", queries], cwd=FOLDER.path,
+                            env=shell_environment(), capture_output=True, text=True, check=False,
+                            timeout=LIMIT)
+    assert answer.returncode == 0 and not answer.stderr, answer.stderr
+    answers = [[word.split("\t")[0].rstrip("/") for word in part.splitlines()]
+               for part in answer.stdout.split("<<>>\n")]
+    for (line, _, _), words in zip(CASES, answers):
+        words += [word + "=" for word in words if line.endswith("--fo")]
+        words += [word.split("=", 1)[1] for word in words if word.startswith("--format=")]
+    compare(answers)
+
+
+def test_choices():
+    """every word that is offered for an option is taken; every option of every command is offered"""
+    text = script("bash")
+    rows = re.findall(r"^    '(\w+) --([\w-]+)'.*\) words='([^']+)'", text, re.M)
+    assert len(rows) > 15, text
+    for command, option, words in rows:
+        for word in words.split():
+            if not word.endswith(":"):
+                expect(call(command, "--" + option, word, "--help"), 0)
+    for command in COMMANDS:
+        options = re.search(r"^    %s\)\n +options='(.*)'" % command, text, re.M).group(1).split()
+        helped = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", call(command, "--help").stdout, re.M)
+        assert [option.rstrip("=") for option in options] == helped, (command, options)
+
+
+def test_usage():
+    """--completion says which shells there are"""
+    refused(call("--completion", "csh"), 2, "'csh'", "bash", "zsh", "fish")
+
+
+with FOLDER:
+    prepare()
+    tap.main([test_choices, test_usage, test_bash, test_bash_completion, test_zsh, test_fish])

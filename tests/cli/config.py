@@ -1,0 +1,154 @@
+"""The configuration file and RPISTAT_STORE: which wins, and what is wrong with a file."""
+import json
+import os
+import sqlite3
+import subprocess
+
+from program import RPISTAT, Folder, environment, expect, refused, tap
+
+FOLDER = Folder(runs=1)
+PATH = "config/rpistat/config"
+
+
+def configure(text, mode=0o644):
+    os.makedirs(FOLDER / "config/rpistat", exist_ok=True)
+    return FOLDER.write(PATH, text, mode)
+
+
+def call(*arguments, **variables):
+    variables.setdefault("XDG_CONFIG_HOME", FOLDER / "config")
+    return FOLDER.call(*arguments, env=environment(**variables))
+
+
+def simulate(*options, **variables):
+    """What a simulated recording leaves of its options: period, label, tags."""
+    expect(call("record", "--pmu", "sim:script.sim", "-o", "new.data", *options, **variables), 0)
+    store = sqlite3.connect(FOLDER / "new.data")
+    row = store.execute("SELECT period_ns, label, tags FROM run ORDER BY run_id DESC").fetchone()
+    store.close()
+    return *row[:2], json.loads(row[2])
+
+
+def test_options():
+    """options of the file are taken, and the command line wins"""
+    configure("# a comment\n\n  period=10ms\n label = from the file \r\ntag = a=b\ntag = c=d\nquiet")
+    assert simulate() == (10000000, "from the file", {"a": "b", "c": "d"})
+    assert simulate("--peri", "1s", "--tag", "e=f") == (1000000000, "from the file", {"e": "f"})
+    answer = call("record", "--pmu", "sim:script.sim", "-o", "new.data")
+    assert not answer.stderr, answer.stderr
+
+
+def test_sections():
+    """what stands in a section is for its command; what a command has not is for others"""
+    configure("separator = ;\n[record]\nlabel = mine\n[export]\nformat = long\n[report]\nexplain\n")
+    assert simulate()[1] == "mine"
+    assert call("export").stdout.startswith("run;cpu;period;time_s;cycle;event;count;")
+    assert call("export", "--separator", ",").stdout.startswith("run,cpu,period,time_s,cycle,event")
+    plain = FOLDER.call("report").stdout
+    assert len(call("report").stdout) > len(plain) + 200
+    assert call("runs").stdout == FOLDER.call("runs").stdout
+
+
+def test_not_for_runs():
+    """label and tag, which are for recordings, choose no runs"""
+    configure("label = other\ntag = a=b\n")
+    assert call("runs").stdout == FOLDER.call("runs").stdout
+
+
+def test_home():
+    """without XDG_CONFIG_HOME, or with a relative one, it is ~/.config"""
+    os.makedirs(FOLDER / ".config/rpistat")
+    FOLDER.write(".config/rpistat/config", "label = of home\n")
+    for variable in (None, "config", ""):
+        assert simulate(XDG_CONFIG_HOME=variable, HOME=FOLDER.path)[1] == "of home"
+    assert simulate(XDG_CONFIG_HOME=None, HOME=None)[1] == ""
+    assert simulate(XDG_CONFIG_HOME=FOLDER / "none", HOME=FOLDER.path)[1] == ""
+
+
+def test_store():
+    """RPISTAT_STORE: the store of every command, unless -i, -o say another; it wins over the file"""
+    configure("input = none.data\n[record]\noutput = none.data\n")
+    refused(call("report"), 1, "none.data")
+    expect(call("report", RPISTAT_STORE="rpistat.data"), 0)
+    expect(call("record", "--pmu", "sim:script.sim", RPISTAT_STORE="env.data"), 0)
+    assert os.path.exists(FOLDER / "env.data") and os.path.exists(FOLDER / "env.txt")
+    refused(call("report", "-i", "absent.data", RPISTAT_STORE="rpistat.data"), 1, "absent.data")
+    expect(call("record", "--pmu", "sim:script.sim", "-o", "own.data", RPISTAT_STORE="x.data"), 0)
+    assert os.path.exists(FOLDER / "own.data") and not os.path.exists(FOLDER / "x.data")
+    configure("")
+    assert expect(call("runs", RPISTAT_STORE=""), 0).stdout == FOLDER.call("runs").stdout
+    assert not os.path.exists(FOLDER / "none.data")
+
+
+# Lines, the number of the wrong one, and words of the sentence.
+MISTAKES = [
+    ("nosuch = 3", 1, ["'nosuch'", "man rpistat"]),
+    ("quiet\n\n[runs]\nperiod = 3", 4, ["runs", "'period'", "rpistat runs --help"]),
+    ("[reprot]\nquiet", 2, ["'reprot'"]),
+    ("[report", 1, ["'[report'", "]"]),
+    ("quiet = yes", 1, ["'quiet'", "no value"]),
+    ("period", 1, ["'period'", "period = VALUE"]),
+    ("= 3", 1, ["''"]),
+    ("--period = 3s", 1, ["'--period'"]),
+    ("peri = 3s", 1, ["'peri'"]),
+    ("delete", 1, ["'delete'", "command line"]),
+    ("[runs]\nlabel = x", 2, ["'label'", "command line"]),
+    ("help", 1, ["'help'", "command line"]),
+    ("output = x", 1, ["'output'", "[COMMAND]"]),
+    ("# first\nperiod = soon", 2, ["--period", "soon", "100ms"]),
+]
+
+
+def check_mistake(text, number, words):
+    path = configure(text)
+    refused(call("record", "--pmu", "sim:script.sim"), 2, "%s, line %d: " % (path, number), *words)
+    expect(call("record", "--help"), 0)
+    expect(call("--version"), 0)
+
+
+def test_together():
+    """options that do not go together are told with the file's name"""
+    path = configure("sets = software\n")
+    refused(call("-e", "task-clock", "true"), 2, "with the options of " + path, "--sets")
+    refused(call("report", "--nonsense"), 2, "rpistat: option '--nonsense' is unknown")
+
+
+def test_no_file():
+    """what is no text file is refused, and not waited for"""
+    os.rename(FOLDER / "config/rpistat", FOLDER / "config/kept")
+    os.makedirs(FOLDER / PATH)
+    refused(call("runs"), 1, PATH, "no text file")
+    os.rmdir(FOLDER / PATH)
+    os.mkfifo(FOLDER / PATH)
+    refused(call("runs"), 1, PATH, "no text file")
+    os.unlink(FOLDER / PATH)
+    configure("#" * 65537)
+    refused(call("runs"), 1, PATH, "65536")
+    configure("quiet")
+
+
+def test_root():
+    """root takes no options from a file that others may write; others write their own"""
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can be led by somebody else's file")
+    for mode in (0o664, 0o646):
+        path = configure("quiet\n", mode)
+        refused(call("runs"), 1, path, "others than root", "chown root", "XDG_CONFIG_HOME")
+    configure("quiet\n")
+    os.chown(path, 65534, 65534)
+    refused(call("runs"), 1, path, "others than root")
+    os.chmod(FOLDER.path, 0o755)
+    try:
+        answer = subprocess.run([RPISTAT, "events", "--pmu", "software", "task-clock"], user=65534,
+                                cwd="/", env=environment(XDG_CONFIG_HOME=FOLDER / "config"),
+                                group=65534, extra_groups=[], capture_output=True, text=True,
+                                check=False, timeout=60)
+    except PermissionError as error:
+        raise tap.Skip("cannot become another user: %s" % error)
+    assert "others" not in answer.stderr, answer.stderr
+
+
+with FOLDER:
+    tap.main([test_options, test_sections, test_not_for_runs, test_home, test_store] +
+             [("refused: " + repr(row[0]), check_mistake, *row) for row in MISTAKES] +
+             [test_together, test_no_file, test_root])

@@ -1,0 +1,247 @@
+"""The interactive page in headless Chromium: clicked, typed, touched, zoomed, printed, and looked at by axe.
+
+axe-core is used where RPISTAT_AXE names its axe.min.js, or where Debian or npm put it.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from program import Folder, expect, tap
+from chromium import Browser
+
+FOLDER = Folder(runs=1)
+BROWSER = None
+WIDE, NARROW = {"width": 1600, "height": 1000}, {"width": 400, "height": 800, "mobile": True, "touch": True}
+PLACES = "[...document.querySelectorAll('.u-over')].map(e => {const b = e.getBoundingClientRect(); " \
+         "return [b.left, b.top, b.width, b.height]})"
+SHOWN = "document.getElementById('shown').textContent"
+TIP = "document.getElementById('tip').style.display === 'block' ? document.getElementById('tip').innerText : ''"
+
+
+def opened(name="run.html", **window):
+    """The page in a window; skipped where there is no browser."""
+    if isinstance(BROWSER, tap.Skip):
+        raise BROWSER
+    BROWSER.errors.clear()
+    BROWSER.open(FOLDER / name, **window)
+    BROWSER.frame()
+    assert not BROWSER.errors, BROWSER.errors
+    return BROWSER
+
+
+def shown(browser):
+    """The part that is shown, in seconds."""
+    browser.frame()
+    times = re.findall(r"(\d+):(\d+):([\d.]+)", browser.evaluate(SHOWN))
+    return [3600 * int(h) + 60 * int(m) + float(s) for h, m, s in times]
+
+
+def middle(browser, panel=0):
+    left, top, width, height = browser.evaluate(PLACES)[panel]
+    return left + width / 2, top + height / 2
+
+
+def changed(function, replace):
+    """A page whose data are changed by a function."""
+    with open(FOLDER / "run.html", encoding="utf-8") as file:
+        before, data, after = re.split(r'(?<=id="data">\n)(.*?)(?=\n</script>)', file.read(), maxsplit=1, flags=re.S)
+    data = json.loads(data)
+    function(data)
+    FOLDER.write(replace, before + json.dumps(data) + after)
+
+
+def test_wheel():
+    """the wheel over a panel scrolls the page, with Ctrl it zooms around the pointer"""
+    browser = opened(width=1000, height=500)
+    x, y = middle(browser)
+    assert shown(browser) == [0, 25]
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=200)
+    browser.wait("scrollY > 100")
+    assert shown(browser) == [0, 25]
+    x, y = middle(browser, 2)
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200, modifiers=2)
+    browser.wait(SHOWN + " !== 'Shown: 00:00:00.0 to 00:00:25.0'")
+    start, end = shown(browser)
+    assert abs((start + end) / 2 - 12.5) < 0.2 and 5 < end - start < 20, (start, end)
+
+
+def test_drag():
+    """dragging zooms, a double click shows all again, the buttons zoom and move"""
+    browser = opened(**WIDE)
+    left, top, width, height = browser.evaluate(PLACES)[1]
+    y = top + height / 2
+    browser.mouse("mousePressed", left + width * 0.2, y, button="left", clickCount=1)
+    browser.mouse("mouseMoved", left + width * 0.3, y, button="left", buttons=1)
+    browser.mouse("mouseMoved", left + width * 0.6, y, button="left", buttons=1)
+    browser.mouse("mouseReleased", left + width * 0.6, y, button="left", clickCount=1)
+    start, end = shown(browser)
+    assert abs(start - 5) < 0.1 and abs(end - 15) < 0.1, (start, end)
+    for count in (1, 2):
+        browser.mouse("mousePressed", left + 50, y, button="left", clickCount=count)
+        browser.mouse("mouseReleased", left + 50, y, button="left", clickCount=count)
+    assert shown(browser) == [0, 25]
+    browser.mouse("mouseMoved", 5, 5)
+    for name, part in [("closer", [6.25, 18.75]), ("later", [9.375, 21.875]), ("earlier", [6.25, 18.75]),
+                       ("wider", [0, 25]), ("closer", [6.25, 18.75]), ("reset", [0, 25])]:
+        browser.evaluate("document.getElementById('%s').click()" % name)
+        found = shown(browser)
+        assert all(abs(a - b) < 0.06 for a, b in zip(found, part)), (name, found)
+
+
+def test_tip():
+    """the values at the pointer are those of all panels, with phase and unit; they go when it leaves"""
+    browser = opened(**WIDE)
+    assert browser.evaluate(TIP) == ""
+    browser.mouse("mouseMoved", *middle(browser, 2))
+    text = browser.evaluate(TIP)
+    for word in ["00:00:12", "B", "CPI", "IBUF stall percent", "DC miss ratio", "Micro miss rate", "Mispredict ratio",
+                 "Counted"]:
+        assert word in text, (word, text)
+    assert re.search(r"DC miss ratio\s+20 %", text), text
+    browser.mouse("mouseMoved", 5, 5)
+    assert browser.evaluate(TIP) == ""
+
+
+def test_touch():
+    """the first tap shows values, two fingers zoom, one moves what is zoomed, up and down scrolls"""
+    browser = opened(**NARROW)
+    x, y = middle(browser)
+    browser.touch("touchStart", (x, y))
+    browser.touch("touchEnd")
+    browser.wait("(%s).includes('CPI')" % TIP)
+    assert "Mispredict ratio" in browser.evaluate(TIP) and shown(browser) == [0, 25]
+    browser.touch("touchStart", (x - 30, y), (x + 30, y))
+    for each in (35, 45, 60):
+        browser.touch("touchMove", (x - each, y), (x + each, y))
+    browser.touch("touchEnd")
+    start, end = shown(browser)
+    assert abs(end - start - 12.5) < 1.5 and abs((start + end) / 2 - 12.5) < 0.5, (start, end)
+    browser.touch("touchStart", (x, y))
+    for each in (10, 30, 60):
+        browser.touch("touchMove", (x - each, y))
+    browser.touch("touchEnd")
+    moved = shown(browser)
+    assert moved[0] > start + 1 and abs(moved[1] - moved[0] - (end - start)) < 0.2, (start, end, moved)
+    browser.touch("touchStart", (x, y))
+    for each in range(10, 200, 20):
+        browser.touch("touchMove", (x, y - each))
+    browser.touch("touchEnd")
+    browser.wait("scrollY > 100")
+    assert shown(browser) == moved
+
+
+def test_keyboard():
+    """without a mouse: values, zoom, moving and the phases' table; what is said is what is seen"""
+    browser = opened(**WIDE)
+    for _ in range(20):
+        browser.key("Tab")
+        if browser.evaluate("document.activeElement.id") == "panels":
+            break
+    assert browser.evaluate("document.activeElement.id") == "panels"
+    assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.key("ArrowRight")
+    first = browser.evaluate(TIP)
+    browser.key("ArrowRight")
+    assert first and browser.evaluate(TIP) not in ("", first)
+    browser.wait("document.getElementById('spoken').textContent.includes('DC miss ratio')")
+    browser.key("PageDown")
+    browser.key("ArrowDown")
+    browser.key("+")
+    start, end = shown(browser)
+    assert abs(end - start - 12.5) < 0.2, (start, end)
+    browser.key("ArrowRight", modifiers=8)
+    assert shown(browser)[0] > start + 1
+    browser.key("0")
+    assert shown(browser) == [0, 25]
+    browser.key("Escape")
+    assert browser.evaluate(TIP) == ""
+    browser.evaluate("document.querySelectorAll('button.link')[1].focus()")
+    browser.key("Enter")
+    start, end = shown(browser)
+    assert 8.5 < start < 10 and 20 < end < 21.5, (start, end)
+
+
+def test_tables():
+    """all phases are in their table, which is as wide as the window or scrolls by itself; values are a table"""
+    def many(data):
+        count = 600
+        data["phases"] = {"label": [i % 2 for i in range(count)], "confidence": [1] * count,
+                          **{name: [25 * (i + (name == "to")) / count for i in range(count)]
+                             for name in ["from", "to", "earliest", "latest"]}}
+        data["levels"], data["shown"] = [], 0
+    changed(many, "many.html")
+    for window in (WIDE, NARROW):
+        browser = opened("many.html", **window)
+        assert browser.evaluate("document.querySelectorAll('button.link').length") == 600
+        assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    browser.evaluate("document.getElementById('values').open = true")
+    browser.wait("document.querySelectorAll('#values tbody tr').length > 10")
+    heads = browser.evaluate("[...document.querySelectorAll('#values thead th')].map(e => e.innerText)")
+    assert heads[:2] == ["Time", "CPI"] and "DC miss ratio (%)" in heads, heads
+
+
+def test_ticks():
+    """numbers on the axes are whole: nothing is drawn at the edges of the canvases"""
+    for window in ({"width": 1000, "height": 800}, NARROW):  # a number at the very end; the narrowest
+        browser = opened(**window)
+        inks = browser.evaluate("""[...document.querySelectorAll('.panel canvas')].map(canvas => {
+            const pen = canvas.getContext('2d'), {width, height} = canvas;
+            return [0, width - 1].map(x => pen.getImageData(x, 0, 1, height).data.filter((v, i) => i % 4 == 3 && v > 0).length);
+        })""")
+        assert inks and all(ink == [0, 0] for ink in inks), inks
+
+
+def test_axe():
+    """axe finds nothing, wide and light, narrow and dark"""
+    found = [os.environ.get("RPISTAT_AXE"), "/usr/share/nodejs/axe-core/axe.min.js",
+             *glob.glob("/usr/*/lib/node_modules/axe-core/axe.min.js"), "/usr/lib/node_modules/axe-core/axe.min.js"]
+    path = next((path for path in found if path and os.path.exists(path)), None)
+    if not path:
+        raise tap.Skip("axe-core is not installed; RPISTAT_AXE can name its axe.min.js")
+    with open(path, encoding="utf-8") as file:
+        axe = file.read()
+    for window, theme in [(WIDE, "light"), (NARROW, "dark")]:
+        browser = opened(**window, theme=theme)
+        browser.evaluate("document.getElementById('values').open = true")
+        browser.mouse("mouseMoved", *middle(browser, 2))
+        browser.evaluate(axe)
+        wrong = browser.evaluate("axe.run().then(found => found.violations.map(each => "
+                                 "[each.id, each.nodes.map(node => node.html).slice(0, 3)]))")
+        assert not wrong, (window, theme, wrong)
+
+
+def test_print():
+    """printed: light, the figures as wide as the sheet, all of the tables; then as it was"""
+    browser = opened(**WIDE, theme="dark")
+    before = browser.evaluate(PLACES)
+    browser.evaluate("""window.printed = []; addEventListener('beforeprint', () => { printed = [
+        document.documentElement.dataset.theme, document.querySelector('#strip canvas').clientWidth,
+        document.querySelector('.panel canvas').clientWidth]; })""")
+    FOLDER.write("page.pdf", browser.pdf())
+    theme, strip, panel = browser.evaluate("printed")
+    assert theme == "light" and abs(strip - panel) < 2 and 800 < panel < 1000, (theme, strip, panel)
+    browser.frame()
+    assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert browser.evaluate(PLACES) == before
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", "-layout", FOLDER / "page.pdf", "-"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        for word in ["calm" if "calm" in text else "sim:script.sim", "Phases in order of time", "00:00:20.0",
+                     "Figures of the whole run", "Exit status"]:
+            assert word in text, (word, text)
+        assert "Whole run" not in text
+
+
+CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print]
+
+with FOLDER:
+    expect(FOLDER.call("plot", "-o", "run.html"), 0)
+    try:
+        with Browser() as BROWSER:
+            tap.main(CASES)
+    except tap.Skip as reason:
+        BROWSER = reason
+        tap.main(CASES)

@@ -1,0 +1,142 @@
+"""A headless Chromium that a test clicks, types and touches in, over its DevTools protocol.
+
+Commands and events are JSON through two pipes (--remote-debugging-pipe), each ended by a zero byte, so that
+neither a port nor a library is needed.
+"""
+import base64
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import tap
+
+TIMEOUT = 60  # seconds after which an answer does not come any more
+MOBILE = {"mobile": True, "touch": True}
+
+
+class Browser:
+    """`with Browser() as browser`, then `open`; skips the case where there is no Chromium that starts."""
+
+    def __enter__(self):
+        program = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+        if not program:
+            raise tap.Skip("no Chromium is installed")
+        self.profile = tempfile.mkdtemp(prefix="rpistat-chromium-")
+        to_read, self.to = os.pipe()
+        self.answers, from_write = os.pipe()
+        self.process = subprocess.Popen(
+            ["sh", "-c", "exec \"$@\" 3<&%d 4>&%d" % (to_read, from_write), "sh", program, "--headless=new",
+             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+             "--disable-background-networking", "--user-data-dir=" + self.profile, "--remote-debugging-pipe",
+             "about:blank"], pass_fds=(to_read, from_write), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+        os.close(to_read)
+        os.close(from_write)
+        self.number, self.buffer, self.session, self.errors = 0, b"", None, []
+        try:
+            targets = self.call("Target.getTargets")["targetInfos"]
+            target = next(each for each in targets if each["type"] == "page")
+            self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        except (OSError, EOFError, StopIteration) as error:
+            self.__exit__()
+            raise tap.Skip("%s does not start here" % program) from error
+        for domain in ["Page", "Runtime", "Log"]:
+            self.call(domain + ".enable")
+        return self
+
+    def __exit__(self, *unused):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        os.close(self.to)
+        os.close(self.answers)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def message(self, deadline):
+        """The next answer or event."""
+        while b"\0" not in self.buffer:
+            if not select.select([self.answers], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise OSError("Chromium does not answer")
+            piece = os.read(self.answers, 1 << 16)
+            if not piece:
+                raise EOFError("Chromium has ended")
+            self.buffer += piece
+        text, self.buffer = self.buffer.split(b"\0", 1)
+        found = json.loads(text)
+        if found.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(found["params"]["exceptionDetails"]["exception"].get("description"))
+        if found.get("method") == "Log.entryAdded" and found["params"]["entry"]["level"] == "error":
+            self.errors.append(found["params"]["entry"]["text"])
+        return found
+
+    def call(self, method, **parameters):
+        """The result of a command."""
+        self.number += 1
+        command = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            command["sessionId"] = self.session
+        os.write(self.to, json.dumps(command).encode() + b"\0")
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            found = self.message(deadline)
+            if found.get("id") == self.number:
+                assert "error" not in found, (method, found["error"])
+                return found["result"]
+
+    def evaluate(self, expression):
+        """The value of JavaScript in the page; a promise is waited for."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, (expression[:200], found["exceptionDetails"])
+        return found["result"].get("value")
+
+    def wait(self, expression):
+        """Wait until JavaScript says true."""
+        deadline = time.monotonic() + TIMEOUT
+        while not self.evaluate(expression):
+            assert time.monotonic() < deadline, "never: " + expression
+
+    def open(self, path, width, height, mobile=False, touch=False, theme="light", ratio=1):
+        """Open a file in a window of that size."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio,
+                  mobile=mobile)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def frame(self):
+        """Wait until what was done is drawn."""
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def mouse(self, kind, x, y, **more):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def key(self, key, modifiers=0):
+        """Press a key: alt 1, control 2, shift 8."""
+        code = {"+": 187, "-": 189, "0": 48, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+                "PageUp": 33, "PageDown": 34, "Home": 36, "End": 35, "Escape": 27, "Tab": 9, "Enter": 13}[key]
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, modifiers=modifiers,
+                  text=text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code, modifiers=modifiers)
+
+    def touch(self, kind, *points):
+        """touchStart, touchMove, touchEnd with the fingers that are on it."""
+        self.call("Input.dispatchTouchEvent", type=kind,
+                  touchPoints=[{"x": x, "y": y, "id": n} for n, (x, y) in enumerate(points)])
+
+    def screenshot(self, path, whole=False):
+        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(found["data"]))
+
+    def pdf(self):
+        """The page as it is printed."""
+        return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
