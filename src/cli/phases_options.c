@@ -38,7 +38,7 @@ const struct rps_option rps_phases_options[] = {
     {"variance", OPTION_VARIANCE, NULL, "a change of the spread is a new phase too", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
     {"pca", OPTION_PCA, NULL, "principal components of the metrics too", NULL},
-    {"format", OPTION_FORMAT, "NAME", "text, csv or json", "text", "text csv json"},
+    {"format", OPTION_FORMAT, "NAME", "text, json or csv", "text", "text json csv"},
     {"csv", OPTION_CSV, "FILE", "phases of any CSV file, - is standard input", NULL},
     {"separator", OPTION_SEPARATOR, "C", "of --csv: between cells (default found)", NULL},
     {"decimal", OPTION_DECIMAL, "C", "of --csv: decimal mark (default found)", NULL},
