@@ -49,8 +49,9 @@ static void tell(void *context, enum rps_finding_kind kind, const char *sentence
         [RPS_FINDING_ODD] = "odd: ",
         [RPS_FINDING_NOTE] = "",
     };
-    const struct rps_cli *cli = context;
+    struct rps_cli *cli = context;
 
+    rps_progress_end(cli);
     if (cli->quiet && kind != RPS_FINDING_WRONG)
         return;
     fputs(word[kind], cli->out);
@@ -69,8 +70,10 @@ static int check_store(struct rps_cli *cli)
     const struct rps_finding_sink sink = {cli, tell};
     struct rps_check_result result;
 
+    rps_progress_begin(cli, "checking");
     if (rps_store_check(cli->input, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
+    rps_progress_end(cli);
     if (cli->quiet)
         return result.wrong > 0;
     rps_text_print(cli->out, cli->input);
@@ -96,8 +99,10 @@ static int repair_store(struct rps_cli *cli)
     struct rps_repair_result result;
 
     cli->out = stdout;
+    rps_progress_begin(cli, "saving what can be read");
     if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
+    rps_progress_end(cli);
     if (cli->quiet)
         return 0;
     rps_text_print(cli->out, cli->output);
