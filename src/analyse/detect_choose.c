@@ -26,9 +26,10 @@
 /* The path is left when the criterion has become worse so often in a row. */
 #define WORSE_MAX 4
 
-/* It is left, too, behind a segmentation that stays the same for so many steps, a factor of 22: what
- * is beyond loses more than the criterion can like, and to search it is slow where nothing changes. */
-#define SAME_MAX 14
+/* It is left, too, behind a segmentation of so many changes that stays the same for so many steps, a
+ * factor of 22: to search what is beyond takes the square of that number, since nothing is pruned. */
+#define SAME_FREE 5000
+#define SAME_MAX  14
 
 #define PENALTY_LEVEL 1.5
 #define SLOPE_FACTOR  1
@@ -126,7 +127,7 @@ static int walk(struct choosing *choosing, const struct rps_candidates *candidat
         else
             result = rps_segmentation_at(candidates->observed, NULL, &segmentation, err);
         done = segmentation.free == 0 && segmentation.sloped_count == 0;
-        same++;
+        same += segmentation.free >= SAME_FREE;
         if (result == 0 &&
             (segmentation.free != free_count || segmentation.sloped_count != sloped_count)) {
             result = add_step(choosing, penalty, &segmentation, err);

@@ -103,7 +103,7 @@ struct rps_cli {
     const struct rps_command *command;
     int implicit;                      /* 1: `rpistat ./workload`, no command was named */
     sigset_t mask;                     /* of signals, as it was at the start, for the workload */
-    int quiet;                         /* -q: no notes, no status line; errors are still printed */
+    int quiet;                         /* -q: errors only: no notes, status line, progress */
     const char *output;                /* -o, or its default; NULL or "-": standard output */
     const char *input;                 /* -i */
     const char *run_text;              /* -r; NULL: the last */
@@ -114,11 +114,12 @@ struct rps_cli {
     void *settings;  /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
                         names no locale that is there. The process stays in the C locale */
-    struct rps_reader *reader; /* RPS_INPUT_STORE and RPS_INPUT_RUN */
-    int64_t run_id;            /* RPS_INPUT_RUN */
-    FILE *out;                 /* RPS_OUTPUT_STREAM */
-    char note[256];            /* set by run(): said when all has gone well, unless quiet */
-    struct rps_error err;      /* set by whoever returns a negative value */
+    struct rps_reader *reader;     /* RPS_INPUT_STORE and RPS_INPUT_RUN */
+    int64_t run_id;                /* RPS_INPUT_RUN */
+    FILE *out;                     /* RPS_OUTPUT_STREAM */
+    struct rps_progress *progress; /* rps_progress_begin; NULL: none */
+    char note[256];                /* set by run(): said when all has gone well, unless quiet */
+    struct rps_error err;          /* set by whoever returns a negative value */
 };
 
 /*
@@ -217,6 +218,19 @@ void rps_output_guard_streams(void);
 
 /* "rpistat: SENTENCE" on standard error, made printable. */
 void rps_output_message(const char *sentence);
+
+/* 1 when what is written there reaches no terminal: a file, or a device that is none. A pipe may
+ * lead to one. */
+int rps_output_is_file(int fd);
+
+/*
+ * What takes long says on a terminal's standard error, from half a second on, what is done and for
+ * how long: "rpistat: looking for phases, 12.3 s"; nothing with -q. `what` is constant. End it
+ * before anything is written to the terminal; it ends with the command at the latest. Harmless when
+ * it has begun, or ended, before.
+ */
+void rps_progress_begin(struct rps_cli *cli, const char *what);
+void rps_progress_end(struct rps_cli *cli);
 
 /* Columns and lines of the terminal (COLUMNS and LINES, else what the terminal says, else 80 x 24);
  * 1 when standard output is one. Each may be NULL. */

@@ -61,6 +61,7 @@ static void tell(void *context, enum rps_finding_kind kind, const char *sentence
     };
     const struct check *check = context;
 
+    rps_progress_end(check->cli);
     if (check->cli->quiet && kind != RPS_FINDING_WRONG)
         return;
     if (check->rows) {
@@ -106,8 +107,10 @@ static int check_store(struct check *check)
     struct rps_cli *cli = check->cli;
     struct rps_check_result result;
 
+    rps_progress_begin(cli, "checking");
     if (rps_store_check(cli->input, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
+    rps_progress_end(cli);
     if (check->rows) {
         rps_rows_end(check->rows);
         rps_rows_bool(check->rows, "sound", result.wrong == 0, 1);
@@ -137,8 +140,10 @@ static int repair_store(struct check *check)
     struct rps_cli *cli = check->cli;
     struct rps_repair_result result;
 
+    rps_progress_begin(cli, "saving what can be read");
     if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
+    rps_progress_end(cli);
     if (check->rows) {
         rps_rows_end(check->rows);
         rps_rows_text(check->rows, "new_store", cli->output);

@@ -133,6 +133,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     (void)argv;
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;
+    if (rps_output_is_file(fileno(cli->out)))
+        rps_progress_begin(cli, "exporting");
     if (result == 0)
         result = rps_export_run(settings->format, cli->out, cli->reader, cli->run_id,
                                 &settings->export, &cli->err);

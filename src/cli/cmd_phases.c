@@ -15,8 +15,9 @@
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-static void say(const struct rps_cli *cli, const char *sentence)
+static void say(struct rps_cli *cli, const char *sentence)
 {
+    rps_progress_end(cli);
     if (!cli->quiet)
         rps_output_message(sentence);
 }
@@ -63,6 +64,14 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
     if (cli->out == stdout && rps_output_terminal(&columns, NULL))
         output->width = columns;
     return 0;
+}
+
+static int write_output(struct rps_cli *cli, const struct rps_phase_output *output)
+{
+    const struct rps_phases_settings *settings = cli->settings;
+
+    rps_progress_end(cli);
+    return settings->format(cli->out, output, &cli->err);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -176,7 +185,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
     if (result == 0)
-        result = settings->format(cli->out, &output, &cli->err);
+        result = write_output(cli, &output);
     free(parameters);
     return result;
 }
@@ -302,7 +311,7 @@ static int phases_of_table(struct rps_cli *cli)
             result = rps_phase_output_whole(&job.found, 0, profile_table, &job, remark, &cli->err);
         output.remark = result == 0 && remark[0] ? remark : NULL;
         if (result == 0)
-            result = settings->format(cli->out, &output, &cli->err);
+            result = write_output(cli, &output);
         free(parameters);
     }
     table_job_free(&job);
@@ -316,6 +325,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 
     (void)argc;
     (void)argv;
+    if (!settings->csv || strcmp(settings->csv, "-") != 0) /* a table may be typed */
+        rps_progress_begin(cli, "looking for phases");
     if (result == 0)
         result = settings->csv ? phases_of_table(cli) : phases_of_run(cli);
     free(settings->metric);

@@ -235,8 +235,11 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         if (result < 0)
             return result;
     }
+    if (!is_drawing(cli))
+        rps_progress_begin(cli, "drawing");
     result = rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
     free(list);
+    rps_progress_end(cli);
     if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO)) {
         snprintf(note, sizeof(note), "run %lld is drawn in %s", (long long)cli->run_id,
                  cli->output);

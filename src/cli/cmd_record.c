@@ -6,6 +6,7 @@
  * to the store, release the child, loop until it ends (record_run.c), finish the store, write the
  * report.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,14 +24,73 @@
 /* The queue holds an hour of periods. */
 #define QUEUE_NS (3600 * RPS_NS_PER_S)
 
+/* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
+ * .txt appended. To be freed; NULL without memory. */
+static char *path_beside(const char *store, const char *ending)
+{
+    size_t length = strlen(store);
+    char *path = NULL;
+
+    if (length > 5 && strcmp(store + length - 5, ".data") == 0)
+        length -= 5;
+    return asprintf(&path, "%.*s%s", (int)length, store, ending) < 0 ? NULL : path;
+}
+
 /* --- before the run --------------------------------------------------------------------------- */
 
+/* Is standard error a terminal, and no other job in front there? */
+static int has_terminal(void)
+{
+    pid_t in_front = tcgetpgrp(STDERR_FILENO);
+
+    return isatty(STDERR_FILENO) && (in_front < 0 || in_front == getpgrp());
+}
+
+static void keep_note(struct rps_recording *r, const char *sentence)
+{
+    size_t size = strlen(sentence) + 1;
+
+    if (size > sizeof(r->notes) - r->notes_size) {
+        r->notes_left_out++;
+        return;
+    }
+    memcpy(r->notes + r->notes_size, sentence, size);
+    r->notes_size += size;
+}
+
+/* From the writer, in its thread or before it has one. */
 static void notice(void *context, const char *sentence)
 {
     struct rps_recording *r = context;
 
-    if (!r->cli->quiet)
+    if (r->cli->quiet)
+        return;
+    pthread_mutex_lock(&r->note_lock);
+    if (r->keeps_notes) {
+        keep_note(r, sentence);
+    } else {
+        if (!r->argv && has_terminal())
+            fputs("\r\033[K", stderr); /* where the status line stands */
         rps_output_message(sentence);
+    }
+    pthread_mutex_unlock(&r->note_lock);
+}
+
+/* The workload is over, or left alone: say what waited for that. Harmless when done before. */
+static void say_notes(struct rps_recording *r)
+{
+    char text[80];
+
+    pthread_mutex_lock(&r->note_lock);
+    for (size_t at = 0; at < r->notes_size; at += strlen(r->notes + at) + 1)
+        rps_output_message(r->notes + at);
+    if (r->notes_left_out > 0) {
+        snprintf(text, sizeof(text), "%zu more notes are left out", r->notes_left_out);
+        rps_output_message(text);
+    }
+    r->notes_size = r->notes_left_out = 0;
+    r->keeps_notes = 0;
+    pthread_mutex_unlock(&r->note_lock);
 }
 
 /* What the user should know before the run; only on a terminal, it is in the report anyway. */
@@ -212,10 +272,12 @@ static int write_report(struct rps_recording *r, struct rps_error *err)
     struct rps_report_options options = {.to_ns = INT64_MAX, .locale = r->cli->locale};
     struct rps_reader *reader = NULL;
     struct rps_output output = {0};
+    int64_t last = 0;
     int rc;
 
     if ((rc = rps_reader_open(&reader, r->cli->output, err)) < 0)
         return rc;
+    r->is_last = rps_reader_find(reader, NULL, &last, err) == 0 && last == r->run.run_id;
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
         (rc = rps_report_write(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
@@ -224,17 +286,53 @@ static int write_report(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
+/* A command that reads the run, as the user would type it; output: its -o, or NULL. */
+static char *reading_command(const struct rps_recording *r, const char *command, const char *output,
+                             char *ret, size_t size)
+{
+    char number[24];
+    const char *argv[] = {program_invocation_name, command, NULL, NULL, NULL, NULL, NULL, NULL};
+    int argc = 2;
+
+    if (strcmp(r->cli->output, r->cli->command->output_value) != 0) {
+        argv[argc++] = "-i";
+        argv[argc++] = r->cli->output;
+    }
+    if (!r->is_last) {
+        snprintf(number, sizeof(number), "%lld", (long long)r->run.run_id);
+        argv[argc++] = "-r";
+        argv[argc++] = number;
+    }
+    if (output) {
+        argv[argc++] = "-o";
+        argv[argc++] = output;
+    }
+    return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
+}
+
+/* Two lines on a terminal, when the workload has left it: where the recording is, and what to type
+ * next. Fewer than four periods have no phases, and none has no picture. */
 static void show_summary(const struct rps_recording *r)
 {
-    char text[1024], elapsed[RPS_TEXT_NUMBER_SIZE];
+    unsigned long long count = r->period_count;
+    char text[4096], elapsed[RPS_TEXT_NUMBER_SIZE], run[32] = "", first[1024], second[1024] = "";
+    char *page = path_beside(r->cli->output, ".html");
 
-    if (r->cli->quiet || !isatty(STDERR_FILENO))
-        return;
-    snprintf(text, sizeof(text), "run %lld: %llu periods in %s; store %s, report %s",
-             (long long)r->run.run_id, (unsigned long long)r->period_count,
-             rps_text_duration(elapsed, sizeof(elapsed), r->run.elapsed_ns), r->cli->output,
-             r->report_path);
-    rps_output_message(text);
+    if (page && !r->cli->quiet && has_terminal()) {
+        if (r->run.run_id > 1)
+            snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
+        snprintf(text, sizeof(text), "%s%llu period%s in %s; store %s, report %s", run, count,
+                 count == 1 ? "" : "s",
+                 rps_text_duration(elapsed, sizeof(elapsed), r->run.elapsed_ns), r->cli->output,
+                 r->report_path);
+        rps_output_message(text);
+        reading_command(r, count < 4 ? "report" : "phases", NULL, first, sizeof(first));
+        if (count > 0)
+            reading_command(r, "plot", page, second, sizeof(second));
+        snprintf(text, sizeof(text), "next: %s%s%s", first, count > 0 ? "; " : "", second);
+        rps_output_message(text);
+    }
+    free(page);
 }
 
 /* The workload's own exit status, as a shell gives it. */
@@ -265,23 +363,29 @@ static void outlive(struct rps_recording *r)
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
-    int rc = rps_record_launch(r, err), failed;
+    int rc, failed;
 
+    r->keeps_notes = r->argv && isatty(STDERR_FILENO);
+    rc = rps_record_launch(r, err);
     if (rc < 0) {
         if (r->run.run_id > 0)
             finish_store(r, end, 1, err);
+        say_notes(r);
         return rc;
     }
     failed = rps_record_loop(r, &end, err) < 0;
     rps_region_marks_finish(r->region_marks);
+    if (!failed && end == RPS_LOOP_WORKLOAD)
+        say_notes(r);
     rc = finish_store(r, end, failed, err);
     if (r->argv && (failed || end != RPS_LOOP_WORKLOAD) && !r->stop_signal) {
-        if (failed) { /* said now, not when the workload ends */
+        if (failed && !r->keeps_notes) { /* said now, not when the workload ends */
             rps_output_message(err->message);
             err->message[0] = '\0';
         }
         outlive(r);
     }
+    say_notes(r);
     if (failed || rc < 0)
         return RPS_FAILED;
     if ((rc = write_report(r, err)) == 0)
@@ -291,20 +395,6 @@ static int record(struct rps_recording *r, struct rps_error *err)
     else /* the run is in the store, and what the workload said counts */
         rps_output_message(err->message);
     return exit_status(r);
-}
-
-/* rpistat.data gives rpistat.txt, other.data other.txt, anything else gets .txt appended. */
-static char *choose_report_path(const char *store)
-{
-    size_t length = strlen(store);
-    char *path = malloc(length + 5);
-
-    if (!path)
-        return NULL;
-    strcpy(path, store);
-    if (length > 5 && strcmp(store + length - 5, ".data") == 0)
-        path[length - 5] = '\0';
-    return strcat(path, ".txt");
 }
 
 static int check_usage(const struct rps_recording *r, int argc, struct rps_error *err)
@@ -376,7 +466,7 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
         (rc = check_usage(r, argc, err)) < 0 || (rc = prepare_counters(r, err)) < 0 ||
         (rc = describe_run(r, argc, err)) < 0)
         return rc;
-    r->report_path = choose_report_path(r->cli->output);
+    r->report_path = path_beside(r->cli->output, ".txt");
     if (!r->report_path)
         return rps_error_memory(err);
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
@@ -396,6 +486,7 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
         .argv = argc > 0 ? argv : NULL,
         .workload = {.pidfd = -1, .release_fd = -1, .status_fd = -1},
         .signal_fd = -1,
+        .note_lock = PTHREAD_MUTEX_INITIALIZER,
     };
     struct rps_error *err = &cli->err;
     int rc;

@@ -99,6 +99,7 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
 out:
+    rps_progress_end(cli);
     rps_output_abandon(&output);
     rps_reader_close(cli->reader);
     rps_config_free(&cli->config);

@@ -31,7 +31,7 @@ static const struct rps_option store_options[] = {
 
 static const struct rps_option common_options[] = {
     {"output", 'o', "FILE", NULL, NULL}, /* help and default are the command's */
-    {"quiet", 'q', NULL, "no notes and no status line, only errors", NULL},
+    {"quiet", 'q', NULL, "no notes, status line or progress, only errors", NULL},
     {"help", 'h', NULL, "print this help", NULL, NULL, 1},
     {"version", RPS_OPTION_VERSION, NULL, "print the version", NULL, NULL, 1},
     {NULL, 0, NULL, NULL, NULL},

@@ -107,6 +107,14 @@ void rps_output_message(const char *sentence)
     fprintf(stderr, "rpistat: %s\n", rps_text_printable(text, sizeof(text), sentence));
 }
 
+int rps_output_is_file(int fd)
+{
+    struct stat file;
+
+    return fstat(fd, &file) == 0 &&
+           (S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && !isatty(fd)));
+}
+
 /* A positive number in the environment, or 0. */
 static int environment_number(const char *name)
 {

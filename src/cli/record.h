@@ -2,6 +2,7 @@
 #ifndef RPISTAT_CLI_RECORD_H
 #define RPISTAT_CLI_RECORD_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "cli.h"
@@ -33,6 +34,7 @@ struct rps_recording {
     char *report_path;
     char **argv; /* NULL: no workload of our own */
     int simulated;
+    int is_last;     /* no later run was begun in the store */
     int not_counted; /* the workload's counters are taken away at its start */
 
     int signal_fd;
@@ -40,6 +42,11 @@ struct rps_recording {
     int stop_signal;       /* that ended the recording while the workload went on */
     uint64_t period_count; /* however many CPUs have their own */
     uint64_t last_period;  /* number of the one before */
+
+    pthread_mutex_t note_lock; /* of the three below */
+    int keeps_notes;           /* the workload runs, and has the terminal: notes wait for its end */
+    size_t notes_size, notes_left_out;
+    char notes[4096]; /* each with its 0 */
 };
 
 /* Take the signals from a descriptor from now on; those that were ignored stay ignored. */

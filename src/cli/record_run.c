@@ -12,6 +12,7 @@
 #include "record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -194,6 +195,34 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
     return starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }
 
+/*
+ * Open the terminal for the status line; -1: there is none. A workload's terminal is left to it.
+ * One that writes to files leaves the terminal free, when rpistat is a job of its own there: others
+ * in the job, as a script that called rpistat, may write to it.
+ */
+static int open_status_terminal(const struct rps_recording *r)
+{
+    if (r->cli->quiet)
+        return -1;
+    if (!r->argv)
+        return isatty(STDERR_FILENO) ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+    if (getpgrp() != getpid() || !rps_output_is_file(STDOUT_FILENO) ||
+        !rps_output_is_file(STDERR_FILENO))
+        return -1;
+    return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+static int start_status(struct rps_recording *r, struct rps_error *err)
+{
+    int fd = open_status_terminal(r), rc;
+
+    if (fd < 0)
+        return 0;
+    rc = rps_status_start(&r->status, fd, r->plan, r->writer, err);
+    close(fd);
+    return rc;
+}
+
 int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
 {
     struct rps_sink sink = {r, sink_period, sink_mark, sink_gap};
@@ -214,7 +243,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     };
     int rc;
 
-    if (!r->cli->quiet && (rc = rps_status_start(&r->status, r->plan, r->writer, err)) < 0)
+    if ((rc = start_status(r, err)) < 0)
         return rc;
     rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
     rps_status_stop(r->status);

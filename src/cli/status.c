@@ -1,27 +1,16 @@
 /* The status line of a recording. */
 #include "status.h"
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "status_text.h"
-#include "rpistat/clock.h"
+#include "terminal_line.h"
 #include "rpistat/rotation.h"
 #include "rpistat/text.h"
 
-#define REDRAW_NS   (500 * RPS_NS_PER_MS)
 #define METRICS_MAX 3
-
-/* What a terminal shows for an interrupt key. */
-#define ECHO_COLUMNS 2
 
 /* What the line shows. */
 struct view {
@@ -35,49 +24,37 @@ struct view {
 struct rps_status {
     const struct rps_plan *plan;
     struct rps_writer *writer;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    int stop; /* under the lock, as are view, run and latest */
+    struct rps_terminal_line *line;
+    pthread_mutex_t lock; /* of view, run and latest */
     struct view view;
     struct rps_tally run;       /* since the start */
     struct rps_rotation latest; /* that is being added up, over all CPUs */
-    struct view drawn;          /* of the thread */
-    int shown;                  /* of the thread: a line stands on the terminal */
+    struct view drawn;          /* of the line's thread */
 };
 
-/* May a line be drawn now? Not over an editor, not from the background. */
-static int may_draw(void)
+static void copy_view(struct view *to, const struct view *from, const struct rps_plan *plan)
 {
-    struct termios mode;
+    double *operand = to->operand;
 
-    return tcgetpgrp(STDERR_FILENO) == getpgrp() && tcgetattr(STDERR_FILENO, &mode) == 0 &&
-           (mode.c_lflag & ICANON);
-}
-
-/* Columns that the line may take: the terminal's, without those in which it echoes ^C or ^Z, which
- * would go to another line otherwise and leave this one standing. */
-static size_t line_columns(void)
-{
-    struct winsize size;
-    size_t columns = 80;
-
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-        columns = size.ws_col;
-    return columns - 1 - ECHO_COLUMNS;
+    memcpy(operand, from->operand, (size_t)rps_plan_operand_count(plan) * sizeof(*operand));
+    *to = *from;
+    to->operand = operand;
 }
 
 /* "rpistat  12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %", as far as it
  * fits. */
-static void compose(struct rps_status *status, struct rps_status_text *line)
+static void compose(void *context, struct rps_status_text *line)
 {
+    struct rps_status *status = context;
     char number[RPS_TEXT_NUMBER_SIZE];
     const struct view *view = &status->drawn;
     struct rps_writer_status written;
     int metrics = 0;
 
+    pthread_mutex_lock(&status->lock);
+    copy_view(&status->drawn, &status->view, status->plan);
+    pthread_mutex_unlock(&status->lock);
     rps_writer_status(status->writer, &written);
-    rps_status_text_begin(line, line_columns());
     rps_status_text_add(line, "rpistat");
     rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
     rps_status_text_add(line, "%llu periods", (unsigned long long)view->periods);
@@ -97,92 +74,26 @@ static void compose(struct rps_status *status, struct rps_status_text *line)
     }
 }
 
-static void draw(struct rps_status *status)
-{
-    struct rps_status_text line;
-
-    if (!may_draw())
-        return;
-    compose(status, &line);
-    dprintf(STDERR_FILENO, "\r%s\033[K", line.text);
-    status->shown = 1;
-}
-
-static void copy_view(struct view *to, const struct view *from, const struct rps_plan *plan)
-{
-    double *operand = to->operand;
-
-    memcpy(operand, from->operand, (size_t)rps_plan_operand_count(plan) * sizeof(*operand));
-    *to = *from;
-    to->operand = operand;
-}
-
-static void *status_thread(void *argument)
-{
-    struct rps_status *status = argument;
-    struct timespec until;
-
-    pthread_mutex_lock(&status->lock);
-    while (!status->stop) {
-        int64_t next_ns = rps_clock_monotonic_ns() + REDRAW_NS;
-
-        until.tv_sec = (time_t)(next_ns / RPS_NS_PER_S);
-        until.tv_nsec = (long)(next_ns % RPS_NS_PER_S);
-        while (!status->stop &&
-               pthread_cond_timedwait(&status->wake, &status->lock, &until) != ETIMEDOUT)
-            ;
-        if (!status->stop) {
-            copy_view(&status->drawn, &status->view, status->plan);
-            pthread_mutex_unlock(&status->lock);
-            draw(status); /* may wait for the terminal */
-            pthread_mutex_lock(&status->lock);
-        }
-    }
-    pthread_mutex_unlock(&status->lock);
-    return NULL;
-}
-
-static int start_thread(struct rps_status *status)
-{
-    pthread_condattr_t attr;
-    int rc;
-
-    pthread_mutex_init(&status->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&status->wake, &attr);
-    pthread_condattr_destroy(&attr);
-    rc = pthread_create(&status->thread, NULL, status_thread, status);
-    if (rc != 0) {
-        pthread_cond_destroy(&status->wake);
-        pthread_mutex_destroy(&status->lock);
-    }
-    return rc;
-}
-
 static void status_free(struct rps_status *status)
 {
     rps_rotation_free(&status->latest);
     rps_tally_free(&status->run);
     free(status->drawn.operand);
     free(status->view.operand);
+    pthread_mutex_destroy(&status->lock);
     free(status);
 }
 
-int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
+int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *plan,
                      struct rps_writer *writer, struct rps_error *err)
 {
     size_t operands = (size_t)rps_plan_operand_count(plan);
-    struct rps_status *status;
+    struct rps_status *status = calloc(1, sizeof(*status));
     int rc;
 
-    if (!isatty(STDERR_FILENO)) {
-        *ret = NULL;
-        return 0;
-    }
-    status = calloc(1, sizeof(*status));
     if (!status)
         return rps_error_memory(err);
+    pthread_mutex_init(&status->lock, NULL);
     status->plan = plan;
     status->writer = writer;
     status->view.duty = NAN;
@@ -193,8 +104,8 @@ int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
         rc = rps_tally_init(&status->run, plan, err);
     if (rc == 0)
         rc = rps_rotation_init(&status->latest, plan, err);
-    if (rc == 0 && start_thread(status) != 0)
-        rc = rps_error_set(err, RPS_FAILED, "cannot start the thread of the status line");
+    if (rc == 0)
+        rc = rps_terminal_line_start(&status->line, fd, compose, status, err);
     if (rc < 0) {
         status_free(status);
         return rc;
@@ -240,14 +151,6 @@ void rps_status_stop(struct rps_status *status)
 {
     if (!status)
         return;
-    pthread_mutex_lock(&status->lock);
-    status->stop = 1;
-    pthread_cond_signal(&status->wake);
-    pthread_mutex_unlock(&status->lock);
-    pthread_join(status->thread, NULL);
-    if (status->shown && may_draw())
-        dprintf(STDERR_FILENO, "\r\033[K");
-    pthread_cond_destroy(&status->wake);
-    pthread_mutex_destroy(&status->lock);
+    rps_terminal_line_stop(status->line);
     status_free(status);
 }

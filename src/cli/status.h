@@ -1,10 +1,4 @@
-/*
- * The status line: what a recording on a terminal shows while it goes on.
- *
- * A thread of its own draws it, so that a terminal that does not keep up never delays a period. It
- * is left out while the workload has the terminal in raw mode (an editor), and while rpistat is in
- * the background.
- */
+/* The status line: what a recording shows on a terminal while it goes on (terminal_line.h). */
 #ifndef RPISTAT_CLI_STATUS_H
 #define RPISTAT_CLI_STATUS_H
 
@@ -16,10 +10,10 @@
 struct rps_status;
 
 /*
- * Begin to show the status of a recording; *ret is NULL when there is no terminal to show it on.
- * Plan and writer are kept by reference. Start it after the workload was forked: it is a thread.
+ * Begin to show the status of a recording on the terminal fd. Plan and writer are kept by
+ * reference. Start it after the workload was forked: it is a thread.
  */
-int rps_status_start(struct rps_status **ret, const struct rps_plan *plan,
+int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *plan,
                      struct rps_writer *writer, struct rps_error *err);
 
 /* A period was recorded, of one CPU or of all; `count`: how many there are now. Cheap; NULL is

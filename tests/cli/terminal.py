@@ -1,14 +1,18 @@
 """What is shown on a terminal: widths, colours, the status line."""
 import contextlib
 import fcntl
+import functools
 import os
 import pty
 import re
 import select
+import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
 import termios
+import time
 
 import program
 from program import RPISTAT, Folder, counting, environment, expect, tap
@@ -128,14 +132,228 @@ def test_plot_note():
     assert status == 0 and not shown, shown
 
 
+class Scene:
+    """A command as a job of a terminal of its own; `with Scene(...) as scene`. What it shows is in
+    `shown`, in bytes, as they come."""
+
+    def __init__(self, *command, **streams):
+        self.command, self.streams = command, streams
+        self.shown = b""
+
+    def __enter__(self):
+        self.master, self.slave = pty.openpty()
+        self.resize(80, 24)
+
+        def lead():
+            os.setsid()
+            fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+            for number in (signal.SIGINT, signal.SIGTSTP):
+                signal.signal(number, signal.SIG_DFL)
+        streams = {name: self.slave for name in ("stdin", "stdout", "stderr")}
+        self.process = subprocess.Popen(
+            self.command, cwd=FOLDER.path, preexec_fn=lead,
+            env=environment(TERM="vt100", LC_ALL="C.UTF-8", LESS="", TOPRC="/dev/null"),
+            **{**streams, **self.streams})
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(program.TIMEOUT)
+        os.close(self.master)
+        os.close(self.slave)
+        self.master = -1
+
+    def read(self, seconds):
+        """Take what is shown next; False when nothing is for so long."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        self.shown += os.read(self.master, 65536)
+        return True
+
+    def wait_for(self, text):
+        """Until the text is shown, behind what was waited for before."""
+        begin = getattr(self, "seen", 0)
+        while text not in self.shown[begin:]:
+            assert self.read(program.TIMEOUT), "no %r in %r" % (text, self.shown)
+        self.seen = self.shown.index(text, begin) + len(text)
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def resize(self, columns, lines):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def end(self):
+        """Wait for the command's end; returns its exit status."""
+        while self.process.poll() is None:
+            self.read(.01)
+        while self.master >= 0 and self.read(0):
+            pass
+        return self.process.returncode
+
+
+def look_on(*scenes):
+    """Let pass the time in which a status line would be drawn."""
+    end = time.monotonic() + .6
+    while time.monotonic() < end:
+        for scene in scenes:
+            scene.read(.02)
+
+
+def recorded(scene, shown, status=0):
+    """The scene of a recording ends so, and showed that and the two lines: nothing else."""
+    left = scene.end()
+    end = re.search(rb"rpistat: (run \d+: )?\d+ periods? in [^;\r]+; store \S+, report \S+\r\n"
+                    rb"rpistat: next: .+; .+\r\n$", scene.shown)
+    assert left == status and end, (left, scene.shown)
+    before = scene.shown[:end.start()]
+    assert before == shown if isinstance(shown, bytes) else re.fullmatch(shown, before), before
+
+
+def test_terminal_workload():
+    """record: a prompt, dots and a line that is not at its end stay as the workload wrote them"""
+    talk = ("trap 'stty size; over=1' WINCH; printf 'Password: '; read word; printf 'line 1';"
+            " for dot in 1 2 3; do sleep 0.2; printf .; done; printf '\\nline 2\\n';"
+            " until [ \"$over\" ]; do sleep 0.02; done")
+    with Scene(RPISTAT, *counting(), "sh", "-c", talk) as scene:
+        scene.wait_for(b"Password: ")
+        scene.type(b"secret\n")
+        scene.wait_for(b"line 2")
+        scene.resize(60, 20)
+        recorded(scene, b"Password: secret\r\nline 1...\r\nline 2\r\n20 60\r\n")
+
+
+def test_terminal_job():
+    """record: ^Z stops workload and recorder, fg continues both, ^C ends them; nothing is drawn"""
+    job = " ".join([RPISTAT, *counting(), "-o", "job.data", "./wait"])
+    FOLDER.write("wait", "#!/bin/sh\necho ready\nsleep 60\n", 0o755)
+    FOLDER.write("shell", "set -m\n%s\necho stopped $?\nread word\nfg >/dev/null\necho left $?\n"
+                 % job, 0o755)
+    with Scene("sh", "./shell") as scene:
+        scene.wait_for(b"ready\r\n")
+        scene.type(b"\x1a")
+        scene.wait_for(b"stopped 148\r\n")
+        scene.type(b"\n")
+        look_on(scene)
+        scene.type(b"\x03")
+        assert scene.end() == 0
+        assert re.fullmatch(
+            rb"ready\r\n\^Z(\[1\][^\r]+Stopped[^\r]+\r\n)?stopped 148\r\n\r\n"
+            rb"\^Crpistat: \d+ periods in [^;]+; store job.data, report job.txt\r\nrpistat: next: \S+ phases -i job.data; \S+ plot -i job.data -o job.html\r\n"
+            rb"left 130\r\n", scene.shown), scene.shown
+
+
+def test_terminal_background():
+    """record: nothing is said at the end while another job is in front"""
+    job = " ".join([RPISTAT, *counting(), "-o", "back.data", "true"])
+    with Scene("sh", "-c", "set -m; %s & wait; echo over" % job) as scene:
+        assert scene.end() == 0
+        assert b"over" in scene.shown and b"next:" not in scene.shown, scene.shown
+    assert os.path.exists(FOLDER / "back.txt")
+
+
+# Programs that take the whole screen: arguments, what says that they are ready, keys that end them.
+SCREENS = {"less": (["text"], b"line 22", b"q"),
+           "vi": (["-n", "-u", "NONE", "text"], b"line 22", b":q!\r"),
+           "top": (["-d", "0.2"], b"average", b"q")}
+
+
+@functools.lru_cache(maxsize=None)
+def screens():
+    """All of them at once, by name: as they are, and recorded. Those that are installed."""
+    FOLDER.write("text", "".join("line %d\n" % number for number in range(100)))
+    with contextlib.ExitStack() as stack:
+        pairs = {name: [stack.enter_context(Scene(*before, name, *SCREENS[name][0]))
+                        for before in ([], [RPISTAT, *counting(), "-o", name + ".data"])]
+                 for name in SCREENS if shutil.which(name)}
+        scenes = [(scene, SCREENS[name]) for name, pair in pairs.items() for scene in pair]
+        for scene, (_, ready, _) in scenes:
+            scene.wait_for(ready)
+        look_on(*[scene for scene, _ in scenes])
+        for scene, (_, _, keys) in scenes:
+            scene.type(keys)
+        for scene, _ in scenes:
+            scene.end()
+    return pairs
+
+
+def screen(name):
+    if name not in screens():
+        raise tap.Skip("%s is not installed" % name)
+    plain, recording = screens()[name]
+    if name == "top":  # shows other figures each time
+        recorded(recording, re.compile(rb"((?!periods).)*average((?!periods).)*", re.S))
+    else:
+        recorded(recording, plain.shown)
+
+
+def test_notes_wait():
+    """record: a note waits for the end of a workload that has the terminal"""
+    work = ("printf 'line 1'; rm note.data; until ls note.data.saved-* >/dev/null 2>&1; do :; done;"
+            " sleep 0.2; echo ' goes on'; exit 3")
+    with Scene(RPISTAT, *counting(), "-o", "note.data", "sh", "-c", work) as scene:
+        assert scene.end() == 1  # as without a terminal
+        line, *notes = scene.shown.split(b"\r\n")
+        assert line == b"line 1 goes on" and b"note.data was" in notes[0], scene.shown
+
+
+DRAWN = b"\x1b[K"  # the end of a line that is drawn
+STATUS_LINE = rb"((\^C)?\rrpistat  [^\r\x1b]+ periods  [^\r\x1b]*\x1b\[K)+(\^C)?\r\x1b\[K"
+
+
 def test_status_line():
-    """record: a status line on a terminal's standard error, none with -q; the line is taken away"""
-    workload = ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done"]
-    record = counting()
-    status, shown = on_terminal(*record, *workload, stdout=False, stderr=True)
-    assert status == 0 and shown, "nothing was shown"
-    status, shown = on_terminal(*record, "-q", *workload, stdout=False, stderr=True)
-    assert status == 0 and not shown, shown
+    """record: a status line with -p and -a, which is taken away; none with -q"""
+    record = [RPISTAT, *counting()]
+    quiet = [RPISTAT, *counting(), "-q", "--duration", "10ms"]
+    pid = ["-p", str(os.getpid()), "-o", "pid.data"]
+    machine = ["-a", "-o", "machine.data"]
+    targets = [pid] if FOLDER.call(*quiet[1:], *machine).returncode else [pid, machine]
+    with contextlib.ExitStack() as stack:
+        for scene in [stack.enter_context(Scene(*record, *what)) for what in targets]:
+            scene.wait_for(DRAWN)
+            scene.type(b"\x03")
+            recorded(scene, re.compile(STATUS_LINE))
+        with Scene(*quiet, *pid) as silent:
+            assert silent.end() == 0 and not silent.shown, silent.shown
+
+
+def test_status_line_files():
+    """record: a workload that writes to files leaves the terminal, unless it or others prompt"""
+    files = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    record = [RPISTAT, *counting(), "-o"]
+    wait = "until [ -e over ]; do sleep 0.05; done"
+    asks = "stty -echo; printf 'Password: ' >/dev/tty; %s; stty echo" % wait
+    script = 'printf "Password: " >/dev/tty; "$@"; true'
+    with Scene(*record, "1.data", "sh", "-c", wait, **files) as scene, \
+            Scene(*record, "2.data", "sh", "-c", asks, **files) as asking, \
+            Scene("sh", "-c", script, "sh", *record, "3.data", "sh", "-c", wait, **files) as others:
+        scene.wait_for(DRAWN)
+        look_on(asking, others)
+        FOLDER.write("over", "")
+        for one in (scene, asking, others):
+            assert one.end() == 0
+    assert re.fullmatch(STATUS_LINE, scene.shown), scene.shown
+    assert asking.shown == others.shown == b"Password: ", (asking.shown, others.shown)
+
+
+def test_progress():
+    """phases: says on a terminal that it works, takes that away before it writes, not with -q"""
+    table = "a,b\n" + "".join("%d,%d\n" % (row // 50, row % 3) for row in range(200))
+    for name in ["loud", "quiet"]:
+        os.mkfifo(FOLDER / name)
+    phases = [RPISTAT, "phases", "--csv"]
+    with Scene(*phases, "loud") as loud, Scene(*phases, "quiet", "-q") as quiet:
+        with open(FOLDER / "loud", "w", encoding="ascii") as first, \
+                open(FOLDER / "quiet", "w", encoding="ascii") as second:
+            loud.wait_for(DRAWN)
+            look_on(quiet)
+            for file in (first, second):
+                file.write(table)
+        assert loud.end() == 0 and quiet.end() == 0
+    drawn = rb"(\rrpistat: looking for phases, [^\r\x1b]+\x1b\[K)+\r\x1b\[K"
+    line = re.match(drawn, loud.shown)
+    assert line and loud.shown[line.end():] == quiet.shown.replace(b"quiet", b"loud"), loud.shown
 
 
 def test_end_note():
@@ -146,7 +364,7 @@ def test_end_note():
         raise tap.Skip("CPUs 0 and 1 cannot be counted")
     for what in [two, ["--", "sleep", "0.2"]]:
         status, shown = on_terminal(*record, *what, stdout=False, stderr=True)
-        said = re.search(r"run \d+: (\d+) periods in (\S+ s);", shown)
+        said = re.search(r"(\d+) periods in (\S+ s);", shown)
         assert status == 0 and said, shown
         with contextlib.closing(sqlite3.connect(FOLDER / "cpus.data")) as store:
             number = store.execute("SELECT count(DISTINCT period) FROM period WHERE run_id ="
@@ -158,4 +376,8 @@ def test_end_note():
 
 with FOLDER:
     tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
-              test_small, test_no_color, test_plot_note, test_status_line, test_end_note])
+              test_small, test_no_color, test_plot_note, test_terminal_workload, test_terminal_job,
+              test_terminal_background,
+              *[("record: %s has its screen for itself" % name, screen, name) for name in SCREENS],
+              test_notes_wait, test_status_line, test_status_line_files, test_progress,
+              test_end_note])

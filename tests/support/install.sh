@@ -77,8 +77,8 @@ install_missing()
     }
 }
 
-# build_rpistat FOLDER [OPTION...]: configure (a second time when it was before) and build; what was
-# printed is shown only when it failed.
+# build_rpistat FOLDER [OPTION...]: configure (a second time when it was before) and build. A terminal
+# shows how far it is; elsewhere what was printed is shown only when it failed.
 build_rpistat()
 {
     folder=$1
@@ -88,9 +88,14 @@ build_rpistat()
         set -- --reconfigure "$@"
     fi
     log=$folder/build.log
-    if ! { meson setup "$folder" "$@" && ninja -C "$folder"; } >"$log" 2>&1; then
+    if ! meson setup "$folder" "$@" >"$log" 2>&1; then
         cat "$log" >&2
-        echo "$0: the build failed; the lines above are in $log" >&2
-        return 1
+    elif [ -t 1 ]; then
+        ninja -C "$folder" && return 0
+    else
+        ninja -C "$folder" >>"$log" 2>&1 && return 0
+        cat "$log" >&2
     fi
+    echo "$0: the build in $folder failed" >&2
+    return 1
 }

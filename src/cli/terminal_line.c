@@ -1,0 +1,136 @@
+/* The line on the terminal and its thread. */
+#include "terminal_line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+
+#define REDRAW_NS (500 * RPS_NS_PER_MS)
+
+/* What a terminal shows for an interrupt key. */
+#define ECHO_COLUMNS 2
+
+struct rps_terminal_line {
+    int fd;
+    rps_terminal_line_compose *compose;
+    void *context;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int stop;  /* under the lock */
+    int shown; /* of the thread: a line stands on the terminal */
+};
+
+static int may_draw(int fd)
+{
+    struct termios mode;
+
+    return tcgetpgrp(fd) == getpgrp() && tcgetattr(fd, &mode) == 0 && (mode.c_lflag & ICANON) &&
+           (mode.c_lflag & ECHO);
+}
+
+/* Columns that the line may take: the terminal's, without those in which it echoes ^C or ^Z, which
+ * would go to another line otherwise and leave this one standing. */
+static size_t line_columns(int fd)
+{
+    struct winsize size;
+    size_t columns = 80;
+
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        columns = size.ws_col;
+    return columns - 1 - ECHO_COLUMNS;
+}
+
+static void draw(struct rps_terminal_line *line)
+{
+    struct rps_status_text text;
+
+    if (!may_draw(line->fd))
+        return;
+    rps_status_text_begin(&text, line_columns(line->fd));
+    line->compose(line->context, &text);
+    dprintf(line->fd, "\r%s\033[K", text.text);
+    line->shown = 1;
+}
+
+static void *line_thread(void *argument)
+{
+    struct rps_terminal_line *line = argument;
+    struct timespec until;
+
+    pthread_mutex_lock(&line->lock);
+    while (!line->stop) {
+        int64_t next_ns = rps_clock_monotonic_ns() + REDRAW_NS;
+
+        until.tv_sec = (time_t)(next_ns / RPS_NS_PER_S);
+        until.tv_nsec = (long)(next_ns % RPS_NS_PER_S);
+        while (!line->stop && pthread_cond_timedwait(&line->wake, &line->lock, &until) != ETIMEDOUT)
+            ;
+        if (!line->stop) {
+            pthread_mutex_unlock(&line->lock);
+            draw(line); /* may wait for the terminal */
+            pthread_mutex_lock(&line->lock);
+        }
+    }
+    pthread_mutex_unlock(&line->lock);
+    return NULL;
+}
+
+static void line_free(struct rps_terminal_line *line)
+{
+    pthread_cond_destroy(&line->wake);
+    pthread_mutex_destroy(&line->lock);
+    if (line->fd >= 0)
+        close(line->fd);
+    free(line);
+}
+
+int rps_terminal_line_start(struct rps_terminal_line **ret, int fd,
+                            rps_terminal_line_compose *compose, void *context,
+                            struct rps_error *err)
+{
+    struct rps_terminal_line *line = calloc(1, sizeof(*line));
+    pthread_condattr_t attr;
+    int number;
+
+    if (!line)
+        return rps_error_memory(err);
+    line->compose = compose;
+    line->context = context;
+    pthread_mutex_init(&line->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&line->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    line->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    number = line->fd < 0 ? errno : pthread_create(&line->thread, NULL, line_thread, line);
+    if (number != 0) {
+        line_free(line);
+        return rps_error_set(err, RPS_FAILED, "cannot show how it goes on: %s", strerror(number));
+    }
+    *ret = line;
+    return 0;
+}
+
+void rps_terminal_line_stop(struct rps_terminal_line *line)
+{
+    if (!line)
+        return;
+    pthread_mutex_lock(&line->lock);
+    line->stop = 1;
+    pthread_cond_signal(&line->wake);
+    pthread_mutex_unlock(&line->lock);
+    pthread_join(line->thread, NULL);
+    if (line->shown && may_draw(line->fd))
+        dprintf(line->fd, "\r\033[K");
+    line_free(line);
+}
