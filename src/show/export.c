@@ -183,7 +183,7 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
         return result;
     *ret_goes_on = run.state == RPS_RUN_RECORDING;
     rps_run_free(&run);
-    cpus.if_there = follow->seen_count > 0; /* a CPU may go away */
+    cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come, or go away */
     result = rps_cpu_series_open(&cpu_series, reader, job->run->run_id, follow->from_ns, INT64_MAX,
                                  &cpus, err);
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
