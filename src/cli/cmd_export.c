@@ -44,7 +44,7 @@ static const struct rps_option options[] = {
      "wide rates long long-rates every jsonl"},
     {"rates", OPTION_RATES, NULL, "the same as --format rates", NULL},
     {"long", OPTION_LONG, NULL, "the same as --format long; also with --rates", NULL},
-    {"every", OPTION_EVERY, "T", "a row each T: mean, minimum and maximum of figures", NULL},
+    {"every", OPTION_EVERY, "T", "a row a stretch T: mean, minimum, maximum of figures", NULL},
     {"follow", OPTION_FOLLOW, NULL, "go on with what is recorded until the run ends", NULL},
     {"clock", OPTION_CLOCK, NULL, "a column time, that of the clock on the wall", NULL},
     {"locale", OPTION_LOCALE, NULL, "separator and decimal mark of the user's locale", NULL},
@@ -266,9 +266,12 @@ const struct rps_command rps_command_export = {
     .summary = "a run as CSV or JSON lines, for other programs",
     .usage = "[OPTIONS]",
     .description = "Write a run as CSV, one header row first. Formats:\n"
-                   "  wide   a row a measurement period, a column an event\n"
-                   "  rates  a row a rotation of the event sets, a column a derived figure\n"
-                   "  long   a row an event and period",
+                   "  wide        a row a measurement period, a column an event\n"
+                   "  rates       a row a rotation of the event sets, a column a derived figure\n"
+                   "  long        a row an event and period\n"
+                   "  long-rates  a row a derived figure and rotation\n"
+                   "  every       a row a stretch of --every T, a column a derived figure\n"
+                   "  jsonl       a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
                 "  rpistat export --follow --rates               of a recording that goes on",

@@ -78,14 +78,18 @@ static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_seri
 
 /* --- a run as it is --------------------------------------------------------------------------- */
 
-/* As finely as it was measured, but for stretches of more periods than are read in a moment. */
+/* So many periods are read as they were measured, in some ten seconds, for stretches too: the
+ * minimum and the maximum of rotations are in no coarser level. */
+#define EVERY_FINE_PERIODS UINT64_C(10000000)
+
 static void choose_resolution(struct rps_cpu_series *cpu_series, const struct rps_export_job *job)
 {
     const struct rps_export_options *options = job->options;
     int64_t to_ns = options->to_ns < job->run->elapsed_ns ? options->to_ns : job->run->elapsed_ns;
     char level[RPS_CPU_SERIES_TEXT_SIZE], note[RPS_CPU_SERIES_TEXT_SIZE + 256];
 
-    if (options->every_ns <= 0 || to_ns <= options->from_ns)
+    if (options->every_ns <= 0 || to_ns <= options->from_ns ||
+        cpu_series->periods <= EVERY_FINE_PERIODS)
         return;
     rps_cpu_series_choose_bins(cpu_series,
                                (size_t)((to_ns - options->from_ns) / options->every_ns) + 1);
