@@ -1,16 +1,10 @@
 # The axis of time or cycles, and what lies on it: phases, boundaries, gaps and marks. Loaded behind
 # common.gp by pictures that have such an axis.
 
-clock(s) = sprintf("%02d:%02d:", int(s / 3600), int(s / 60) % 60) . \
-    sprintf(x_decimals > 0 ? sprintf("%%0%d.%df", 3 + x_decimals, x_decimals) : "%02.0f", \
-        s - 60 * floor(s / 60 + 1e-9))
-x_text(x) = x_is_time ? clock(x) : sprintf("%g", x / x_scale)
-x_first = int(ceil(x_from / x_step - 1e-9))
-x_last = int(floor(x_to / x_step + 1e-9))
 x_tics = "unset xtics; set xtics scale 0.6 nomirror offset 0, 0.3 ('' x_from) textcolor rgb dark; " \
-    . "do for [i = x_first : x_last] { set xtics add (x_text(i * x_step) i * x_step) }"
+    . "do for [i = 1 : words(x_places)] { set xtics add (word(x_names, i) real(word(x_places, i))) }"
 x_tics_bare = "unset xtics; set xtics scale 0.6 nomirror ('' x_from); " \
-    . "do for [i = x_first : x_last] { set xtics add ('' i * x_step) }"
+    . "do for [i = 1 : words(x_places)] { set xtics add ('' real(word(x_places, i))) }"
 
 # Rows between title and panels, from top to bottom.
 words_top = head_px + (exists("legend_rows") ? legend_rows * row_px : 0)

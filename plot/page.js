@@ -74,7 +74,44 @@ function axisNumbers(values) {
 
 const withUnit = (value, unit) => number(value) + (unit && value !== null ? " " + unit : "");
 
+/* --- the clock on the wall ------------------------------------------------------------------- */
+
+/* By the zone of who drew the page. `ahead` of UTC it is so much from the place `from` on. */
+let byClock = data.byClock;
+const zones = data.zones || [];
+
+/* What the clock shows, as the text of a moment in UTC; ends of the double's digits are no time. */
+function wall(s) {
+    const zone = zones.reduce((found, next) => s >= next.from - 1e-6 ? next : found);
+    return new Date(Math.floor((data.startNs / 1e9 + zone.ahead + s) * 1000 + 0.001)).toISOString();
+}
+
+const ofDays = zones.length > 0 && wall(data.from).slice(0, 10) !== wall(data.to).slice(0, 10);
+
+/* A tic: the date at midnight. */
+function wallTic(s, step, decimals) {
+    const text = wall(s);
+    return step >= 86400 || text.slice(11, 23) === "00:00:00.000" ? text.slice(0, 10)
+        : text.slice(11, step >= 60 ? 16 : decimals ? 20 + Math.min(3, decimals) : 19);
+}
+
+/* Multiples of the step between two places: of what the axis shows. */
+function splits(plot, axis, low, high, step) {
+    const found = [];
+    const shown = byClock ? zones : [{ from: -Infinity, ahead: 0 }];
+    shown.forEach((zone, i) => {
+        const base = byClock ? (data.startNs / 1e9 + zone.ahead) % 86400 : 0;
+        const end = i + 1 < shown.length ? shown[i + 1].from : Infinity;
+        for (let k = Math.ceil((Math.max(low, zone.from) + base) / step - 1e-6); k * step - base < end &&
+             k * step - base <= high + step * 1e-6; k++)
+            found.push(k * step - base);
+    });
+    return found;
+}
+
 function clock(s, decimals) {
+    if (byClock)
+        return (ofDays ? wall(s).slice(0, 10) + " " : "") + wall(s).slice(11, decimals ? 20 + Math.min(3, decimals) : 19);
     const whole = Math.floor(s / 60 + 1e-9);
     const pad = (value, digits) => String(value).padStart(digits, "0");
     const rest = (s - 60 * whole).toFixed(decimals);
@@ -465,9 +502,12 @@ function axes(last) {
     return [
         { ...axis, size: last ? 44 : 8, label: last ? data.axisLabel : undefined, labelSize: 18,
           labelFont: axis.font, space: 90, incrs: data.axisIsTime ? STEPS : undefined,
-          values: (plot, splits, i, space, step) => splits.map(value => !last ? "" :
-              data.axisIsTime ? clock(value, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))
-                              : String(+(value / data.axisScale).toPrecision(6))) },
+          splits,
+          values: (plot, splits, i, space, step) => splits.map(value => {
+              const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+              return !last ? "" : byClock ? wallTic(value, step, decimals)
+                  : data.axisIsTime ? clock(value, decimals) : String(+(value / data.axisScale).toPrecision(6));
+          }) },
         { ...axis, size: LEFT, space: 30,
           values: (plot, splits) => axisNumbers(splits) },
     ];
@@ -859,6 +899,23 @@ showRange();
 buttons.coarser.addEventListener("click", () => chooseLevel(shaded - 1));
 buttons.finer.addEventListener("click", () => chooseLevel(shaded + 1));
 buttons.auto.addEventListener("click", () => chooseLevel(null));
+
+const clockButton = document.getElementById("clock");
+clockButton.hidden = zones.length === 0;
+clockButton.setAttribute("aria-pressed", byClock);
+clockButton.addEventListener("click", () => {
+    byClock = !byClock;
+    clockButton.setAttribute("aria-pressed", byClock);
+    [data.axisLabel, data.otherLabel] = [data.otherLabel, data.axisLabel];
+    plots[plots.length - 1].axes[0].label = data.axisLabel;
+    for (const plot of plots)
+        plot.redraw(false, true);
+    for (const where of ["tables", "wide"])
+        document.getElementById(where).replaceChildren();
+    addTables();
+    fillValues();
+    showRange();
+});
 
 document.getElementById("reset").addEventListener("click", showAll);
 document.getElementById("closer").addEventListener("click", () => zoom(0.5, spot));

@@ -32,13 +32,7 @@ across(x) = x / (width - 1.0)
 up(y) = 1 - y / (height - 1.0)
 first_line(p) = head + int((p - 1.0) * (height - head - foot) / panels)
 
-clock(s) = sprintf("%02d:%02d:", int(s / 3600), int(s / 60) % 60) . \
-    sprintf(x_decimals > 0 ? sprintf("%%0%d.%df", 3 + x_decimals, x_decimals) : "%02.0f", \
-        s - 60 * floor(s / 60 + 1e-9))
-x_text(x) = x_is_time ? clock(x) : sprintf("%g", x / x_scale)
 y_text(y, p) = y == 0 ? "0" : sprintf("%g", y / y_scale[p]) . y_suffix[p]
-x_first = int(ceil(x_from / x_step - 1e-9))
-x_last = int(floor(x_to / x_step + 1e-9))
 
 set border 3 back
 set xrange [x_from : x_to]
@@ -75,8 +69,8 @@ do for [p = 1 : panels] {
     unset xtics
     if (p == panels) {
         set xtics scale 0 nomirror ("" x_from)
-        do for [i = x_first : x_last] {
-            set xtics add (x_text(i * x_step) i * x_step)
+        do for [i = 1 : words(x_places)] {
+            set xtics add (word(x_names, i) real(word(x_places, i)))
         }
     }
     set yrange [y_from[p] : y_to[p]]

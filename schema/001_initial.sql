@@ -284,9 +284,11 @@ SELECT
          WHEN enabled_ns = 0 THEN 1.0 * count
     END AS scaled, -- scaled estimate within the period; NULL: not known
     CASE WHEN enabled_ns > 0 THEN min(1.0, 1.0 * running_ns / enabled_ns)
-    END AS duty    -- share of the workload's time it was counted; NULL: the workload slept
+    END AS duty,   -- share of the workload's time it was counted; NULL: the workload slept
+    (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', (u.start_realtime_ns + s.start_ns) / 1000000 / 1000.0,
+                     'unixepoch') FROM run AS u WHERE u.run_id = s.run_id) AS time -- time_s, in UTC
 FROM (
-    SELECT p.run_id, p.cpu, p.period, p.start_ns / 1e9 AS time_s, p.cycle, e.name AS event,
+    SELECT p.run_id, p.cpu, p.period, p.start_ns, p.start_ns / 1e9 AS time_s, p.cycle, e.name AS event,
            CASE e.slot WHEN 0 THEN p.c0 WHEN 1 THEN p.c1 WHEN 2 THEN p.c2 WHEN 3 THEN p.c3
                        WHEN 4 THEN p.c4 WHEN 5 THEN p.c5 WHEN 6 THEN p.c6 WHEN 7 THEN p.c7
            END AS count,
@@ -294,7 +296,7 @@ FROM (
     FROM finest AS p
     JOIN event AS e ON e.run_id = p.run_id AND e.set_no = p.set_no
     WHERE e.state = 'measured'
-);
+) AS s;
 
 -- Every metric over every rotation (or block), evaluated from metric_step by a stack machine: s0 is
 -- the top of the stack. An event's count is its scaled estimate over the rotation, as everywhere in
@@ -381,7 +383,9 @@ SELECT
               ON f.run_id = m.run_id AND f.metric = m.name AND f.step = k.step + 1
         )
         SELECT s0 FROM stack WHERE step = m.step_count - 1
-    ) AS value                   -- in the metric's unit; NULL: missing
+    ) AS value,                  -- in the metric's unit; NULL: missing
+    (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', (u.start_realtime_ns + o.start_ns) / 1000000 / 1000.0,
+                     'unixepoch') FROM run AS u WHERE u.run_id = o.run_id) AS time -- time_s, in UTC
 FROM turn AS o
 JOIN metric AS m ON m.run_id = o.run_id;
 
@@ -389,7 +393,9 @@ JOIN metric AS m ON m.run_id = o.run_id;
 CREATE VIEW shown_phase AS
 SELECT p.run_id, p.phase, p.start_ns / 1e9 AS time_s,        -- its start, s since the run's start
        (p.end_ns - p.start_ns) / 1e9 AS length_s, p.label, p.first_period, p.last_period,
-       p.confidence, p.label_confidence, p.level, d.detection, d.method
+       p.confidence, p.label_confidence, p.level, d.detection, d.method,
+       (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', (u.start_realtime_ns + p.start_ns) / 1000000 / 1000.0,
+                        'unixepoch') FROM run AS u WHERE u.run_id = p.run_id) AS time -- in UTC
 FROM detection AS d
 JOIN phase AS p ON p.run_id = d.run_id AND p.detection = d.detection AND p.level = d.shown_level
 WHERE d.detection = (SELECT max(n.detection) FROM detection AS n WHERE n.run_id = d.run_id);

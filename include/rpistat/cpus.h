@@ -22,6 +22,7 @@ struct rps_cpus {
     enum rps_cpus_way way;
     const int *cpu; /* borrowed: these only, in any order */
     int count;      /* 0: all CPUs of the recording */
+    int if_there;   /* 1: one of these that has nothing there is no error */
 };
 
 #endif

@@ -19,7 +19,13 @@ struct rps_export_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU; the sum has -1 in its column cpu */
 
-    /* of the formats that are CSV */
+    int64_t every_ns; /* of format "every": length of its stretches, above 0 */
+    int clock;        /* 1: a column `time` behind time_s, the clock on the wall (rpistat/wall.h) */
+    int json;         /* 1: an object a line, with the names and cells of a row, in place of CSV */
+
+    void (*note)(const char *sentence); /* something the user should know; may be NULL */
+
+    /* of CSV */
     char separator; /* ',' */
     char decimal;   /* '.' */
     int crlf;       /* 1: lines end in CR LF */
@@ -40,12 +46,13 @@ struct rps_export_job {
 struct rps_export_format {
     const char *name;    /* "wide", "rates", "long" */
     const char *summary; /* one line for --help */
+    int rotations;       /* 1: its rows are made of whole rotations */
 
     /* Make job->state, and write what stands before the periods. 0 or negative. */
     int (*begin)(struct rps_export_job *job, struct rps_error *err);
     /* The next period of job->plan, in the order of the CPUs and of time. */
     void (*period)(struct rps_export_job *job, const struct rps_period *period);
-    /* All periods were there: write what is left. */
+    /* All periods were there, for now: write what is left. */
     void (*end)(struct rps_export_job *job);
     /* Release job->state, after a failure of begin too. */
     void (*release)(struct rps_export_job *job);
@@ -60,5 +67,14 @@ const struct rps_export_format *rps_export_find(const char *name);
 /* Write a run to a stream, and flush that. Errors: the store's, the format's, those of writing. */
 int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                    int64_t run_id, const struct rps_export_options *options, struct rps_error *err);
+
+/*
+ * The same for a run that is being recorded: what was committed is written and flushed, then what
+ * has been committed since, until the run has ended; `wait` is called between, and ends it by
+ * anything but 0. A rotation of a format that needs whole ones is written when the next has begun.
+ */
+int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
+                      int64_t run_id, const struct rps_export_options *options,
+                      int (*wait)(void *context), void *context, struct rps_error *err);
 
 #endif

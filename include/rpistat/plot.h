@@ -40,6 +40,7 @@ struct rps_plot_options {
     struct rps_cpus cpus;   /* of a recording by CPU; kinds but RPS_PLOT_TIME add them up */
     enum rps_plot_kind kind;
     enum rps_axis axis;
+    int clock; /* 1: the axis of time shows the clock on the wall (rpistat/wall.h) */
     enum rps_theme theme;
     int no_phases;                   /* 1: phases are neither looked for nor drawn */
     const struct rps_phases *phases; /* borrowed: known already, of the part that is drawn; NULL:

@@ -6,8 +6,8 @@
  * would obey, the characters that reorder or break lines (bidirectional controls, U+2028, U+2029)
  * are escaped, since they let a stored command look like another one.
  *
- * Numbers are formatted from integers, not with %f: a decimal comma of the locale would make the
- * same text differ from machine to machine.
+ * Numbers are formatted from integers, so that they are exact; their decimal sign is that of the
+ * locale in force, which is C but for text that is printed for a person.
  */
 #include "rpistat/text.h"
 #include "rpistat/clock.h"
@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <langinfo.h>
 #include <string.h>
 #include <time.h>
 
@@ -236,6 +237,12 @@ static uint64_t magnitude(int64_t value, const char **ret_sign)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
+/* The decimal sign of the locale that is in force, where printf would put it. */
+static const char *point(void)
+{
+    return nl_langinfo(RADIXCHAR);
+}
+
 static void short_duration(char *ret, size_t size, const char *sign, uint64_t ns)
 {
     uint64_t tenths_us = rounded(ns, 100), us_10 = rounded(ns, 10000), ms = rounded(ns, 1000000);
@@ -243,11 +250,13 @@ static void short_duration(char *ret, size_t size, const char *sign, uint64_t ns
     if (ns > 0 && ns < 1000)
         snprintf(ret, size, "%s%" PRIu64 " ns", sign, ns);
     else if (ns > 0 && tenths_us < 10000)
-        snprintf(ret, size, "%s%" PRIu64 ".%" PRIu64 " us", sign, tenths_us / 10, tenths_us % 10);
+        snprintf(ret, size, "%s%" PRIu64 "%s%" PRIu64 " us", sign, tenths_us / 10, point(),
+                 tenths_us % 10);
     else if (ns > 0 && us_10 < 1000)
-        snprintf(ret, size, "%s%" PRIu64 ".%02" PRIu64 " ms", sign, us_10 / 100, us_10 % 100);
+        snprintf(ret, size, "%s%" PRIu64 "%s%02" PRIu64 " ms", sign, us_10 / 100, point(),
+                 us_10 % 100);
     else
-        snprintf(ret, size, "%s%" PRIu64 ".%03" PRIu64 " s", sign, ms / 1000, ms % 1000);
+        snprintf(ret, size, "%s%" PRIu64 "%s%03" PRIu64 " s", sign, ms / 1000, point(), ms % 1000);
 }
 
 char *rps_text_duration(char *ret, size_t size, int64_t ns)
@@ -261,7 +270,8 @@ char *rps_text_duration(char *ret, size_t size, int64_t ns)
     if (rounded(length, 1000000) < 10000)
         short_duration(ret, size, sign, length);
     else if (tenths < 600)
-        snprintf(ret, size, "%s%" PRIu64 ".%" PRIu64 " s", sign, tenths / 10, tenths % 10);
+        snprintf(ret, size, "%s%" PRIu64 "%s%" PRIu64 " s", sign, tenths / 10, point(),
+                 tenths % 10);
     else if (s < 3600)
         snprintf(ret, size, "%s%" PRIu64 " min %02" PRIu64 " s", sign, s / 60, s % 60);
     else if (min < 24 * 60)
@@ -287,8 +297,8 @@ char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
         snprintf(ret, size, "%s%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64, sign, s / 3600, s / 60 % 60,
                  s % 60);
     else
-        snprintf(ret, size, "%s%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%0*" PRIu64, sign,
-                 s / 3600, s / 60 % 60, s % 60, digits, ticks % per_second);
+        snprintf(ret, size, "%s%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "%s%0*" PRIu64, sign,
+                 s / 3600, s / 60 % 60, s % 60, point(), digits, ticks % per_second);
     return ret;
 }
 
@@ -317,7 +327,7 @@ char *rps_text_size(char *ret, size_t size, uint64_t bytes)
         whole = 1;
         i++;
     }
-    snprintf(ret, size, "%" PRIu64 ".%" PRIu64 " %s", whole, tenths, units[i]);
+    snprintf(ret, size, "%" PRIu64 "%s%" PRIu64 " %s", whole, point(), tenths, units[i]);
     return ret;
 }
 

@@ -1,17 +1,30 @@
 /* `rpistat export`: a run for other programs. The formats themselves are rows of
  * rps_export_formats. */
+#include <langinfo.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "cpus.h"
+#include "rpistat/clock.h"
 #include "rpistat/export.h"
+#include "rpistat/parse.h"
+
+#define NICENESS 10
+#define LOOK_MS  250 /* from one look at a run that goes on to the next */
 
 enum {
     OPTION_FORMAT = RPS_OPTION_OWN,
     OPTION_RATES,
     OPTION_LONG,
+    OPTION_EVERY,
+    OPTION_FOLLOW,
+    OPTION_CLOCK,
+    OPTION_LOCALE,
     OPTION_SEPARATOR,
     OPTION_DECIMAL,
     OPTION_CRLF,
@@ -21,14 +34,20 @@ enum {
 
 struct settings {
     const struct rps_export_format *format;
+    int is_rates, is_long, follow;
     struct rps_export_options export;
     const char *cpus;
 };
 
 static const struct rps_option options[] = {
-    {"format", OPTION_FORMAT, "NAME", "wide, rates or long", "wide", "wide rates long"},
+    {"format", OPTION_FORMAT, "NAME", "what a row is, see above", "wide",
+     "wide rates long long-rates every jsonl"},
     {"rates", OPTION_RATES, NULL, "the same as --format rates", NULL},
-    {"long", OPTION_LONG, NULL, "the same as --format long", NULL},
+    {"long", OPTION_LONG, NULL, "the same as --format long; also with --rates", NULL},
+    {"every", OPTION_EVERY, "T", "a row a stretch T: mean, minimum, maximum of figures", NULL},
+    {"follow", OPTION_FOLLOW, NULL, "go on with what is recorded until the run ends", NULL},
+    {"clock", OPTION_CLOCK, NULL, "a column time, that of the clock on the wall", NULL},
+    {"locale", OPTION_LOCALE, NULL, "separator and decimal mark of the user's locale", NULL},
     {"separator", OPTION_SEPARATOR, "C", "character between cells, or tab", ","},
     {"decimal", OPTION_DECIMAL, "C", "decimal mark, a point or a comma", "."},
     {"crlf", OPTION_CRLF, NULL, "end lines with CR LF", NULL},
@@ -43,6 +62,10 @@ static int set_format(struct rps_cli *cli, const char *name)
     struct settings *settings = cli->settings;
     char names[128] = "";
 
+    if (strcmp(name, "jsonl") == 0) {
+        settings->export.json = 1;
+        return 0;
+    }
     settings->format = rps_export_find(name);
     if (settings->format != NULL)
         return 0;
@@ -52,8 +75,8 @@ static int set_format(struct rps_cli *cli, const char *name)
         snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
                  (*row)->name);
     }
-    return rps_error_set(&cli->err, RPS_USAGE, "--format: there is no format '%s'; there are %s",
-                         name, names);
+    return rps_error_set(&cli->err, RPS_USAGE,
+                         "--format: there is no format '%s'; there are %s, jsonl", name, names);
 }
 
 /* A byte that can stand in no number and no quoting. */
@@ -82,6 +105,22 @@ static int set_decimal(struct rps_cli *cli, const char *text)
     return 0;
 }
 
+/* What spreadsheets of the user's language expect. */
+static int set_locale(struct rps_cli *cli)
+{
+    struct settings *settings = cli->settings;
+    int comma;
+
+    if (cli->locale == (locale_t)0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--locale: the locale that LC_ALL, LC_NUMERIC or LANG names is not "
+                             "installed here; say --separator ';' --decimal , instead");
+    comma = strcmp(nl_langinfo_l(RADIXCHAR, cli->locale), ",") == 0;
+    settings->export.decimal = comma ? ',' : '.';
+    settings->export.separator = comma ? ';' : ',';
+    return 0;
+}
+
 static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
     struct settings *settings = cli->settings;
@@ -90,9 +129,23 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_FORMAT:
         return set_format(cli, argument);
     case OPTION_RATES:
-        return set_format(cli, "rates");
+        settings->is_rates = 1;
+        return 0;
     case OPTION_LONG:
-        return set_format(cli, "long");
+        settings->is_long = 1;
+        return 0;
+    case OPTION_EVERY:
+        return rps_parse_duration_ns("--every", argument, RPS_NS_PER_MS,
+                                     366 * 24 * 3600 * RPS_NS_PER_S, &settings->export.every_ns,
+                                     &cli->err);
+    case OPTION_FOLLOW:
+        settings->follow = 1;
+        return 0;
+    case OPTION_CLOCK:
+        settings->export.clock = 1;
+        return 0;
+    case OPTION_LOCALE:
+        return set_locale(cli);
     case OPTION_SEPARATOR:
         return set_separator(cli, argument);
     case OPTION_DECIMAL:
@@ -109,16 +162,76 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     }
 }
 
+/* The format that the options come to. */
+static int choose_format(struct rps_cli *cli)
+{
+    struct settings *settings = cli->settings;
+    int every = settings->export.every_ns > 0 || strcmp(settings->format->name, "every") == 0;
+
+    settings->is_rates |= strcmp(settings->format->name, "rates") == 0;
+    settings->is_long |= strcmp(settings->format->name, "long") == 0;
+    if (every && settings->export.every_ns == 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format every: say how long its stretches are, as in --every 10s");
+    if (every && (settings->is_long || settings->follow))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--every has a row a stretch that is over, and a column a figure: "
+                             "leave out %s",
+                             settings->is_long ? "--long" : "--follow");
+    if (every)
+        settings->format = rps_export_find("every");
+    else if (settings->is_rates)
+        settings->format = rps_export_find(settings->is_long ? "long-rates" : "rates");
+    else if (settings->is_long)
+        settings->format = rps_export_find("long");
+    return 0;
+}
+
+static int check_follow(struct rps_cli *cli)
+{
+    const struct settings *settings = cli->settings;
+
+    if (!settings->follow)
+        return 0;
+    if (cli->to_ns < INT64_MAX || cli->to_phase != NULL)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--follow goes on until the run ends: leave out --to, or --follow");
+    if (cli->output != NULL && strcmp(cli->output, "-") != 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--follow: a file of -o is there when the run has ended; to have its "
+                             "rows as they come write > %s",
+                             cli->output);
+    return 0;
+}
+
 static int check(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
+    if (choose_format(cli) < 0 || check_follow(cli) < 0)
+        return RPS_USAGE;
+    if (settings->export.json &&
+        (settings->export.separator != ',' || settings->export.decimal != '.' ||
+         settings->export.crlf || settings->export.bom))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format jsonl: JSON is the same everywhere; leave out --locale, "
+                             "--separator, --decimal, --crlf and --bom");
     if (settings->export.separator == settings->export.decimal)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "'%c' cannot be both the separator and the decimal mark; add "
                              "--separator ';'",
                              settings->export.decimal);
     return 0;
+}
+
+/* Until the next look. A reader that has gone away ends this program as a write to it would. */
+static int wait_for_more(void *context)
+{
+    struct pollfd out = {.fd = fileno(context)};
+
+    if (poll(&out, 1, LOOK_MS) > 0 && (out.revents & POLLERR))
+        raise(SIGPIPE);
+    return (out.revents & POLLERR) != 0;
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
@@ -133,25 +246,35 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     (void)argv;
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;
-    if (rps_output_is_file(fileno(cli->out)))
+    settings->export.note = cli->quiet ? NULL : rps_output_message;
+    if (settings->follow)
+        nice(NICENESS);
+    else if (rps_output_is_file(fileno(cli->out)))
         rps_progress_begin(cli, "exporting");
     if (result == 0)
-        result = rps_export_run(settings->format, cli->out, cli->reader, cli->run_id,
-                                &settings->export, &cli->err);
+        result = settings->follow
+                     ? rps_export_follow(settings->format, cli->out, cli->reader, cli->run_id,
+                                         &settings->export, wait_for_more, cli->out, &cli->err)
+                     : rps_export_run(settings->format, cli->out, cli->reader, cli->run_id,
+                                      &settings->export, &cli->err);
     free(list);
     return result;
 }
 
 const struct rps_command rps_command_export = {
     .name = "export",
-    .summary = "a run as CSV, for other programs",
+    .summary = "a run as CSV or JSON lines, for other programs",
     .usage = "[OPTIONS]",
     .description = "Write a run as CSV, one header row first. Formats:\n"
-                   "  wide   a row a measurement period, a column an event\n"
-                   "  rates  a row a rotation of the event sets, a column a derived figure\n"
-                   "  long   a row an event and period",
-    .examples = "  rpistat export -o run.csv\n"
-                "  rpistat export --rates --separator ';' --decimal , --bom -o rates.csv",
+                   "  wide        a row a measurement period, a column an event\n"
+                   "  rates       a row a rotation of the event sets, a column a derived figure\n"
+                   "  long        a row an event and period\n"
+                   "  long-rates  a row a derived figure and rotation\n"
+                   "  every       a row a stretch of --every T, a column a derived figure\n"
+                   "  jsonl       a row of the other format as a JSON object in a line",
+    .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
+                "  rpistat export --every 10s --clock -o day.csv\n"
+                "  rpistat export --follow --rates               of a recording that goes on",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",

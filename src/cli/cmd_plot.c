@@ -27,6 +27,7 @@ enum {
 struct settings {
     enum rps_plot_kind kind;
     enum rps_axis axis;
+    int clock;
     enum rps_theme theme;
     int no_phases;
     size_t metric_count, panel_count;
@@ -56,7 +57,8 @@ static const struct rps_option options[] = {
     {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
     {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
     {"theme", OPTION_THEME, "THEME", "light or dark", NULL, "light dark"},
-    {"x", OPTION_AXIS, "AXIS", "what runs to the right: time or cycles", "time", "time cycles"},
+    {"x", OPTION_AXIS, "AXIS", "the axis to the right: time, clock or cycles", "time",
+     "time clock cycles"},
     {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
     {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL, "each sum"},
@@ -148,10 +150,11 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->no_phases = 1;
         return 0;
     case OPTION_AXIS:
-        if (strcmp(argument, "time") != 0 && strcmp(argument, "cycles") != 0)
-            return rps_error_set(&cli->err, RPS_USAGE, "--x: '%s' is neither time nor cycles",
+        settings->clock = strcmp(argument, "clock") == 0;
+        if (strcmp(argument, "time") != 0 && strcmp(argument, "cycles") != 0 && !settings->clock)
+            return rps_error_set(&cli->err, RPS_USAGE, "--x: '%s' is not time, clock or cycles",
                                  argument);
-        settings->axis = strcmp(argument, "time") == 0 ? RPS_AXIS_TIME : RPS_AXIS_CYCLE;
+        settings->axis = strcmp(argument, "cycles") == 0 ? RPS_AXIS_CYCLE : RPS_AXIS_TIME;
         return 0;
     case OPTION_SIZE:
         settings->size = argument;
@@ -203,6 +206,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .to_ns = cli->to_ns,
         .kind = settings->kind,
         .axis = settings->axis,
+        .clock = settings->clock,
         .theme = settings->theme,
         .no_phases = settings->no_phases,
         .metric = settings->metric,
@@ -263,6 +267,7 @@ const struct rps_command rps_command_plot = {
                    "  pca      principal components over time, and against each other",
     .examples = "  rpistat plot -o run.svg\n"
                 "  rpistat plot -o run.html                   a page to zoom and look around in\n"
+                "  rpistat plot --x clock                     by the clock on the wall\n"
                 "  rpistat plot --kind scatter --metric cpi,dc_miss_rate\n"
                 "  rpistat plot -o - --from 10s --to 20s      draw in the terminal",
     .input = RPS_INPUT_RUN,

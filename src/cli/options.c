@@ -19,7 +19,7 @@
 
 static const struct rps_option run_options[] = {
     {"run", 'r', "RUN", "a number, a label, last or last-N", "last"},
-    {"from", RPS_OPTION_FROM, "T", "leave out what was before T: 90, 1m30s, phase:B", NULL},
+    {"from", RPS_OPTION_FROM, "T", "leave out what was before T: 90, 1m30s, 14:30, phase:B", NULL},
     {"to", RPS_OPTION_TO, "T", "leave out what was from T on", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };

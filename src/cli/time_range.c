@@ -1,13 +1,16 @@
 /*
- * The part of a run that --from and --to choose: times, or phases, which are turned into times when
- * the run is known. Its phases are those stored with it, else they are found now.
+ * The part of a run that --from and --to choose: times, or phases and moments on the clock, which are
+ * turned into times when the run is known. Its phases are those stored with it, else they are found
+ * now.
  */
 #include "time_range.h"
 
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/parse.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/wall.h"
 
 #define PREFIX "phase:"
 
@@ -34,9 +37,14 @@ static int parse_phase(const char *option, const char *text, int *ret_label,
 int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
                          const char **ret_phase, struct rps_error *err)
 {
+    struct rps_moment moment;
     uint64_t occurrence;
     int label;
 
+    if (rps_moment_is(text)) {
+        *ret_phase = text;
+        return rps_moment_parse(option, text, &moment, err);
+    }
     if (strncmp(text, PREFIX, strlen(PREFIX)) == 0) {
         *ret_phase = text;
         return parse_phase(option, text, &label, &occurrence, err);
@@ -109,6 +117,51 @@ static int resolve(struct rps_cli *cli, const struct rps_phases *phases)
     return rps_time_range_check(cli);
 }
 
+/* Where text is a moment, put the time of the run at which it came, not before after_ns where it can
+ * be, into *ret_ns, and forget the text. Times of exports are rounded down to ms: the run's start
+ * is found by what they say of it. */
+static int resolve_moment(struct rps_cli *cli, const char *option, const struct rps_run *run,
+                          int64_t after_ns, const char **text, int64_t *ret_ns)
+{
+    int64_t start_ns = run->start_realtime_ns - run->start_realtime_ns % RPS_NS_PER_MS, at_ns;
+    int64_t end_ns = run->start_realtime_ns + (run->elapsed_ns > 0 ? run->elapsed_ns : 0);
+    char start[RPS_WALL_TEXT_SIZE], end[RPS_WALL_TEXT_SIZE];
+    struct rps_moment moment;
+
+    if (!*text || !rps_moment_is(*text))
+        return 0;
+    if (run->start_realtime_ns < 0)
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "%s: '%s' cannot be found, since run %lld does not say when it began",
+                             option, *text, (long long)run->run_id);
+    if (rps_moment_parse(option, *text, &moment, &cli->err) < 0)
+        return RPS_USAGE;
+    if (!rps_moment_find(&moment, start_ns + after_ns, end_ns, &at_ns) &&
+        !rps_moment_find(&moment, start_ns, end_ns, &at_ns))
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "%s: '%s' is not in run %lld, which lasted from %s to %s", option,
+                             *text, (long long)run->run_id,
+                             rps_wall_text(start, sizeof(start), run->start_realtime_ns),
+                             rps_wall_text(end, sizeof(end), end_ns));
+    *ret_ns = at_ns > run->start_realtime_ns ? at_ns - run->start_realtime_ns : 0;
+    *text = NULL;
+    return 0;
+}
+
+static int resolve_moments(struct rps_cli *cli)
+{
+    struct rps_run run;
+    int result = rps_reader_run(cli->reader, cli->run_id, &run, &cli->err);
+
+    if (result < 0)
+        return result;
+    result = resolve_moment(cli, "--from", &run, 0, &cli->from_phase, &cli->from_ns);
+    if (result == 0)
+        result = resolve_moment(cli, "--to", &run, cli->from_ns, &cli->to_phase, &cli->to_ns);
+    rps_run_free(&run);
+    return result == 0 ? rps_time_range_check(cli) : result;
+}
+
 int rps_time_range_resolve(struct rps_cli *cli)
 {
     struct rps_phase_levels levels = {0};
@@ -116,6 +169,9 @@ int rps_time_range_resolve(struct rps_cli *cli)
 
     if (!cli->from_phase && !cli->to_phase)
         return 0;
+    result = resolve_moments(cli);
+    if (result < 0 || (!cli->from_phase && !cli->to_phase))
+        return result;
     result = rps_run_phases_get(cli->reader, cli->run_id, &levels, NULL, &cli->err);
     if (result > 0)
         result = resolve(cli, rps_phase_levels_shown(&levels));

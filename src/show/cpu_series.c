@@ -88,6 +88,8 @@ static int check_asked(const struct rps_cpu_series *series, const struct rps_cpu
     struct rps_cpu_series whole;
     int result;
 
+    if (cpus->if_there)
+        return 0;
     if (cpus->count > 0 && series->count > 0 && !series->by_cpu)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64

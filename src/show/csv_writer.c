@@ -1,5 +1,5 @@
 /*
- * Sheets: buffered rows of separated cells.
+ * Sheets: buffered rows of separated cells, or rows of JSON.
  *
  * Whole numbers are formatted by hand: a day is ten million cells, and printf would take most of
  * the time of its export. Quoting is libcsv's.
@@ -7,7 +7,9 @@
 #include "csv_writer.h"
 
 #include <csv.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -40,6 +42,34 @@ static void begin_cell(struct rps_csv_writer *csv)
     csv->row_begun = 1;
 }
 
+/* The name of the next cell. */
+static const char *next_name(struct rps_csv_writer *csv)
+{
+    const char *name = csv->names + csv->next_name;
+
+    if (csv->next_name == csv->names_size)
+        return "";
+    if (!csv->row_begun)
+        rps_json_object(&csv->json, NULL);
+    csv->row_begun = 1;
+    csv->next_name += strlen(name) + 1;
+    return name;
+}
+
+static void keep_name(struct rps_csv_writer *csv, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *grown = realloc(csv->names, csv->names_size + size);
+
+    if (!grown) {
+        csv->no_memory = 1;
+        return;
+    }
+    csv->names = grown;
+    memcpy(grown + csv->names_size, text, size);
+    csv->names_size += size;
+}
+
 static int is_bad_sign(char c)
 {
     return c == '\0' || strchr("0123456789\"'+-eE\r\n", c) != NULL || (unsigned char)c > 0x7e;
@@ -60,6 +90,7 @@ int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export
     csv->crlf = options->crlf;
     csv->row_begun = 0;
     csv->used = 0;
+    csv->json = (struct rps_json){.out = options->json ? out : NULL, .one_line = 1};
     if (options->bom) {
         memcpy(csv->buffer, "\xef\xbb\xbf", 3);
         csv->used = 3;
@@ -84,6 +115,10 @@ static size_t put_digits(char *to, uint64_t value, size_t least)
 
 void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value)
 {
+    if (csv->json.out) {
+        rps_json_uint64(&csv->json, next_name(csv), value);
+        return;
+    }
     begin_cell(csv);
     csv->used += put_digits(room(csv, CSV_WRITER_NUMBER_SIZE), value, 1);
 }
@@ -102,6 +137,10 @@ void rps_csv_int64(struct rps_csv_writer *csv, int64_t value)
 {
     uint64_t size;
 
+    if (csv->json.out) {
+        rps_json_int64(&csv->json, next_name(csv), value);
+        return;
+    }
     begin_cell(csv);
     size = put_sign(csv, value);
     csv->used += put_digits(room(csv, CSV_WRITER_NUMBER_SIZE), size, 1);
@@ -109,9 +148,17 @@ void rps_csv_int64(struct rps_csv_writer *csv, int64_t value)
 
 void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns)
 {
+    char text[CSV_WRITER_NUMBER_SIZE];
     uint64_t size;
     char *to;
 
+    if (csv->json.out) {
+        size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+        snprintf(text, sizeof(text), "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "",
+                 size / RPS_NS_PER_S, size % RPS_NS_PER_S);
+        rps_json_raw(&csv->json, next_name(csv), text);
+        return;
+    }
     begin_cell(csv);
     size = put_sign(csv, ns);
     to = room(csv, CSV_WRITER_NUMBER_SIZE);
@@ -122,12 +169,19 @@ void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns)
 
 void rps_csv_double(struct rps_csv_writer *csv, double value)
 {
-    char *to, *point;
+    char text[CSV_WRITER_NUMBER_SIZE], *to, *point;
     int length;
 
-    begin_cell(csv);
-    if (!isfinite(value))
+    if (!isfinite(value)) {
+        rps_csv_empty(csv);
         return;
+    }
+    if (csv->json.out) {
+        snprintf(text, sizeof(text), "%.9g", value);
+        rps_json_raw(&csv->json, next_name(csv), text);
+        return;
+    }
+    begin_cell(csv);
     to = room(csv, CSV_WRITER_NUMBER_SIZE);
     length = snprintf(to, CSV_WRITER_NUMBER_SIZE, "%.9g", value);
     point = memchr(to, '.', (size_t)length);
@@ -138,7 +192,10 @@ void rps_csv_double(struct rps_csv_writer *csv, double value)
 
 void rps_csv_empty(struct rps_csv_writer *csv)
 {
-    begin_cell(csv);
+    if (csv->json.out)
+        rps_json_null(&csv->json, next_name(csv));
+    else
+        begin_cell(csv);
 }
 
 static int needs_quotes(const struct rps_csv_writer *csv, const char *text)
@@ -154,6 +211,13 @@ void rps_csv_text(struct rps_csv_writer *csv, const char *text)
     int formula = text[0] != '\0' && strchr("=+-@", text[0]) != NULL;
     size_t length;
 
+    if (csv->json.out) {
+        if (csv->head_done)
+            rps_json_text(&csv->json, next_name(csv), text);
+        else
+            keep_name(csv, text);
+        return;
+    }
     begin_cell(csv);
     rps_text_printable(cell + formula, sizeof(cell) - 1, text);
     length = strlen(cell);
@@ -167,11 +231,36 @@ void rps_csv_text(struct rps_csv_writer *csv, const char *text)
 
 void rps_csv_end_row(struct rps_csv_writer *csv)
 {
-    char *to = room(csv, 2);
+    char *to;
 
+    if (csv->json.out) {
+        rps_json_end(&csv->json);
+        fputc('\n', csv->out);
+        csv->json = (struct rps_json){.out = csv->out, .one_line = 1};
+        csv->next_name = 0;
+        csv->row_begun = 0;
+        return;
+    }
+    to = room(csv, 2);
     if (csv->crlf)
         *to++ = '\r';
     *to = '\n';
     csv->used += csv->crlf ? 2 : 1;
     csv->row_begun = 0;
+}
+
+int rps_csv_end_head(struct rps_csv_writer *csv, struct rps_error *err)
+{
+    csv->head_done = 1;
+    if (csv->no_memory)
+        return rps_error_memory(err);
+    if (!csv->json.out)
+        rps_csv_end_row(csv);
+    return 0;
+}
+
+void rps_csv_free(struct rps_csv_writer *csv)
+{
+    free(csv->names);
+    csv->names = NULL;
 }

@@ -1,9 +1,10 @@
 /*
  * Sheets: rows of separated cells written to a stream, for the exports (RFC 4180 and its
- * relatives).
+ * relatives), or of JSON, an object a line.
  *
- * A cell is one call; the writer puts the separators and line ends. Nothing is checked: a failed
- * write is the stream's to tell.
+ * A cell is one call; the writer puts the separators and line ends. The first row are the names of
+ * the columns, which JSON has in every line. Nothing is checked: a failed write is the stream's to
+ * tell.
  */
 #ifndef RPISTAT_SHOW_CSV_WRITER_H
 #define RPISTAT_SHOW_CSV_WRITER_H
@@ -14,6 +15,7 @@
 
 #include "rpistat/error.h"
 #include "rpistat/export.h"
+#include "rpistat/json.h"
 
 #define RPS_CSV_WRITER_BUFFER_SIZE 65536
 
@@ -22,6 +24,12 @@ struct rps_csv_writer {
     char separator, decimal;
     int crlf;
     int row_begun; /* a cell was written in this row */
+
+    struct rps_json json;         /* its stream is NULL: CSV */
+    char *names;                  /* owned; of the columns, one behind the other, each terminated */
+    size_t names_size, next_name; /* next_name: where that of the next cell begins */
+    int head_done, no_memory;
+
     size_t used;
     char buffer[RPS_CSV_WRITER_BUFFER_SIZE];
 };
@@ -52,7 +60,13 @@ void rps_csv_text(struct rps_csv_writer *csv, const char *text);
 
 void rps_csv_end_row(struct rps_csv_writer *csv);
 
+/* End the first row. RPS_FAILED without memory. */
+int rps_csv_end_head(struct rps_csv_writer *csv, struct rps_error *err);
+
 /* Hand what is left to the stream. */
 void rps_csv_flush(struct rps_csv_writer *csv);
+
+/* Release what the writer owns; an all-zero one is harmless. */
+void rps_csv_free(struct rps_csv_writer *csv);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/wall.h"
+
 int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_error *err)
 {
     job->state = calloc(1, size);
@@ -19,17 +21,34 @@ void rps_export_csv_place(struct rps_export_job *job, int32_t cpu)
     rps_csv_int64(job->state, cpu);
 }
 
+void rps_export_csv_time(struct rps_export_job *job, int64_t time_ns)
+{
+    char text[RPS_WALL_TEXT_SIZE];
+
+    rps_csv_seconds(job->state, time_ns);
+    if (!job->options->clock)
+        return;
+    if (job->run->start_realtime_ns < 0)
+        rps_csv_empty(job->state);
+    else
+        rps_csv_text(job->state,
+                     rps_wall_text(text, sizeof(text), job->run->start_realtime_ns + time_ns));
+}
+
 void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count)
 {
-    for (int i = 0; i < fixed_count; i++)
+    for (int i = 0; i < fixed_count; i++) {
         rps_csv_text(job->state, fixed[i]);
+        if (job->options->clock && strcmp(fixed[i], "time_s") == 0)
+            rps_csv_text(job->state, "time");
+    }
 }
 
 void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
                           const char *name, const char *kind)
 {
     char other[RPS_NAME_SIZE + 16];
-    int taken = 0;
+    int taken = job->options->clock && strcmp(name, "time") == 0;
 
     for (int i = 0; i < fixed_count; i++)
         taken |= strcmp(fixed[i], name) == 0;
@@ -40,4 +59,12 @@ void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, 
 void rps_export_csv_end(struct rps_export_job *job)
 {
     rps_csv_flush(job->state);
+}
+
+void rps_export_csv_release(struct rps_export_job *job)
+{
+    if (job->state)
+        rps_csv_free(job->state);
+    free(job->state);
+    job->state = NULL;
 }

@@ -7,7 +7,8 @@
 #include "csv_writer.h"
 #include "rpistat/export.h"
 
-extern const struct rps_export_format rps_export_wide, rps_export_rates, rps_export_long;
+extern const struct rps_export_format rps_export_wide, rps_export_rates, rps_export_long,
+    rps_export_long_rates, rps_export_every;
 
 /* Make job->state, of `size` bytes and all zero but for the struct rps_csv_writer at its beginning.
  * Errors: rps_csv_begin's. */
@@ -16,7 +17,11 @@ int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_err
 /* The cells that name a place in the run: "run,cpu". */
 void rps_export_csv_place(struct rps_export_job *job, int32_t cpu);
 
-/* Cells of the header: the format's own columns, and then one of the plan's, which becomes
+/* The cells of a time of the run: "time_s", and "time" where it was asked for. */
+void rps_export_csv_time(struct rps_export_job *job, int64_t time_ns);
+
+/* Cells of the header: the format's own columns, with "time" behind "time_s" where that was asked
+ * for, and then one of the plan's, which becomes
  * NAME_KIND where one of the format's has that name: `-e cycles` makes cycles_event. */
 void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count);
 void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
@@ -24,5 +29,8 @@ void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, 
 
 /* Write what is left. */
 void rps_export_csv_end(struct rps_export_job *job);
+
+/* Release job->state, which may be NULL. */
+void rps_export_csv_release(struct rps_export_job *job);
 
 #endif

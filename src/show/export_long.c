@@ -23,7 +23,7 @@ static void long_release(struct rps_export_job *job)
 
     if (state)
         rps_tally_free(&state->tally);
-    free(state);
+    rps_export_csv_release(job);
 }
 
 static int long_begin(struct rps_export_job *job, struct rps_error *err)
@@ -38,8 +38,7 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
     if (result < 0)
         return result;
     rps_export_csv_fixed(job, fixed, (int)(sizeof(fixed) / sizeof(fixed[0])));
-    rps_csv_end_row(job->state);
-    return 0;
+    return rps_csv_end_head(job->state, err);
 }
 
 static void long_row(struct rps_export_job *job, const struct rps_period *period, int slot)
@@ -50,7 +49,7 @@ static void long_row(struct rps_export_job *job, const struct rps_period *period
 
     rps_export_csv_place(job, period->cpu);
     rps_csv_uint64(job->state, period->period);
-    rps_csv_seconds(job->state, period->start_ns);
+    rps_export_csv_time(job, period->start_ns);
     rps_csv_uint64(job->state, period->cycle);
     rps_csv_text(job->state, set->event[slot].name);
     if (period->counted & (1u << slot))

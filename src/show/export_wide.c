@@ -37,7 +37,7 @@ static void wide_release(struct rps_export_job *job)
         free(wide->name);
         free(wide->slot);
     }
-    free(wide);
+    rps_export_csv_release(job);
 }
 
 static void wide_map(struct wide *wide, const struct rps_plan *plan)
@@ -76,8 +76,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     rps_export_csv_fixed(job, fixed, fixed_count);
     for (int c = 0; c < wide->column_count; c++)
         rps_export_csv_named(job, fixed, fixed_count, wide->name[c], "event");
-    rps_csv_end_row(job->state);
-    return 0;
+    return rps_csv_end_head(job->state, err);
 }
 
 static void wide_events(struct rps_export_job *job, const struct rps_period *period)
@@ -99,7 +98,7 @@ static void wide_period(struct rps_export_job *job, const struct rps_period *per
 {
     rps_export_csv_place(job, period->cpu);
     rps_csv_uint64(job->state, period->period);
-    rps_csv_seconds(job->state, period->start_ns);
+    rps_export_csv_time(job, period->start_ns);
     rps_csv_seconds(job->state, period->length_ns);
     rps_csv_uint64(job->state, period->cycle);
     rps_csv_uint64(job->state, period->cycles);

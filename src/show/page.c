@@ -22,6 +22,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/json.h"
 #include "rpistat/text.h"
+#include "rpistat/wall.h"
 
 #define PAGE_BINS     2000
 #define PAGE_LEAST    300   /* bins: fewer are not a line on a screen */
@@ -445,6 +446,32 @@ static void put_resolution(struct rps_json *json, const struct rps_picture *pict
                     (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
 }
 
+/* The clock on the wall: where the axis begins on it, how far it is ahead of UTC from which place
+ * on, and what the axis is called by it, and without it. */
+static void put_clock(struct rps_json *json, const struct rps_picture *picture)
+{
+    int64_t at_ns = rps_picture_moment_ns(picture, picture->from);
+    int64_t end_ns = rps_picture_moment_ns(picture, picture->to);
+    struct rps_picture other = *picture;
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_json_bool(json, "byClock", picture->clock);
+    if (picture->axis != RPS_AXIS_TIME || picture->run.start_realtime_ns < 0)
+        return;
+    other.clock = !picture->clock;
+    rps_json_text(json, "otherLabel", rps_picture_x_label(&other, text));
+    rps_json_int64(json, "startNs", picture->run.start_realtime_ns);
+    rps_json_array(json, "zones");
+    for (; at_ns < end_ns; at_ns = rps_wall_change_ns(at_ns, end_ns)) {
+        rps_json_object(json, NULL);
+        rps_json_double(json, "from",
+                        (double)(at_ns - picture->run.start_realtime_ns) / RPS_NS_PER_S);
+        rps_json_int64(json, "ahead", rps_wall_offset_s(at_ns));
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
 static int put_data(struct rps_json *json, const struct rps_picture *picture,
                     const struct rps_profile *profile, struct rps_error *err)
 {
@@ -461,6 +488,7 @@ static int put_data(struct rps_json *json, const struct rps_picture *picture,
     rps_json_double(json, "axisScale", pow(10, rps_picture_x_power(picture)));
     rps_json_double(json, "from", picture->from);
     rps_json_double(json, "to", picture->to);
+    put_clock(json, picture);
     put_resolution(json, picture);
     put_palette(json, "light", RPS_THEME_LIGHT);
     put_palette(json, "dark", RPS_THEME_DARK);

@@ -223,9 +223,14 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     picture->kind = options->kind;
     picture->palette = rps_palette(options->theme);
     picture->axis = options->axis;
+    picture->clock = options->clock;
     picture->characters = characters;
     choose_width(picture, options);
     result = rps_reader_run(reader, run_id, &picture->run, err);
+    if (result == 0 && picture->clock && picture->run.start_realtime_ns < 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "run %lld does not say when it began: draw it without --x clock",
+                               (long long)run_id);
     if (result == 0)
         result = rps_reader_plan(reader, run_id, &picture->plan, err);
     if (result == 0)

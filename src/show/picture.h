@@ -33,6 +33,7 @@
 #define RPS_PICTURE_COLUMNS_LEAST 20 /* of a drawing; a narrower terminal shows its left part */
 
 #define RPS_PICTURE_TEXT_SIZE 2048
+#define RPS_PICTURE_TIC_SIZE  48
 
 #define RPS_PICTURE_ZERO (-2) /* panel of a metric that is folded: nothing but zeros */
 
@@ -69,6 +70,7 @@ struct rps_picture {
     struct rps_cpu_series cpu_series;
     int64_t thinned_ns; /* before it periods were thinned to their sums; -1: nowhere */
     enum rps_axis axis;
+    int clock;       /* 1: the axis of time shows the clock on the wall */
     double from, to; /* of the axis: s or clock ticks */
     struct rps_cycle_map cycle_map;
     int characters; /* 1: width and height are characters, not pixels */
@@ -280,5 +282,17 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
 /* The step of the axis of time or cycles, and the power of ten that it is labelled in. */
 double rps_picture_x_step(const struct rps_picture *picture);
 int rps_picture_x_power(const struct rps_picture *picture);
+
+struct rps_picture_tic {
+    double at;
+    char text[RPS_PICTURE_TIC_SIZE]; /* without blanks */
+};
+
+/* The next tic of the axis of time or cycles: 1, or 0 behind the last one. *next is 0 at first. */
+int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next,
+                      struct rps_picture_tic *ret);
+
+/* The moment of real time of a place on the axis of time. */
+int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place);
 
 #endif

@@ -2,6 +2,9 @@
 #include <math.h>
 
 #include "picture.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+#include "rpistat/wall.h"
 
 #define PICTURE_PEAK 5 /* times its neighbours: a lone peak */
 
@@ -182,4 +185,43 @@ int rps_picture_x_power(const struct rps_picture *picture)
     if (picture->axis == RPS_AXIS_TIME || picture->to < 1e4)
         return 0;
     return 3 * (int)floor(log10(picture->to) / 3);
+}
+
+int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place)
+{
+    return picture->run.start_realtime_ns + llround(place * RPS_NS_PER_S);
+}
+
+static int clock_tic(const struct rps_picture *picture, double step, int64_t *next,
+                     struct rps_picture_tic *ret)
+{
+    int64_t step_ns = step * RPS_NS_PER_S > 1 ? llround(step * RPS_NS_PER_S) : 1;
+    int64_t from_ns = *next != 0 ? *next : rps_picture_moment_ns(picture, picture->from);
+    int64_t at_ns = rps_wall_step_ns(from_ns, step_ns);
+
+    if (at_ns > rps_picture_moment_ns(picture, picture->to))
+        return 0;
+    ret->at = (double)(at_ns - picture->run.start_realtime_ns) / RPS_NS_PER_S;
+    rps_wall_short(ret->text, sizeof(ret->text), at_ns, step_ns);
+    *next = at_ns + 1;
+    return 1;
+}
+
+int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next, struct rps_picture_tic *ret)
+{
+    double step = rps_picture_x_step(picture);
+    int decimals = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
+
+    if (picture->clock)
+        return clock_tic(picture, step, next, ret);
+    ret->at = step * (ceil(picture->from / step - 1e-9) + (double)*next);
+    if (ret->at > picture->to + 1e-9 * step)
+        return 0;
+    if (picture->axis == RPS_AXIS_TIME)
+        rps_text_clock(ret->text, sizeof(ret->text), llround(ret->at * RPS_NS_PER_S), decimals);
+    else
+        snprintf(ret->text, sizeof(ret->text), "%g",
+                 ret->at / pow(10, rps_picture_x_power(picture)));
+    ++*next;
+    return 1;
 }

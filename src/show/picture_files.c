@@ -80,15 +80,17 @@ void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
 
 void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file)
 {
-    double step = rps_picture_x_step(picture);
-    int decimals = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
+    struct rps_picture_tic tic;
 
-    fprintf(file, "x_is_time = %d\n", picture->axis == RPS_AXIS_TIME);
     fprintf(file, "x_from = %.17g\n", picture->from);
     fprintf(file, "x_to = %.17g\n", picture->to);
-    fprintf(file, "x_step = %.17g\n", step);
-    fprintf(file, "x_decimals = %d\n", decimals);
-    fprintf(file, "x_scale = 1e%d\n", rps_picture_x_power(picture));
+    fprintf(file, "x_places = \"");
+    for (int64_t next = 0; rps_picture_x_tic(picture, &next, &tic);)
+        fprintf(file, "%.17g ", tic.at);
+    fprintf(file, "\"\nx_names = \"");
+    for (int64_t next = 0; rps_picture_x_tic(picture, &next, &tic);)
+        fprintf(file, "%s ", tic.text);
+    fprintf(file, "\"\n");
 }
 
 static void write_panel_axes(const struct rps_picture *picture, FILE *file)

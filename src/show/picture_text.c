@@ -7,6 +7,10 @@
 #include "picture.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
+#include "rpistat/wall.h"
+
+#define DATE_LENGTH 10 /* of rps_wall_text, and */
+#define ZONE_AT     23 /* where its offset begins */
 
 void rps_picture_cut_text(char *text, int most)
 {
@@ -207,6 +211,24 @@ void rps_picture_write_titles(const struct rps_picture *picture, const char *rem
     write_printable(picture, file, text);
 }
 
+/* "Time of day, 2026-10-24 to 2026-10-26 (UTC+02:00, then UTC+01:00)". */
+static char *clock_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    int64_t from_ns = rps_picture_moment_ns(picture, picture->from);
+    int64_t to_ns = rps_picture_moment_ns(picture, picture->to);
+    char from[RPS_WALL_TEXT_SIZE], to[RPS_WALL_TEXT_SIZE];
+    int days, zones;
+
+    rps_wall_text(from, sizeof(from), from_ns);
+    rps_wall_text(to, sizeof(to), to_ns);
+    days = strncmp(from, to, DATE_LENGTH) != 0;
+    zones = rps_wall_offset_s(from_ns) != rps_wall_offset_s(to_ns);
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time of day, %.*s%s%.*s (UTC%s%s%s)", DATE_LENGTH, from,
+             days ? " to " : "", days ? DATE_LENGTH : 0, to, from + ZONE_AT,
+             zones ? ", then UTC" : "", zones ? to + ZONE_AT : "");
+    return text;
+}
+
 char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
 {
     static const char *const powers[] = {"",
@@ -219,6 +241,8 @@ char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTU
     const struct rps_event *clock = &picture->plan->clock;
     int power = rps_picture_x_power(picture) / 3;
 
+    if (picture->clock)
+        return clock_label(picture, text);
     if (picture->axis == RPS_AXIS_TIME)
         snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time since the start (hh:mm:ss)");
     else

@@ -173,10 +173,12 @@ void rps_rows_interval(struct rps_rows *rows, const struct rps_interval *interva
 void rps_rows_stretch(struct rps_rows *rows, const struct rps_run *run, int64_t start_ns,
                       int64_t end_ns)
 {
+    int has_clock = run->start_realtime_ns >= 0;
+
     rps_rows_seconds(rows, "start_s", start_ns, 1);
     rps_rows_seconds(rows, "end_s", end_ns, 1);
-    rps_rows_time(rows, "start", run->start_realtime_ns + start_ns, 1);
-    rps_rows_time(rows, "end", run->start_realtime_ns + end_ns, 1);
+    rps_rows_time(rows, "start", run->start_realtime_ns + start_ns, has_clock);
+    rps_rows_time(rows, "end", run->start_realtime_ns + end_ns, has_clock);
 }
 
 /* What a flat row has no place for. */
@@ -195,7 +197,8 @@ static void put_lists(struct rps_json *json, const struct rps_run *run)
 void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
                   const struct rps_run_summary *summary)
 {
-    int has_ended = run->state != RPS_RUN_RECORDING && run->elapsed_ns >= 0;
+    int has_ended =
+        run->state != RPS_RUN_RECORDING && run->elapsed_ns >= 0 && run->start_realtime_ns >= 0;
     char command[4096];
 
     rps_rows_int(rows, "run", run->run_id, 1);

@@ -63,7 +63,8 @@ int rps_write_record_prepare(struct rps_writer *writer)
                             " elapsed_ns = NULL WHERE run_id = ?1"},
         {&s->heartbeat, "INSERT INTO heartbeat (run_id, realtime_ns, boot_id, interval_ns)"
                         " VALUES (?1, ?2, ?3, ?4)"
-                        " ON CONFLICT DO UPDATE SET realtime_ns = excluded.realtime_ns"},
+                        " ON CONFLICT DO UPDATE SET realtime_ns = excluded.realtime_ns,"
+                        " boot_id = excluded.boot_id, interval_ns = excluded.interval_ns"},
     };
     int code = rps_period_prepare(writer->db, 0, &s->kind[RPS_WRITE_RECORD_PERIOD]);
 

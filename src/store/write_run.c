@@ -5,6 +5,8 @@
 
 #include "columns.h"
 #include "database.h"
+#include "heartbeat.h"
+#include "rpistat/clock.h"
 #include "rpistat/json.h"
 
 /* Parameters behind those of the columns.h table in the same statement. */
@@ -219,6 +221,12 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
         code = insert_sets(db, run_id, plan);
     if (code == SQLITE_OK)
         code = rps_write_run_metrics(db, run_id, plan);
+    if (code == SQLITE_OK) /* without one it would look dead until the first commit */
+        code = rps_database_do(db,
+                               "INSERT INTO heartbeat (run_id, realtime_ns, boot_id, interval_ns)"
+                               " VALUES (?1, ?2, ?3, ?4)",
+                               "iiti", run_id, rps_clock_realtime_ns(), run->boot_id,
+                               RPS_HEARTBEAT_INTERVAL_NS);
     code = commit_or_roll_back(db, code);
     if (code == SQLITE_OK)
         *ret_run_id = run_id;

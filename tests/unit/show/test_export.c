@@ -12,7 +12,7 @@
 #include "rpistat/export.h"
 
 static const struct rps_export_options plain = {
-    .to_ns = INT64_MAX, .separator = ',', .decimal = '.'};
+    .to_ns = INT64_MAX, .every_ns = 1000000000, .separator = ',', .decimal = '.'};
 
 static char *export_text(struct fixture *fixture, const char *format,
                          const struct rps_export_options *options)

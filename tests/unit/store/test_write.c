@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "store/database.h"
+#include "store/write_run.h"
 #include "store/writer.h"
 
 /* --- the usual case ----------------------------------------------------------------------------
@@ -563,6 +564,26 @@ static void the_heartbeat_decides(void **state)
     }
 }
 
+/* Before the thread has written anything the run is one that is being recorded. */
+static void a_run_begins_with_a_heartbeat(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_plan *plan = fixture_plan();
+    struct rps_writer *writer = NULL;
+    int64_t run_id = 0;
+    struct rps_run run;
+    struct rps_error err;
+
+    fixture_run(&run);
+    assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
+    assert_int_equal(rps_write_run_begin(writer->db, &run, plan, &run_id), SQLITE_OK);
+    rps_run_free(&run);
+    assert_int_equal(state_of(path, run_id, &run), RPS_RUN_RECORDING);
+    rps_run_free(&run);
+    rps_writer_close(writer);
+    rps_plan_free(plan);
+}
+
 /* Without anything to write the heartbeat is written all the same. */
 static void it_beats_while_idle(void **state)
 {
@@ -571,8 +592,7 @@ static void it_beats_while_idle(void **state)
     struct rps_writer *writer = fixture_writer(path, NULL, &run);
     int64_t first_ns;
 
-    while (fixture_number(path, "SELECT count(*) FROM heartbeat") == 0)
-        ;
+    wait_asleep(writer);
     first_ns = fixture_number(path, "SELECT realtime_ns FROM heartbeat");
     assert_int_equal(fixture_number(path, "SELECT interval_ns FROM heartbeat"), 5000000000);
     pthread_mutex_lock(&writer->lock);
@@ -733,6 +753,7 @@ int main(void)
         TEST(damage_ends_writing),
         TEST(a_killed_recorder_leaves_a_good_run),
         TEST(the_heartbeat_decides),
+        TEST(a_run_begins_with_a_heartbeat),
         TEST(it_beats_while_idle),
         TEST(taken_for_interrupted),
         TEST(many_recorders_share_a_store),

@@ -1,0 +1,258 @@
+/* The clock on the wall, by the C library's zones. */
+#include "rpistat/wall.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "rpistat/clock.h"
+
+#define DAY_S  INT64_C(86400)
+#define DAY_NS (DAY_S * RPS_NS_PER_S)
+
+static int64_t floor_div(int64_t value, int64_t by)
+{
+    return value / by - (value % by < 0);
+}
+
+static struct tm local_time(int64_t realtime_ns)
+{
+    time_t seconds = floor_div(realtime_ns, RPS_NS_PER_S);
+    struct tm tm = {0};
+
+    localtime_r(&seconds, &tm); /* cannot fail: 64 bits of ns stay within a few centuries */
+    return tm;
+}
+
+int rps_wall_offset_s(int64_t realtime_ns)
+{
+    return (int)local_time(realtime_ns).tm_gmtoff;
+}
+
+int64_t rps_wall_change_ns(int64_t from_ns, int64_t to_ns)
+{
+    int offset_s = rps_wall_offset_s(from_ns);
+    int64_t low = floor_div(from_ns, RPS_NS_PER_S), high = low,
+            end = floor_div(to_ns, RPS_NS_PER_S);
+
+    /* A day at a time, then by halves: zones change on whole seconds. */
+    do {
+        if (high >= end)
+            return INT64_MAX;
+        low = high;
+        high = end - high > DAY_S ? high + DAY_S : end;
+    } while (rps_wall_offset_s(high * RPS_NS_PER_S) == offset_s);
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (rps_wall_offset_s(middle * RPS_NS_PER_S) == offset_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high * RPS_NS_PER_S;
+}
+
+char *rps_wall_text(char *ret, size_t size, int64_t realtime_ns)
+{
+    int64_t ms = floor_div(realtime_ns, RPS_NS_PER_MS);
+    struct tm tm = local_time(realtime_ns);
+    int minutes = (int)(tm.tm_gmtoff < 0 ? -tm.tm_gmtoff : tm.tm_gmtoff) / 60;
+
+    snprintf(ret, size, "%04d-%02d-%02dT%02d:%02d:%02d.%03d%c%02d:%02d", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+             (int)(ms - floor_div(ms, 1000) * 1000), tm.tm_gmtoff < 0 ? '-' : '+', minutes / 60,
+             minutes % 60);
+    return ret;
+}
+
+char *rps_wall_short(char *ret, size_t size, int64_t realtime_ns, int64_t step_ns)
+{
+    int64_t rest_ns = realtime_ns - floor_div(realtime_ns, RPS_NS_PER_S) * RPS_NS_PER_S;
+    struct tm tm = local_time(realtime_ns);
+    int digits = 0;
+
+    for (int64_t unit_ns = RPS_NS_PER_S; unit_ns > step_ns && digits < 9; unit_ns /= 10)
+        digits++;
+    for (int i = digits; i < 9; i++)
+        rest_ns /= 10;
+    if (step_ns >= DAY_NS || (tm.tm_hour == 0 && tm.tm_min == 0 && tm.tm_sec == 0 && rest_ns == 0))
+        snprintf(ret, size, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+    else if (step_ns >= 60 * RPS_NS_PER_S)
+        snprintf(ret, size, "%02d:%02d", tm.tm_hour, tm.tm_min);
+    else if (digits == 0)
+        snprintf(ret, size, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
+    else
+        snprintf(ret, size, "%02d:%02d:%02d.%0*lld", tm.tm_hour, tm.tm_min, tm.tm_sec, digits,
+                 (long long)rest_ns);
+    return ret;
+}
+
+int64_t rps_wall_step_ns(int64_t from_ns, int64_t step_ns)
+{
+    int64_t found_ns, offset_ns, change_ns;
+
+    for (;;) {
+        offset_ns = rps_wall_offset_s(from_ns) * RPS_NS_PER_S;
+        found_ns = -floor_div(-(from_ns + offset_ns), step_ns) * step_ns - offset_ns;
+        change_ns = rps_wall_change_ns(from_ns, found_ns);
+        if (change_ns == INT64_MAX)
+            return found_ns;
+        from_ns = change_ns;
+    }
+}
+
+int64_t rps_wall_last_step_ns(int64_t to_ns, int64_t step_ns)
+{
+    int64_t found_ns, offset_ns, change_ns;
+
+    for (;;) {
+        offset_ns = rps_wall_offset_s(to_ns) * RPS_NS_PER_S;
+        found_ns = floor_div(to_ns + offset_ns, step_ns) * step_ns - offset_ns;
+        change_ns = rps_wall_change_ns(found_ns, to_ns);
+        if (change_ns == INT64_MAX)
+            return found_ns;
+        to_ns = change_ns - 1;
+    }
+}
+
+/* --- moments that are typed ------------------------------------------------------------------- */
+
+int rps_moment_is(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    return digits > 0 && (text[digits] == ':' || (digits == 4 && text[digits] == '-'));
+}
+
+/* A number of `digits` digits from 0 to `most`, with `before` before it where that is not '\0'. */
+static int take(const char **text, char before, int digits, int most, int *ret)
+{
+    const char *at = *text;
+    int value = 0;
+
+    if (before != '\0' && *at++ != before)
+        return 0;
+    for (int i = 0; i < digits; i++) {
+        if (!isdigit((unsigned char)at[i]))
+            return 0;
+        value = 10 * value + at[i] - '0';
+    }
+    if (value > most || isdigit((unsigned char)at[digits]))
+        return 0;
+    *text = at + digits;
+    *ret = value;
+    return 1;
+}
+
+static int take_date(const char **text, struct rps_moment *moment)
+{
+    struct tm tm = {0};
+
+    if (!take(text, '\0', 4, 9999, &moment->year) || !take(text, '-', 2, 12, &moment->month) ||
+        !take(text, '-', 2, 31, &moment->day) || (**text != 'T' && **text != ' '))
+        return 0;
+    (*text)++;
+    moment->has_date = 1;
+    tm = (struct tm){
+        .tm_year = moment->year - 1900, .tm_mon = moment->month - 1, .tm_mday = moment->day};
+    timegm(&tm); /* makes 1 March of 29 February */
+    return moment->year >= 1970 && moment->year < 2260 && tm.tm_mday == moment->day &&
+           tm.tm_mon == moment->month - 1;
+}
+
+static int take_time(const char **text, struct rps_moment *moment)
+{
+    int hour, minute, second = 0;
+    int64_t unit_ns = RPS_NS_PER_S;
+
+    if (!take(text, '\0', 2, 23, &hour) || !take(text, ':', 2, 59, &minute))
+        return 0;
+    moment->time_of_day_ns = (hour * 60 + minute) * 60 * RPS_NS_PER_S;
+    if (**text != ':')
+        return 1;
+    if (!take(text, ':', 2, 59, &second))
+        return 0;
+    moment->time_of_day_ns += second * RPS_NS_PER_S;
+    if (**text != '.')
+        return 1;
+    for ((*text)++; isdigit((unsigned char)**text); (*text)++) {
+        unit_ns /= 10;
+        moment->time_of_day_ns += (**text - '0') * unit_ns;
+    }
+    return unit_ns < RPS_NS_PER_S;
+}
+
+static int take_offset(const char **text, struct rps_moment *moment)
+{
+    int sign = **text == '-' ? -1 : 1, hour, minute;
+
+    if (**text == '\0')
+        return 1;
+    moment->has_offset = 1;
+    if (**text == 'Z') {
+        (*text)++;
+        return 1;
+    }
+    if (!take(text, sign < 0 ? '-' : '+', 2, 23, &hour) || !take(text, ':', 2, 59, &minute))
+        return 0;
+    moment->offset_s = sign * (hour * 60 + minute) * 60;
+    return 1;
+}
+
+int rps_moment_parse(const char *what, const char *text, struct rps_moment *ret,
+                     struct rps_error *err)
+{
+    struct rps_moment moment = {0};
+    const char *at = text;
+
+    if ((strchr(text, '-') != text + 4 || take_date(&at, &moment)) && take_time(&at, &moment) &&
+        (!moment.has_date || take_offset(&at, &moment)) && *at == '\0') {
+        *ret = moment;
+        return 0;
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "%s: '%s' is no time of day and no date with one; write 14:30, 14:30:05.5 "
+                         "or 2026-11-21T14:30, with Z or +01:00 behind that for another zone",
+                         what, text);
+}
+
+/* The first moment of that local time, which is given as if it were UTC, in [from_ns, to_ns]: by
+ * the zone's offset of the day before, and by that of the day after. */
+static int find_local(int64_t as_utc_ns, int64_t from_ns, int64_t to_ns, int64_t *ret_ns)
+{
+    for (int64_t day_ns = -DAY_NS; day_ns <= DAY_NS; day_ns += 2 * DAY_NS) {
+        int offset_s = rps_wall_offset_s(as_utc_ns + day_ns);
+        int64_t found_ns = as_utc_ns - offset_s * RPS_NS_PER_S;
+
+        if (rps_wall_offset_s(found_ns) == offset_s && found_ns >= from_ns && found_ns <= to_ns) {
+            *ret_ns = found_ns;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int rps_moment_find(const struct rps_moment *moment, int64_t from_ns, int64_t to_ns,
+                    int64_t *ret_ns)
+{
+    int64_t day_ns = floor_div(from_ns, DAY_NS) * DAY_NS - DAY_NS;
+    int found = 0;
+
+    if (moment->has_date) {
+        struct tm tm = {
+            .tm_year = moment->year - 1900, .tm_mon = moment->month - 1, .tm_mday = moment->day};
+
+        day_ns = timegm(&tm) * RPS_NS_PER_S + moment->time_of_day_ns;
+        if (!moment->has_offset)
+            return find_local(day_ns, from_ns, to_ns, ret_ns);
+        day_ns -= moment->offset_s * RPS_NS_PER_S;
+        if (day_ns >= from_ns && day_ns <= to_ns)
+            *ret_ns = day_ns;
+        return day_ns >= from_ns && day_ns <= to_ns;
+    }
+    for (; !found && day_ns - DAY_NS <= to_ns; day_ns += DAY_NS)
+        found = find_local(day_ns + moment->time_of_day_ns, from_ns, to_ns, ret_ns);
+    return found;
+}

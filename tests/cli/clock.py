@@ -1,0 +1,367 @@
+"""The clock on the wall: --clock, --x clock, --from 14:30, the views' times; --every and --follow."""
+import csv
+import io
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+
+import program
+from program import RPISTAT, Folder, counting, environment, expect, refused, silence, tap
+
+# A zone of summer time that needs no tables; run 1 begins 10.2 s before that ends.
+ZONE = "CET-1CEST,M3.5.0,M10.5.0/3"
+SUMMER_ENDS_S = 1792890000
+START_NS = SUMMER_ENDS_S * 10**9 - 10200000000
+FOLDER = Folder(runs=1)
+HERE = environment(TZ=ZONE)
+
+
+def begin_at(start_ns):
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    with store:
+        store.execute("UPDATE run SET start_realtime_ns = ?", (start_ns,))
+    store.close()
+
+
+def rows(*arguments, env=None, delimiter=","):
+    text = expect(FOLDER.call("export", *arguments, env=env or HERE), 0).stdout
+    return list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
+
+
+def test_column():
+    """export --clock: a column behind time_s, with the offset of each moment; else nothing changes"""
+    for form in ([], ["--rates"], ["--long"], ["--rates", "--long"], ["--every", "3s"]):
+        plain, clock = rows(*form), rows(*form, "--clock")
+        names = list(clock[0])
+        assert names.index("time") == names.index("time_s") + 1, names
+        assert list(plain[0]) == [name for name in names if name != "time"]
+        if form != ["--every", "3s"]:  # whose stretches are those of the clock then
+            assert plain == [{key: row[key] for key in row if key != "time"} for row in clock]
+    times = [row["time"] for row in rows("--clock")]
+    assert times[0] == "2026-10-25T02:59:49.800+02:00", times[0]
+    assert times[101:104] == ["2026-10-25T02:59:59.900+02:00", "2026-10-25T02:00:00.000+01:00",
+                              "2026-10-25T02:00:00.100+01:00"], times[101:104]
+    assert rows("--clock", env=environment(TZ="UTC"))[0]["time"] == "2026-10-25T00:59:49.800+00:00"
+
+
+PARTS = [  # --from and --to, the first period and the last
+    (["--from", "02:59:55"], 52, 249),
+    (["--from", "02:59:49.8"], 0, 249),
+    (["--from", "02:00"], 102, 249),
+    (["--from", "2026-10-25T02:59:59.5"], 97, 249),
+    (["--from", "2026-10-25T02:00:00+01:00"], 102, 249),
+    (["--from", "2026-10-25T01:00Z", "--to", "2026-10-25T01:00:01Z"], 102, 111),
+    (["--from", "02:59:50", "--to", "02:00:05"], 2, 151),
+    (["--from", "12", "--to", "02:00:05"], 120, 151),
+    (["--to", "2026-10-24T21:00-04:00"], 0, 101),
+]
+OUTSIDE = ["14:30", "02:59", "2026-10-25T02:30", "2026-10-25T01:00:20Z", "2026-10-24T02:59:55"]
+WRONG = ["25:00", "14:3", "2026-10-25", "2026-10-32T14:30", "14:30Z", "14:30:61"]
+
+
+def test_part():
+    """--from and --to take a time of day or a moment, where a run crosses the end of summer time"""
+    for part, first, last in PARTS:
+        periods = [int(row["period"]) for row in rows(*part)]
+        assert (periods[0], periods[-1]) == (first, last), (part, periods[0], periods[-1])
+    for command in ("report", "phases", "plot"):
+        expect(FOLDER.call(command, "--from", "02:59:55", "--to", "02:00:05", env=HERE), 0)
+    report = FOLDER.call("report", "--from", "02:59:55", env=HERE).stdout
+    assert re.search(r"Part reported: +00:00:05.200 to", report), report
+
+
+def test_refused_part():
+    """a moment outside the run names its start and end; a wrong one what to write"""
+    for moment in OUTSIDE:
+        refused(FOLDER.call("export", "--from", moment, env=HERE), 1, "--from", moment,
+                "2026-10-25T02:59:49.800+02:00", "2026-10-25T02:00:14.800+01:00")
+    for moment in WRONG:
+        refused(FOLDER.call("report", "--to", moment, env=HERE), 2, "--to", moment, "14:30")
+    refused(FOLDER.call("export", "--from", "02:00:05", "--to", "02:59:55", env=HERE), 2, "--from")
+
+
+def test_views():
+    """the views say the same times, in UTC"""
+    expect(FOLDER.call("phases"), 0)
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+
+    def times(view, column):
+        return [row[0] for row in store.execute(
+            "SELECT DISTINCT time FROM %s WHERE run_id = 1 ORDER BY %s" % (view, column))]
+    in_utc = environment(TZ="UTC")
+    for form, view, column in (([], "sample", "period"), (["--rates"], "rate", "rotation")):
+        exported = [row["time"].replace("+00:00", "Z") for row in rows("--clock", *form, env=in_utc)]
+        assert times(view, column) == exported, (view, times(view, column)[:3], exported[:3])
+    phases = times("shown_phase", "phase")
+    assert phases[0] == "2026-10-25T00:59:49.800Z" and len(phases) == 3, phases
+    store.close()
+
+
+def tics(*arguments):
+    with tempfile.TemporaryDirectory() as keep:
+        expect(FOLDER.call("plot", "-o", "x.svg", "--keep", keep, *arguments, env=HERE), 0)
+        with open(os.path.join(keep, "figure.gp"), encoding="utf-8") as file:
+            found = dict(line.rstrip("\n").split(" = ", 1) for line in file if " = " in line)
+        with open(os.path.join(keep, "text.gp"), encoding="utf-8") as file:
+            text = file.read()
+    return found["x_names"].strip('"').split(), found["x_places"].strip('"').split(), text
+
+
+def test_plot():
+    """plot --x clock: tics where the clock shows round times, the date, the offsets; in all pictures"""
+    names, places, text = tics("--x", "clock")
+    assert names == ["02:59:50", "02:59:55", "02:00:00", "02:00:05", "02:00:10"], names
+    assert [float(place) for place in places] == [0.2, 5.2, 10.2, 15.2, 20.2], places
+    assert "Time of day, 2026-10-25 (UTC+02:00, then UTC+01:00)" in text
+    assert tics("--x", "clock", "--kind", "heat")[0] == names
+    assert tics()[0][:2] == ["00:00:00", "00:00:05"] and "since the start" in tics()[2]
+    drawn = expect(FOLDER.call("plot", "-o", "-", "--x", "clock", env=HERE), 0).stdout
+    assert "02:59:50" in drawn.splitlines()[-1], drawn
+    refused(FOLDER.call("plot", "--x", "wall"), 2, "--x", "wall", "clock")
+
+
+def test_plot_days():
+    """plot --x clock: the date where the run crosses midnight, and a day of 25 hours"""
+    with Folder() as folder:
+        folder.write("days.sim", "phase work 36h instructions=1M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:days.sim", "--period", "1m"), 0)
+        store = sqlite3.connect(folder / "rpistat.data")
+        with store:
+            store.execute("UPDATE run SET start_realtime_ns = ?", (1792847820 * 10**9,))
+        store.close()
+        expect(folder.call("plot", "--x", "clock", "--keep", "kept", env=HERE), 0)
+        kept = folder.read("kept/figure.gp").decode()
+        assert 'x_names = "18:00 2026-10-25 06:00 12:00 18:00 2026-10-26 "' in kept, kept
+        days = list(csv.DictReader(io.StringIO(expect(folder.call(
+            "export", "--every", "1d", "--clock", env=HERE), 0).stdout)))
+        assert [day["time"] for day in days[1:]] == \
+            ["2026-10-25T00:00:00.000+02:00", "2026-10-26T00:00:00.000+01:00"], days
+        assert float(days[1]["length_s"]) == 25 * 3600, days[1]
+
+
+def page_data(*arguments):
+    expect(FOLDER.call("plot", "-o", "x.html", *arguments, env=HERE), 0)
+    text = FOLDER.read("x.html").decode()
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text,
+                                re.S).group(1))
+
+
+def test_page():
+    """the page has the clock: begun by --x, with the zone's changes and both names of the axis"""
+    clock, plain, cycles = page_data("--x", "clock"), page_data(), page_data("--x", "cycles")
+    assert clock["byClock"] and not plain["byClock"] and not cycles["byClock"]
+    assert clock["startNs"] == START_NS
+    assert clock["zones"] == [{"from": 0, "ahead": 7200}, {"from": 10.2, "ahead": 3600}]
+    assert clock["axisLabel"] == plain["otherLabel"] and "UTC+02:00" in clock["axisLabel"]
+    assert clock["otherLabel"] == plain["axisLabel"] and "zones" not in cycles
+
+
+def test_every():
+    """export --every: the figures of each stretch, the least and the most of its rotations"""
+    stretches, rotations, periods = rows("--every", "8s"), rows("--rates"), rows()
+    assert [float(row["time_s"]) for row in stretches] == [0, 8, 16, 24]
+    assert sum(float(row["length_s"]) for row in stretches) == 25
+    for row in stretches[:3]:
+        begin = float(row["time_s"])
+
+        def inside(other):
+            return begin <= float(other["time_s"]) + float(other["length_s"]) / 2 < begin + 8
+        mine = [r for r in rotations if inside(r)]
+        assert int(row["rotations"]) == len(mine) and row["block"] == "1", row
+        for name in ("cpi", "dc_miss_ratio"):
+            values = [float(r[name]) for r in mine if r[name]]
+            assert float(row[name + "_min"]) == min(values), (row, name)
+            assert float(row[name + "_max"]) == max(values), (row, name)
+        first, last = int(mine[0]["rotation"]) * 4, int(mine[-1]["rotation"]) * 4 + 3
+        counted = [p for p in periods if first <= int(p["period"]) <= last and p["dc_miss"]]
+        ratio = 100 * sum(int(p["dc_miss"]) for p in counted) / sum(int(p["dc_access"]) for p in counted)
+        assert abs(float(row["dc_miss_ratio"]) - ratio) < 1e-6, (row, ratio)
+    assert stretches[3]["cpi"] == "" == stretches[3]["cpi_max"], stretches[3]
+    assert len(rows("--every", "1h")) == 1
+
+
+def test_every_by_the_clock():
+    """export --every --clock: stretches as the clock has them, of the hour that comes twice too"""
+    table = rows("--every", "5s", "--clock")
+    # the middle of the first rotation is 02:59:50
+    assert [row["time"] for row in table] == [
+        "2026-10-25T02:59:50.000+02:00", "2026-10-25T02:59:55.000+02:00", "2026-10-25T02:00:00.000+01:00",
+        "2026-10-25T02:00:05.000+01:00", "2026-10-25T02:00:10.000+01:00"], table
+    assert len(rows("--every", "1h", "--clock")) == 2
+
+
+def test_every_of_thinned():
+    """export --every says in `block` where only blocks of rotations are left"""
+    with Folder() as folder:
+        folder.write("long.sim", "phase work 4m instructions=1M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:long.sim", "--keep", "1m"), 0)
+        table = list(csv.DictReader(io.StringIO(expect(folder.call(
+            "export", "--every", "30s"), 0).stdout)))
+        assert table[0]["block"] == "16" and table[-1]["block"] == "1", table
+        assert sum(int(row["rotations"]) for row in table) == 600
+
+
+def test_json_lines():
+    """export --format jsonl: an object a row, with the names and values of the CSV"""
+    for form in ([], ["--rates"], ["--long"], ["--long", "--rates"], ["--every", "3s"]):
+        text = expect(FOLDER.call("export", *form, "--clock", "--format", "jsonl", env=HERE), 0).stdout
+        objects = [json.loads(line, parse_int=str, parse_float=str) for line in text.splitlines()]
+        table = rows(*form, "--clock")
+        assert objects == [{key: value if value != "" else None for key, value in row.items()}
+                           for row in table], (form, objects[0], table[0])
+    refused(FOLDER.call("export", "--format", "jsonl", "--crlf"), 2, "jsonl", "--crlf")
+
+
+def test_long_rates():
+    """export --long --rates: a row a figure and rotation"""
+    wide, tall = rows("--rates"), rows("--rates", "--long")
+    names = [name for name in wide[0] if name + "_low" in wide[0]]
+    assert list(tall[0]) == "run cpu rotation time_s length_s metric value low high".split()
+    expected = [(row["rotation"], name, row[name], row[name + "_low"], row[name + "_high"])
+                for row in wide for name in names]
+    assert expected == [tuple(row[key] for key in ("rotation", "metric", "value", "low", "high"))
+                        for row in tall]
+    assert tall == rows("--long", "--format", "rates")
+
+
+def test_locale():
+    """export --locale: semicolon and comma where people write so; text for people has one comma too"""
+    name = "de_DE.UTF-8"
+    folder = tempfile.mkdtemp(prefix="rpistat-locale-")
+    try:
+        expect(FOLDER.call("export", "--locale", env=environment(LC_ALL="C")), 0)
+        assert FOLDER.call("export", "--locale").stdout == FOLDER.call("export").stdout
+        refused(FOLDER.call("export", "--locale", env=environment(LC_ALL="xx_XX", LOCPATH=folder)),
+                2, "--locale", "--decimal ,")
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", "--no-archive",
+                        os.path.join(folder, name)], capture_output=True, check=False)
+        if not os.path.isfile(os.path.join(folder, name, "LC_NUMERIC")):
+            raise tap.Skip("localedef cannot make de_DE here; Debian's package locales is missing")
+        german = environment(LC_ALL=name, LOCPATH=folder)
+        text = FOLDER.call("export", "--rates", "--locale", env=german).stdout
+        assert text == FOLDER.call("export", "--rates", "--separator", ";", "--decimal", ",").stdout
+        assert text.splitlines()[1].startswith("1;-1;0;0,000000000;0,400000000;"), text[:400]
+        phases = expect(FOLDER.call("phases", env=german), 0).stdout
+        assert re.search(r"00:09,[0-9] ", phases) and not re.search(r"[0-9]\.[0-9]", phases), phases
+    finally:
+        shutil.rmtree(folder)
+
+
+class Recording:
+    """A recording of `cat`, steered by its pipe: the run ends when end() closes it."""
+
+    def __init__(self, store):
+        self.store = store
+        self.process = subprocess.Popen(
+            [RPISTAT, *counting(), "-q", "--commit", "0", "--period", "10ms", "-o", store, "cat"],
+            cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment())
+        while "recording" not in FOLDER.call("runs", "-i", store).stdout:
+            assert self.process.poll() is None
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(program.TIMEOUT) == 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdin.close()
+
+
+class Follower:
+    """export --follow in a pipe."""
+
+    def __init__(self, store, *arguments):
+        self.process = subprocess.Popen(
+            [RPISTAT, "export", "-i", store, "--follow", *arguments], cwd=FOLDER.path, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(), bufsize=0)
+        self.text = ""
+
+    def wait_for(self, lines):
+        while self.text.count("\n") < lines:
+            ready = select.select([self.process.stdout], [], [], program.TIMEOUT)[0]
+            assert ready, "only %r" % self.text
+            read = os.read(self.process.stdout.fileno(), 65536).decode()
+            assert read, "ended: %r" % self.text
+            self.text += read
+
+    def end(self):
+        rest, errors = self.process.communicate(timeout=program.TIMEOUT)
+        assert not errors, errors
+        self.text += rest
+        return self.process.returncode
+
+
+def test_follow():
+    """export --follow: rows while it is recorded, each once, until the run ends"""
+    forms = ([], ["--long"], ["--format", "jsonl"])
+    with Recording("follow.data") as recording:
+        followers = [Follower("follow.data", *form) for form in forms]
+        for follower in followers:
+            follower.wait_for(20)
+        assert recording.process.poll() is None
+        followers.append(Follower("follow.data", "--rates"))
+        followers[-1].wait_for(2)
+        recording.end()
+    for form, follower in zip(forms, followers):
+        assert follower.end() == 0
+        assert follower.text == FOLDER.call("export", "-i", "follow.data", *form).stdout, form
+    assert followers[-1].end() == 0
+    rotations = [line.split(",")[2] for line in followers[-1].text.splitlines()[1:]]
+    assert rotations == [str(number) for number in range(len(rotations))], rotations
+    assert len(rotations) == len(list(csv.reader(io.StringIO(
+        FOLDER.call("export", "-i", "follow.data", "--rates").stdout)))) - 1
+
+
+def test_follow_to_head():
+    """export --follow ends without a word when its reader goes away, also where nothing new comes"""
+    with Recording("head.data") as recording:
+        follower = Follower("head.data")
+        follower.wait_for(3)
+        recording.process.send_signal(signal.SIGSTOP)  # nothing is committed any more
+        follower.process.stdout.close()
+        assert follower.process.wait(program.TIMEOUT) == -signal.SIGPIPE
+        assert follower.process.stderr.read() == ""
+        follower.process.stderr.close()
+        recording.process.send_signal(signal.SIGCONT)
+
+
+def test_follow_of_the_killed():
+    """export --follow: a recorder that was killed has ended its run"""
+    with Recording("killed.data") as recording:
+        follower = Follower("killed.data")
+        follower.wait_for(5)
+        recording.process.kill()
+        recording.process.wait()
+        silence(FOLDER / "killed.data")
+        assert follower.end() == 0
+        assert follower.text == FOLDER.call("export", "-i", "killed.data").stdout
+        assert "interrupted" in FOLDER.call("runs", "-i", "killed.data").stdout
+
+
+def test_follow_of_the_ended():
+    """export --follow of a run that has ended is the export; without a store it is an error"""
+    assert expect(FOLDER.call("export", "--follow"), 0).stdout == FOLDER.call("export").stdout
+    refused(FOLDER.call("export", "--follow", "-i", "none.data"), 1, "none.data")
+    refused(FOLDER.call("export", "--follow", "-o", "x.csv"), 2, "--follow", "> x.csv")
+    refused(FOLDER.call("export", "--follow", "--to", "3s"), 2, "--follow", "--to")
+    refused(FOLDER.call("export", "--follow", "--every", "3s"), 2, "--follow", "--every")
+    refused(FOLDER.call("export", "--long", "--every", "3s"), 2, "--long", "--every")
+    refused(FOLDER.call("export", "--format", "every"), 2, "--every 10s")
+    refused(FOLDER.call("export", "--every", "0s"), 2, "--every")
+
+
+with FOLDER:
+    begin_at(START_NS)
+    tap.main([value for name, value in list(globals().items()) if name.startswith("test_")])
