@@ -1,0 +1,149 @@
+"""Each command that a document shows is run as it stands: README.md, examples/README.md,
+schema/README.md, and the examples of the manual page and of every --help.
+
+It is run in a folder that has what the documents name: programs, event sets, runs by their labels.
+What takes long, or stands for something of the reader's, is changed by a table, and what is run
+elsewhere is left out by another; each row of both must be used. A command that needs the processor's
+counters, or other rights, may say that there are none.
+"""
+import atexit
+import os
+import re
+import shutil
+import subprocess
+
+from program import COMMANDS, TIMEOUT, Folder, RPISTAT, call, environment, expect, tap
+
+BUILD = os.path.dirname(os.path.dirname(os.path.dirname(RPISTAT)))
+
+# What is run elsewhere.
+ELSEWHERE = [
+    r"sh examples/quickstart$",  # it builds all anew
+    r"sh tests/run$",            # this is a part of it
+    r"(sh examples/package/deb|apt install .*)$",  # cli/package
+    r"rpistat verify\b",         # cli/verify, alone on the machine
+    r"rpistat phases --csv sensors.csv\b",  # cli/phases
+]
+
+# What is shorter here, or somebody else's.
+CHANGED = [
+    (r"shuf -i 1-2000000\b", "shuf -i 1-200000"),
+    (r"-p 1234 --duration 1m\b", "-p $READERS --duration 200ms"),
+    (r"record -a(?!.*--)", "record -a --duration 200ms"),
+    (r"record -a -q --keep", "record -a -q --duration 200ms --keep"),
+    (r"record -G my.slice", "record -G my.slice --duration 200ms"),
+    (r"--delay 30s", "--delay 100ms"),
+    (r"--chases 100000000\b", "--chases 3000000"),
+    (r"--turns 300000000\b", "--turns 3000000"),
+    (r"--numbers 60000000\b", "--numbers 600000"),
+    (r"--order compute:5s,chase-large:5s,compute:5s", "--order compute:50ms,chase-large:50ms,compute:50ms"),
+    (r"--length 2s", "--length 50ms"),
+    (r"build/examples/latency(?= --sizes|$)", "build/examples/latency --samples 100"),
+    (r"build/examples/micro --self", "build/examples/micro --self --turns 10000"),
+    (r"build/examples/decimal --self", "build/examples/decimal --self --numbers 10000"),
+    (r"build/examples/chase --self", "build/examples/chase --self --chases 10000"),
+]
+
+# What a machine, or a user, may not have: so says rpistat, or one of its examples.
+LACKING = r"cannot be (counted|used)|cannot count|no such control group|needs root|not permitted|tracefs"
+
+# Works for a while, then sleeps for a while: two phases.
+PROGRAM = """#!/bin/sh
+i=0
+while [ $i -lt 60000 ]; do i=$((i + 1)); done
+sleep .2
+"""
+
+
+def indented(text):
+    """The commands of a document, which stand indented or fenced."""
+    found, fenced = [], False
+    for line in text.split("\n"):
+        if found and (found[-1].count("'") % 2 or found[-1].count('"') % 2):
+            found[-1] += " " + line.strip()
+            continue
+        fenced ^= line.startswith("```")
+        match = re.match(r" *(\S.*)" if fenced else r"  +(\S.*)", line)
+        if match and re.match(r"(rpistat|sqlite3|sh|apt|cat|build/examples/\w+)( |$)(?!=)", match.group(1)):
+            found.append(re.sub(r" {3,}.*", "", match.group(1)))
+    return found
+
+
+def document(name):
+    with open(os.path.join(tap.root(), name), encoding="utf-8") as file:
+        return indented(file.read())
+
+
+def examples(command):
+    text = expect(call(command, "--help"), 0).stdout
+    return indented(text[text.index("\nExamples:"):])
+
+
+class Place(Folder):
+    """Where the commands of one document are run."""
+
+    def __enter__(self):
+        super().__enter__()
+        for name in ("program", "server", "old", "new", "plot"):
+            self.write(name, PROGRAM, 0o755)
+        os.mkdir(self / "bin")
+        os.symlink(RPISTAT, self / "bin/rpistat")
+        shutil.move(self / "plot", self / "bin/plot")
+        os.symlink(BUILD, self / "build")
+        os.symlink(os.path.join(BUILD, "examples", "naive"), self / "naive")
+        for name in ("my-events.ini", "mine.ini"):
+            shutil.copy(os.path.join(tap.root(), "src", "events", "sets", "software.ini"), self / name)
+        if self.runs:
+            expect(self.call("phases"), 0)
+            for name in ("naive.data", "long.data"):
+                expect(self.call("check", "--repair", "-o", name), 0)
+            expect(self.call("runs", "-i", "naive.data", "1", "--set-tag", "build=42"), 0)
+        self.readers = subprocess.Popen(["sleep", "600"])
+        atexit.register(self.readers.kill)
+        return self
+
+    def __exit__(self, *unused):
+        self.readers.kill()
+        self.readers.wait()
+        super().__exit__(*unused)
+
+
+def check(place, command):
+    """One command of a document, as a shell takes it."""
+    for tool in re.findall(r"(?:^|\| )(sqlite3|jq|column)\b", command):
+        if not shutil.which(tool):
+            raise tap.Skip("%s is not installed" % tool)
+    for pattern, by in CHANGED:
+        command = re.sub(pattern, by, command)
+    env = environment(PATH=place / "bin" + ":" + os.environ["PATH"], READERS=str(place.readers.pid))
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=place.path, env=env, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, timeout=TIMEOUT)
+    if done.returncode != 0 and re.search(LACKING, done.stderr):
+        raise tap.Skip(done.stderr.strip())
+    assert done.returncode == 0, "%s: status %d, %s" % (command, done.returncode, done.stderr)
+
+
+def test_tables(shown):
+    """every row of the tables is used"""
+    for pattern in ELSEWHERE + [pattern for pattern, _ in CHANGED]:
+        assert any(re.search(pattern, command) for command in shown), "nothing is like " + pattern
+    assert len(shown) > 80, len(shown)
+
+
+def main():
+    cases, shown = [], []
+    for name, commands, runs in (
+            [("README.md", document("README.md"), 0), ("examples/README.md", document("examples/README.md"), 0),
+             ("schema/README.md", document("schema/README.md"), 1), ("manual", document("src/cli/rpistat.1.scd"), 1)] +
+            [(command + " --help", examples(command), 3) for command in COMMANDS]):
+        assert commands, name
+        place = Place(runs).__enter__()
+        atexit.register(place.__exit__)
+        shown += commands
+        cases += [("%s: %s" % (name, command), check, place, command) for command in commands
+                  if not any(re.match(pattern, command) for pattern in ELSEWHERE)]
+    tap.main(cases + [("every row of the tables is used", test_tables, shown)])
+
+
+main()
