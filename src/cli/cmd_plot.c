@@ -268,7 +268,7 @@ const struct rps_command rps_command_plot = {
     .examples = "  rpistat plot -o run.svg\n"
                 "  rpistat plot -o run.html                   a page to zoom and look around in\n"
                 "  rpistat plot --x clock                     by the clock on the wall\n"
-                "  rpistat plot --kind scatter --metric cpi,dc_miss_rate\n"
+                "  rpistat plot --kind scatter --metric cpi,dc_miss_ratio\n"
                 "  rpistat plot -o - --from 10s --to 20s      draw in the terminal",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_PATH,
