@@ -14,7 +14,8 @@
  * inflation is read off the lower quartile of the statistics, from narrow windows to wide ones, and
  * only of windows in which no narrower ones found a change: where changes are dense, nearly every
  * wide window holds one. Where no window is left, the inflation grows as that of a first-order
- * autoregression.
+ * autoregression; in the narrowest windows it is no larger, for where phases are short most of these
+ * hold a change that they cannot tell.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,9 @@
 /* The shortest windows that bends are looked for with; jumps are found without lines. */
 #define LINES_SCALE_MIN 32
 
+/* The narrowest windows. In wider ones slow waves go beyond an autoregression. */
+#define SCALE_NEAR 4
+
 /* Series with so few places are searched at all of them. */
 #define COUNT_SMALL 60
 
@@ -41,7 +45,7 @@
 /* The quartile is taken of so many statistics, and of no fewer than this number and share. */
 #define SAMPLE_MAX     4096
 #define SAMPLE_MIN     20
-#define UNMARKED_SHARE 0.05
+#define UNMARKED_SHARE 0.5
 
 /* -log 0.75: what the upper three quarters exceed. */
 #define QUARTILE_LEVEL 0.28768207245178096
@@ -193,12 +197,12 @@ static size_t sample(struct screen *screen, size_t scale, size_t *ret_all)
 static void find_inflation(struct screen *screen, size_t scale, size_t before, double dof)
 {
     size_t all, count = sample(screen, scale, &all);
+    double grown = screen->inflation * growth_between(screen, before, scale), seen = INFINITY;
 
     if (count >= SAMPLE_MIN && (double)count >= UNMARKED_SHARE * (double)all)
-        screen->inflation = fmax(1, rps_select_rank(screen->sample, count, count / 4) /
-                                        rps_chi_square(dof, QUARTILE_LEVEL));
-    else
-        screen->inflation *= growth_between(screen, before, scale);
+        seen = fmax(1, rps_select_rank(screen->sample, count, count / 4) /
+                           rps_chi_square(dof, QUARTILE_LEVEL));
+    screen->inflation = scale <= SCALE_NEAR ? fmin(grown, seen) : isfinite(seen) ? seen : grown;
 }
 
 /* --- places ----------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "detect_series.h"
+#include "rpistat/random.h"
 
 static struct rps_detect_details details;
 
@@ -268,6 +269,39 @@ static void nothing_varies(void **state)
     expect_phases(&phases, "AA", 40, 0);
     rps_phases_free(&phases);
     rps_signals_free(&signals);
+}
+
+/* Phases of 5 to 10 observations, of three kinds whose six means have a deviation of 2: most windows
+ * hold a change, and what these windows show is not noise. */
+static void dense_changes(void **state)
+{
+    size_t shown = 0, found = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct rps_signals signals = series_make(6000, 6);
+        struct rps_phases phases;
+        uint64_t random = seed;
+        double mean[3][6];
+        size_t kind = 0, left = 0;
+
+        for (size_t m = 0; m < 18; m++)
+            mean[m / 6][m % 6] = 2 * series_normal(&random);
+        for (size_t i = 0; i < signals.count; i++, left--) {
+            if (left == 0) {
+                left = 5 + rps_random_next(&random) % 6;
+                kind = (kind + 1 + rps_random_next(&random) % 2) % 3;
+                shown++;
+            }
+            for (size_t s = 0; s < 6; s++)
+                signals.value[s * signals.count + i] = mean[kind][s] + series_normal(&random);
+        }
+        phases = detect(&signals);
+        found += phases.count;
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    assert_true(found * 10 > shown * 9 && found <= shown);
 }
 
 static void very_short(void **state)
@@ -648,6 +682,7 @@ int main(void)
         cmocka_unit_test(wandering_has_no_phases),
         cmocka_unit_test(outlier_is_no_phase),
         cmocka_unit_test(nothing_varies),
+        cmocka_unit_test(dense_changes),
         cmocka_unit_test(very_short),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(taking_turns),
