@@ -10,7 +10,7 @@ import re
 import sqlite3
 
 import program
-from program import Folder, expect, refused, tap
+from program import Folder, expect, is_sanitized, refused, tap
 
 SETS = 4  # of arm1176, on two counters
 
@@ -264,6 +264,7 @@ def change(name, statement):
 def test_repair():
     """what a repair saves is sound, keeps each period's set, and knows the seed"""
     stored = dict(ask(plain(), "SELECT period, set_no FROM period"))
+    every = 3 if is_sanitized() else 1
     for number, statement in enumerate((
             "DELETE FROM period WHERE period BETWEEN 6001 AND 6006",
             "DELETE FROM period WHERE period < 70",
@@ -271,7 +272,7 @@ def test_repair():
             "UPDATE period SET set_no = 4 WHERE period = 9000",
             "UPDATE period SET rotation = rotation + 1 WHERE period = 9001",
             "DELETE FROM rollup WHERE level > 1 OR period % 3 = 0",
-            "UPDATE event SET count = 1; DELETE FROM event_set WHERE set_no = 3")):
+            "UPDATE event SET count = 1; DELETE FROM event_set WHERE set_no = 3")[::every]):
         broken, saved = change("broken%d.data" % number, statement), "saved%d.data" % number
         expect(FOLDER.call("check", "-i", broken), 1)
         expect(FOLDER.call("check", "--repair", "-i", broken, "-o", saved), 0)
