@@ -63,6 +63,9 @@ char *rps_text_duration(char *ret, size_t size, int64_t ns);
 /* A position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals);
 
+/* A number for people, of three digits: "0.0123", "1.23", "12.3 k", "4.56 M"; "<0.0001". */
+char *rps_text_number(char *ret, size_t size, double value);
+
 /* A size for people: "512 B", "1.4 MiB". */
 char *rps_text_size(char *ret, size_t size, uint64_t bytes);
 

@@ -13,6 +13,7 @@
 #include "rpistat/clock.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <langinfo.h>
@@ -299,6 +300,20 @@ char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
     else
         snprintf(ret, size, "%s%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 "%s%0*" PRIu64, sign,
                  s / 3600, s / 60 % 60, s % 60, point(), digits, ticks % per_second);
+    return ret;
+}
+
+char *rps_text_number(char *ret, size_t size, double value)
+{
+    static const char *const suffix[] = {"", " k", " M", " G", " T", " P", " E"};
+    size_t i = 0;
+
+    for (; fabs(value) >= 999.5 && i + 1 < sizeof(suffix) / sizeof(suffix[0]); i++)
+        value /= 1000;
+    if (value > 0 && value < 1e-4)
+        snprintf(ret, size, "<0.0001");
+    else
+        snprintf(ret, size, "%.3g%s", value + 0.0, suffix[i]); /* no -0 */
     return ret;
 }
 

@@ -33,6 +33,12 @@ int rps_status_text_add(struct rps_status_text *line, const char *format, ...)
 int rps_status_text_add_figure(struct rps_status_text *line, const char *label, double value,
                                const char *unit)
 {
-    return rps_status_text_add(line, "%s %.3g%s%s", label, value,
+    char number[RPS_TEXT_NUMBER_SIZE];
+
+    if (strcmp(unit, "%") == 0 && value >= 100) /* 1600 % are sixteen CPUs, not 1.6 k of anything */
+        snprintf(number, sizeof(number), "%.0f", value);
+    else
+        rps_text_number(number, sizeof(number), value);
+    return rps_status_text_add(line, "%s %s%s%s", label, number,
                                unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
 }

@@ -19,7 +19,7 @@ void rps_status_text_begin(struct rps_status_text *line, size_t columns);
 int rps_status_text_add(struct rps_status_text *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Append "LABEL VALUE UNIT". As above. */
+/* Append "LABEL VALUE UNIT", as in "CPI 1.23" or "faults 8.42 k/s". As above. */
 int rps_status_text_add_figure(struct rps_status_text *line, const char *label, double value,
                                const char *unit);
 

@@ -250,6 +250,39 @@ static void test_utc(void **state)
     assert_string_equal(rps_text_utc(text, sizeof(text), -1000000), "1969-12-31T23:59:59.999Z");
 }
 
+static void test_number(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {1, "1"},
+        {1.2345, "1.23"},
+        {0.0123, "0.0123"},
+        {0.0001, "0.0001"},
+        {0.00002, "<0.0001"},
+        {123.4, "123"},
+        {999.4, "999"},
+        {999.6, "1 k"},
+        {8420, "8.42 k"},
+        {-8420, "-8.42 k"},
+        {12345, "12.3 k"},
+        {999499, "999 k"},
+        {999500, "1 M"},
+        {2.5e9, "2.5 G"},
+        {3e12, "3 T"},
+        {7e15, "7 P"},
+        {7e18, "7 E"},
+    };
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(rps_text_number(text, sizeof(text), cases[i].value), cases[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,7 +290,7 @@ int main(void)
         cmocka_unit_test(test_print),   cmocka_unit_test(test_cut_at_whole_characters),
         cmocka_unit_test(test_command), cmocka_unit_test(test_duration),
         cmocka_unit_test(test_clock),   cmocka_unit_test(test_size),
-        cmocka_unit_test(test_utc),
+        cmocka_unit_test(test_utc),     cmocka_unit_test(test_number),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
