@@ -23,7 +23,7 @@ interval_band(m) = "#B8" . colour[(m - 1) % 8 + 1]
 
 set multiplot
 load "title.gp"
-note_text = 5
+note_text = 4
 do for [p = 1 : panels] {
     note_text = note_text + 1 + lines[p]
 }
@@ -34,7 +34,7 @@ load "strip.gp"
 set border 3 linestyle 101
 set grid xtics ytics linestyle 100
 set xrange [x_from : x_to]
-line = 5
+line = 4
 do for [p = 1 : panels] {
     top = head + (p - 1) * panel_height
     set lmargin at screen across(left)

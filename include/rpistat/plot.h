@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "rpistat/bins.h"
 #include "rpistat/cpus.h"
@@ -45,20 +46,23 @@ struct rps_plot_options {
     int no_phases;                   /* 1: phases are neither looked for nor drawn */
     const struct rps_phases *phases; /* borrowed: known already, of the part that is drawn; NULL:
                                         looked for */
-    const char *heading;       /* borrowed; for "-": written as it is, right before the drawing */
-    const char *const *metric; /* borrowed: names of metrics; these only. The two of
+    const char *const *metric;       /* borrowed: names of metrics; these only. The two of
                                   RPS_PLOT_SCATTER: to the right, and upwards */
-    size_t metric_count;       /* 0: all that have a panel */
+    size_t metric_count;             /* 0: all that have a panel */
     const char *const *panel;  /* borrowed: texts that occur in titles of panels, in any case; these
                                   panels only */
     size_t panel_count;        /* 0: all */
     const char *output;        /* file; its ending (.png .svg .pdf .html) chooses the format; "-": a
-                                  drawing in characters on standard output */
+                                  drawing in characters, into `out` */
     const char *keep;          /* folder to leave script and data in, or NULL */
     const char *script_folder; /* folder of the gnuplot scripts, and of the page's parts */
     int width, height; /* pixels (characters for "-"); 0: chosen. Panels that do not fit into
                           a height that was given are left out, and the picture says so */
-    int colour;        /* for "-": 1 when colours may be used */
+    FILE *out;         /* for "-": where the drawing goes */
+    int colour;        /* ... 1 when colours may be used */
+    int ascii;         /* ... 1 when no other characters may be */
+    int untitled;      /* ... 1 without a line of the run's host, time and length */
+    int sixel;         /* ... 1 for a picture as gnuplot's sixels; width and height are pixels */
     const char *temporary_folder; /* where gnuplot's folder is made; NULL or "": P_tmpdir */
 };
 

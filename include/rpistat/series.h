@@ -25,6 +25,9 @@ int rps_series_reserve(struct rps_series *series, size_t points, struct rps_erro
 void rps_series_add(struct rps_series *series, double position, double value, double min,
                     double max);
 
+/* 1 when neither neighbour of a point has a value, so that no line can show it. */
+int rps_series_is_lone(const struct rps_series *series, size_t i);
+
 /* Release what the series points to and zero it; the struct itself is the caller's. */
 void rps_series_free(struct rps_series *series);
 

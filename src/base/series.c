@@ -34,6 +34,12 @@ void rps_series_add(struct rps_series *series, double position, double value, do
     series->low[i] = series->high[i] = NAN;
 }
 
+int rps_series_is_lone(const struct rps_series *series, size_t i)
+{
+    return (i == 0 || !isfinite(series->value[i - 1])) &&
+           (i + 1 == series->count || !isfinite(series->value[i + 1]));
+}
+
 void rps_series_free(struct rps_series *series)
 {
     if (!series)

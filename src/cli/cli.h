@@ -239,8 +239,15 @@ int rps_output_terminal(int *ret_columns, int *ret_lines);
 /* 1 when standard output is a terminal on which the cursor can be moved. */
 int rps_output_screen(void);
 
-/* 1 when it may be coloured: the same, and no NO_COLOR. */
+/* 1 when what is written for people may be UTF-8: the locale's characters are, and the terminal is
+ * not a dumb one. */
+int rps_output_utf8(void);
+
+/* 1 when it may be coloured: rps_output_screen, and no NO_COLOR. */
 int rps_output_colour(void);
+
+/* "--chars: braille or ascii", into *ret_ascii. RPS_USAGE for another text. */
+int rps_output_chars(const char *text, int *ret_ascii, struct rps_error *err);
 
 /* Where the gnuplot scripts are: installed, or in the source tree this program was built from. */
 const char *rps_output_scripts(void);

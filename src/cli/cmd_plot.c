@@ -8,6 +8,7 @@
 #include "cpus.h"
 #include "rpistat/parse.h"
 #include "rpistat/plot.h"
+#include "screen.h"
 
 #define PLOT_LIST_MAX 64
 #define PLOT_TEXT_MAX 4096
@@ -22,6 +23,8 @@ enum {
     OPTION_PANEL,
     OPTION_THEME,
     OPTION_NO_PHASES,
+    OPTION_CHARS,
+    OPTION_SIXEL,
 };
 
 struct settings {
@@ -39,6 +42,9 @@ struct settings {
     const char *keep; /* NULL: nothing is kept */
     const char *cpus; /* NULL: chosen */
     int width, height;
+    const char *chars; /* NULL: as the locale is */
+    int ascii;
+    int sixel;
 };
 
 /* What makes a picture rather than a smudge, or a file too large to open. */
@@ -60,6 +66,9 @@ static const struct rps_option options[] = {
     {"x", OPTION_AXIS, "AXIS", "the axis to the right: time, clock or cycles", "time",
      "time clock cycles"},
     {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
+    {"chars", OPTION_CHARS, "SET", "of -o -: braille or ascii, unless as the locale is", NULL,
+     "braille ascii"},
+    {"sixel", OPTION_SIXEL, NULL, "with -o -: a picture, in a terminal that shows sixels", NULL},
     {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL, "each sum"},
     {NULL, 0, NULL, NULL, NULL},
@@ -159,6 +168,12 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_SIZE:
         settings->size = argument;
         return 0;
+    case OPTION_CHARS:
+        settings->chars = argument;
+        return rps_output_chars(argument, &settings->ascii, &cli->err);
+    case OPTION_SIXEL:
+        settings->sixel = 1;
+        return 0;
     case OPTION_CPU:
         settings->cpus = argument;
         return rps_cpus_check(argument, &cli->err);
@@ -173,12 +188,15 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
 /* "WxH" within the limits of what is drawn, which -o decides. */
 static int check(struct rps_cli *cli)
 {
-    const struct size_limits *limits = is_drawing(cli) ? &character_limits : &pixel_limits;
     struct settings *settings = cli->settings;
+    const struct size_limits *limits =
+        is_drawing(cli) && !settings->sixel ? &character_limits : &pixel_limits;
     const char *x = settings->size != NULL ? strchr(settings->size, 'x') : NULL;
     uint64_t width = 0, height = 0;
     char text[16];
 
+    if (settings->sixel && (!is_drawing(cli) || settings->chars))
+        return rps_error_set(&cli->err, RPS_USAGE, "--sixel goes with -o -, and without --chars");
     if (settings->size == NULL)
         return 0;
     if (x != NULL && (size_t)(x - settings->size) < sizeof(text)) {
@@ -196,6 +214,29 @@ static int check(struct rps_cli *cli)
                          "--size: '%s' is no size in %s from %ux%u to %ux%u, as in %s",
                          settings->size, limits->unit, limits->width_min, limits->height_min,
                          limits->width_max, limits->height_max, limits->example);
+}
+
+/* In sixels where they are asked for, or the terminal shows them; else in characters. */
+static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
+{
+    const struct settings *settings = cli->settings;
+    struct rps_plot_options pixels = *plot;
+    int terminal, result = RPS_FAILED;
+
+    pixels.sixel |= !settings->size && !settings->chars && rps_screen_has_sixel();
+    if (pixels.sixel && settings->size == NULL)
+        rps_screen_pixels(&pixels.width, &pixels.height);
+    if (pixels.sixel)
+        result = rps_plot_draw(cli->reader, cli->run_id, &pixels, &cli->err);
+    if (result == 0 || settings->sixel)
+        return result;
+    if (settings->size == NULL) {
+        terminal = rps_output_terminal(&plot->width, &plot->height);
+        plot->height -= plot->height > (int)character_limits.height_min; /* the prompt's line */
+        if (!terminal && getenv("LINES") == NULL)
+            plot->height = 0; /* a file is as long as it needs to be */
+    }
+    return rps_plot_draw(cli->reader, cli->run_id, plot, &cli->err);
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
@@ -219,7 +260,10 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .temporary_folder = getenv("TMPDIR"),
         .width = settings->width,
         .height = settings->height,
+        .out = stdout,
         .colour = rps_output_colour(),
+        .ascii = settings->chars ? settings->ascii : !rps_output_utf8(),
+        .sixel = settings->sixel,
     };
     int *list = NULL;
     char note[512];
@@ -227,13 +271,6 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    if (is_drawing(cli) && settings->size == NULL) {
-        int terminal = rps_output_terminal(&plot.width, &plot.height);
-
-        plot.height -= plot.height > (int)character_limits.height_min; /* the prompt's line */
-        if (!terminal && getenv("LINES") == NULL)
-            plot.height = 0; /* a file is as long as it needs to be */
-    }
     if (settings->cpus != NULL) {
         result = rps_cpus_choose(cli, settings->cpus, &plot.cpus, &list);
         if (result < 0)
@@ -241,7 +278,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     }
     if (!is_drawing(cli))
         rps_progress_begin(cli, "drawing");
-    result = rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
+    result = is_drawing(cli) ? draw_in_terminal(cli, &plot)
+                             : rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
     free(list);
     rps_progress_end(cli);
     if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO)) {
@@ -257,7 +295,7 @@ const struct rps_command rps_command_plot = {
     .summary = "a run as a picture",
     .usage = "[OPTIONS]",
     .description = "Draw a run: panels of derived figures under one axis, with its phases. Needs\n"
-                   "gnuplot, but for an interactive page (.html).\n"
+                   "gnuplot, but for an interactive page (.html) and in the terminal (-o -).\n"
                    "\n"
                    "Kinds:\n"
                    "  time     panels of metrics over time, phases shaded\n"

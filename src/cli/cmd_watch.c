@@ -21,21 +21,23 @@
 
 #define NICENESS      10
 #define IDLE_SHARE    4 /* a pause is at least this many times as long as the drawing before took */
-#define COLUMNS_MIN   40
-#define LINES_MIN     12 /* of a drawing */
+#define COLUMNS_MIN   30
+#define LINES_MIN     6 /* of a drawing */
 #define HEADING_LINES 2
-#define HEADING_SIZE  (2 * RPS_STATUS_TEXT_SIZE + 256)
 
 enum {
     OPTION_LAST = RPS_OPTION_OWN,
     OPTION_EVERY,
     OPTION_PLOT,
     OPTION_ONCE,
+    OPTION_CHARS,
 };
 
 struct settings {
     int64_t last_ns, every_ns;
     int once;
+    const char *chars; /* NULL: as the locale is */
+    int ascii;
 };
 
 static const struct rps_option options[] = {
@@ -43,6 +45,8 @@ static const struct rps_option options[] = {
     {"every", OPTION_EVERY, "T", "time from one drawing to the next", "2s"},
     {"plot", OPTION_PLOT, "FILE", "a picture instead, drawn again and again", NULL},
     {"once", OPTION_ONCE, NULL, "draw once and end", NULL},
+    {"chars", OPTION_CHARS, "SET", "braille or ascii, unless as the locale is", NULL,
+     "braille ascii"},
     {"run", 'r', "RUN", "the run, unless the newest that is being recorded", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -71,6 +75,9 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_PLOT:
         cli->output = argument;
         return 0;
+    case OPTION_CHARS:
+        settings->chars = argument;
+        return rps_output_chars(argument, &settings->ascii, &cli->err);
     case 'r':
         cli->run_text = argument;
         return 0;
@@ -115,8 +122,8 @@ static int look(struct watch *watch)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The lines above the drawing; on a screen, what was there before goes. */
-static int compose(struct watch *watch, int columns, char heading[HEADING_SIZE])
+/* The lines above the drawing. */
+static int write_heading(struct watch *watch, int columns, FILE *frame)
 {
     struct rps_status_text state, rates;
 
@@ -125,34 +132,51 @@ static int compose(struct watch *watch, int columns, char heading[HEADING_SIZE])
     rps_watch_view_state(&watch->view, &state);
     if (rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
         return RPS_FAILED;
-    snprintf(heading, HEADING_SIZE, "%s%s\n%s\n", watch->screen.entered ? "\033[H\033[2J" : "",
-             state.text, rates.text);
+    fprintf(frame, "%s\n%s\n", state.text, rates.text);
     return 0;
+}
+
+static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE *frame)
+{
+    const struct settings *settings = watch->cli->settings;
+    int terminal = rps_output_terminal(&plot->width, &plot->height);
+
+    if (write_heading(watch, plot->width, frame) < 0)
+        return RPS_FAILED;
+    if (!watch->view.have_rates)
+        return 0;
+    plot->output = "-";
+    plot->out = frame;
+    plot->untitled = 1;
+    plot->colour = rps_output_colour();
+    plot->ascii = settings->chars ? settings->ascii : !rps_output_utf8();
+    plot->height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
+    plot->height -= !watch->screen.entered; /* and the note below a drawing that stays */
+    if (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN)) {
+        fputs("(too small for a drawing)\n", frame);
+        return 0;
+    }
+    if (!terminal && getenv("LINES") == NULL)
+        plot->height = 0;
+    return rps_plot_draw(watch->cli->reader, watch->run_id, plot, &watch->cli->err);
 }
 
 static int draw_characters(struct watch *watch, struct rps_plot_options plot)
 {
-    char heading[HEADING_SIZE];
-    int terminal = rps_output_terminal(&plot.width, &plot.height);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *frame = open_memstream(&text, &size);
+    int result;
 
-    if (compose(watch, plot.width, heading) < 0)
-        return RPS_FAILED;
-    plot.output = "-";
-    plot.heading = heading;
-    plot.colour = rps_output_colour();
-    plot.height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
-    plot.height -= !watch->screen.entered; /* and the note below a drawing that stays */
-    if (!watch->view.have_rates ||
-        (terminal && (plot.width < COLUMNS_MIN || plot.height < LINES_MIN))) {
-        printf("%s%s", heading, watch->view.have_rates ? "(too small for a drawing)\n" : "");
-        return fflush(stdout) == 0
-                   ? 0
-                   : rps_error_set(&watch->cli->err, RPS_FAILED,
-                                   "cannot write to standard output: %s", strerror(errno));
-    }
-    if (!terminal && getenv("LINES") == NULL)
-        plot.height = 0;
-    return rps_plot_draw(watch->cli->reader, watch->run_id, &plot, &watch->cli->err);
+    if (!frame)
+        return rps_error_memory(&watch->cli->err);
+    result = write_frame(watch, &plot, frame);
+    if (fclose(frame) != 0)
+        result = rps_error_memory(&watch->cli->err);
+    if (result == 0)
+        result = rps_screen_show(&watch->screen, text, &watch->cli->err);
+    free(text);
+    return result;
 }
 
 /* The line of figures beside a picture: where it can be seen and disturbs nobody. */
@@ -303,7 +327,7 @@ const struct rps_command rps_command_watch = {
         "Follow a recording from another terminal: its last minutes as a drawing, with\n"
         "the rates and the phase of now. Ends with the recording, or when q is pressed.\n"
         "Draws once where there is no terminal, or when nothing is being recorded.\n"
-        "Needs gnuplot.",
+        "Needs gnuplot for --plot alone, unless that is a page.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
                 "  rpistat watch --plot now.png        for a picture viewer that follows",

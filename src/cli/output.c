@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -150,6 +151,27 @@ int rps_output_screen(void)
     const char *term = getenv("TERM");
 
     return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+int rps_output_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *term = getenv("TERM"), *locale = NULL;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && (!locale || !locale[0]); i++)
+        locale = getenv(names[i]);
+    if (term != NULL && strcmp(term, "dumb") == 0)
+        return 0;
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 || /* one that is not installed here */
+           (locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8")));
+}
+
+int rps_output_chars(const char *text, int *ret_ascii, struct rps_error *err)
+{
+    if (strcmp(text, "braille") != 0 && strcmp(text, "ascii") != 0)
+        return rps_error_set(err, RPS_USAGE, "--chars: '%s' is neither braille nor ascii", text);
+    *ret_ascii = strcmp(text, "ascii") == 0;
+    return 0;
 }
 
 int rps_output_colour(void)

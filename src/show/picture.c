@@ -20,9 +20,6 @@
 #define PICTURE_SCALE_LEAST  0.72
 #define PICTURE_BIN_PX       1.5
 #define PICTURE_COLUMNS      80
-#define PICTURE_PANEL_LINES  6
-#define PICTURE_LINES_LEAST  4
-#define PICTURE_NAMED_LEAST  2    /* panels that are not given up to name those left out */
 #define PICTURE_BAND_LINES   4    /* CPUs side by side that each have the band of their extremes */
 #define PICTURE_WHOLE_DUTY   0.95 /* of what is counted all the time, but for switching */
 
@@ -259,7 +256,7 @@ static size_t bins_across(const struct rps_picture *picture)
 {
     double room =
         picture->characters
-            ? picture->width - RPS_PICTURE_COLUMN_MARGIN
+            ? 2 * (picture->width - RPS_PICTURE_COLUMN_MARGIN) /* dots */
             : (picture->width - (picture->left + picture->right) * picture->scale) / PICTURE_BIN_PX;
 
     return room > 10 ? (size_t)room : 10;
@@ -445,7 +442,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     for (int m = 0; m < picture->plan->metric_count; m++)
         picture->panel[m] =
             picture->chosen[m] && metric_has_data(picture, m) ? panel_of(picture, m) : -1;
-    if (!picture->named && !picture->characters && fold_zeros(picture, err) < 0)
+    if (!picture->named && fold_zeros(picture, err) < 0)
         return RPS_FAILED;
     if (picture->panel_count == 0)
         picture->panel_count = 1;
@@ -466,7 +463,7 @@ static double frame_height(const struct rps_picture *picture)
            (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0);
 }
 
-static void drop_panels(struct rps_picture *picture, int fit)
+void rps_picture_drop_panels(struct rps_picture *picture, int fit)
 {
     picture->panel_count = fit < 1 ? 1 : fit < picture->panel_count ? fit : picture->panel_count;
     for (int m = 0; m < picture->plan->metric_count; m++) {
@@ -475,49 +472,10 @@ static void drop_panels(struct rps_picture *picture, int fit)
     }
 }
 
-/* Leave out panels for which there is no room, and as many more as it takes to name them, unless
- * too few would be left. The first line of names is the one that is empty below the axis. */
-static void fit_lines(struct rps_picture *picture, int lines)
-{
-    int fit = lines < PICTURE_LINES_LEAST ? 1 : lines / PICTURE_LINES_LEAST;
-    int least = fit < PICTURE_NAMED_LEAST ? fit : PICTURE_NAMED_LEAST;
-    int named = fit, rows = 0, needed;
-
-    if (fit >= picture->panel_count)
-        return;
-    while (named >= least &&
-           (needed = rps_picture_name_left_out(picture, named, picture->left_out)) > rows) {
-        rows = needed;
-        named = (lines + 1 - rows) / PICTURE_LINES_LEAST;
-    }
-    picture->left_out_rows = named >= least ? rows : 0;
-    drop_panels(picture, named >= least ? named : fit);
-}
-
-static void fit_characters(struct rps_picture *picture, int height)
-{
-    int frame =
-        RPS_PICTURE_FRAME_LINES + rps_picture_legend_rows(picture) + (picture->has_phases ? 1 : 0);
-
-    /* panels before a line of finer phases */
-    picture->no_finer = height > 0 && height <= frame + PICTURE_LINES_LEAST * picture->panel_count;
-    frame += rps_picture_finer(picture) > 0;
-    if (height > 0)
-        fit_lines(picture, height - frame);
-    picture->height = height > 0 ? height : frame + PICTURE_PANEL_LINES * picture->panel_count;
-    if (picture->height < frame + PICTURE_LINES_LEAST)
-        picture->height = frame + PICTURE_LINES_LEAST;
-}
-
 void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options)
 {
     double frame, least;
 
-    if (picture->characters) {
-        rps_series_free(&picture->duty);
-        fit_characters(picture, options->height);
-        return;
-    }
     frame = frame_height(picture);
     if (options->height <= 0) {
         picture->height =
@@ -537,8 +495,9 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
         picture->height <
             (frame + (double)PICTURE_PANEL_LEAST * picture->panel_count) * picture->scale)
         rps_series_free(&picture->duty);
-    drop_panels(picture, (int)((picture->height / picture->scale - frame_height(picture)) /
-                               PICTURE_PANEL_LEAST));
+    rps_picture_drop_panels(
+        picture,
+        (int)((picture->height / picture->scale - frame_height(picture)) / PICTURE_PANEL_LEAST));
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

@@ -29,7 +29,6 @@
 #define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
 #define RPS_PICTURE_COLUMN_LEFT   8
 #define RPS_PICTURE_COLUMN_MARGIN 11
-#define RPS_PICTURE_FRAME_LINES   4
 #define RPS_PICTURE_COLUMNS_LEAST 20 /* of a drawing; a narrower terminal shows its left part */
 
 #define RPS_PICTURE_TEXT_SIZE 2048
@@ -87,14 +86,11 @@ struct rps_picture {
     int panel_count;           /* at least 1 */
     int panel_total;           /* with those for which there was no room */
     int *panel;                /* owned; panel of each metric, negative when it is not drawn */
-    int left_out_rows;         /* of a drawing: lines that name the panels without room, and */
-    char left_out[RPS_PICTURE_TEXT_SIZE]; /* these lines */
-    int zero_rows;                        /* lines that name what is nothing but zeros, and */
-    char zeros[RPS_PICTURE_TEXT_SIZE];    /* these lines */
+    int zero_rows;             /* lines that name what is nothing but zeros, and */
+    char zeros[RPS_PICTURE_TEXT_SIZE]; /* these lines */
     int has_phases;
     char remark[RPS_PHASE_REMARK_SIZE]; /* on the whole run: that it repeats, drifts; or "" */
-    int no_finer;                   /* 1: of a drawing: without room for a line of finer phases */
-    struct rps_phase_levels levels; /* of the whole run; none where phases were given */
+    struct rps_phase_levels levels;     /* of the whole run; none where phases were given */
     struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
     struct rps_picture_words words; /* none: all zero */
     struct rps_notes marks, gaps;
@@ -113,8 +109,11 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
 /* Fill series, duty and panels of an open picture. bin_count 0: as fits its width. */
 int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err);
 
-/* Choose height, and the panels that fit into one that was given. */
+/* Choose height, in pixels, and the panels that fit into one that was given. */
 void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options);
+
+/* Keep the first panels alone, at least one. */
+void rps_picture_drop_panels(struct rps_picture *picture, int fit);
 
 /* An all-zero picture is harmless. */
 void rps_picture_free(struct rps_picture *picture);
@@ -186,7 +185,7 @@ int rps_picture_place(const struct rps_picture *picture, const struct rps_phase 
 /* Is a label of some phase nowhere written in the strip, for want of room? */
 int rps_picture_needs_label_legend(const struct rps_picture *picture);
 
-/* Do marks or gaps have texts above the panels? */
+/* Are there marks or gaps in the picture? */
 int rps_picture_has_notes(const struct rps_picture *picture);
 
 /* --- other levels: picture_levels.c----------------------------------------------------------- */
@@ -222,6 +221,18 @@ int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, 
                               struct rps_error *err);
 void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file);
 
+/* The text of a mark or a gap, and where it stands. */
+#define RPS_PICTURE_NOTE_SIZE 120
+struct rps_picture_note {
+    double at;
+    char text[RPS_PICTURE_NOTE_SIZE];
+};
+
+/* The next of marks and gaps in order of time; 0 when there is none left. *mark and *gap are 0 at
+ * first. */
+int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
+                          struct rps_picture_note *ret);
+
 /* One line of text.gp. */
 void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text);
 
@@ -252,10 +263,6 @@ char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PI
 
 /* The unit that all metrics of the panel share, "" when they do not. */
 const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel);
-
-/* A number in few characters, for columns of them: 0.0123, 1.23, 123, 12.3 k. */
-#define RPS_PICTURE_NUMBER_SIZE 32
-char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value);
 
 /* Cut text to `most` characters, the last of them an ellipsis then. */
 void rps_picture_cut_text(char *text, int most);
@@ -294,5 +301,14 @@ int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next,
 
 /* The moment of real time of a place on the axis of time. */
 int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place);
+
+/* --- in characters: picture_characters.c ------------------------------------------------------ */
+
+/*
+ * Draw an open picture of characters over time: lines of dots, eight a character, with short axes,
+ * the phases as a band of letters and marks as tics below; panels that do not fit are left out.
+ */
+int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_plot_options *options,
+                                FILE *file, struct rps_error *err);
 
 #endif

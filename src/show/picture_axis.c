@@ -6,7 +6,8 @@
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 
-#define PICTURE_PEAK 5 /* times its neighbours: a lone peak */
+#define PICTURE_PEAK  5   /* times its neighbours: a lone peak */
+#define PICTURE_EMPTY 0.2 /* share of an axis in characters that may be empty at its end */
 
 static double between(double value, double least, double most)
 {
@@ -154,11 +155,10 @@ struct rps_picture_axis rps_picture_axis(double from, double to, int tics)
 struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel)
 {
     struct rps_picture_axis axis = {0, 0, 1, 1, "", 0}, chosen;
-    double room =
-        picture->characters
-            ? (picture->height - (double)RPS_PICTURE_FRAME_LINES) / picture->panel_count / 3
-            : (picture->height / picture->scale - RPS_PICTURE_HEAD - RPS_PICTURE_FOOT) /
-                  picture->panel_count / 34;
+    double room = picture->characters
+                      ? (double)picture->height / picture->panel_count / 4
+                      : (picture->height / picture->scale - RPS_PICTURE_HEAD - RPS_PICTURE_FOOT) /
+                            picture->panel_count / 34;
 
     for (int m = 0; m < picture->plan->metric_count; m++) {
         for (int line = 0; picture->panel[m] == panel && line < picture->line_count; line++)
@@ -166,6 +166,9 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
                            mixes_sets(picture->plan, &picture->plan->metric[m]));
     }
     chosen = rps_picture_axis(axis.from, axis.to, (int)between(floor(room), 2, 6));
+    if (picture->characters && axis.to > axis.from &&
+        chosen.to - axis.to > PICTURE_EMPTY * (chosen.to - chosen.from))
+        chosen.to = axis.to; /* in so few lines room is worth more than a round end */
     chosen.peak = axis.peak > chosen.to ? axis.peak : 0;
     return chosen;
 }
@@ -173,7 +176,7 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
 double rps_picture_x_step(const struct rps_picture *picture)
 {
     double room = picture->characters
-                      ? (picture->width - RPS_PICTURE_COLUMN_MARGIN) / 16.0
+                      ? (picture->width - RPS_PICTURE_COLUMN_MARGIN) / 12.0
                       : (picture->width / picture->scale - picture->left - picture->right) / 105;
     double step = (picture->to - picture->from) / between(floor(room), 1, 1000);
 

@@ -51,8 +51,6 @@ void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
     fprintf(file, "# The picture's numbers, written by rpistat plot; its text is in text.gp.\n");
     fprintf(file, "width = %d\nheight = %d\nscale = %.6g\n", picture->width, picture->height,
             picture->scale);
-    if (picture->characters)
-        return;
     fprintf(file,
             "left_px = %d\nright_px = %d\nhead_px = %d\nfoot_px = %d\nrow_px = %d\n"
             "strip_px = %d\nfiner_px = %d\nduty_px = %d\n",
@@ -117,7 +115,7 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
 {
     static const char name[] = "figure.gp";
     FILE *file = rps_picture_file(folder_fd, name, err);
-    int result = 0;
+    int result;
 
     if (!file)
         return RPS_FAILED;
@@ -128,77 +126,12 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
             RPS_PICTURE_LEGEND_ENTRY);
     write_panel_axes(picture, file);
     fprintf(file, "duty = %d\n", picture->duty.count > 0);
-    if (picture->characters)
-        fprintf(file, "strip = %d\nfiner = %d\nleft_out = %d\n", picture->has_phases,
-                rps_picture_finer(picture) > 0, picture->left_out_rows);
-    else
-        result = rps_picture_write_overlay(picture, folder_fd, file, err);
-    if (!picture->characters)
-        rps_picture_write_words(picture, file);
+    result = rps_picture_write_overlay(picture, folder_fd, file, err);
+    rps_picture_write_words(picture, file);
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
-
-/* The phases as a line of characters, as in |--A--|-B-|-A--|, one for each column of the panels. */
-static int write_strip(const struct rps_picture *picture, FILE *file, struct rps_error *err)
-{
-    int columns = picture->width - RPS_PICTURE_COLUMN_MARGIN;
-    char *text = calloc(1, (size_t)columns + RPS_PHASE_LABEL_SIZE + 1);
-    struct rps_picture_box *box = NULL;
-    size_t count = 0;
-
-    if (!text || rps_picture_boxes(picture, (size_t)columns, &box, &count, NULL, err) < 0) {
-        free(text);
-        return rps_error_memory(err);
-    }
-    memset(text, ' ', (size_t)columns);
-    for (size_t i = 0; i < count; i++) {
-        double each = columns / (picture->to - picture->from);
-        int from = (int)lround((box[i].from - picture->from) * each);
-        int to = (int)lround((box[i].to - picture->from) * each);
-        char label[RPS_PHASE_LABEL_SIZE];
-        int length = (int)strlen(rps_phase_label(box[i].label, label));
-        int at = from + (to - from - length + 1) / 2;
-
-        for (int k = from; k < to && k < columns; k++)
-            text[k] = k == from ? '|' : '-';
-        for (int k = 0; k < length && to - from >= length && at + k < columns; k++)
-            text[at + k] = label[k];
-    }
-    rps_picture_write_line(picture, file, text);
-    free(box);
-    free(text);
-    return 0;
-}
-
-/* The same for the finer phases, which have no labels: |....|..|.....|; empty without them. */
-static int write_finer(const struct rps_picture *picture, FILE *file, struct rps_error *err)
-{
-    int columns = picture->width - RPS_PICTURE_COLUMN_MARGIN;
-    double each = columns / (picture->to - picture->from);
-    char *text = calloc(1, (size_t)columns + 1);
-    struct rps_picture_box *box = NULL;
-    size_t finer = rps_picture_finer(picture), count = 0;
-    int result = text ? 0 : rps_error_memory(err);
-
-    if (result == 0 && finer > 0) {
-        memset(text, ' ', (size_t)columns);
-        result = rps_picture_level_boxes(picture, finer, &box, &count, err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        int from = (int)lround((box[i].from - picture->from) * each);
-        int to = (int)lround((box[i].to - picture->from) * each);
-
-        for (int k = from; k < to && k < columns; k++)
-            text[k] = k == from ? '|' : '.';
-    }
-    if (result == 0)
-        rps_picture_write_line(picture, file, text);
-    free(box);
-    free(text);
-    return result;
-}
 
 static void write_panel_texts(const struct rps_picture *picture, int panel, FILE *file)
 {
@@ -223,59 +156,32 @@ static void write_panel_texts(const struct rps_picture *picture, int panel, FILE
     }
 }
 
-static void write_left_out(const struct rps_picture *picture, FILE *file)
-{
-    char text[RPS_PICTURE_TEXT_SIZE], *rest = text;
-
-    strcpy(text, picture->left_out);
-    for (int row = 0; row < picture->left_out_rows; row++)
-        rps_picture_write_line(picture, file, strsep(&rest, "\n"));
-}
-
 static int write_texts(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
 {
     static const char name[] = "text.gp";
     FILE *file = rps_picture_file(folder_fd, name, err);
     char text[RPS_PICTURE_TEXT_SIZE];
-    int result = 0;
 
     if (!file)
         return RPS_FAILED;
     fprintf(
         file,
-        "# Title, second line, name of the x axis, phases in characters, in a drawing the\n"
-        "# finer ones; then each panel's heading and the names of its lines; then the texts of\n"
-        "# marks, the words of phases, and what is zero. A line of text is what follows its\n"
-        "# bar.\n$text << END\n");
+        "# Title, second line, name of the x axis; then each panel's heading and the names of its\n"
+        "# lines; then the texts of marks, the words of phases, and what is zero. A line of text "
+        "is\n"
+        "# what follows its bar.\n$text << END\n");
     rps_picture_write_titles(picture, "", file);
     rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
-    if (picture->characters && picture->has_phases)
-        result = write_strip(picture, file, err);
-    else
-        rps_picture_write_line(picture, file, "");
-    if (result == 0 && picture->characters)
-        result = write_finer(picture, file, err);
     for (int p = 0; p < picture->panel_count; p++)
         write_panel_texts(picture, p, file);
-    if (!picture->characters) {
-        rps_picture_write_overlay_texts(picture, file);
-        rps_picture_write_words_texts(picture, file);
-        rps_picture_write_zeros(picture, file);
-    } else {
-        write_left_out(picture, file);
-    }
+    rps_picture_write_overlay_texts(picture, file);
+    rps_picture_write_words_texts(picture, file);
+    rps_picture_write_zeros(picture, file);
     fprintf(file, "END\n");
-    return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
+    return rps_picture_file_close(file, name, err);
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
-
-/* Neither neighbour has a value, so that no line can show this point. */
-static int is_lone(const struct rps_series *series, size_t i)
-{
-    return (i == 0 || !isfinite(series->value[i - 1])) &&
-           (i + 1 == series->count || !isfinite(series->value[i + 1]));
-}
 
 static int write_series(const struct rps_series *series, int folder_fd, const char *name,
                         struct rps_error *err)
@@ -294,7 +200,7 @@ static int write_series(const struct rps_series *series, int folder_fd, const ch
         }
         fprintf(file, "%.12g %.9g %.9g %.9g ", series->position[i], value, series->min[i],
                 series->max[i]);
-        if (series->count <= PICTURE_FEW || is_lone(series, i))
+        if (series->count <= PICTURE_FEW || rps_series_is_lone(series, i))
             fprintf(file, "%.9g", value);
         else
             fputs("NaN", file);
@@ -328,7 +234,7 @@ static int read_words(struct rps_picture *picture, struct rps_reader *reader,
 {
     struct rps_profile profile;
 
-    if (!picture->has_phases || picture->characters)
+    if (!picture->has_phases)
         return 0;
     if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
         return RPS_FAILED;

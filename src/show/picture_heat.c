@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "picture_kinds.h"
+#include "rpistat/text.h"
 
 #define HEAT_ROW       26  /* natural height of a row */
 #define HEAT_ROW_LEAST 7   /* one cannot be told from the next below */
@@ -234,7 +235,7 @@ static int write_texts(const struct rps_picture *picture, const struct row *row,
                        struct rps_error *err)
 {
     FILE *file = rps_picture_file(folder_fd, "text.gp", err);
-    char figure[RPS_PICTURE_NUMBER_SIZE], spread[RPS_PICTURE_NUMBER_SIZE];
+    char figure[RPS_TEXT_NUMBER_SIZE], spread[RPS_TEXT_NUMBER_SIZE];
     char text[RPS_PICTURE_TEXT_SIZE];
 
     if (!file)
@@ -251,8 +252,9 @@ static int write_texts(const struct rps_picture *picture, const struct row *row,
         rps_picture_metric_title(&picture->plan->metric[m], text);
         rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
         rps_picture_write_line(picture, file, text);
-        snprintf(text, sizeof(text), "%s sd %s", rps_picture_number(figure, row[m].figure),
-                 rps_picture_number(spread, row[m].spread));
+        snprintf(text, sizeof(text), "%s sd %s",
+                 rps_text_number(figure, sizeof(figure), row[m].figure),
+                 rps_text_number(spread, sizeof(spread), row[m].spread));
         rps_picture_write_line(picture, file, text);
     }
     rps_picture_write_overlay_texts(picture, file);

@@ -33,7 +33,7 @@ size_t rps_picture_finer(const struct rps_picture *picture)
             ? (double)(picture->width - RPS_PICTURE_COLUMN_MARGIN) / FINER_LEAST_COLUMNS
             : (picture->width / picture->scale - picture->left - picture->right) / FINER_LEAST_PX;
 
-    for (size_t at = levels->count; !picture->no_finer && at-- > levels->shown + 1;) {
+    for (size_t at = levels->count; at-- > levels->shown + 1;) {
         size_t count = count_in_picture(picture, &levels->level[at]);
 
         if ((double)count <= room)

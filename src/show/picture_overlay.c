@@ -275,15 +275,8 @@ static int write_marks(const struct rps_picture *picture, int folder_fd, size_t 
     return end_lines(&lines, 0, err);
 }
 
-/* A text in the row of marks, and where it stands. */
-struct note_text {
-    double at;
-    char text[4 * OVERLAY_TEXT_MOST + 8];
-};
-
-/* The next of marks and gaps in order of time; 0 when there is none left. */
-static int next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
-                     struct note_text *ret)
+int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
+                          struct rps_picture_note *ret)
 {
     const struct rps_notes *marks = &picture->marks, *gaps = &picture->gaps;
     int is_gap = *gap < gaps->count &&
@@ -309,9 +302,9 @@ static size_t place_notes(const struct rps_picture *picture, FILE *positions, FI
 {
     size_t mark = 0, gap = 0, count = 0;
     double free_from = -INFINITY;
-    struct note_text note;
+    struct rps_picture_note note;
 
-    while (next_note(picture, &mark, &gap, &note)) {
+    while (rps_picture_next_note(picture, &mark, &gap, &note)) {
         double width = RPS_PICTURE_CHARACTER * 0.95 * (double)strlen(note.text) + 8;
         double at = px_of(picture, note.at - picture->from);
 

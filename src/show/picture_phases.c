@@ -259,6 +259,5 @@ static int any_in_picture(const struct rps_picture *picture, const struct rps_no
 
 int rps_picture_has_notes(const struct rps_picture *picture)
 {
-    return !picture->characters &&
-           (any_in_picture(picture, &picture->marks) || any_in_picture(picture, &picture->gaps));
+    return any_in_picture(picture, &picture->marks) || any_in_picture(picture, &picture->gaps);
 }

@@ -168,14 +168,14 @@ static int write_cells(const struct rps_picture *picture, const struct grid *gri
         for (int c = 0; c < grid->columns; c++) {
             double mean = mean_of(grid, r, grid->label[c]);
             double spread = isfinite(mean) ? spread_of(grid, r, grid->label[c]) : NAN;
-            char number[RPS_PICTURE_NUMBER_SIZE];
+            char number[RPS_TEXT_NUMBER_SIZE];
 
             fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s \"%s\"\n", r, c,
                     place(times(mean, whole), half),
                     place(times(spread > mean ? 0 : mean - spread, whole), half),
                     place(times(mean + spread, whole), half),
                     picture->palette->band[grid->label[c] % RPS_PALETTE_LABELS],
-                    isfinite(mean) ? rps_picture_number(number, mean) : "-");
+                    isfinite(mean) ? rps_text_number(number, sizeof(number), mean) : "-");
         }
     }
     return rps_picture_file_close(file, "cells.dat", err);
@@ -228,7 +228,7 @@ static int write_texts(const struct rps_picture *picture, const struct grid *gri
                        struct rps_error *err)
 {
     FILE *file = rps_picture_file(folder_fd, "text.gp", err);
-    char text[RPS_PICTURE_TEXT_SIZE] = "", number[RPS_PICTURE_NUMBER_SIZE];
+    char text[RPS_PICTURE_TEXT_SIZE] = "", number[RPS_TEXT_NUMBER_SIZE];
 
     if (!file)
         return RPS_FAILED;
@@ -249,7 +249,8 @@ static int write_texts(const struct rps_picture *picture, const struct grid *gri
                  figure->unit);
         rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
         rps_picture_write_line(picture, file, text);
-        snprintf(text, sizeof(text), "run: %s", rps_picture_number(number, figure->whole));
+        snprintf(text, sizeof(text), "run: %s",
+                 rps_text_number(number, sizeof(number), figure->whole));
         rps_picture_write_line(picture, file, text);
     }
     rps_picture_write_words_texts(picture, file);

@@ -102,7 +102,7 @@ static void append_left_out(const struct rps_picture *picture, char text[RPS_PIC
     if (picture->panel_total <= picture->panel_count)
         return;
     snprintf(part, sizeof(part), "%d of %d panels fit%s", picture->panel_count,
-             picture->panel_total, picture->left_out_rows > 0 ? "" : "; --panel chooses");
+             picture->panel_total, picture->characters ? "" : "; --panel chooses");
     append(text, part);
 }
 
@@ -250,19 +250,6 @@ char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTU
                  clock->label[0] ? clock->label : "Cycles", power <= 6 ? powers[power] : "",
                  clock->unit[0] ? clock->unit : "cycles");
     return text;
-}
-
-char *rps_picture_number(char ret[RPS_PICTURE_NUMBER_SIZE], double value)
-{
-    static const char suffixes[] = "\0kMGT";
-    int i = 0;
-
-    while (fabs(value) >= 999.5 && i < 4) {
-        value /= 1000;
-        i++;
-    }
-    snprintf(ret, RPS_PICTURE_NUMBER_SIZE, "%.3g%s%.1s", value, i > 0 ? " " : "", &suffixes[i]);
-    return ret;
 }
 
 /* --- panels ----------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@
 
 struct plot_format {
     const char *ending, *name; /* of the file; for the script */
-    const char *tail;          /* what the last bytes of a whole picture hold, or NULL */
+    const char *tail;          /* what the last bytes of a whole picture hold */
     size_t tail_size;
 };
 
@@ -38,8 +38,8 @@ static const struct plot_format plot_formats[] = {
 };
 
 static const struct plot_format plot_page = {".html", "page", "</html>", 7};
-static const struct plot_format plot_terminal = {"-", "mono", NULL, 0};
-static const struct plot_format plot_colour = {"-", "colour", NULL, 0};
+static const struct plot_format plot_sixel = {"-", "sixel", "\033\\", 2};
+static const struct plot_format plot_characters = {"-", "characters", NULL, 0};
 
 const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
     [RPS_PLOT_TIME] = {"time", "panels of metrics over time, phases shaded"},
@@ -69,8 +69,6 @@ static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
                       {"pca.gp", "common.gp", "axis.gp", "title.gp", "strip.gp"}},
 };
 
-static const struct plot_kind plot_characters = {rps_picture_write_time, {"terminal.gp"}};
-
 struct plot {
     const struct rps_plot_options *options;
     const struct plot_format *format;
@@ -82,7 +80,7 @@ struct plot {
     int stop_fd;                 /* can be read when a signal waits for the folder's end; 0: none */
     sigset_t before;             /* the mask of signals, while there is a folder */
     struct rps_output_file file; /* the picture; all zero for a drawing in the terminal */
-    int drawing_fd;              /* what gnuplot writes: the file's, or our own */
+    int drawing_fd;              /* what gnuplot writes: the file's, or our own; -1 without it */
 };
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -92,7 +90,7 @@ static const struct plot_format *format_of(const struct rps_plot_options *option
     const char *dot = strrchr(options->output, '.');
 
     if (strcmp(options->output, "-") == 0)
-        return options->colour ? &plot_colour : &plot_terminal;
+        return options->sixel ? &plot_sixel : &plot_characters;
     if (dot && strcasecmp(dot, plot_page.ending) == 0)
         return &plot_page;
     for (size_t i = 0; dot && i < sizeof(plot_formats) / sizeof(plot_formats[0]); i++) {
@@ -111,6 +109,8 @@ static int open_drawing(struct plot *plot, struct rps_error *err)
         plot->drawing_fd = plot->file.fd;
         return 0;
     }
+    if (plot->format == &plot_characters)
+        return 0;
     plot->drawing_fd = memfd_create("rpistat drawing", MFD_CLOEXEC);
     if (plot->drawing_fd < 0)
         return rps_error_set(err, RPS_FAILED, "no temporary file could be made: %s",
@@ -262,7 +262,7 @@ static int copy_scripts(struct plot *plot, struct rps_error *err)
 static int write_redraw(struct plot *plot, struct rps_error *err)
 {
     const struct plot_format *format = plot->format;
-    int terminal = format->tail == NULL;
+    int terminal = format == &plot_sixel;
     FILE *file = create_in_folder(plot, "redraw.sh", 0777);
 
     if (file) {
@@ -292,8 +292,7 @@ static int is_whole(struct plot *plot)
 
     if (got <= 0)
         return 0;
-    return !plot->format->tail ||
-           memmem(tail, (size_t)got, plot->format->tail, plot->format->tail_size) != NULL;
+    return memmem(tail, (size_t)got, plot->format->tail, plot->format->tail_size) != NULL;
 }
 
 static int run_gnuplot(struct plot *plot, struct rps_error *err)
@@ -311,83 +310,20 @@ static int run_gnuplot(struct plot *plot, struct rps_error *err)
 
 /* --- the finished drawing --------------------------------------------------------------------- */
 
-/* Is there anything but blanks and colours in a line? */
-static int is_visible(const char *line)
+/* The drawing was a whole one: write it where it goes. */
+static int write_drawing(struct plot *plot, struct rps_error *err)
 {
-    while (*line) {
-        if (line[0] == '\033' && line[1] == '[') {
-            line += 2;
-            line += strspn(line, "0123456789;");
-            line += *line != '\0';
-        } else if (!strchr(" \f\n", *line++)) {
-            return 1;
-        }
+    FILE *out = plot->options->out;
+    FILE *file = plot->drawing_fd >= 0 ? fdopen(dup(plot->drawing_fd), "r") : NULL;
+    int result = 0;
+
+    if (file) {
+        rewind(file);
+        result = copy_stream(file, out);
+        fclose(file);
+        fputc('\n', out);
     }
-    return 0;
-}
-
-/* Lines up to the last that can be seen. */
-static size_t count_visible(FILE *file, char **line, size_t *room)
-{
-    size_t visible = 0;
-
-    for (size_t i = 1; getline(line, room, file) >= 0; i++)
-        visible = is_visible(*line) ? i : visible;
-    rewind(file);
-    return visible;
-}
-
-/* End the line behind its first `columns` characters; colours take no room. */
-static void cut(char *line, int columns)
-{
-    while (*line) {
-        if (line[0] == '\033' && line[1] == '[') {
-            line += 2;
-            line += strspn(line, "0123456789;");
-            line += *line != '\0';
-        } else if (columns-- == 0) {
-            *line = '\0';
-        } else {
-            do
-                line++;
-            while ((*line & 0xc0) == 0x80); /* one character of UTF-8 */
-        }
-    }
-}
-
-/* Copy the characters to standard output, as wide as was asked for, without form feeds, blanks at
- * line ends, and empty lines above and below. */
-static int print_drawing(struct plot *plot, struct rps_error *err)
-{
-    FILE *file = fdopen(dup(plot->drawing_fd), "r");
-    char *line = NULL;
-    size_t room = 0, count;
-    int begun = 0;
-
-    if (!file)
-        return rps_error_set(err, RPS_FAILED, "the drawing cannot be read: %s", strerror(errno));
-    rewind(file);
-    if (plot->options->heading)
-        printf("%s", plot->options->heading);
-    for (count = count_visible(file, &line, &room); count > 0 && getline(&line, &room, file) >= 0;
-         count--) {
-        char *text = line + strspn(line, "\f");
-        size_t length;
-
-        if (plot->options->width > 0)
-            cut(text, plot->options->width);
-        length = strlen(text);
-        while (length > 0 && strchr(" \n", text[length - 1]))
-            text[--length] = '\0';
-        begun = begun || text[0];
-        if (begun)
-            printf("%s\n", text);
-    }
-    if (plot->options->colour)
-        printf("\033[0m");
-    free(line);
-    fclose(file);
-    if (fflush(stdout) != 0 || ferror(stdout))
+    if (result < 0 || fflush(out) != 0 || ferror(out))
         return rps_error_set(err, RPS_FAILED, "the drawing could not be written: %s",
                              strerror(errno));
     return 0;
@@ -395,7 +331,7 @@ static int print_drawing(struct plot *plot, struct rps_error *err)
 
 static int finish(struct plot *plot, struct rps_error *err)
 {
-    return plot->file.path ? rps_output_file_finish(&plot->file, err) : print_drawing(plot, err);
+    return plot->file.path ? rps_output_file_finish(&plot->file, err) : write_drawing(plot, err);
 }
 
 static void plot_close(struct plot *plot)
@@ -414,18 +350,19 @@ static int check(const struct plot *plot, struct rps_error *err)
     const struct rps_plot_options *options = plot->options;
     const char *kind = rps_plot_kinds[options->kind].name;
 
-    if (options->kind != RPS_PLOT_TIME && !plot->format->tail)
+    if (options->kind != RPS_PLOT_TIME && plot->format == &plot_characters)
         return rps_error_set(err, RPS_USAGE,
                              "--kind %s cannot be drawn in characters: name a .png, .svg or .pdf "
-                             "with -o",
+                             "with -o, or try --sixel",
                              kind);
     if (options->kind != RPS_PLOT_TIME && plot->format == &plot_page)
         return rps_error_set(err, RPS_USAGE,
                              "--kind %s: a page shows the run over time, with its tables; name a "
                              ".png, .svg or .pdf with -o",
                              kind);
-    if (options->keep && plot->format == &plot_page)
-        return rps_error_set(err, RPS_USAGE, "--keep: a page is made without gnuplot");
+    if (options->keep && (plot->format == &plot_page || plot->format == &plot_characters))
+        return rps_error_set(err, RPS_USAGE, "--keep: a %s is made without gnuplot",
+                             plot->format == &plot_page ? "page" : "drawing in characters");
     if (options->no_phases && options->kind == RPS_PLOT_PHASES)
         return rps_error_set(err, RPS_USAGE, "--no-phases leaves nothing to draw for --kind %s",
                              kind);
@@ -492,16 +429,19 @@ int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_pl
                              "%s: the ending must be .png, .svg, .pdf or .html (or the whole name "
                              "- for a drawing in the terminal)",
                              options->output);
-    plot.kind = plot.format->tail ? &plot_kinds[options->kind] : &plot_characters;
+    plot.kind = &plot_kinds[options->kind];
     result = check(&plot, err);
     if (result == 0)
-        result = rps_picture_open(&plot.picture, reader, run_id, options, !plot.format->tail, err);
+        result = rps_picture_open(&plot.picture, reader, run_id, options,
+                                  plot.format == &plot_characters, err);
     plot.picture.xml = strcmp(plot.format->name, "svg") == 0;
     if (result == 0)
         result = open_drawing(&plot, err);
     if (result == 0)
         result = plot.format == &plot_page ? draw_page(&plot, reader, err)
-                                           : draw_picture(&plot, reader, err);
+                 : plot.format == &plot_characters
+                     ? rps_picture_draw_characters(&plot.picture, options, options->out, err)
+                     : draw_picture(&plot, reader, err);
     if (result == 0)
         result = finish(&plot, err);
     plot_close(&plot);

@@ -122,7 +122,8 @@ def test_plot():
     assert tics("--x", "clock", "--kind", "heat")[0] == names
     assert tics()[0][:2] == ["00:00:00", "00:00:05"] and "since the start" in tics()[2]
     drawn = expect(FOLDER.call("plot", "-o", "-", "--x", "clock", env=HERE), 0).stdout
-    assert "02:59:50" in drawn.splitlines()[-1], drawn
+    assert re.search(r"^ +02:59:50 +02:59:55", drawn, re.M), drawn
+    assert "(UTC+02:00, then UTC+01:00)" in drawn.splitlines()[1], drawn
     refused(FOLDER.call("plot", "--x", "wall"), 2, "--x", "wall", "clock")
 
 

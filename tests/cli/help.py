@@ -10,7 +10,7 @@ SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "KEY": "a", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
-    "THEME": "dark", "SIZE": "1G",
+    "THEME": "dark", "SIZE": "1G", "SET": "ascii",
 }
 NAMES = {"cgroup": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",

@@ -182,9 +182,9 @@ class FakeGnuplot(Folder):
                                TMPDIR=self / "tmp")
         return self
 
-    def start(self, output):
+    def start(self, *output):
         """Returns the process, and gnuplot's number and folder."""
-        process = subprocess.Popen([RPISTAT, "plot", "-o", output], cwd=self.path, env=self.env,
+        process = subprocess.Popen([RPISTAT, "plot", "-o", *output], cwd=self.path, env=self.env,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE,  # under nohup SIGHUP is ignored
                                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
@@ -203,9 +203,9 @@ def test_interrupted():
         def names():  # without SQLite's, which a later reader removes
             return {name for name in os.listdir(folder.path) if not name.startswith("rpistat.data-")}
         before = names()
-        for output in ("a.png", "-"):
+        for output in (["a.png"], ["-", "--sixel"]):
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                process, gnuplot, place = folder.start(output)
+                process, gnuplot, place = folder.start(*output)
                 assert os.path.dirname(place) == folder / "tmp", place
                 process.send_signal(number)
                 said = process.communicate(timeout=program.TIMEOUT)[1]
@@ -225,7 +225,7 @@ def test_nobody_reads():
         env = dict(folder.env, PATH=os.environ["PATH"])
         reader, writer = os.pipe()
         os.close(reader)
-        answer = folder.call("plot", "-o", "-", env=env, stdout=writer)
+        answer = folder.call("plot", "-o", "-", "--sixel", env=env, stdout=writer)
         os.close(writer)
         assert answer.returncode == -signal.SIGPIPE, answer
         assert os.listdir(folder / "tmp") == [], os.listdir(folder / "tmp")

@@ -34,6 +34,7 @@ static const char *const commands[][8] = {
     {"phases"},
     {"phases", "--format", "json", "--pca", "-r", "2"},
     {"plot", "-o", "OUT.html"},
+    {"plot", "-o", "-", "--chars", "braille"},
     {"plot", "-o", "OUT.svg", "-r", "2", "--cpu", "each"},
     {"plot", "-o", "OUT.svg", "--kind", "phases"},
     {"plot", "-o", "OUT.svg", "--kind", "scatter"},

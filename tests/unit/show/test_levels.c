@@ -135,16 +135,28 @@ static void test_tints(void **state)
     fixture_end(&fixture);
 }
 
+/* The story in characters; free it. */
+static char *drawn(struct fixture *fixture, struct rps_plot_options options)
+{
+    char *text = NULL;
+    size_t size;
+
+    options.out = open_memstream(&text, &size);
+    assert_non_null(options.out);
+    drawing_must(fixture, "-", options);
+    fclose(options.out);
+    return text;
+}
+
 /* A file of a picture over time; free it. */
-static char *written(struct fixture *fixture, struct rps_plot_options options, int characters,
-                     size_t fine, const char *name)
+static char *written(struct fixture *fixture, struct rps_plot_options options, const char *name)
 {
     int folder = open(fixture->folder, O_RDONLY | O_DIRECTORY);
     struct rps_picture picture;
     struct rps_error err;
 
     assert_true(folder >= 0);
-    open_picture(&picture, fixture, &options, characters, fine);
+    open_picture(&picture, fixture, &options, 0, 0);
     if (rps_picture_write_time(&picture, fixture->reader, &options, folder, &err) < 0)
         fail_msg("%s", err.message);
     rps_picture_free(&picture);
@@ -161,15 +173,15 @@ static void test_band(void **state)
     (void)state;
     fixture_begin(&fixture, "arm1176");
     drawing_story(&fixture);
-    text = written(&fixture, (struct rps_plot_options){0}, 0, 0, "finer.dat");
+    text = written(&fixture, (struct rps_plot_options){0}, "finer.dat");
     assert_string_equal(text, "0 4 0x602F6DB5\n4 8 0xC02F6DB5\n8 12 0x60C79A00\n"
                               "12 16 0xC02F6DB5\n16 20 0x902F6DB5\n"
                               "20 22 0x60C8441B\n22 24 0xC0C8441B\n");
     free(text);
-    text = written(&fixture, (struct rps_plot_options){.theme = RPS_THEME_DARK}, 0, 0, "finer.dat");
+    text = written(&fixture, (struct rps_plot_options){.theme = RPS_THEME_DARK}, "finer.dat");
     assert_memory_equal(text, "0 4 0x6077AADD\n", 15);
     free(text);
-    text = written(&fixture, (struct rps_plot_options){0}, 0, 0, "figure.gp");
+    text = written(&fixture, (struct rps_plot_options){0}, "figure.gp");
     assert_int_equal((int)drawing_number(text, "\nfiner = "), 7);
     height = drawing_number(text, "\nheight = ");
     rows = drawing_number(text, "\nwords_rows = ");
@@ -177,7 +189,7 @@ static void test_band(void **state)
     unlink(fixture_file(&fixture, "finer.dat"));
     /* the part that is one phase */
     text = written(&fixture, (struct rps_plot_options){.from_ns = 8000000000, .to_ns = 12000000000},
-                   0, 0, "figure.gp");
+                   "figure.gp");
     assert_int_equal((int)drawing_number(text, "\nfiner = "), 0);
     rows += 1 - drawing_number(text, "\nwords_rows = "); /* and marks */
     assert_int_equal((int)(height - drawing_number(text, "\nheight = ")),
@@ -187,31 +199,36 @@ static void test_band(void **state)
     fixture_end(&fixture);
 }
 
-/* In characters the finer phases are a line below that of the phases. */
+/* In characters the finer phases are a line below that of the phases, and marks and gaps are below
+ * them. */
 static void test_drawing(void **state)
 {
-    const struct rps_plot_options options = {.width = 35 + RPS_PICTURE_COLUMN_MARGIN};
+    struct rps_plot_options options = {.width = 35 + RPS_PICTURE_COLUMN_MARGIN};
     struct fixture fixture;
     char *text;
 
     (void)state;
     fixture_begin(&fixture, "arm1176");
     drawing_story(&fixture);
-    text = written(&fixture, options, 1, 0, "text.gp");
-    assert_non_null(strstr(text, "\n||-----A-----|--B--|----A-----|--C--\n"
-                                 "||.....|.....|.....|....|.....|..|..\n|Cycles per instr"));
+    text = drawn(&fixture, options);
+    assert_non_null(strstr(text, "\nPhases  |-----A-----|--B--|----A-----|--C--\n"
+                                 "finer   |.....|.....|.....|....|.....|..|..\n"
+                                 "Marks          ^</script… ^not… ^END\\n!touch …\n"));
+    assert_int_equal(drawing_count(text, "\n"), 2 + 6 * 6 + 5);
     free(text);
-    text = written(&fixture, options, 1, 0, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nfiner = "), 1);
-    assert_int_equal((int)drawing_number(text, "\nheight = "), 42); /* six panels of six lines */
-    free(text);
-    for (int height = 29; height <= 30; height++) { /* six panels of four lines fit in 30 */
-        text = written(&fixture, (struct rps_plot_options){.width = 46, .height = height}, 1, 0,
-                       "figure.gp");
-        assert_int_equal((int)drawing_number(text, "\nfiner = "), height == 30);
-        assert_int_equal((int)drawing_number(text, "\npanels = "), 6);
+    for (int height = 30; height <= 31; height++) { /* six panels of four lines fit in 31 */
+        options.height = height;
+        text = drawn(&fixture, options);
+        assert_int_equal(drawing_count(text, "\nfiner "), height == 31);
+        assert_int_equal(drawing_count(text, "panels fit"), 0);
         free(text);
     }
+    options.height = 8; /* the panel before everything else but the title */
+    text = drawn(&fixture, options);
+    assert_int_equal(drawing_count(text, "\n"), 8);
+    assert_int_equal(drawing_count(text, "\nMarks "), 0);
+    assert_int_equal(drawing_count(text, "\nPhases "), 1);
+    free(text);
     fixture_end(&fixture);
 }
 

@@ -264,33 +264,81 @@ static void test_peak(void **state)
     fixture_end(&fixture);
 }
 
-static void test_terminal(void **state)
+/* The drawing in characters, which is made without gnuplot; free it. */
+static char *drawn(struct fixture *fixture, struct rps_plot_options options)
 {
+    char *text = NULL;
+    size_t size;
+
+    options.out = open_memstream(&text, &size);
+    assert_non_null(options.out);
+    drawing_must(fixture, "-", options);
+    fclose(options.out);
+    return text;
+}
+
+static void test_characters(void **state)
+{
+    struct rps_plot_options options = {.width = 90, .height = 40};
     struct fixture fixture;
-    int saved = dup(STDOUT_FILENO), file;
+    struct rps_error err;
     char *text;
 
     (void)state;
-    drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 400);
-    file = open(fixture_file(&fixture, "drawn"), O_RDWR | O_CREAT, 0600);
-    fflush(stdout);
-    dup2(file, STDOUT_FILENO);
-    drawing_must(&fixture, "-", (struct rps_plot_options){.width = 90, .height = 40});
-    fflush(stdout);
-    dup2(saved, STDOUT_FILENO);
-    close(saved);
-    close(file);
-    text = drawing_text(fixture_file(&fixture, "drawn"), NULL);
+    text = drawn(&fixture, options);
     assert_memory_equal(text, "./naive\n", 8);
-    assert_non_null(strstr(text, "Cycles per instruction\n"));
+    assert_non_null(strstr(text, "\n        Cycles per instruction\n"));
     assert_non_null(strstr(text, "00:00:00"));
-    assert_non_null(strstr(text, "**********"));
-    assert_null(strchr(text, '\f'));
+    assert_non_null(strstr(text, "⠉⠉⠉⠉⠉⠉⠉⠉"));
     assert_null(strchr(text, '\033'));
     assert_null(strstr(text, " \n"));
-    assert_in_range(drawing_count(text, "\n"), 35, 40);
+    assert_int_equal(drawing_count(text, "\n"), 40);
+    free(text);
+    options.ascii = 1;
+    text = drawn(&fixture, options);
+    for (const char *c = text; *c; c++)
+        assert_true((unsigned char)*c < 0x80);
+    assert_int_equal(drawing_count(text, "\n"), 40);
+    free(text);
+    options.colour = 1;
+    text = drawn(&fixture, options);
+    assert_non_null(strstr(text, "\033[0;36m"));
+    assert_null(strchr(text, '\f'));
+    free(text);
+    options.keep = fixture.folder;
+    assert_int_equal(drawing_draw(&fixture, "-", options, &err), RPS_USAGE);
+    fixture_end(&fixture);
+}
+
+/* What is 45 % stands at 45 % of an axis up to 100 %, though the panel has three lines. */
+static void test_height(void **state)
+{
+    const char *metric = "dc_miss_ratio";
+    struct rps_plot_options options = {
+        .width = 40, .height = 8, .metric = &metric, .metric_count = 1, .untitled = 1};
+    uint64_t count[2] = {1000000, 450000};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int i = 0; i < 400; i++) {
+        count[1] = i < 200 ? 450000 : 1000000;
+        fixture_period(&fixture, 7000000, count);
+    }
+    fixture_read(&fixture);
+    text = drawn(&fixture, options);
+    assert_string_equal(text, "./naive\n"
+                              "        Data cache miss ratio (%)\n"
+                              "   100 ┤              ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉\n"
+                              "    50 ┤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⠇\n"
+                              "     0 ┤\n"
+                              "       └┬────────────────────┬───────\n"
+                              "    00:00:00             00:00:30\n"
+                              "Phases  |------A-------|------B------\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -386,7 +434,8 @@ int main(void)
         cmocka_unit_test(test_panels_without_data),
         cmocka_unit_test(test_small_runs),
         cmocka_unit_test(test_peak),
-        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_height),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_gnuplot_fails),
     };
