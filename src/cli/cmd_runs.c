@@ -186,7 +186,8 @@ static void fit_terminal(struct row *row, size_t count, int *width, int terminal
     left = room(width, terminal_columns);
     for (size_t i = 0; i < count; i++) {
         cut(row[i].cell[COLUMN_LABEL], width[COLUMN_LABEL]);
-        cut(row[i].cell[COLUMN_TAGS], width[COLUMN_TAGS]);
+        if (width[COLUMN_TAGS] > 0) /* else it is left out, and too short to be cut */
+            cut(row[i].cell[COLUMN_TAGS], width[COLUMN_TAGS]);
         cut(row[i].cell[COLUMN_COMMAND], left > COMMAND_MIN ? left : COMMAND_MIN);
     }
 }
