@@ -109,17 +109,24 @@ static void format_tags(char *ret, size_t size, const struct rps_run *run)
     rps_text_printable(ret, size, text);
 }
 
+/* A run, to be freed in any case, and its summary. */
+static int read_run(struct rps_cli *cli, int64_t run_id, struct rps_run *run,
+                    struct rps_run_summary *summary)
+{
+    int result;
+
+    rps_run_init(run);
+    result = rps_reader_run(cli->reader, run_id, run, &cli->err);
+    return result == 0 ? rps_reader_summary(cli->reader, run_id, summary, &cli->err) : result;
+}
+
 static int fill_row(struct row *row, struct rps_cli *cli, int64_t run_id)
 {
     char text[COLUMN_COUNT][CELL_SIZE], counted[RPS_RUN_TEXT_SIZE];
     struct rps_run_summary summary;
     struct rps_run run;
-    int result;
+    int result = read_run(cli, run_id, &run, &summary);
 
-    rps_run_init(&run);
-    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
-    if (result == 0)
-        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
     if (result == 0) {
         snprintf(text[COLUMN_RUN], CELL_SIZE, "%" PRId64, run_id);
         rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run.label[0] != '\0' ? run.label : "-");
@@ -255,12 +262,8 @@ static int write_run(struct rps_cli *cli, int64_t run_id, struct rps_rows *rows)
 {
     struct rps_run_summary summary;
     struct rps_run run;
-    int result;
+    int result = read_run(cli, run_id, &run, &summary);
 
-    rps_run_init(&run);
-    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
-    if (result == 0)
-        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
     if (result == 0)
         put_run(rows, &run, &summary);
     rps_run_free(&run);

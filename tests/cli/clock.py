@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 
 import program
-from program import RPISTAT, Folder, counting, environment, expect, refused, silence, tap
+from program import RPISTAT, Folder, Recording, environment, expect, refused, silence, tap
 
 # A zone of summer time that needs no tables; run 1 begins 10.2 s before that ends.
 ZONE = "CET-1CEST,M3.5.0,M10.5.0/3"
@@ -254,31 +254,6 @@ def test_locale():
         shutil.rmtree(folder)
 
 
-class Recording:
-    """A recording of `cat`, steered by its pipe: the run ends when end() closes it."""
-
-    def __init__(self, store):
-        self.store = store
-        self.process = subprocess.Popen(
-            [RPISTAT, *counting(), "-q", "--commit", "0", "--period", "10ms", "-o", store, "cat"],
-            cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment())
-        while "recording" not in FOLDER.call("runs", "-i", store).stdout:
-            assert self.process.poll() is None
-
-    def end(self):
-        self.process.stdin.close()
-        assert self.process.wait(program.TIMEOUT) == 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdin.close()
-
-
 class Follower:
     """export --follow in a pipe."""
 
@@ -307,7 +282,7 @@ class Follower:
 def test_follow():
     """export --follow: rows while it is recorded, each once, until the run ends"""
     forms = ([], ["--long"], ["--format", "jsonl"])
-    with Recording("follow.data") as recording:
+    with Recording(FOLDER, "follow.data") as recording:
         followers = [Follower("follow.data", *form) for form in forms]
         for follower in followers:
             follower.wait_for(20)
@@ -327,7 +302,7 @@ def test_follow():
 
 def test_follow_to_head():
     """export --follow ends without a word when its reader goes away, also where nothing new comes"""
-    with Recording("head.data") as recording:
+    with Recording(FOLDER, "head.data") as recording:
         follower = Follower("head.data")
         follower.wait_for(3)
         recording.process.send_signal(signal.SIGSTOP)  # nothing is committed any more
@@ -340,7 +315,7 @@ def test_follow_to_head():
 
 def test_follow_of_the_killed():
     """export --follow: a recorder that was killed has ended its run"""
-    with Recording("killed.data") as recording:
+    with Recording(FOLDER, "killed.data") as recording:
         follower = Follower("killed.data")
         follower.wait_for(5)
         recording.process.kill()

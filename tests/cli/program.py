@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
@@ -157,3 +158,34 @@ def counting():
     if answer.returncode != 0:
         raise tap.Skip("nothing can be counted here: " + (answer.stderr or answer.stdout))
     return ["record", "--pmu", "software"]
+
+
+class Recording:
+    """A recording of `cat`, which ends when its input does; it has committed periods."""
+
+    def __init__(self, folder, store):
+        record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", store]
+        self.process = subprocess.Popen([RPISTAT, *record, "cat"], cwd=folder.path,
+                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                        env=environment())
+        self.folder, self.store = folder, store
+        deadline = time.monotonic() + TIMEOUT
+        while not self.has_periods():
+            assert time.monotonic() < deadline and self.process.poll() is None
+
+    def has_periods(self):
+        answer = self.folder.call("runs", "-i", self.store)
+        return re.search(r"recording +\S+ s +[1-9]", answer.stdout)
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(TIMEOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdin.close()

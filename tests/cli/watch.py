@@ -8,44 +8,12 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 
 import program
-from program import RPISTAT, Folder, counting, environment, expect, refused, tap
+from program import RPISTAT, Folder, Recording, environment, expect, refused, tap
 
 FOLDER = Folder(runs=1)
 SECOND_SCREEN, FIRST_SCREEN = "\033[?1049h", "\033[?1049l"
-
-
-class Recording:
-    """A recording of `cat`, which ends when its input does; a pause for a first commit."""
-
-    def __init__(self, store):
-        record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", store]
-        self.process = subprocess.Popen([RPISTAT, *record, "cat"], cwd=FOLDER.path,
-                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                        env=environment())
-        self.store = store
-        deadline = time.monotonic() + program.TIMEOUT
-        while not self.has_periods():
-            assert time.monotonic() < deadline and self.process.poll() is None
-
-    def has_periods(self):
-        answer = FOLDER.call("runs", "-i", self.store)
-        return re.search(r"recording +\S+ s +[1-9]", answer.stdout)
-
-    def end(self):
-        self.process.stdin.close()
-        return self.process.wait(program.TIMEOUT)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdin.close()
 
 
 class Terminal:
@@ -151,7 +119,7 @@ def test_refused():
 
 def test_live_once():
     """a recording that goes on: --once, and a pipe, draw once and end; so does --plot --once"""
-    with Recording("once.data") as recording:
+    with Recording(FOLDER, "once.data") as recording:
         for arguments in [["--once"], []]:
             answer = expect(FOLDER.call("watch", "-i", "once.data", *arguments), 0)
             assert re.match(r"run 1  recording  \S+ s  \d+ periods?  duty", answer.stdout), answer
@@ -165,7 +133,7 @@ def test_live_once():
 
 def test_newest_recording():
     """the run that is being recorded is followed, though another one is newer"""
-    with Recording("two.data") as recording:
+    with Recording(FOLDER, "two.data") as recording:
         FOLDER.record("-o", "two.data")
         assert "run 1  recording" in FOLDER.call("watch", "-i", "two.data").stdout
         assert "run 2  complete" in FOLDER.call("watch", "-i", "two.data", "-r", "2").stdout
@@ -174,7 +142,7 @@ def test_newest_recording():
 
 def test_end():
     """on a terminal: drawn again and again until the recording ends, which is told; status 0"""
-    with Recording("end.data") as recording, \
+    with Recording(FOLDER, "end.data") as recording, \
             Terminal("-i", "end.data", "--every", "200ms") as terminal:
         assert SECOND_SCREEN in terminal.wait_for("recording.*00:00:0")
         drawn = terminal.wait_for("recording.*recording.*00:00:0")
@@ -189,7 +157,7 @@ def test_end():
 
 def test_killed():
     """a recorder that is killed ends it too"""
-    with Recording("killed.data") as recording, Terminal("-i", "killed.data") as terminal:
+    with Recording(FOLDER, "killed.data") as recording, Terminal("-i", "killed.data") as terminal:
         terminal.wait_for("recording")
         recording.process.kill()
         recording.process.wait()
@@ -200,7 +168,7 @@ def test_killed():
 
 def test_keys():
     """q and Ctrl-C end it at once with status 0, and give the terminal back; other keys do not"""
-    with Recording("keys.data") as recording:
+    with Recording(FOLDER, "keys.data") as recording:
         for key in ["xyq", "\003"]:
             with Terminal("-i", "keys.data", "--every", "1h") as terminal:
                 terminal.wait_for("recording.*00:00:0")
@@ -214,7 +182,7 @@ def test_keys():
 
 def test_stopped():
     """Ctrl-Z gives the terminal back, and coming back takes it again; SIGTERM gives it back"""
-    with Recording("stop.data") as recording, \
+    with Recording(FOLDER, "stop.data") as recording, \
             Terminal("-i", "stop.data", "--every", "1h") as terminal:
         terminal.wait_for("recording.*00:00:0")
         os.kill(terminal.process.pid, signal.SIGTSTP)
@@ -231,7 +199,7 @@ def test_stopped():
 
 def test_sizes():
     """the drawing fits, and follows the terminal when that changes its size"""
-    with Recording("size.data") as recording, \
+    with Recording(FOLDER, "size.data") as recording, \
             Terminal("-i", "size.data", "--every", "1h", columns=100, lines=30) as terminal:
         terminal.wait_for("recording.*00:00:0")
         for columns, lines in [(80, 24), (120, 40), (40, 10), (30, 8), (132, 50)]:
@@ -248,7 +216,7 @@ def test_sizes():
 
 def test_picture():
     """--plot: the picture is drawn again and again, the terminal gets a line that is taken away"""
-    with Recording("picture.data") as recording, \
+    with Recording(FOLDER, "picture.data") as recording, \
             Terminal("-i", "picture.data", "--every", "200ms", "--plot", "p.svg") as terminal:
         terminal.wait_for("\rrun 1  recording")
         with open(FOLDER / "p.svg", "rb") as before:  # as long as it is open its number is taken
@@ -266,7 +234,7 @@ def test_picture():
 
 def test_dumb():
     """on a terminal that can only print, it draws once"""
-    with Recording("dumb.data") as recording, \
+    with Recording(FOLDER, "dumb.data") as recording, \
             Terminal("-i", "dumb.data", env=environment(TERM="dumb")) as terminal:
         assert terminal.end() == 0
         assert "run 1  recording" in terminal.shown and "\033" not in terminal.shown

@@ -169,3 +169,15 @@ void drawing_story(struct fixture *fixture)
     make_phases(&levels[2], fine, sizeof(fine) / sizeof(fine[0]));
     detected(fixture, levels, 3, 1);
 }
+
+char *drawing_characters(struct fixture *fixture, struct rps_plot_options options)
+{
+    char *text = NULL;
+    size_t size;
+
+    options.out = open_memstream(&text, &size);
+    assert_non_null(options.out);
+    drawing_must(fixture, "-", options);
+    fclose(options.out);
+    return text;
+}

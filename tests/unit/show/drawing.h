@@ -15,6 +15,9 @@ int drawing_draw(struct fixture *fixture, const char *output, struct rps_plot_op
 /* The same, which must work. */
 void drawing_must(struct fixture *fixture, const char *output, struct rps_plot_options options);
 
+/* The drawing in characters; free it. */
+char *drawing_characters(struct fixture *fixture, struct rps_plot_options options);
+
 /* A file as a string with *ret_size bytes (may be NULL); free it. */
 char *drawing_text(const char *path, size_t *ret_size);
 

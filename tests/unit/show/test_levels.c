@@ -135,19 +135,6 @@ static void test_tints(void **state)
     fixture_end(&fixture);
 }
 
-/* The story in characters; free it. */
-static char *drawn(struct fixture *fixture, struct rps_plot_options options)
-{
-    char *text = NULL;
-    size_t size;
-
-    options.out = open_memstream(&text, &size);
-    assert_non_null(options.out);
-    drawing_must(fixture, "-", options);
-    fclose(options.out);
-    return text;
-}
-
 /* A file of a picture over time; free it. */
 static char *written(struct fixture *fixture, struct rps_plot_options options, const char *name)
 {
@@ -210,7 +197,7 @@ static void test_drawing(void **state)
     (void)state;
     fixture_begin(&fixture, "arm1176");
     drawing_story(&fixture);
-    text = drawn(&fixture, options);
+    text = drawing_characters(&fixture, options);
     assert_non_null(strstr(text, "\nPhases  |-----A-----|--B--|----A-----|--C--\n"
                                  "finer   |.....|.....|.....|....|.....|..|..\n"
                                  "Marks          ^</script… ^not… ^END\\n!touch …\n"));
@@ -218,13 +205,13 @@ static void test_drawing(void **state)
     free(text);
     for (int height = 30; height <= 31; height++) { /* six panels of four lines fit in 31 */
         options.height = height;
-        text = drawn(&fixture, options);
+        text = drawing_characters(&fixture, options);
         assert_int_equal(drawing_count(text, "\nfiner "), height == 31);
         assert_int_equal(drawing_count(text, "panels fit"), 0);
         free(text);
     }
     options.height = 8; /* the panel before everything else but the title */
-    text = drawn(&fixture, options);
+    text = drawing_characters(&fixture, options);
     assert_int_equal(drawing_count(text, "\n"), 8);
     assert_int_equal(drawing_count(text, "\nMarks "), 0);
     assert_int_equal(drawing_count(text, "\nPhases "), 1);

@@ -264,19 +264,6 @@ static void test_peak(void **state)
     fixture_end(&fixture);
 }
 
-/* The drawing in characters, which is made without gnuplot; free it. */
-static char *drawn(struct fixture *fixture, struct rps_plot_options options)
-{
-    char *text = NULL;
-    size_t size;
-
-    options.out = open_memstream(&text, &size);
-    assert_non_null(options.out);
-    drawing_must(fixture, "-", options);
-    fclose(options.out);
-    return text;
-}
-
 static void test_characters(void **state)
 {
     struct rps_plot_options options = {.width = 90, .height = 40};
@@ -287,7 +274,7 @@ static void test_characters(void **state)
     (void)state;
     fixture_begin(&fixture, "arm1176");
     begin_run(&fixture, 400);
-    text = drawn(&fixture, options);
+    text = drawing_characters(&fixture, options);
     assert_memory_equal(text, "./naive\n", 8);
     assert_non_null(strstr(text, "\n        Cycles per instruction\n"));
     assert_non_null(strstr(text, "00:00:00"));
@@ -297,13 +284,13 @@ static void test_characters(void **state)
     assert_int_equal(drawing_count(text, "\n"), 40);
     free(text);
     options.ascii = 1;
-    text = drawn(&fixture, options);
+    text = drawing_characters(&fixture, options);
     for (const char *c = text; *c; c++)
         assert_true((unsigned char)*c < 0x80);
     assert_int_equal(drawing_count(text, "\n"), 40);
     free(text);
     options.colour = 1;
-    text = drawn(&fixture, options);
+    text = drawing_characters(&fixture, options);
     assert_non_null(strstr(text, "\033[0;36m"));
     assert_null(strchr(text, '\f'));
     free(text);
@@ -330,7 +317,7 @@ static void test_height(void **state)
         fixture_period(&fixture, 7000000, count);
     }
     fixture_read(&fixture);
-    text = drawn(&fixture, options);
+    text = drawing_characters(&fixture, options);
     assert_string_equal(text, "./naive\n"
                               "        Data cache miss ratio (%)\n"
                               "   100 ┤              ⢸⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉\n"
