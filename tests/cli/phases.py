@@ -3,7 +3,6 @@ import csv
 import io
 import json
 import math
-import math
 import os
 import re
 import random

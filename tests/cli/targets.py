@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import select
-import shutil
 import signal
 import sqlite3
 import subprocess

@@ -44,7 +44,7 @@ build_rpistat "$build" -Dwerror=true -Db_lundef=false $options
 rm -f "$build/meson-logs/"testlog*
 find "$build" -name '*.gcda' -delete
 # glibc keeps the list of a locale's folders, found or not.
-export LSAN_OPTIONS=suppressions=$PWD/tests/support/leaks.txt
+export LSAN_OPTIONS=suppressions=$PWD/tests/support/leaks.txt:print_suppressions=0
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 if [ -n "$wrap" ]; then
     meson test -C "$build" --no-rebuild -t 10 --setup plain --wrap "$wrap" "$@" \
