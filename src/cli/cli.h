@@ -108,7 +108,7 @@ struct rps_cli {
     const char *input;                 /* -i */
     const char *run_text;              /* -r; NULL: the last */
     int64_t from_ns, to_ns;            /* --from and --to; 0 and INT64_MAX when not given */
-    const char *from_phase, *to_phase; /* "phase:B", "14:30"; NULL: times, as in run() */
+    const char *from_phase, *to_phase; /* "phase:B", "mark:warm", "14:30"; NULL: a time */
     struct rps_config config;          /* its values are used like argv's */
     int no_store;    /* 1, set by option() or check(): no store is to be opened this time */
     void *settings;  /* settings_size bytes, of the command's own type */

@@ -19,8 +19,9 @@
 
 static const struct rps_option run_options[] = {
     {"run", 'r', "RUN", "a number, a label, last or last-N", "last"},
-    {"from", RPS_OPTION_FROM, "T", "leave out what was before T: 90, 1m30s, 14:30, phase:B", NULL},
-    {"to", RPS_OPTION_TO, "T", "leave out what was from T on", NULL},
+    {"from", RPS_OPTION_FROM, "T", "without what was before T: 90, 14:30, phase:B, mark:M", NULL,
+     "phase: mark:"},
+    {"to", RPS_OPTION_TO, "T", "leave out what was from T on", NULL, "phase: mark:"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

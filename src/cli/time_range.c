@@ -1,7 +1,7 @@
 /*
- * The part of a run that --from and --to choose: times, or phases and moments on the clock, which are
- * turned into times when the run is known. Its phases are those stored with it, else they are found
- * now.
+ * The part of a run that --from and --to choose: times, or phases, marks and moments on the clock,
+ * which are turned into times when the run is known. Its phases are those stored with it, else they
+ * are found now.
  */
 #include "time_range.h"
 
@@ -13,6 +13,9 @@
 #include "rpistat/wall.h"
 
 #define PREFIX "phase:"
+#define MARK   "mark:"
+
+#define NAMES_SIZE 256 /* of the marks that an error names */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
 static int parse_phase(const char *option, const char *text, int *ret_label,
@@ -48,6 +51,15 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
     if (strncmp(text, PREFIX, strlen(PREFIX)) == 0) {
         *ret_phase = text;
         return parse_phase(option, text, &label, &occurrence, err);
+    }
+    if (strncmp(text, MARK, strlen(MARK)) == 0) {
+        *ret_phase = text;
+        if (text[strlen(MARK)])
+            return 0;
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: '%s' names no mark; write mark:NAME, or mark:NAME.2 for the "
+                             "second one of that name",
+                             option, text);
     }
     *ret_phase = NULL;
     return rps_parse_time_ns(option, text, 0, INT64_MAX, ret_ns, err);
@@ -98,88 +110,169 @@ static const struct rps_phase *find_phase(struct rps_cli *cli, const char *optio
     return NULL;
 }
 
-static int resolve(struct rps_cli *cli, const struct rps_phases *phases)
+/* --- when the run is known -------------------------------------------------------------------- */
+
+struct resolving {
+    struct rps_cli *cli;
+    struct rps_run run;
+    struct rps_notes marks;
+    struct rps_phase_levels levels;
+};
+
+static int resolve_phase(struct resolving *of, const char *option, const char *text,
+                         int64_t *ret_ns)
 {
+    int is_end = ret_ns == &of->cli->to_ns, result = 1;
+    long long run = (long long)of->run.run_id;
     const struct rps_phase *phase;
 
-    if (cli->from_phase) {
-        phase = find_phase(cli, "--from", cli->from_phase, phases);
-        if (!phase)
-            return RPS_FAILED;
-        cli->from_ns = phase->start_ns;
-    }
-    if (cli->to_phase) {
-        phase = find_phase(cli, "--to", cli->to_phase, phases);
-        if (!phase)
-            return RPS_FAILED;
-        cli->to_ns = phase->end_ns;
-    }
-    return rps_time_range_check(cli);
+    if (of->levels.count == 0)
+        result = rps_run_phases_get(of->cli->reader, run, &of->levels, NULL, &of->cli->err);
+    if (result == 0)
+        return rps_error_set(&of->cli->err, RPS_FAILED,
+                             "the phases of run %lld are not known: find them with `rpistat "
+                             "phases -r %lld` first",
+                             run, run);
+    if (result < 0)
+        return result;
+    phase = find_phase(of->cli, option, text, rps_phase_levels_shown(&of->levels));
+    if (!phase)
+        return RPS_FAILED;
+    *ret_ns = is_end ? phase->end_ns : phase->start_ns;
+    return 0;
 }
 
-/* Where text is a moment, put the time of the run at which it came, not before after_ns where it can
- * be, into *ret_ns, and forget the text. Times of exports are rounded down to ms: the run's start
- * is found by what they say of it. */
-static int resolve_moment(struct rps_cli *cli, const char *option, const struct rps_run *run,
-                          int64_t after_ns, const char **text, int64_t *ret_ns)
+/* The marks of that name: how many, and in *ret the one of that number, from 1; of number 0 the
+ * first that does not come before after_ns, or else the first of all. */
+static uint64_t find_mark(const struct rps_notes *marks, const char *name, size_t length,
+                          uint64_t number, int64_t after_ns, const struct rps_note **ret)
 {
+    uint64_t found = 0;
+
+    *ret = NULL;
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct rps_note *mark = &marks->note[i];
+
+        if (strncmp(mark->text, name, length) != 0 || mark->text[length])
+            continue;
+        found++;
+        if (number > 0 ? found == number
+                       : !*ret || ((*ret)->start_ns < after_ns && mark->start_ns >= after_ns))
+            *ret = mark;
+    }
+    return found;
+}
+
+/* "warm, done": the different marks, as many as have room. */
+static char *name_marks(const struct rps_notes *marks, char ret[NAMES_SIZE])
+{
+    const struct rps_note *first;
+    size_t used = 0;
+
+    for (size_t i = 0; i < marks->count; i++) {
+        const char *text = marks->note[i].text;
+
+        find_mark(marks, text, strlen(text), 1, 0, &first);
+        if (first != &marks->note[i])
+            continue;
+        if (used + strlen(text) + sizeof(", ...") >= NAMES_SIZE) {
+            snprintf(ret + used, NAMES_SIZE - used, "%s...", used ? ", " : "");
+            break;
+        }
+        used += (size_t)snprintf(ret + used, NAMES_SIZE - used, "%s%s", used ? ", " : "", text);
+    }
+    return ret;
+}
+
+static int resolve_mark(struct resolving *of, const char *option, const char *text,
+                        int64_t after_ns, int64_t *ret_ns)
+{
+    const char *name = text + strlen(MARK), *dot = strrchr(name, '.');
+    long long run = (long long)of->run.run_id;
+    const struct rps_note *mark;
+    uint64_t number = 0, found;
+    char names[NAMES_SIZE];
+
+    if (of->marks.count == 0 &&
+        rps_reader_marks(of->cli->reader, run, &of->marks, &of->cli->err) < 0)
+        return RPS_FAILED;
+    found = find_mark(&of->marks, name, strlen(name), 0, after_ns, &mark);
+    if (found == 0 && dot && rps_parse_uint64(option, dot + 1, 1, INT64_MAX, &number, NULL) == 0)
+        found = find_mark(&of->marks, name, (size_t)(dot - name), number, 0, &mark);
+    if (mark) {
+        *ret_ns = mark->start_ns;
+        return 0;
+    }
+    if (found > 0)
+        return rps_error_set(&of->cli->err, RPS_FAILED,
+                             "%s: '%s' is not in run %lld: it comes %llu time%s", option, text, run,
+                             (unsigned long long)found, found == 1 ? "" : "s");
+    if (of->marks.count == 0)
+        return rps_error_set(&of->cli->err, RPS_FAILED,
+                             "%s: '%s' is not in run %lld, which has no marks; `rpistat record "
+                             "--control` makes them",
+                             option, text, run);
+    return rps_error_set(&of->cli->err, RPS_FAILED,
+                         "%s: '%s' is not in run %lld, whose marks are: %s", option, text, run,
+                         name_marks(&of->marks, names));
+}
+
+/* A moment becomes the time of the run at which it came, not before after_ns where it can be. Times
+ * of exports are rounded down to ms: the run's start is found by what they say of it. */
+static int resolve_moment(struct resolving *of, const char *option, const char *text,
+                          int64_t after_ns, int64_t *ret_ns)
+{
+    const struct rps_run *run = &of->run;
     int64_t start_ns = run->start_realtime_ns - run->start_realtime_ns % RPS_NS_PER_MS, at_ns;
     int64_t end_ns = run->start_realtime_ns + (run->elapsed_ns > 0 ? run->elapsed_ns : 0);
     char start[RPS_WALL_TEXT_SIZE], end[RPS_WALL_TEXT_SIZE];
     struct rps_moment moment;
 
-    if (!*text || !rps_moment_is(*text))
-        return 0;
     if (run->start_realtime_ns < 0)
-        return rps_error_set(&cli->err, RPS_FAILED,
+        return rps_error_set(&of->cli->err, RPS_FAILED,
                              "%s: '%s' cannot be found, since run %lld does not say when it began",
-                             option, *text, (long long)run->run_id);
-    if (rps_moment_parse(option, *text, &moment, &cli->err) < 0)
+                             option, text, (long long)run->run_id);
+    if (rps_moment_parse(option, text, &moment, &of->cli->err) < 0)
         return RPS_USAGE;
     if (!rps_moment_find(&moment, start_ns + after_ns, end_ns, &at_ns) &&
         !rps_moment_find(&moment, start_ns, end_ns, &at_ns))
-        return rps_error_set(&cli->err, RPS_FAILED,
+        return rps_error_set(&of->cli->err, RPS_FAILED,
                              "%s: '%s' is not in run %lld, which lasted from %s to %s", option,
-                             *text, (long long)run->run_id,
+                             text, (long long)run->run_id,
                              rps_wall_text(start, sizeof(start), run->start_realtime_ns),
                              rps_wall_text(end, sizeof(end), end_ns));
     *ret_ns = at_ns > run->start_realtime_ns ? at_ns - run->start_realtime_ns : 0;
-    *text = NULL;
     return 0;
 }
 
-static int resolve_moments(struct rps_cli *cli)
+/* Put the time that text is into *ret_ns; after_ns is that of --from, for --to. */
+static int resolve(struct resolving *of, const char *option, const char *text, int64_t after_ns,
+                   int64_t *ret_ns)
 {
-    struct rps_run run;
-    int result = rps_reader_run(cli->reader, cli->run_id, &run, &cli->err);
-
-    if (result < 0)
-        return result;
-    result = resolve_moment(cli, "--from", &run, 0, &cli->from_phase, &cli->from_ns);
-    if (result == 0)
-        result = resolve_moment(cli, "--to", &run, cli->from_ns, &cli->to_phase, &cli->to_ns);
-    rps_run_free(&run);
-    return result == 0 ? rps_time_range_check(cli) : result;
+    if (!text)
+        return 0;
+    if (rps_moment_is(text))
+        return resolve_moment(of, option, text, after_ns, ret_ns);
+    if (strncmp(text, MARK, strlen(MARK)) == 0)
+        return resolve_mark(of, option, text, after_ns, ret_ns);
+    return resolve_phase(of, option, text, ret_ns);
 }
 
 int rps_time_range_resolve(struct rps_cli *cli)
 {
-    struct rps_phase_levels levels = {0};
+    struct resolving of = {.cli = cli};
     int result;
 
     if (!cli->from_phase && !cli->to_phase)
         return 0;
-    result = resolve_moments(cli);
-    if (result < 0 || (!cli->from_phase && !cli->to_phase))
-        return result;
-    result = rps_run_phases_get(cli->reader, cli->run_id, &levels, NULL, &cli->err);
-    if (result > 0)
-        result = resolve(cli, rps_phase_levels_shown(&levels));
-    else if (result == 0)
-        result = rps_error_set(&cli->err, RPS_FAILED,
-                               "the phases of run %lld are not known: find them with `rpistat "
-                               "phases -r %lld` first",
-                               (long long)cli->run_id, (long long)cli->run_id);
-    rps_phase_levels_free(&levels);
-    return result;
+    rps_run_init(&of.run);
+    result = rps_reader_run(cli->reader, cli->run_id, &of.run, &cli->err);
+    if (result == 0)
+        result = resolve(&of, "--from", cli->from_phase, 0, &cli->from_ns);
+    if (result == 0)
+        result = resolve(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
+    rps_phase_levels_free(&of.levels);
+    rps_notes_free(&of.marks);
+    rps_run_free(&of.run);
+    return result == 0 ? rps_time_range_check(cli) : result;
 }

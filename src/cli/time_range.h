@@ -5,16 +5,16 @@
 #include "cli.h"
 
 /* Parse the argument of --from or --to: a time is put into *ret_ns, a phase ("phase:B",
- * "phase:B.2") or a moment (rpistat/wall.h) is looked at and put into *ret_phase. RPS_USAGE for
- * anything else. */
+ * "phase:B.2"), a mark ("mark:warm", "mark:warm.2") or a moment (rpistat/wall.h) is looked at and
+ * put into *ret_phase. RPS_USAGE for anything else. */
 int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
                          const char **ret_phase, struct rps_error *err);
 
 /* RPS_USAGE when --from is not before --to. */
 int rps_time_range_check(struct rps_cli *cli);
 
-/* Make times of cli->from_phase and cli->to_phase; the run is known. RPS_FAILED for a phase that it
- * does not have, or a moment outside it. */
+/* Make times of cli->from_phase and cli->to_phase; the run is known. RPS_FAILED for a phase or a
+ * mark that it does not have, or a moment outside it. */
 int rps_time_range_resolve(struct rps_cli *cli);
 
 #endif

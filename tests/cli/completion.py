@@ -17,6 +17,7 @@ CASES = [
     ("rpistat re", ["record", "report"], ["runs"]),
     ("rpistat report --fo", ["--format="], ["--from="]),
     ("rpistat report --format ", ["text", "2013"], ["html"]),
+    ("rpistat report --from ", ["phase:", "mark:"], []),
     ("rpistat export --format=", ["wide", "rates", "long"], ["text"]),
     ("rpistat plot --kind ", ["time", "phases", "scatter", "heat", "pca"], []),
     ("rpistat --pmu simx --scenario t", ["tlb", "topdown"], ["l1"]),
