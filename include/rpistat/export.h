@@ -19,6 +19,9 @@ struct rps_export_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU; the sum has -1 in its column cpu */
 
+    const char *region; /* the periods that lie wholly inside that region alone; NULL: all. Not of
+                           rps_export_follow */
+
     int64_t every_ns; /* of format "every": length of its stretches, above 0 */
     int clock;        /* 1: a column `time` behind time_s, the clock on the wall (rpistat/wall.h) */
     int json;         /* 1: an object a line, with the names and cells of a row, in place of CSV */

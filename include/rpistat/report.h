@@ -22,6 +22,7 @@ struct rps_report_options {
     enum rps_report_layout layout;
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU: each adds a table of them to the sum */
+    const char *region;     /* the periods that lie wholly inside that region alone; NULL: all */
     locale_t locale;        /* separators of thousands and decimals in text; 0: the C locale */
     int explain;            /* 1: each event's and metric's explanation below its block */
 };

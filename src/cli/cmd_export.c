@@ -30,6 +30,7 @@ enum {
     OPTION_CRLF,
     OPTION_BOM,
     OPTION_CPU,
+    OPTION_REGION,
 };
 
 struct settings {
@@ -54,6 +55,7 @@ static const struct rps_option options[] = {
     {"bom", OPTION_BOM, NULL, "begin with a UTF-8 byte order mark", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL,
      "each sum"},
+    {"region", OPTION_REGION, "NAME", "only the periods wholly inside that region", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -156,6 +158,9 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_BOM:
         settings->export.bom = 1;
         return 0;
+    case OPTION_REGION:
+        settings->export.region = argument;
+        return 0;
     default:
         settings->cpus = argument;
         return rps_cpus_check(argument, &cli->err);
@@ -196,6 +201,11 @@ static int check_follow(struct rps_cli *cli)
     if (cli->to_ns < INT64_MAX || cli->to_phase != NULL)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--follow goes on until the run ends: leave out --to, or --follow");
+    if (settings->export.region != NULL)
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "--follow: when a region ends is known afterwards: leave out --region, "
+            "or --follow");
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--follow: a file of -o is there when the run has ended; to have its "

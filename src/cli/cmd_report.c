@@ -11,11 +11,12 @@ enum {
     OPTION_EXPLAIN = RPS_OPTION_OWN,
     OPTION_CPU,
     OPTION_FORMAT,
+    OPTION_REGION,
 };
 
 struct settings {
     int explain;
-    const char *cpus;
+    const char *cpus, *region;
     enum rps_report_layout layout;
 };
 
@@ -24,6 +25,7 @@ static const struct rps_option options[] = {
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
     {"format", OPTION_FORMAT, "FORMAT", "text, json, csv, or 2013: no intervals", "text",
      "text json csv 2013"},
+    {"region", OPTION_REGION, "NAME", "only the periods wholly inside that region", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -56,7 +58,10 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     }
     if (letter == OPTION_FORMAT)
         return set_format(settings, argument, &cli->err);
-    settings->explain = 1;
+    if (letter == OPTION_REGION)
+        settings->region = argument;
+    else
+        settings->explain = 1;
     return 0;
 }
 
@@ -69,6 +74,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .to_ns = cli->to_ns,
         .locale = cli->locale,
         .explain = settings->explain,
+        .region = settings->region,
     };
 
     int *list = NULL;

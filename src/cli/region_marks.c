@@ -168,7 +168,7 @@ static void add_mark(struct rps_region_marks *marks, const struct rps_region_wir
         return;
     rps_text_printable(name, sizeof(name), wire->name);
     if (mark->kind == RPS_REGION_WIRE_TOTALS)
-        snprintf(text, sizeof(text), "region %s: %" PRIu64 " entries, %.3f s", name, wire->entered,
+        snprintf(text, sizeof(text), "region %s: %" PRIu64 " entries, %.6f s", name, wire->entered,
                  (double)wire->elapsed_ns / RPS_NS_PER_S);
     else
         snprintf(text, sizeof(text), "region %s %s", name,

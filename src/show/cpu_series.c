@@ -178,7 +178,7 @@ void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins)
     uint64_t blocks = series->periods / cpus / sets;
 
     series->resolution = 0;
-    if (series->periods <= RPS_CPU_SERIES_FINE_PERIODS)
+    if (series->periods <= RPS_CPU_SERIES_FINE_PERIODS || series->within)
         return;
     while (series->resolution < RPS_LEVELS &&
            blocks >> (RPS_LEVEL_BITS * (series->resolution + 1)) >= BIN_BLOCKS * (uint64_t)bins)
@@ -192,7 +192,7 @@ void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals)
     if (rows_max > RPS_CPU_SERIES_FINE_PERIODS)
         rows_max = RPS_CPU_SERIES_FINE_PERIODS;
     series->resolution = 0;
-    while (series->resolution < RPS_LEVELS &&
+    while (series->resolution < RPS_LEVELS && !series->within &&
            series->periods >> (RPS_LEVEL_BITS * series->resolution) > rows_max)
         series->resolution++;
 }
@@ -215,6 +215,27 @@ static int is_chosen(const struct rps_cpu_series *series, int32_t cpu)
     return low < series->count && series->cpu[low] == cpu;
 }
 
+int rps_spans_hold(const struct rps_spans *spans, int64_t start_ns, int64_t end_ns)
+{
+    size_t low = 0, high = spans->count;
+
+    /* the last one that does not begin behind start_ns */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (spans->span[middle].start_ns <= start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && end_ns <= spans->span[low - 1].end_ns;
+}
+
+static int is_within(const struct rps_cpu_series *series, const struct rps_period *row)
+{
+    return !series->within || rps_spans_hold(series->within, row->start_ns, rps_period_end_ns(row));
+}
+
 static int open_cursor(const struct rps_cpu_series *series, struct rps_cursor **ret,
                        struct rps_error *err)
 {
@@ -234,7 +255,7 @@ int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each
     while (answer == 0 && (got = rps_cursor_next(cursor, &period, err)) != 0) {
         if (got < 0)
             answer = got;
-        else if (is_chosen(series, period.cpu))
+        else if (is_chosen(series, period.cpu) && is_within(series, &period))
             answer = each(context, &period, err);
     }
     rps_cursor_close(cursor);
@@ -407,7 +428,7 @@ static int hand_out(struct sum *sum, rps_cpu_series_each *each, void *context,
     for (size_t n = 0; n < sum->sets && answer == 0; n++) {
         struct rps_period *row = &sum->whole[n];
 
-        if (row->cpu != RPS_CPU_ALL)
+        if (row->cpu != RPS_CPU_ALL || !is_within(sum->series, row))
             continue;
         /* a CPU that went away takes its timestamp with it; time does not run backwards */
         if (row->level == 0 && row->cycle < sum->cycle + row->cycles)

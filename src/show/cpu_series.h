@@ -12,14 +12,27 @@
 /* So many periods of all CPUs together are read as they were measured; more at a coarser level. */
 #define RPS_CPU_SERIES_FINE_PERIODS UINT64_C(2000000)
 
+/* Stretches that do not touch, in order of time. */
+struct rps_spans {
+    size_t count;
+    struct rps_span {
+        int64_t start_ns, end_ns;
+    } * span; /* owned by whoever owns this */
+};
+
+/* 1 when [start_ns, end_ns) lies wholly in one of the spans. */
+int rps_spans_hold(const struct rps_spans *spans, int64_t start_ns, int64_t end_ns);
+
 struct rps_cpu_series {
     struct rps_reader *reader; /* borrowed */
     int64_t run_id, from_ns, to_ns;
-    int resolution;       /* level that the walks read, see rps_cursor_open; 0 at first */
-    int by_cpu;           /* 0: one series, that of the whole workload */
-    int count;            /* CPUs that were asked for and have periods in that part */
-    int32_t *cpu;         /* owned; ascending */
-    uint64_t first, last; /* numbers of their periods, and of the rotations of these */
+    int resolution;                 /* level that the walks read, see rps_cursor_open; 0 at first */
+    const struct rps_spans *within; /* borrowed; the rows that lie wholly inside alone are walked;
+                                       NULL: all */
+    int by_cpu;                     /* 0: one series, that of the whole workload */
+    int count;                      /* CPUs that were asked for and have periods in that part */
+    int32_t *cpu;                   /* owned; ascending */
+    uint64_t first, last;           /* numbers of their periods, and of the rotations of these */
     uint64_t first_rotation, last_rotation;
     uint64_t periods; /* of all of them */
     int set_count;    /* event sets of the run */

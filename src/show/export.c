@@ -15,6 +15,7 @@
 
 #include "cpu_series.h"
 #include "export_csv.h"
+#include "run_regions.h"
 
 const struct rps_export_format *const rps_export_formats[] = {
     &rps_export_wide,       &rps_export_rates, &rps_export_long,
@@ -102,17 +103,41 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct rp
     options->note(note);
 }
 
+/* Keep to the region that was asked for, which is to be freed after the walk. */
+static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_options *options,
+                       struct rps_run_regions *ret, struct rps_error *err)
+{
+    struct rps_notes marks = {0};
+    int result;
+
+    if (!options->region)
+        return 0;
+    result = rps_reader_marks(cpu_series->reader, cpu_series->run_id, &marks, err);
+    if (result == 0)
+        result = rps_run_regions_find(&marks, options->from_ns, options->to_ns, ret, err);
+    if (result == 0)
+        result = rps_run_regions_choose(ret, cpu_series->run_id, options->region, err);
+    if (result == 0)
+        result = rps_run_region_keep(cpu_series, &ret->region[0], err);
+    rps_notes_free(&marks);
+    return result;
+}
+
 static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_error *err)
 {
     const struct rps_export_options *options = walk->job->options;
+    struct rps_run_regions regions = {0};
     struct rps_cpu_series cpu_series;
     int result = rps_cpu_series_open(&cpu_series, reader, walk->job->run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
 
+    if (result == 0)
+        result = keep_region(&cpu_series, options, &regions, err);
     if (result == 0) {
         choose_resolution(&cpu_series, walk->job);
         result = walk_periods(walk, &cpu_series, walk_period, err);
     }
+    rps_run_regions_free(&regions);
     rps_cpu_series_free(&cpu_series);
     return result;
 }

@@ -104,6 +104,22 @@ static void print_part(struct rps_report *report)
             report->cpu_series.widened ? ", widened to what was not thinned away" : "");
 }
 
+static void print_region(struct rps_report *report)
+{
+    const struct rps_run_region *region = &report->regions.region[0];
+    char entered[RPS_REPORT_NUMBER_SIZE], time[RPS_TEXT_NUMBER_SIZE], inside[RPS_TEXT_NUMBER_SIZE],
+        text[RPS_NAME_SIZE + 256];
+
+    if (!report->options->region)
+        return;
+    snprintf(text, sizeof(text), "%s, entered %s time%s, %s in it, of which %s in whole periods",
+             region->name, rps_report_count(entered, region->entered),
+             region->entered == 1 ? "" : "s",
+             rps_text_duration(time, sizeof(time), region->time_ns),
+             rps_text_duration(inside, sizeof(inside), report->tally.length_ns));
+    rps_report_field(report, "Region reported", text);
+}
+
 static void print_cpus(struct rps_report *report)
 {
     char name[RPS_CPU_SERIES_TEXT_SIZE], text[RPS_CPU_SERIES_TEXT_SIZE + 16];
@@ -155,6 +171,7 @@ static void print_run(struct rps_report *report)
         rps_report_field(report, "Elapsed time",
                          rps_text_duration(text, sizeof(text), run->elapsed_ns));
     print_part(report);
+    print_region(report);
     print_cpus(report);
     print_period(report);
     print_order(report);
@@ -208,11 +225,58 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
     return rps_cpu_series_walk(&report->cpu_series, add_to_cpu, report, err);
 }
 
+static int add_to_regions(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct rps_report *report = context;
+
+    (void)err;
+    for (size_t i = 0; i < report->regions.count; i++) {
+        if (rps_spans_hold(&report->regions.region[i].spans, period->start_ns,
+                           rps_period_end_ns(period)))
+            rps_tally_add(&report->region_tally[i], period);
+    }
+    return 0;
+}
+
+/* The regions, and the tallies of the periods inside them; from the first to the last, whatever
+ * lies between. */
+static int read_regions(struct rps_report *report, struct rps_error *err)
+{
+    const struct rps_report_options *options = report->options;
+    struct rps_cpu_series inside = report->cpu_series;
+    int64_t from_ns = INT64_MAX, to_ns = 0;
+
+    if (options->layout == RPS_REPORT_2013)
+        return 0;
+    report->region_tally = calloc(report->regions.count + 1, sizeof(*report->region_tally));
+    if (!report->region_tally)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < report->regions.count; i++) {
+        const struct rps_spans *spans = &report->regions.region[i].spans;
+
+        if (rps_tally_init(&report->region_tally[i], report->plan, err) < 0)
+            return RPS_FAILED;
+        if (spans->count == 0)
+            continue;
+        if (spans->span[0].start_ns < from_ns)
+            from_ns = spans->span[0].start_ns;
+        if (spans->span[spans->count - 1].end_ns > to_ns)
+            to_ns = spans->span[spans->count - 1].end_ns;
+    }
+    inside.resolution = 0;
+    inside.from_ns = from_ns > inside.from_ns ? from_ns : inside.from_ns;
+    inside.to_ns = to_ns < inside.to_ns ? to_ns : inside.to_ns;
+    return inside.from_ns < inside.to_ns
+               ? rps_cpu_series_walk_sum(&inside, add_to_regions, report, err)
+               : 0;
+}
+
 /* Has the run's end left the intervals in the store? */
 static int is_concluded(const struct rps_report *report)
 {
     return report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX &&
-           report->options->cpus.count == 0 && report->options->cpus.way != RPS_CPUS_EACH &&
+           !report->options->region && report->options->cpus.count == 0 &&
+           report->options->cpus.way != RPS_CPUS_EACH &&
            report->plan->clock.whole.certainty != RPS_CERTAINTY_NONE;
 }
 
@@ -245,7 +309,8 @@ static int is_of_these_rows(const struct rps_report *report)
 /* Sums are the same at every level; intervals come from the differences of single periods. */
 static void choose_resolution(struct rps_report *report)
 {
-    if (report->options->layout == RPS_REPORT_2013 || is_concluded(report))
+    if ((report->options->layout == RPS_REPORT_2013 && !report->options->region) ||
+        is_concluded(report))
         report->cpu_series.resolution = RPS_LEVELS;
     else
         rps_cpu_series_choose_signals(&report->cpu_series, 1);
@@ -260,6 +325,17 @@ static int read_sums(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
+/* The part of the run that is one region. */
+static int keep_region(struct rps_report *report, struct rps_error *err)
+{
+    if (!report->options->region)
+        return 0;
+    if (rps_run_regions_choose(&report->regions, report->run.run_id, report->options->region, err) <
+        0)
+        return RPS_FAILED;
+    return rps_run_region_keep(&report->cpu_series, &report->regions.region[0], err);
+}
+
 static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
                        struct rps_error *err)
 {
@@ -268,9 +344,12 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
         rps_reader_marks(reader, run_id, &report->marks, err) < 0 ||
         rps_reader_summary(reader, run_id, &report->summary, err) < 0 ||
+        rps_run_regions_find(&report->marks, report->options->from_ns, report->options->to_ns,
+                             &report->regions, err) < 0 ||
         rps_tally_init(&report->tally, report->plan, err) < 0 ||
         rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
                             report->options->to_ns, &report->options->cpus, err) < 0 ||
+        keep_region(report, err) < 0 ||
         rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
         return RPS_FAILED;
     report->operand =
@@ -297,8 +376,10 @@ static int report_print(struct rps_report *report, struct rps_error *err)
     print_head(report);
     print_system(report);
     print_run(report);
-    if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0)
+    if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0 ||
+        rps_report_print_regions(report, err) < 0)
         return RPS_FAILED;
+    rps_report_print_marks(report);
     rps_report_remarks(report, print_remark);
     return 0;
 }
@@ -320,6 +401,10 @@ static int report_write(struct rps_report *report, struct rps_error *err)
 static void report_free(struct rps_report *report)
 {
     free(report->operand);
+    for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
+        rps_tally_free(&report->region_tally[i]);
+    free(report->region_tally);
+    rps_run_regions_free(&report->regions);
     rps_notes_free(&report->marks);
     rps_notes_free(&report->gaps);
     for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
@@ -339,7 +424,7 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
     int result = RPS_FAILED;
 
     rps_run_init(&report.run);
-    if (report_read(&report, reader, run_id, err) < 0)
+    if (report_read(&report, reader, run_id, err) < 0 || read_regions(&report, err) < 0)
         goto done;
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale) {

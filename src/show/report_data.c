@@ -8,8 +8,14 @@
 struct place {
     struct rps_report *report;
     const struct rps_tally *tally;
-    int32_t cpu; /* RPS_CPU_ALL: the sum, whose intervals the plan has */
+    int32_t cpu; /* RPS_CPU_ALL: the sum */
 };
+
+/* The plan has the intervals. */
+static int is_whole(const struct place *place)
+{
+    return place->tally == &place->report->tally;
+}
 
 /* What a row says; what is not set is not known. */
 struct figure {
@@ -101,8 +107,7 @@ static void put_event(const struct place *place, int set, int slot)
                           rps_tally_estimate_u64(place->tally, set, slot, &figure.estimate);
     figure.has_count = figure.has_estimate;
     if (figure.has_estimate)
-        figure.whole =
-            place->cpu == RPS_CPU_ALL ? event->whole : rps_tally_interval(place->tally, set, slot);
+        figure.whole = is_whole(place) ? event->whole : rps_tally_interval(place->tally, set, slot);
     put_figure(place, &figure);
 }
 
@@ -118,7 +123,7 @@ static void put_metric(const struct place *place, const struct rps_metric *metri
         .whole = metric->whole,
     };
 
-    if (place->cpu != RPS_CPU_ALL)
+    if (!is_whole(place))
         figure.whole =
             rps_tally_formula_interval(place->tally, &metric->formula, place->report->operand);
     put_figure(place, &figure);
@@ -151,6 +156,15 @@ static void put_all_figures(struct rps_report *report)
 
 /* --- JSON alone ------------------------------------------------------------------------------- */
 
+/* As in report_remarks.c; a mark has no length. */
+int rps_report_has_note(const struct rps_report *report, const struct rps_note *note)
+{
+    int64_t end_ns = note->start_ns + note->length_ns;
+
+    return note->start_ns < report->options->to_ns && end_ns >= report->options->from_ns &&
+           (note->length_ns == 0 || end_ns > report->options->from_ns);
+}
+
 static void put_notes(struct rps_report *report, const char *name, const struct rps_notes *notes,
                       const char *text)
 {
@@ -159,17 +173,40 @@ static void put_notes(struct rps_report *report, const char *name, const struct 
     rps_rows_begin(rows, name);
     for (size_t i = 0; i < notes->count; i++) {
         const struct rps_note *note = &notes->note[i];
-        int64_t end_ns = note->start_ns + note->length_ns;
-
-        /* As in report_remarks.c; a mark has no length. */
-        if (note->start_ns >= report->options->to_ns || end_ns < report->options->from_ns ||
-            (note->length_ns > 0 && end_ns == report->options->from_ns))
+        if (!rps_report_has_note(report, note))
             continue;
         rps_rows_row(rows);
         if (notes == &report->gaps)
             rps_rows_int(rows, "cpu", note->cpu, 1);
-        rps_rows_stretch(rows, &report->run, note->start_ns, end_ns);
+        rps_rows_stretch(rows, &report->run, note->start_ns, note->start_ns + note->length_ns);
         rps_rows_text(rows, text, note->text);
+        rps_rows_end_row(rows);
+    }
+    rps_rows_end(rows);
+}
+
+static void put_regions(struct rps_report *report)
+{
+    struct rps_rows *rows = &report->rows;
+
+    rps_rows_begin(rows, "regions");
+    for (size_t i = 0; i < report->regions.count; i++) {
+        const struct rps_run_region *region = &report->regions.region[i];
+        const struct rps_tally *tally = &report->region_tally[i];
+
+        rps_rows_row(rows);
+        rps_rows_text(rows, "name", region->name);
+        rps_rows_uint(rows, "entered", region->entered, 1);
+        rps_rows_uint(rows, "marked", region->marked, 1);
+        rps_rows_uint(rows, "not_ended", region->open, 1);
+        rps_rows_uint(rows, "at_once", region->at_once, region->marked > 0);
+        rps_rows_seconds(rows, "time_s", region->time_ns, 1);
+        rps_rows_uint(rows, "periods", tally->periods, 1);
+        rps_rows_seconds(rows, "inside_s", tally->length_ns, 1);
+        rps_rows_begin(rows, "figures");
+        if (tally->periods > 0)
+            put_figures(report, tally, RPS_CPU_ALL);
+        rps_rows_end(rows);
         rps_rows_end_row(rows);
     }
     rps_rows_end(rows);
@@ -205,6 +242,7 @@ static void put_words(struct rps_report *report)
 {
     put_notes(report, "gaps", &report->gaps, "reason");
     put_notes(report, "marks", &report->marks, "text");
+    put_regions(report);
     rps_json_array(report->rows.json, "remarks");
     rps_report_remarks(report, put_remark);
     rps_json_end(report->rows.json);

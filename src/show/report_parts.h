@@ -9,6 +9,7 @@
 #include "rpistat/rows.h"
 #include "rpistat/tally.h"
 #include "cpu_series.h"
+#include "run_regions.h"
 
 #define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
 #define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */
@@ -30,6 +31,8 @@ struct rps_report {
     struct rps_tally *cpu_tally; /* owned; of each CPU, or NULL: not asked for */
     int64_t thinned_ns;          /* before it periods were thinned to their sums; -1: nowhere */
     struct rps_notes gaps, marks;
+    struct rps_run_regions regions;
+    struct rps_tally *region_tally; /* owned; of the periods that lie wholly inside each */
     struct rps_run_summary summary;
     double *operand; /* of the plan's formulas */
     rps_report_tell *tell;
@@ -73,8 +76,16 @@ int rps_report_family_is_new(const struct rps_plan *plan, const char *family, in
 /* "Performance events": the blocks of all families (report_blocks.c). */
 int rps_report_print_events(struct rps_report *report, struct rps_error *err);
 
-/* "CPU by CPU": tables with a row a CPU (report_cpus.c); nothing without cpu_tally. */
+/* "CPU by CPU": tables with a row a CPU (report_tables.c); nothing without cpu_tally. */
 int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
+
+/* The tables with a row a region, and what must be known of them; the marks that are not of
+ * regions. Nothing where there are none, and in the layout of 2013 (report_tables.c). */
+int rps_report_print_regions(struct rps_report *report, struct rps_error *err);
+void rps_report_print_marks(struct rps_report *report);
+
+/* 1 when the part that is reported has something of a mark or gap (report_data.c). */
+int rps_report_has_note(const struct rps_report *report, const struct rps_note *note);
 
 /* The mean period, ns, of a run whose periods the recorder stretched because switching event sets
  * took too long; 0 of all others. */

@@ -266,9 +266,19 @@ static void remark_thinned(struct rps_report *report)
 static void remark_blocks(struct rps_report *report)
 {
     if (report->options->layout != RPS_REPORT_2013 && report->plan->set_count > 1 &&
-        report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
+        !report->options->region && report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
         remark(report, "The intervals come from blocks of rotations and not from single "
                        "periods, of which there are too many: they are rather too wide.");
+}
+
+static void remark_region(struct rps_report *report)
+{
+    if (report->options->region)
+        remark(report,
+               "The figures are of the measurement periods that lie wholly inside the region %s, "
+               "and of all that the workload did in these: in other threads, and in regions "
+               "within, too.",
+               report->options->region);
 }
 
 static void remark_fitting(struct rps_report *report)
@@ -306,5 +316,6 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     remark_stretched(report);
     remark_thinned(report);
     remark_blocks(report);
+    remark_region(report);
     remark_fitting(report);
 }

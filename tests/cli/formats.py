@@ -233,6 +233,7 @@ def check_report(found, text):
         check_figure(figure, text)
     labels = {figure["label"] for figure in figures}
     block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split("\nCPU by CPU")[0]
+    block = block.split("\nRegions of")[0].split("\nMarks\n")[0]
     for line in block.splitlines()[4:]:
         label = re.match(r"  (.+?)(:| \(\w+\) |  )", line)
         assert not label or label.group(1) in labels or "eriods" in label.group(1) or \
@@ -289,6 +290,8 @@ def test_real():
     runs = runs_of_store()
     found = found_by("report", "-r", "regions")
     assert "region slow begin" in [mark["text"] for mark in found["marks"]], found["marks"]
+    entered = {region["name"]: region["entered"] for region in found["regions"]}
+    assert entered == {"slow": 2, "quick": 1000, "in a child": 1}, found["regions"]
     assert runs["killed"]["state"] == "interrupted", runs["killed"]
     assert runs["killed"]["exit_status"] is None, runs["killed"]
     if "machine" not in runs:

@@ -12,7 +12,7 @@ SAMPLES = {
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
     "THEME": "dark", "SIZE": "1G", "SET": "ascii",
 }
-NAMES = {"cgroup": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
+NAMES = {"cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
          "phases format": "csv", "report format": "2013", "runs format": "json",
          "events format": "csv", "verify format": "json", "check format": "json", "phases metric": "cpi,cpu_use"}

@@ -1,6 +1,8 @@
 """Marks and regions of a run: --from mark:NAME, what the report says of them, --region."""
 import csv
 import io
+import json
+import re
 import sqlite3
 
 from program import Folder, expect, refused, tap
@@ -13,7 +15,7 @@ def add_marks(folder, marks, run=1):
     store = sqlite3.connect(folder / "rpistat.data")
     with store:
         store.executemany("INSERT INTO mark VALUES (?, ?, ?, ?)",
-                          [(run, int(at * S), number, text)
+                          [(run, round(at * S), number, text)
                            for number, (at, text) in enumerate(marks)])
     store.close()
 
@@ -57,7 +59,7 @@ def test_part_wrong():
     """a mark that the run does not have: the error names those that it has"""
     refused(FOLDER.call("report", "--from", "mark:"), 2, "mark:NAME.2")
     refused(FOLDER.call("report", "--from", "mark:wram"), 1, "'mark:wram' is not in run 1",
-            "marks are: warm, v1.2, two words, done")
+            "marks are: warm, region load begin, v1.2, two words")
     refused(FOLDER.call("report", "--to", "mark:warm.3"), 1, "it comes 2 times")
     with Folder(runs=1) as folder:
         refused(folder.call("report", "--to", "mark:warm"), 1, "no marks", "--control")
@@ -65,7 +67,115 @@ def test_part_wrong():
         refused(folder.call("report", "--to", "mark:warm"), 1, "m0m0", ", ...")
 
 
+# Regions of the same run: of whole periods and not; two threads at once, nested in another; shorter
+# than a period; without an end; entered too often.
+REGIONS = [
+    (2, "region load begin"), (4.05, "region load end"), (6, "region load begin"),
+    (8, "region load end"), (11.02, "region outer begin"), (12, "region in it begin"),
+    (12.5, "region in it begin"), (13, "region in it end"), (14, "region in it end"),
+    (15.5, "region outer end"), (16.01, "region short begin"), (16.05, "region short end"),
+    (17, "region left begin"), (24, "region quick: 1000 entries, 0.250000 s"),
+]
+NAMES = "name", "entered", "marked", "not_ended", "at_once", "time_s", "periods", "inside_s"
+FOUND = [
+    ("load", 2, 2, 0, 1, 4.05, 40, 4), ("outer", 1, 1, 0, 1, 4.48, 44, 4.4),
+    ("in it", 2, 2, 0, 2, 2.5, 20, 2), ("short", 1, 1, 0, 1, 0.04, 0, 0),
+    ("left", 0, 0, 1, None, 0, 0, 0), ("quick", 1000, 0, 0, None, 0.25, 0, 0),
+]
+
+
+def report(*options):
+    return expect(FOLDER.call("report", *options), 0).stdout
+
+
+def regions(*options):
+    return json.loads(report("--format", "json", *options))["regions"]
+
+
+def figure(figures, name):
+    return [one for one in figures if one["name"] == name][0]
+
+
+def test_regions():
+    """a region's entries and times from its marks; figures from the periods wholly inside, exact"""
+    found = regions()
+    assert [tuple(region[name] for name in NAMES) for region in found] == FOUND, found
+    assert [bool(region["figures"]) for region in found] == [True] * 3 + [False] * 3
+    for region, per_s in zip(found, (2e6, 10e6, 10e6)):
+        misses = figure(region["figures"], "dc_miss")
+        assert misses["value"] == per_s * region["inside_s"], misses
+        assert abs(misses["per_s"] - per_s) < 1 and misses["share"] == 0.25, misses
+    assert figure(found[0]["figures"], "dc_miss_ratio")["value"] == 4, found[0]
+    part = {region["name"]: region for region in regions("--from", "7s", "--to", "12.7s")}
+    assert set(part) == {"load", "outer", "in it"}, part
+    assert [part[name]["time_s"] for name in ("load", "outer", "in it")] == [1, 1.68, 0.9], part
+    assert [part[name]["periods"] for name in ("load", "outer", "in it")] == [10, 16, 7], part
+
+
+def test_regions_text():
+    """the report's table of regions, what it leaves out, and the marks that are of none"""
+    text = report()
+    block = text[text.index("\nRegions of"):text.index("\nMarks\n")]
+    for name, entered, _, _, at_once, time_s, inside, inside_s in FOUND:
+        assert re.search(r"^  %s +%d +%.3f +%s +%d +%.3f " % (name, entered, time_s, at_once or "-",
+                                                            inside, inside_s), block, re.M), block
+    assert re.search(r"^  load .* 8000000 ", block, re.M), block
+    words = " ".join(block.split())
+    assert "Too short for figures: short, quick: no measurement period (0.100 s)" in words, words
+    assert "marked each time: quick." in words and "without an end: left." in words, words
+    assert text.endswith("""
+Marks
+  00:00:02.000  warm
+  00:00:03.000  v1.2
+  00:00:04.000  two words
+  00:00:05.000  done
+  00:00:12.000  warm
+  00:00:15.000  done
+"""), text
+    assert "Regions" not in report("--format", "2013") and "Marks" not in report("--format", "2013")
+    with Folder(runs=1) as folder:
+        add_marks(folder, [(1, "mark %d" % number) for number in range(35)])
+        text = expect(folder.call("report"), 0).stdout
+        assert "  mark 29\n  and 5 more; --format json lists all\n" in text, text
+        assert "Regions of" not in text, text
+
+
+def test_region():
+    """--region: the periods wholly inside any entry, in report, JSON, CSV and export"""
+    inside = list(range(20, 40)) + list(range(60, 80))
+    assert periods("--region", "load") == inside
+    assert periods("--region", "load", "--from", "3s") == inside[10:]
+    assert periods("--region", "in it") == list(range(120, 140))
+    assert len(exported("--region", "outer", "--rates")) == 12
+    text = report("--region", "load")
+    assert re.search(r"Region reported: +load, entered 2 times, 4.050 s in it, of which 4.000 s in",
+                     text), text
+    assert "Total periods:      40\n" in text and "[8000000 " in text, text
+    assert "wholly inside the region load" in " ".join(text.split()), text
+    assert "Regions of" not in text, text
+    found = json.loads(report("--region", "outer", "--format", "json"))
+    assert [region["name"] for region in found["regions"]] == ["outer"], found["regions"]
+    assert figure(found["figures"], "dc_miss")["value"] == 44000000, found["figures"]
+    rows = list(csv.DictReader(io.StringIO(report("--region", "outer", "--format", "csv"))))
+    assert figure(rows, "dc_miss")["value"] == "44000000", rows
+
+
+def test_region_wrong():
+    """a region that is not there, or shorter than the periods, is refused, with what there is"""
+    for command in "report", "export":
+        refused(FOLDER.call(command, "--region", "lod"), 1, "no region 'lod'",
+                "load, outer, in it, short, left, quick")
+        refused(FOLDER.call(command, "--region", "quick"), 1, "(0.100 s) lies wholly inside 'quick'",
+                "1000 entries", "shorter --period")
+        refused(FOLDER.call(command, "--region", "short"), 1, "0.040 s in 1 entries")
+        refused(FOLDER.call(command, "--region", "load", "--from", "9s"), 1, "no region 'load' there")
+        with Folder(runs=1) as folder:
+            refused(folder.call(command, "--region", "load"), 1, "no regions", "REGIONS")
+    refused(FOLDER.call("export", "--region", "load", "--follow"), 2, "--follow", "--region")
+
+
 with FOLDER:
     add_marks(FOLDER, [(2, "warm"), (3, "v1.2"), (4, "two words"), (5, "done"), (12, "warm"),
-                       (15, "done")])
-    tap.main([test_part, test_part_wrong])
+                       (15, "done")] + REGIONS)
+    tap.main([test_part, test_part_wrong, test_regions, test_regions_text, test_region,
+              test_region_wrong])

@@ -56,7 +56,7 @@ MISTAKES = [
     ("watch --from 5s", 2, "'--from'", "rpistat watch --help"),
     ("check -r 1", 2, "'-r'"),
     ("record --p", 2, "'--p' could be any of --period, --pid, --pmu; write it out"),
-    ("export --r x", 2, "--rates, --run"),
+    ("export --r x", 2, "--rates, --region, --run"),
     ("phases --m 3", 2, "--metric", "--min-length", "--max-phases"),
     ("report -i", 2, "'--input' needs an argument, FILE"),
     ("report --fr", 2, "'--from' needs an argument, T"),
