@@ -9,7 +9,7 @@ x_tics_bare = "unset xtics; set xtics scale 0.6 nomirror ('' x_from); " \
 # Rows between title and panels, from top to bottom.
 words_top = head_px + (exists("legend_rows") ? legend_rows * row_px : 0)
 note_top = words_top + (exists("words_rows") ? words_rows * row_px : 0)
-label_top = note_top + note_row * row_px
+label_top = note_top + note_rows * row_px
 strip_top = label_top + (phase_legend > 0 ? row_px : 0)
 finer_top = strip_top + strip * strip_px
 head = (finer_top + (finer > 0 ? finer_px : 0)) * px

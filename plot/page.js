@@ -8,7 +8,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
 const PRINT_WIDTH = 690, PRINT_ZOOM = 0.75;
-const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8;
+const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8, NOTE_ROW = 18;
 const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
@@ -382,7 +382,31 @@ const strip = document.getElementById("strip");
 const stripCanvas = element("canvas");
 strip.append(stripCanvas);
 
+/* A row a region: when anybody was in it, and its name, once, where it has room. */
+function drawRegions(context, at, left, right) {
+    context.textAlign = "left";
+    for (const [row, { name, at: ends }] of data.regions.entries()) {
+        const text = name.length > 32 ? name.slice(0, 31) + "\u2026" : name;
+        const width = context.measureText(text).width + 10;
+        const shown = [];
+        for (let i = 0; i < ends.length; i += 2)
+            if (ends[i + 1] >= from && ends[i] <= to)
+                shown.push([Math.max(left, at(ends[i])), Math.min(right, at(ends[i + 1]))]);
+        const named = shown.findIndex(([a], i) =>
+            a + width <= (i + 1 < shown.length ? shown[i + 1][0] : right + RIGHT));
+        context.fillStyle = hex(palette().text, 0.25);
+        for (const [a, b] of shown)
+            context.fillRect(a, row * NOTE_ROW + 2, Math.max(1, b - a), NOTE_ROW - 5);
+        context.fillStyle = "#" + palette().text;
+        if (named >= 0) {
+            context.fillRect(shown[named][0], row * NOTE_ROW + 1, 1, 15);
+            context.fillText(text, shown[named][0] + 4, row * NOTE_ROW + 8);
+        }
+    }
+}
+
 function drawNotes(context, at, left, right) {
+    const top = data.regions.length * NOTE_ROW;
     const notes = [...data.marks, ...data.gaps.map(gap => ({ ...gap, text: "not recorded: " + gap.text }))]
         .sort((a, b) => a.from - b.from);
     let free = -Infinity;
@@ -395,8 +419,8 @@ function drawNotes(context, at, left, right) {
         if (at(note.to) < left || x > right || x < free || x + width > right + RIGHT)
             continue;
         free = x + width;
-        context.fillRect(x, 1, 1, 15);
-        context.fillText(text, x + 4, 8);
+        context.fillRect(x, top + 1, 1, 15);
+        context.fillText(text, x + 4, top + 8);
     }
 }
 
@@ -415,7 +439,7 @@ function drawBand(context, at, top, across) {
 
 function drawStrip() {
     const ratio = devicePixelRatio || 1, width = strip.clientWidth;
-    const notes = data.marks.length + data.gaps.length > 0 ? 18 : 0;
+    const notes = (data.regions.length + (data.marks.length + data.gaps.length > 0)) * NOTE_ROW;
     const height = notes + (levels.length > 0 ? 20 : 0) + (levels.length > chosen + 1 ? BAND + 2 : 0);
     const context = stripCanvas.getContext("2d");
     const across = width - LEFT - RIGHT, right = LEFT + across;
@@ -429,6 +453,7 @@ function drawStrip() {
     context.scale(ratio, ratio);
     context.font = "12px system-ui, 'DejaVu Sans', Arial, sans-serif";
     context.textBaseline = "middle";
+    drawRegions(context, at, LEFT, right);
     drawNotes(context, at, LEFT, right);
     const phases = chosen < 0 ? { boxes: [] } : boxes(levels[chosen], at, LEFT, across, 1);
     for (const { label: index, a, b } of phases.boxes) {
@@ -702,7 +727,10 @@ function tipRows(plot, panel, i, first) {
     return rows;
 }
 
-/* Where there are phases, their name at the place; marks that are no further off than 4 pixels. */
+const isInside = (region, x) =>
+    region.at.some((start, i) => i % 2 === 0 && start <= x && x < region.at[i + 1]);
+
+/* Where there are phases, their name at the place; the regions around it; marks that are no further off than 4 pixels. */
 function fillTip(plot) {
     const phase = phaseAt(spot), body = element("tbody");
     for (const [n, each] of [...plots.entries()].sort(([a], [b]) => (b === near) - (a === near))) {
@@ -715,6 +743,9 @@ function fillTip(plot) {
     for (const mark of data.marks)
         if (Math.abs(plot.valToPos(mark.from, "x") - plot.valToPos(spot, "x")) < 4)
             tip.append(element("div", {}, "\u25b8 " + mark.text));
+    const inside = data.regions.filter(region => isInside(region, spot)).map(region => region.name);
+    if (inside.length > 0)
+        tip.append(element("div", {}, "in " + inside.join(", ")));
 }
 
 /* Beside the place in the window, below its panel's top; of a narrow window at the foot. */
@@ -862,6 +893,8 @@ function addTables() {
     addLabelTable();
     addTable("Figures of the whole run", [], data.figures.filter(figure => figure.whole !== null).map(figure =>
         element("tr", {}, rowHead(figure.label), cell(withUnit(figure.whole, figure.unit), "number"))));
+    addTable("Regions of the program", ["Region", "Times entered", "Time in it"], data.regions.map(region =>
+        element("tr", {}, rowHead(region.name), cell(String(region.entered), "number"), cell(duration(region.time), "number"))));
     addTable("Marks", [], data.marks.slice(0, ROWS).map(mark =>
         element("tr", {}, rowHead(clock(mark.start, 2)), cell(mark.text, "text"))));
     addTable("Not recorded", [], data.gaps.slice(0, ROWS).map(gap => element("tr", {},

@@ -347,6 +347,33 @@ static void put_notes(struct rps_json *json, const struct rps_picture *picture, 
     rps_json_end(json);
 }
 
+/* Stretches that a page of this many could not tell apart are one. */
+#define PAGE_STRETCHES 2000
+
+static void put_regions(struct rps_json *json, const struct rps_picture *picture)
+{
+    double least = (picture->to - picture->from) / PAGE_STRETCHES, from, to;
+
+    rps_json_array(json, "regions");
+    for (size_t i = 0; i < picture->regions.count; i++) {
+        const struct rps_run_region *region = &picture->regions.region[i];
+        size_t next = 0;
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", region->name);
+        rps_json_double(json, "entered", (double)region->entered);
+        rps_json_double(json, "time", (double)region->time_ns / 1e9);
+        rps_json_array(json, "at");
+        while (rps_picture_next_stretch(picture, &region->spans, least, &next, &from, &to)) {
+            rps_json_double(json, NULL, from);
+            rps_json_double(json, NULL, to);
+        }
+        rps_json_end(json);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
 static void put_row(struct rps_json *json, const char *name, const char *text)
 {
     if (!text || !text[0])
@@ -500,6 +527,7 @@ static int put_data(struct rps_json *json, const struct rps_picture *picture,
     put_figures(json, profile);
     put_notes(json, picture, "marks", &picture->marks);
     put_notes(json, picture, "gaps", &picture->gaps);
+    put_regions(json, picture);
     put_run(json, picture);
     rps_json_end(json);
     return result;

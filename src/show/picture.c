@@ -456,7 +456,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
 static double frame_height(const struct rps_picture *picture)
 {
     int rows = rps_picture_legend_rows(picture) + rps_picture_needs_label_legend(picture) +
-               rps_picture_has_notes(picture) + picture->words.rows + picture->zero_rows;
+               rps_picture_note_rows(picture) + picture->words.rows + picture->zero_rows;
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            rps_picture_strip_height(picture) +
@@ -513,6 +513,7 @@ void rps_picture_free(struct rps_picture *picture)
     free(picture->cycle_map.time_s);
     free(picture->cycle_map.cycle);
     rps_phase_levels_free(&picture->levels);
+    rps_run_regions_free(&picture->regions);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
     rps_cpu_series_free(&picture->cpu_series);

@@ -14,6 +14,7 @@
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
 #include "cpu_series.h"
+#include "run_regions.h"
 
 /* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
 #define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */
@@ -93,7 +94,8 @@ struct rps_picture {
     struct rps_phase_levels levels;     /* of the whole run; none where phases were given */
     struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
     struct rps_picture_words words; /* none: all zero */
-    struct rps_notes marks, gaps;
+    struct rps_notes marks, gaps;   /* marks of regions are in `regions` */
+    struct rps_run_regions regions; /* those that have a row above the panels */
 };
 
 /* --- reading: picture.c ----------------------------------------------------------------------- */
@@ -162,6 +164,11 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns);
 int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
                       struct rps_error *err);
 
+/* Stretches of time on the axis, within the picture, those less than `least` apart as one, and none
+ * shorter than that: each in turn, from *next (0 at first) on; 0 when there are no more. */
+int rps_picture_next_stretch(const struct rps_picture *picture, const struct rps_spans *spans,
+                             double least, size_t *next, double *ret_from, double *ret_to);
+
 /* A stretch of one label on the axis, within the picture. */
 struct rps_picture_box {
     double from, to;
@@ -185,8 +192,8 @@ int rps_picture_place(const struct rps_picture *picture, const struct rps_phase 
 /* Is a label of some phase nowhere written in the strip, for want of room? */
 int rps_picture_needs_label_legend(const struct rps_picture *picture);
 
-/* Are there marks or gaps in the picture? */
-int rps_picture_has_notes(const struct rps_picture *picture);
+/* Rows of texts above the panels: one a region, and one of marks and gaps where there are any. */
+int rps_picture_note_rows(const struct rps_picture *picture);
 
 /* --- other levels: picture_levels.c----------------------------------------------------------- */
 

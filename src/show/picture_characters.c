@@ -87,7 +87,7 @@ static void fit(struct drawing *drawing)
     drawing->title = grant(drawing, 1, 1);
     drawing->legend = grant(drawing, rps_picture_legend_rows(picture), 1);
     drawing->subtitle = grant(drawing, !drawing->options->untitled, 1);
-    drawing->notes = grant(drawing, rps_picture_has_notes(picture), 1);
+    drawing->notes = grant(drawing, rps_picture_note_rows(picture), 1);
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)

@@ -196,7 +196,7 @@ static void choose_rows(struct rps_picture *picture, const struct rps_plot_optio
     double frame =
         RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + rps_picture_strip_height(picture) +
         RPS_PICTURE_LEGEND_HEIGHT * (rps_picture_needs_label_legend(picture) +
-                                     rps_picture_has_notes(picture) + picture->zero_rows);
+                                     rps_picture_note_rows(picture) + picture->zero_rows);
     int rows = 0, fit;
 
     for (int m = 0; m < picture->plan->metric_count; m++)

@@ -9,6 +9,7 @@
  *     edges.dat       from, to: where a boundary may lie, where that is wide enough to be seen
  *     gaps.dat        from, to: not recorded
  *     marks.dat       where a mark is; one a pixel
+ *     regions.dat     from, to: when anybody was in a region; its row, from 0 at the top
  *
  * A file without a line is not written, and its count in figure.gp is 0.
  */
@@ -275,6 +276,26 @@ static int write_marks(const struct rps_picture *picture, int folder_fd, size_t 
     return end_lines(&lines, 0, err);
 }
 
+static int write_regions(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
+                         struct rps_error *err)
+{
+    struct lines lines = {.folder_fd = folder_fd, .name = "regions.dat"};
+    double pixel = 1 / px_of(picture, 1), from, to;
+
+    for (size_t row = 0; row < picture->regions.count; row++) {
+        size_t next = 0;
+
+        while (rps_picture_next_stretch(picture, &picture->regions.region[row].spans, pixel, &next,
+                                        &from, &to)) {
+            if (!next_line(&lines, err))
+                return RPS_FAILED;
+            fprintf(lines.file, "%.12g %.12g %zu\n", from, to, row);
+        }
+    }
+    *ret_count = lines.count;
+    return end_lines(&lines, 0, err);
+}
+
 int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
                           struct rps_picture_note *ret)
 {
@@ -297,26 +318,74 @@ int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_
     return 1;
 }
 
-/* Call for each text that has room: behind the one before, and before the picture's end. */
+static double note_width(const struct rps_picture_note *note)
+{
+    return RPS_PICTURE_CHARACTER * 0.95 * (double)strlen(note->text) + 8;
+}
+
+/* Would the text reach beyond the picture's end? */
+static int is_beyond(const struct rps_picture *picture, const struct rps_picture_note *note)
+{
+    double at = px_of(picture, note->at - picture->from);
+
+    return at + note_width(note) > px_of(picture, picture->to - picture->from) + picture->right &&
+           at > 40;
+}
+
+/* The region's name, once, where it has room: at the beginning of a stretch, before the next. */
+static int place_region(const struct rps_picture *picture, const struct rps_run_region *region,
+                        struct rps_picture_note *ret)
+{
+    char text[RPS_PICTURE_TEXT_SIZE];
+    double pixel = 1 / px_of(picture, 1), from, to, next_from;
+    size_t next = 0;
+    int more;
+
+    snprintf(text, sizeof(text), "%s", region->name);
+    rps_picture_cut_text(text, OVERLAY_TEXT_MOST);
+    rps_text_printable(ret->text, sizeof(ret->text), text);
+    more = rps_picture_next_stretch(picture, &region->spans, pixel, &next, &from, &to);
+    while (more) {
+        ret->at = from;
+        more = rps_picture_next_stretch(picture, &region->spans, pixel, &next, &next_from, &to);
+        if (!is_beyond(picture, ret) &&
+            (!more || px_of(picture, next_from - from) > note_width(ret)))
+            return 1;
+        from = next_from;
+    }
+    return 0;
+}
+
+static void put_note(const struct rps_picture *picture, const struct rps_picture_note *note,
+                     size_t number, int row, FILE *positions, FILE *texts)
+{
+    if (positions)
+        fprintf(positions, "note_at[%zu] = %.12g\nnote_in[%zu] = %d\n", number, note->at, number,
+                row);
+    if (texts)
+        rps_picture_write_line(picture, texts, note->text);
+}
+
+/* Place each text that has room: behind the one before, and before the picture's end. Regions have
+ * a row each, marks and gaps the last. */
 static size_t place_notes(const struct rps_picture *picture, FILE *positions, FILE *texts)
 {
     size_t mark = 0, gap = 0, count = 0;
     double free_from = -INFINITY;
     struct rps_picture_note note;
 
+    for (size_t row = 0; row < picture->regions.count; row++) {
+        if (place_region(picture, &picture->regions.region[row], &note))
+            put_note(picture, &note, ++count, (int)row, positions, texts);
+    }
     while (rps_picture_next_note(picture, &mark, &gap, &note)) {
-        double width = RPS_PICTURE_CHARACTER * 0.95 * (double)strlen(note.text) + 8;
         double at = px_of(picture, note.at - picture->from);
 
         if (note.at < picture->from || note.at > picture->to || at < free_from ||
-            (at + width > px_of(picture, picture->to - picture->from) + picture->right && at > 40))
+            is_beyond(picture, &note))
             continue;
-        free_from = at + width;
-        count++;
-        if (positions)
-            fprintf(positions, "note_at[%zu] = %.12g\n", count, note.at);
-        if (texts)
-            rps_picture_write_line(picture, texts, note.text);
+        free_from = at + note_width(&note);
+        put_note(picture, &note, ++count, rps_picture_note_rows(picture) - 1, positions, texts);
     }
     return count;
 }
@@ -329,17 +398,19 @@ void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *fi
 int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, FILE *file,
                               struct rps_error *err)
 {
-    size_t gaps = 0, marks = 0, notes = place_notes(picture, NULL, NULL);
+    size_t gaps = 0, marks = 0, regions = 0, notes = place_notes(picture, NULL, NULL);
     int result = write_phases(picture, folder_fd, file, err);
 
     if (result == 0)
         result = write_gaps(picture, folder_fd, &gaps, err);
     if (result == 0)
         result = write_marks(picture, folder_fd, &marks, err);
-    fprintf(file, "gaps = %zu\nmarks = %zu\nnote_row = %d\nnotes = %zu\n", gaps, marks,
-            rps_picture_has_notes(picture), notes);
+    if (result == 0)
+        result = write_regions(picture, folder_fd, &regions, err);
+    fprintf(file, "gaps = %zu\nmarks = %zu\nregions = %zu\nnote_rows = %d\nnotes = %zu\n", gaps,
+            marks, regions, rps_picture_note_rows(picture), notes);
     if (notes > 0)
-        fprintf(file, "array note_at[%zu]\n", notes);
+        fprintf(file, "array note_at[%zu]\narray note_in[%zu]\n", notes, notes);
     place_notes(picture, file, NULL);
     return result;
 }

@@ -34,7 +34,7 @@ static struct layout lay_out(const struct rps_picture *picture, size_t signals)
 
     layout.top += rps_picture_strip_height(picture);
     layout.top += RPS_PICTURE_LEGEND_HEIGHT *
-                  (rps_picture_needs_label_legend(picture) + rps_picture_has_notes(picture));
+                  (rps_picture_needs_label_legend(picture) + rps_picture_note_rows(picture));
     layout.time_up = PCA_TIME * (height - layout.top);
     layout.lower = layout.top + layout.time_up + PCA_BETWEEN;
     layout.lower_up = fmax(20, height - layout.lower - RPS_PICTURE_FOOT);

@@ -14,8 +14,34 @@
 #include "rpistat/run_phases.h"
 
 #define CYCLE_MAP_ROOM 8192
+#define REGIONS_MOST   4 /* that have a row */
 
 /* --- reading ---------------------------------------------------------------------------------- */
+
+/* Regions become rows; in characters there is no place for these, and their marks stay marks. */
+static int take_regions(struct rps_picture *picture, const struct rps_plot_options *options,
+                        struct rps_error *err)
+{
+    size_t kept = 0;
+
+    if (picture->characters)
+        return 0;
+    if (rps_run_regions_find(&picture->marks, options->from_ns, options->to_ns, &picture->regions,
+                             err) < 0)
+        return RPS_FAILED;
+    rps_run_regions_keep_longest(&picture->regions, REGIONS_MOST);
+    while (picture->regions.count > 0 &&
+           picture->regions.region[picture->regions.count - 1].spans.count == 0)
+        rps_run_regions_keep_longest(&picture->regions, picture->regions.count - 1);
+    for (size_t i = 0; i < picture->marks.count; i++) {
+        if (rps_run_regions_is_mark(picture->marks.note[i].text))
+            free(picture->marks.note[i].text);
+        else
+            picture->marks.note[kept++] = picture->marks.note[i];
+    }
+    picture->marks.count = kept;
+    return 0;
+}
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err)
@@ -23,7 +49,8 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
     int64_t run_id = picture->run.run_id;
 
     if (rps_reader_marks(reader, run_id, &picture->marks, err) < 0 ||
-        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0)
+        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0 ||
+        take_regions(picture, options, err) < 0)
         return RPS_FAILED;
     if (options->no_phases)
         return 0;
@@ -244,6 +271,27 @@ int rps_picture_needs_label_legend(const struct rps_picture *picture)
     return 0;
 }
 
+int rps_picture_next_stretch(const struct rps_picture *picture, const struct rps_spans *spans,
+                             double least, size_t *next, double *ret_from, double *ret_to)
+{
+    double to = -INFINITY;
+
+    for (; *next < spans->count; ++*next) {
+        double start = rps_picture_position(picture, spans->span[*next].start_ns);
+        double end = rps_picture_position(picture, spans->span[*next].end_ns);
+
+        if (end < picture->from || start > picture->to)
+            continue;
+        if (to > -INFINITY && start - to >= least)
+            break;
+        if (to == -INFINITY)
+            *ret_from = fmax(start, picture->from);
+        to = fmin(fmax(end, start + least), picture->to);
+    }
+    *ret_to = to;
+    return to > -INFINITY;
+}
+
 static int any_in_picture(const struct rps_picture *picture, const struct rps_notes *notes)
 {
     for (size_t i = 0; i < notes->count; i++) {
@@ -257,7 +305,8 @@ static int any_in_picture(const struct rps_picture *picture, const struct rps_no
     return 0;
 }
 
-int rps_picture_has_notes(const struct rps_picture *picture)
+int rps_picture_note_rows(const struct rps_picture *picture)
 {
-    return any_in_picture(picture, &picture->marks) || any_in_picture(picture, &picture->gaps);
+    return (int)picture->regions.count +
+           (any_in_picture(picture, &picture->marks) || any_in_picture(picture, &picture->gaps));
 }

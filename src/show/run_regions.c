@@ -309,6 +309,31 @@ int rps_run_regions_choose(struct rps_run_regions *regions, int64_t run_id, cons
     return no_such_region(regions, run_id, name, err);
 }
 
+static int64_t length_ns(const struct rps_spans *spans)
+{
+    int64_t sum_ns = 0;
+
+    for (size_t i = 0; i < spans->count; i++)
+        sum_ns += spans->span[i].end_ns - spans->span[i].start_ns;
+    return sum_ns;
+}
+
+void rps_run_regions_keep_longest(struct rps_run_regions *regions, size_t most)
+{
+    while (regions->count > most) {
+        size_t shortest = 0;
+
+        for (size_t i = 1; i < regions->count; i++) {
+            if (length_ns(&regions->region[i].spans) <= length_ns(&regions->region[shortest].spans))
+                shortest = i;
+        }
+        region_free(&regions->region[shortest]);
+        regions->count--;
+        memmove(&regions->region[shortest], &regions->region[shortest + 1],
+                (regions->count - shortest) * sizeof(*regions->region));
+    }
+}
+
 static int find_row(void *context, const struct rps_period *period, struct rps_error *err)
 {
     (void)period;
