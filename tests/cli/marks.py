@@ -174,8 +174,46 @@ def test_region_wrong():
     refused(FOLDER.call("export", "--region", "load", "--follow"), 2, "--follow", "--region")
 
 
+def kept(name):
+    return FOLDER.read("kept/" + name).decode()
+
+
+def test_pictures():
+    """a row a region, the longest four, with its name, once; the other marks are dotted lines"""
+    expect(FOLDER.call("plot", "--keep", "kept", "-o", "regions.svg"), 0)
+    bars = [tuple(map(float, line.split())) for line in kept("regions.dat").splitlines()]
+    assert [(round(a, 2), row) for a, _, row in bars] == [
+        (2, 0), (6, 0), (11.02, 1), (12, 2), (16.01, 3)], bars
+    assert [round(b, 2) for _, b, _ in bars[:4]] == [4.05, 8, 15.5, 14], bars
+    lines = [float(line) for line in kept("marks.dat").splitlines()]
+    assert lines == [2, 3, 4, 5, 12, 15], lines
+    texts = [line[1:] for line in kept("text.gp").splitlines() if line.startswith("|")]
+    first = texts.index("load")
+    assert texts[first:first + 5] == ["load", "outer", "in it", "short", "warm"], texts
+    figure_text = kept("figure.gp")
+    assert re.search(r"^note_rows = 5$", figure_text, re.M), figure_text
+    assert "region load" not in kept("text.gp")
+    expect(FOLDER.call("plot", "--from", "9s", "--keep", "kept", "-o", "part.svg"), 0)
+    assert [line.split()[2] for line in kept("regions.dat").splitlines()] == ["0", "1", "2"]
+    drawing = expect(FOLDER.call("plot", "-o", "-"), 0).stdout
+    assert "CPU use" in drawing or "Cycles" in drawing, drawing
+
+
+def test_page():
+    """the page has the regions' rows and times; its marks are the other ones"""
+    expect(FOLDER.call("plot", "-o", "regions.html"), 0)
+    text = FOLDER.read("regions.html").decode()
+    data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text,
+                                re.S).group(1))
+    found = [(one["name"], one["entered"], one["time"]) for one in data["regions"]]
+    assert found == [("load", 2, 4.05), ("outer", 1, 4.48), ("in it", 2, 2.5),
+                     ("short", 1, 0.04)], found
+    assert [round(at, 2) for at in data["regions"][0]["at"]] == [2, 4.05, 6, 8], data["regions"]
+    assert [mark["text"] for mark in data["marks"]][:2] == ["warm", "v1.2"], data["marks"]
+
+
 with FOLDER:
     add_marks(FOLDER, [(2, "warm"), (3, "v1.2"), (4, "two words"), (5, "done"), (12, "warm"),
                        (15, "done")] + REGIONS)
     tap.main([test_part, test_part_wrong, test_regions, test_regions_text, test_region,
-              test_region_wrong])
+              test_region_wrong, test_pictures, test_page])
