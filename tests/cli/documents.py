@@ -47,11 +47,13 @@ CHANGED = [
 # What a machine, or a user, may not have: so says rpistat, or one of its examples.
 LACKING = r"nothing can be counted|counters cannot be used|no such control group|not permitted|tracefs"
 
-# Works for a while, then sleeps for a while: two phases.
+# Works for a while, then sleeps for a while: two phases. With two marks where there is --control.
 PROGRAM = """#!/bin/sh
 i=0
+[ ! -p ctl ] || echo mark warm >ctl
 while [ $i -lt 60000 ]; do i=$((i + 1)); done
 sleep .2
+[ ! -p ctl ] || { sleep .2; echo mark done >ctl; sleep .2; }
 """
 
 
