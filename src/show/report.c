@@ -225,50 +225,77 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
     return rps_cpu_series_walk(&report->cpu_series, add_to_cpu, report, err);
 }
 
+/* Beginning to read a span takes as long as so many periods. */
+#define SPAN_PERIODS 1000
+
+/* The regions of these numbers. */
+struct inside {
+    struct rps_report *report;
+    size_t first, end;
+};
+
 static int add_to_regions(void *context, const struct rps_period *period, struct rps_error *err)
 {
-    struct rps_report *report = context;
+    const struct inside *inside = context;
 
     (void)err;
-    for (size_t i = 0; i < report->regions.count; i++) {
-        if (rps_spans_hold(&report->regions.region[i].spans, period->start_ns,
+    for (size_t i = inside->first; i < inside->end; i++) {
+        if (rps_spans_hold(&inside->report->regions.region[i].spans, period->start_ns,
                            rps_period_end_ns(period)))
-            rps_tally_add(&report->region_tally[i], period);
+            rps_tally_add(&inside->report->region_tally[i], period);
     }
     return 0;
 }
 
-/* The regions, and the tallies of the periods inside them; from the first to the last, whatever
- * lies between. */
+/* A long span is read in blocks where the run has too many periods, as the report is, and at its
+ * ends period by period. */
+static int read_span(struct rps_report *report, size_t number, const struct rps_span *span,
+                     struct rps_error *err)
+{
+    struct inside inside = {report, number, number + 1};
+    struct rps_cpu_series part = report->cpu_series;
+
+    part.from_ns = span->start_ns > part.from_ns ? span->start_ns : part.from_ns;
+    part.to_ns = span->end_ns < part.to_ns ? span->end_ns : part.to_ns;
+    rps_cpu_series_choose_signals(&part, 1);
+    return part.from_ns < part.to_ns ? rps_cpu_series_walk_sum(&part, add_to_regions, &inside, err)
+                                     : 0;
+}
+
+/* Span by span, or all periods once, whichever is less. */
+static int read_insides(struct rps_report *report, struct rps_error *err)
+{
+    struct inside all = {report, 0, report->regions.count};
+    struct rps_cpu_series whole = report->cpu_series;
+    uint64_t spans = 0;
+    int result = 0;
+
+    for (size_t i = 0; i < all.end; i++)
+        spans += report->regions.region[i].spans.count;
+    whole.resolution = 0;
+    if (spans > whole.periods / SPAN_PERIODS)
+        return rps_cpu_series_walk_sum(&whole, add_to_regions, &all, err);
+    for (size_t i = 0; i < all.end; i++) {
+        const struct rps_run_region *region = &report->regions.region[i];
+
+        for (size_t k = 0; result == 0 && k < region->spans.count; k++)
+            result = read_span(report, i, &region->spans.span[k], err);
+    }
+    return result;
+}
+
 static int read_regions(struct rps_report *report, struct rps_error *err)
 {
-    const struct rps_report_options *options = report->options;
-    struct rps_cpu_series inside = report->cpu_series;
-    int64_t from_ns = INT64_MAX, to_ns = 0;
-
-    if (options->layout == RPS_REPORT_2013)
+    if (report->options->layout == RPS_REPORT_2013)
         return 0;
     report->region_tally = calloc(report->regions.count + 1, sizeof(*report->region_tally));
     if (!report->region_tally)
         return rps_error_memory(err);
     for (size_t i = 0; i < report->regions.count; i++) {
-        const struct rps_spans *spans = &report->regions.region[i].spans;
-
         if (rps_tally_init(&report->region_tally[i], report->plan, err) < 0)
             return RPS_FAILED;
-        if (spans->count == 0)
-            continue;
-        if (spans->span[0].start_ns < from_ns)
-            from_ns = spans->span[0].start_ns;
-        if (spans->span[spans->count - 1].end_ns > to_ns)
-            to_ns = spans->span[spans->count - 1].end_ns;
     }
-    inside.resolution = 0;
-    inside.from_ns = from_ns > inside.from_ns ? from_ns : inside.from_ns;
-    inside.to_ns = to_ns < inside.to_ns ? to_ns : inside.to_ns;
-    return inside.from_ns < inside.to_ns
-               ? rps_cpu_series_walk_sum(&inside, add_to_regions, report, err)
-               : 0;
+    return read_insides(report, err);
 }
 
 /* Has the run's end left the intervals in the store? */
