@@ -21,8 +21,8 @@ int rps_parse_double(const char *what, const char *text, double *ret, struct rps
 
 /*
  * A duration: numbers each followed by ns, us, ms, s, m (or min), h, d, as in `100ms`, `1.5s`,
- * `1h30m`. Result in ns, min_ns <= value <= max_ns. Negative durations are refused, and so is a bare
- * number other than 0, which is milliseconds in one tool and seconds in another.
+ * `1h30m`. Result in ns, min_ns <= value <= max_ns. Negative durations are refused, and so is a
+ * bare number other than 0, which is milliseconds in one tool and seconds in another.
  */
 int rps_parse_duration_ns(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
                           int64_t *ret_ns, struct rps_error *err);

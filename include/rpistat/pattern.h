@@ -38,10 +38,10 @@ void rps_pattern_find_turns(const struct rps_phases *phases, struct rps_pattern 
 
 /*
  * Look for a wave: a signal whose autocorrelation has peaks at a lag and at its multiples, so high
- * above the valleys between them that .35 of its variance at least comes again, deviating by half of
- * the signal's resolution at least. Looked for in means of 1, 4, 16 ... observations, at most 2,048
- * of them at the beginning, in the middle and at the end, with 4 turns at least. RPS_FAILED without
- * memory.
+ * above the valleys between them that .35 of its variance at least comes again, deviating by half
+ * of the signal's resolution at least. Looked for in means of 1, 4, 16 ... observations, at most
+ * 2,048 of them at the beginning, in the middle and at the end, with 4 turns at least. RPS_FAILED
+ * without memory.
  */
 int rps_pattern_find_wave(const struct rps_signals *signals, struct rps_pattern *ret,
                           struct rps_error *err);

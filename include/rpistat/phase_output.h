@@ -69,8 +69,8 @@ int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observa
                            rps_phase_output_profile *profile, const void *context,
                            char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
-/* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths: the
- * figures that change most, those first that go from one end to the other. RPS_FAILED without
+/* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
+ * the figures that change most, those first that go from one end to the other. RPS_FAILED without
  * memory. */
 int rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
                            struct rps_error *err);

@@ -1,8 +1,8 @@
 /*
  * What a command says, for programs: tables of named values, as JSON (an object that holds the
- * tables and what else there is to say) or as CSV (one table: the names, and a line a row). A row is
- * written once for both, into memory: what fails on the way leaves no half of an object behind. Numbers
- * are in the C locale, which the caller leaves in force.
+ * tables and what else there is to say) or as CSV (one table: the names, and a line a row). A row
+ * is written once for both, into memory: what fails on the way leaves no half of an object behind.
+ * Numbers are in the C locale, which the caller leaves in force.
  */
 #ifndef RPISTAT_ROWS_H
 #define RPISTAT_ROWS_H
@@ -67,9 +67,9 @@ void rps_rows_stretch(struct rps_rows *rows, const struct rps_run *run, int64_t 
                       int64_t end_ns);
 
 /*
- * End JSON's outer object, hand all to the stream, which is to be asked whether it could be written,
- * and release what is owned. Unless result is negative: then nothing is written. Returns result, or
- * RPS_FAILED without memory.
+ * End JSON's outer object, hand all to the stream, which is to be asked whether it could be
+ * written, and release what is owned. Unless result is negative: then nothing is written. Returns
+ * result, or RPS_FAILED without memory.
  */
 int rps_rows_close(struct rps_rows *rows, int result, struct rps_error *err);
 

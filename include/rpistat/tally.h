@@ -100,12 +100,13 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
 int rps_tally_hardly(const struct rps_tally *tally, int set);
 
 /*
- * The estimate of a slot, of the clock event, or the value of a formula, and how sure it is. The interval comes from
- * the differences of successive readings (systematic sampling: Wolter, Introduction to Variance
- * Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and Satterthwaite's degrees of
- * freedom, in logarithms; that of a formula by its derivatives, the events of one set together with
- * their covariance, those of several as if they missed what the others see. `operand` is scratch
- * for rps_plan_operand_count(plan) values, filled by rps_tally_operands.
+ * The estimate of a slot, of the clock event, or the value of a formula, and how sure it is. The
+ * interval comes from the differences of successive readings (systematic sampling: Wolter,
+ * Introduction to Variance Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and
+ * Satterthwaite's degrees of freedom, in logarithms; that of a formula by its derivatives, the
+ * events of one set together with their covariance, those of several as if they missed what the
+ * others see. `operand` is scratch for rps_plan_operand_count(plan) values, filled by
+ * rps_tally_operands.
  */
 struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot);
 struct rps_interval rps_tally_clock_interval(const struct rps_tally *tally);

@@ -56,8 +56,8 @@ char *rps_text_repaired(const char *text);
  */
 char *rps_text_command(char *ret, size_t size, int argc, char *const argv[]);
 
-/* A duration for people: "0.100 s", "16.9 s", "2 min 05 s", "3 h 07 min", "2 d 04 h"; here and below
- * with the decimal sign of the locale in force, as printf has it. */
+/* A duration for people: "0.100 s", "16.9 s", "2 min 05 s", "3 h 07 min", "2 d 04 h"; here and
+ * below with the decimal sign of the locale in force, as printf has it. */
 char *rps_text_duration(char *ret, size_t size, int64_t ns);
 
 /* A position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */

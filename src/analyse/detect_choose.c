@@ -26,8 +26,9 @@
 /* The path is left when the criterion has become worse so often in a row. */
 #define WORSE_MAX 4
 
-/* It is left, too, behind a segmentation of so many changes that stays the same for so many steps, a
- * factor of 22: to search what is beyond takes the square of that number, since nothing is pruned. */
+/* It is left, too, behind a segmentation of so many changes that stays the same for so many steps,
+ * a factor of 22: to search what is beyond takes the square of that number, since nothing is
+ * pruned. */
 #define SAME_FREE 5000
 #define SAME_MAX  14
 

@@ -14,8 +14,8 @@
  * inflation is read off the lower quartile of the statistics, from narrow windows to wide ones, and
  * only of windows in which no narrower ones found a change: where changes are dense, nearly every
  * wide window holds one. Where no window is left, the inflation grows as that of a first-order
- * autoregression; in the narrowest windows it is no larger, for where phases are short most of these
- * hold a change that they cannot tell.
+ * autoregression; in the narrowest windows it is no larger, for where phases are short most of
+ * these hold a change that they cannot tell.
  */
 #include <math.h>
 #include <stdlib.h>

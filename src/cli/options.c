@@ -331,7 +331,7 @@ static void fill_getopt(const struct rps_cli *cli, const struct option_list *lis
     }
 }
 
-/* Which options, by their letters, stand on the command line; the rest is for the second reading. */
+/* Which options stand on the command line, by their letters; the rest is for the second reading. */
 static void find_given(int argc, char **argv, const struct option_list *list,
                        const struct option *long_option, const char *short_option,
                        unsigned char *ret_given)

@@ -1,8 +1,8 @@
 /*
  * The export of stretches of one length, for spreadsheets of long runs:
  *
- *     run,cpu,time_s,length_s,rotations,block, then a column a metric, then NAME_min and NAME_max of
- *     each
+ *     run,cpu,time_s,length_s,rotations,block, then a column a metric, then NAME_min and NAME_max
+ *     of each
  *
  * time_s is where the stretch begins; the first row of a CPU begins where its data do. Stretches
  * count from the start of the run, or, with the column `time`, from midnight. A rotation belongs to

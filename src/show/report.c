@@ -1,6 +1,6 @@
 /*
- * The report: as text, it has the layout and labels of 2013, which people parse, around what is known
- * today. This file reads the run and prints what stands above the blocks.
+ * The report: as text, it has the layout and labels of 2013, which people parse, around what is
+ * known today. This file reads the run and prints what stands above the blocks.
  *
  * Everything is read from the store before anything is printed, so that the reader's locale is in
  * force around the printing only.

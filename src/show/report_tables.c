@@ -1,7 +1,8 @@
 /*
  * Tables of the report: a row a CPU, or a region, a column an event (its scaled estimate) or a
- * derived figure. CPUs and regions go down and not across, so that 64 of them are as easy to compare
- * as two; columns that do not fit beside one another begin a further table. And the list of marks.
+ * derived figure. CPUs and regions go down and not across, so that 64 of them are as easy to
+ * compare as two; columns that do not fit beside one another begin a further table. And the list of
+ * marks.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -54,8 +54,8 @@ int rps_run_regions_choose(struct rps_run_regions *regions, int64_t run_id, cons
 /* Drop all but the so many in which somebody was longest, as far as marked. */
 void rps_run_regions_keep_longest(struct rps_run_regions *regions, size_t most);
 
-/* Let the walks of a series hand out only the rows that lie wholly inside the region, which must live
- * as long, as they were measured. RPS_FAILED when there is none. */
+/* Let the walks of a series hand out only the rows that lie wholly inside the region, which must
+ * live as long, as they were measured. RPS_FAILED when there is none. */
 int rps_run_region_keep(struct rps_cpu_series *series, const struct rps_run_region *region,
                         struct rps_error *err);
 

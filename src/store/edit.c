@@ -26,7 +26,7 @@ static int open_store(const char *path, struct rps_reader *ret, struct rps_error
 
 /* --- labels and tags -------------------------------------------------------------------------- */
 
-/* The edit's tags as a merge patch (RFC 7396): a key with null is taken away. NULL without memory. */
+/* The edit's tags as a merge patch (RFC 7396): a key with null is taken away. NULL: no memory. */
 static char *tag_patch(const struct rps_run_edit *edit)
 {
     struct rps_json json;

@@ -20,8 +20,8 @@ struct rps_set_sum {
 void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, uint32_t measured);
 
 /*
- * Insert run and plan, and a heartbeat, in one transaction. *ret_run_id is the number given to it. Returns an SQLite
- * code; nothing is in the store after a failure.
+ * Insert run and plan, and a heartbeat, in one transaction. *ret_run_id is the number given to it.
+ * Returns an SQLite code; nothing is in the store after a failure.
  */
 int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan,
                         int64_t *ret_run_id);

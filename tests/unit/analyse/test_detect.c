@@ -271,8 +271,8 @@ static void nothing_varies(void **state)
     rps_signals_free(&signals);
 }
 
-/* Phases of 5 to 10 observations, of three kinds whose six means have a deviation of 2: most windows
- * hold a change, and what these windows show is not noise. */
+/* Phases of 5 to 10 observations, of three kinds whose six means have a deviation of 2: most
+ * windows hold a change, and what these windows show is not noise. */
 static void dense_changes(void **state)
 {
     size_t shown = 0, found = 0;

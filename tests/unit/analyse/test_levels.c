@@ -444,8 +444,8 @@ static void a_loop_is_named(void **state)
     rps_found_phases_free(&found);
 }
 
-/* Waves of `length` observations under noise, of signals that resolve so much; 0: noise alone; below
- * 0: a step in the middle. */
+/* Waves of `length` observations under noise, of signals that resolve so much; 0: noise alone;
+ * below 0: a step in the middle. */
 static struct rps_pattern wave_at(size_t count, double length, int every, double resolution)
 {
     struct rps_signals signals = series_make(count, 2);

@@ -17,7 +17,7 @@
 #define S            RPS_NS_PER_S
 #define HOUR         (3600 * S)
 
-/* 2026-11-21T13:30:00.1Z; 2026-03-29 and 2026-10-25, 01:00Z: the clocks of central Europe change. */
+/* 2026-11-21T13:30:00.1Z; 2026-03-29 and 2026-10-25, 01:00Z: central Europe changes its clocks. */
 #define NOVEMBER (INT64_C(1795267800) * S + 100000000)
 #define SPRING   (INT64_C(1774746000) * S)
 #define AUTUMN   (INT64_C(1792890000) * S)

@@ -190,7 +190,7 @@ static int count_rows(void *context, const struct rps_period *period, struct rps
     return 0;
 }
 
-/* Two CPUs of 20 periods of 100 ms; the region is from 0.45 s to 1.05 s: 5 of them lie wholly in. */
+/* Two CPUs of 20 periods of 100 ms; the region is from 0.45 s to 1.05 s: 5 of them lie in. */
 static void test_by_cpu(void **state)
 {
     const struct rps_cpus all = {.count = 0};
