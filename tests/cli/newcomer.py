@@ -1,0 +1,109 @@
+"""The first ten minutes of somebody new, on a terminal and in a root of its own: a copy of this one
+that is thrown away, with a home where nothing is. Each step's output is looked at."""
+import os
+import pty
+import re
+import select
+import subprocess
+
+from program import RPISTAT, TIMEOUT, tap
+
+BUILD = os.path.dirname(os.path.dirname(os.path.dirname(RPISTAT)))
+
+# What is typed, and what the answer must hold, as patterns.
+STEPS = [
+    ("sh $PROJECT/examples/package/deb $BUILD", [r"building package 'rpistat' in '\S+/rpistat_\S+\.deb'"]),
+    ("apt-get install -y ./rpistat_*.deb", [r"Setting up rpistat"]),
+    ("rpistat", [r"^Usage: rpistat \[OPTIONS\] \[--\] COMMAND", r"^Commands:$", r"status 2"]),
+    ("rpistat sh -c 'printf \"Name: \"; for n in 1 2 3 4; do shuf -i 1-200000 >a; sort a >b; gzip <b >c; done; echo'",
+     [r"^Name: $", r"^rpistat: \d+ periods in \S+ s; store rpistat\.data, report rpistat\.txt$",
+      r"^rpistat: next: rpistat phases; rpistat plot -o rpistat\.html$"]),
+    ("ls", [r"rpistat\.data +rpistat\.txt"]),
+    ("rpistat report", [r"^rpistat: sh -c ", r"Measurement period: +0\.100 s", r"Exit status: +0", r"CPU use"]),
+    ("rpistat phases", [r"^Phases of run 1, sh -c ", r"^  A +00:00\.0 ", r"^  all "]),
+    ("rpistat plot -o first.png", [r"status 0"]),
+    ("rpistat plot -o first.html", [r"status 0"]),
+    ("file first.png first.html", [r"PNG image data, 1200 x", r"HTML document"]),
+    ("rpistat plot -o - --size 80x30", [r"CPU use \(% of one CPU\)", r"^ +0 [┤+]", r"00:00:00"]),
+    ("rpistat export -o first.csv; head -2 first.csv", [r"^run,cpu,period,time_s,length_s,cycle,cycles,set,",
+                                                        r"^1,-1,0,0\.000000000,0\."]),
+    ("rpistat runs", [r"^RUN +LABEL +START +STATE ", r"^ +1 +- +\d{4}-\d\d-\d\d \d\d:\d\d +complete "]),
+    ("rpistat plots", [r"did you mean plot\?", r"status 127"]),
+    ("rpistat --period 100 true", [r"the unit is missing, write 100ms or 100s", r"status 2"]),
+    ("rpistat -q --label again true; rpistat report -r again", [r"Label: +again"]),
+    ("sqlite3 -readonly rpistat.data 'SELECT count(*) FROM run'", [r"^2$"]),
+    ("rpistat check", [r"is sound"]),
+    ("apt-get remove -y rpistat", [r"Removing rpistat"]),
+    ("rpistat runs", [r"rpistat: (command )?not found|No such file", r"status 127"]),
+]
+
+# An overlay of the root is one no longer when its namespace ends.
+ENTER = """
+set -e
+mount -t tmpfs newcomer "$PLACE"
+mkdir "$PLACE/upper" "$PLACE/work" "$PLACE/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$PLACE/upper,workdir=$PLACE/work" "$PLACE/root"
+for folder in proc sys dev; do mount --rbind "/$folder" "$PLACE/root/$folder"; done
+mkdir -p "$PLACE/root/root/newcomer"
+exec chroot "$PLACE/root" env -i HOME=/root/newcomer TERM=xterm LANG=C.UTF-8 PROJECT="$PROJECT" \\
+    BUILD="$BUILD" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "$SCRIPT"
+"""
+
+
+def script():
+    """Each step behind a line with its number, and its status behind it."""
+    lines = ["cd; export DEBIAN_FRONTEND=noninteractive"]
+    for number, (typed, _) in enumerate(STEPS):
+        lines += ["echo '=== %d'" % number, typed, "echo \"status $?\""]
+    return "\n".join(lines)
+
+
+def transcript():
+    """What the terminal showed, a text a step."""
+    place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "newcomer-%d" % os.getpid())
+    os.mkdir(place)
+    master, slave = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER],
+            env=dict(os.environ, PLACE=place, PROJECT=tap.root(), BUILD=BUILD, SCRIPT=script()),
+            preexec_fn=lambda: os.login_tty(slave), stdin=subprocess.DEVNULL)
+        os.close(slave)
+        shown = b""
+        while select.select([master], [], [], TIMEOUT)[0]:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        process.wait(TIMEOUT)
+    finally:
+        os.close(master)
+        os.rmdir(place)
+    text = re.sub("\x1b\\[[0-9;]*m|\r(?=\n)", "", shown.decode("utf-8", "replace"))
+    if "=== 0\n" not in text:
+        raise tap.Skip("a root of its own cannot be made here: %s" % text)
+    return re.split(r"^=== \d+\n", text, flags=re.M)[1:]
+
+
+SHOWN = []
+
+
+def test_step(number):
+    if not SHOWN:
+        if os.geteuid() != 0:
+            raise tap.Skip("only root can make a root")
+        SHOWN.extend(transcript())
+    typed, patterns = STEPS[number]
+    for tool in ("file", "sqlite3"):
+        if typed.startswith(tool) and "status 127" in SHOWN[number]:
+            raise tap.Skip("%s is not installed" % tool)
+    for pattern in patterns:
+        assert re.search(pattern, SHOWN[number], re.M), "no %s in: %s" % (pattern, SHOWN[number])
+    if not any("status" in pattern for pattern in patterns):
+        assert SHOWN[number].endswith("status 0\n"), SHOWN[number]
+
+
+tap.main([("a newcomer types: %s" % typed, test_step, number) for number, (typed, _) in enumerate(STEPS)])
