@@ -106,7 +106,7 @@ static void print_part(struct rps_report *report)
 
 static void print_region(struct rps_report *report)
 {
-    const struct rps_run_region *region = &report->regions.region[0];
+    const struct rps_run_region *region = report->regions.region; /* the only one */
     char entered[RPS_REPORT_NUMBER_SIZE], time[RPS_TEXT_NUMBER_SIZE], inside[RPS_TEXT_NUMBER_SIZE],
         text[RPS_NAME_SIZE + 256];
 
