@@ -3,10 +3,9 @@ that is thrown away, with a home where nothing is. Each step's output is looked 
 import os
 import pty
 import re
-import select
 import subprocess
 
-from program import RPISTAT, TIMEOUT, tap
+from program import RPISTAT, TIMEOUT, shown_on, tap
 
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(RPISTAT)))
 
@@ -69,20 +68,11 @@ def transcript():
             env=dict(os.environ, PLACE=place, PROJECT=tap.root(), BUILD=BUILD, SCRIPT=script()),
             preexec_fn=lambda: os.login_tty(slave), stdin=subprocess.DEVNULL)
         os.close(slave)
-        shown = b""
-        while select.select([master], [], [], TIMEOUT)[0]:
-            try:
-                part = os.read(master, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            shown += part
+        text = re.sub("\x1b\\[[0-9;]*m", "", shown_on(master))
         process.wait(TIMEOUT)
     finally:
         os.close(master)
         os.rmdir(place)
-    text = re.sub("\x1b\\[[0-9;]*m|\r(?=\n)", "", shown.decode("utf-8", "replace"))
     if "=== 0\n" not in text:
         raise tap.Skip("a root of its own cannot be made here: %s" % text)
     return re.split(r"^=== \d+\n", text, flags=re.M)[1:]

@@ -2,6 +2,7 @@
 import functools
 import os
 import re
+import select
 import shutil
 import sqlite3
 import subprocess
@@ -89,6 +90,20 @@ def refused(answer, status, *words):
     for word in words:
         assert word in answer.stderr, "no '%s' in: %s" % (word, answer.stderr)
     return answer
+
+
+def shown_on(master):
+    """What a terminal shows until its other end is closed, with line feeds alone."""
+    shown = b""
+    while select.select([master], [], [], TIMEOUT)[0]:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # it is closed
+            break
+        if not part:
+            break
+        shown += part
+    return shown.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 class Folder:

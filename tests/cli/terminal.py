@@ -15,7 +15,7 @@ import termios
 import time
 
 import program
-from program import RPISTAT, Folder, counting, environment, expect, tap
+from program import RPISTAT, Folder, counting, environment, expect, shown_on, tap
 
 FOLDER = Folder(runs=1)
 
@@ -29,17 +29,9 @@ def on_terminal(*arguments, columns=80, lines=24, stdout=True, stderr=False, env
         stdout=slave if stdout else subprocess.DEVNULL,
         stderr=slave if stderr else subprocess.DEVNULL, env=env or environment(TERM="xterm"))
     os.close(slave)
-    shown = b""
-    while select.select([master], [], [], program.TIMEOUT)[0]:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        shown += part
+    shown = shown_on(master)
     os.close(master)
-    return process.wait(program.TIMEOUT), shown.decode("utf-8", "replace").replace("\r\n", "\n")
+    return process.wait(program.TIMEOUT), shown
 
 
 def test_runs_width():
