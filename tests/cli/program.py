@@ -175,7 +175,21 @@ def counting():
     return ["record", "--pmu", "software"]
 
 
-class Recording:
+class Running:
+    """Something with a process, which ends with its block."""
+
+    process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Recording(Running):
     """A recording of `cat`, which ends when its input does; it has committed periods."""
 
     def __init__(self, folder, store):
@@ -196,11 +210,6 @@ class Recording:
         self.process.stdin.close()
         return self.process.wait(TIMEOUT)
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *unused):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        super().__exit__(*unused)
         self.process.stdin.close()

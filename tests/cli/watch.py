@@ -10,13 +10,13 @@ import subprocess
 import termios
 
 import program
-from program import RPISTAT, Folder, Recording, environment, expect, refused, tap
+from program import RPISTAT, Folder, Recording, Running, environment, expect, refused, tap
 
 FOLDER = Folder(runs=1)
 SECOND_SCREEN, FIRST_SCREEN = "\033[?1049h", "\033[?1049l"
 
 
-class Terminal:
+class Terminal(Running):
     """watch on a terminal of its own."""
 
     def __init__(self, *arguments, columns=80, lines=24, env=None):
@@ -53,13 +53,8 @@ class Terminal:
         assert termios.tcgetattr(self.slave) == self.before, "the terminal's mode was changed"
         return status
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *unused):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        super().__exit__(*unused)
         os.close(self.slave)
         os.close(self.master)
 
