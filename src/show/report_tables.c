@@ -178,6 +178,14 @@ static void add_cpu(struct rps_report *report, struct columns *columns, const ch
     set_cells(report, columns, tally);
 }
 
+/* Behind a heading. What is counted all the time needs no scaling. */
+static const char *scaled_note(const struct rps_report *report)
+{
+    return report->plan->set_count > 1 || rps_tally_clock_is_scaled(&report->tally)
+               ? " (event counts are scaled)"
+               : "";
+}
+
 int rps_report_print_cpus(struct rps_report *report, struct rps_error *err)
 {
     struct columns columns = {0};
@@ -186,7 +194,7 @@ int rps_report_print_cpus(struct rps_report *report, struct rps_error *err)
 
     if (!report->cpu_tally)
         return 0;
-    fprintf(report->out, "\nCPU by CPU (event counts are scaled)\n");
+    fprintf(report->out, "\nCPU by CPU%s\n", scaled_note(report));
     rps_table_add_column(&columns.table, "CPU", "", 1);
     result = columns_begin(report, &columns, err);
     for (int i = 0; result == 0 && i < report->cpu_series.count; i++) {
@@ -278,7 +286,7 @@ int rps_report_print_regions(struct rps_report *report, struct rps_error *err)
     if (report->regions.count == 0 || report->options->region ||
         report->options->layout == RPS_REPORT_2013)
         return 0;
-    fprintf(report->out, "\nRegions of the program (event counts are scaled)\n");
+    fprintf(report->out, "\nRegions of the program%s\n", scaled_note(report));
     rps_report_wrapped(report,
                        "Times are the program's own. Events and figures are of the measurement "
                        "periods that lie wholly inside a region, and of all that the workload did "

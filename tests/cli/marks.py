@@ -115,7 +115,7 @@ def test_regions():
 def test_regions_text():
     """the report's table of regions, what it leaves out, and the marks that are of none"""
     text = report()
-    block = text[text.index("\nRegions of"):text.index("\nMarks\n")]
+    block = text[text.index("\nRegions of the program (event counts are scaled)\n"):text.index("\nMarks\n")]
     for name, entered, _, _, at_once, time_s, inside, inside_s in FOUND:
         assert re.search(r"^  %s +%d +%.3f +%s +%d +%.3f " % (name, entered, time_s, at_once or "-",
                                                             inside, inside_s), block, re.M), block
@@ -138,6 +138,10 @@ Marks
         text = expect(folder.call("report"), 0).stdout
         assert "  mark 29\n  and 5 more; --format json lists all\n" in text, text
         assert "Regions of" not in text, text
+        folder.record("-e", "instructions")
+        add_marks(folder, [(1, "region load begin"), (3, "region load end")], 2)
+        text = expect(folder.call("report"), 0).stdout
+        assert "\nRegions of the program\n" in text, text
 
 
 def test_region():
