@@ -45,35 +45,18 @@ struct rps_phase_output {
 /* Room for any remark. */
 #define RPS_PHASE_REMARK_SIZE 256
 
-/*
- * The remark on the whole, a sentence without its full stop: what a repetition says, into ret; left
- * alone where nothing repeats. observation_ns: of each; 0: they are rows of a table. shown: phases
- * of the level that is.
- */
-void rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
-                             size_t shown, char ret[RPS_PHASE_REMARK_SIZE]);
-
-/* The tenths of what the phases cover, each with a label of its own, for rps_phases_free. */
-int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret,
-                     struct rps_error *err);
-
 /* The profile of phases of what was looked at; context: the caller's. */
 typedef int rps_phase_output_profile(const void *context, const struct rps_phases *phases,
                                      struct rps_profile *ret, struct rps_error *err);
 
 /*
- * All that is said of the whole, into ret, "" when nothing is: that it repeats, and where it drifts
- * how far, which takes the profile of its tenths. Errors: those of `profile`; no memory.
+ * The remark on the whole, a sentence without its full stop, into ret, "" when nothing is said:
+ * that it repeats, and where it drifts how far, which takes the profile of its tenths.
+ * observation_ns: of each; 0: they are rows of a table. Errors: those of `profile`; no memory.
  */
 int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observation_ns,
                            rps_phase_output_profile *profile, const void *context,
                            char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
-
-/* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
- * the figures that change most, those first that go from one end to the other. RPS_FAILED without
- * memory. */
-int rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
-                           struct rps_error *err);
 
 /*
  * The settings of a detection and what it found out, as a JSON object: `parameters` above and in

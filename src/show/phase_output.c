@@ -1,9 +1,7 @@
 /* Detections of phases for programs: JSON and CSV. */
 #include "rpistat/phase_output.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "rpistat/rows.h"
 #include "rpistat/text.h"
@@ -56,32 +54,6 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
     rps_json_text(&json, "segments", details->linear ? "linear" : "constant");
     rps_json_end(&json);
     return rps_json_close(&json);
-}
-
-void rps_phase_output_remark(const struct rps_pattern *pattern, int64_t observation_ns,
-                             size_t shown, char ret[RPS_PHASE_REMARK_SIZE])
-{
-    char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
-    char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
-
-    if (pattern->kind != RPS_PATTERN_TURNS && pattern->kind != RPS_PATTERN_WAVE)
-        return;
-    if (observation_ns > 0)
-        rps_text_duration(every, sizeof(every),
-                          (int64_t)(pattern->length * (double)observation_ns));
-    else
-        snprintf(every, sizeof(every), "%.0f rows", pattern->length);
-    for (size_t k = 0; k < pattern->label_count; k++) {
-        strcat(turn, k > 0 ? " " : "");
-        strcat(turn, rps_phase_label(pattern->label[k], label));
-    }
-    if (pattern->kind == RPS_PATTERN_TURNS && pattern->stretches != shown)
-        snprintf(level, sizeof(level), " (--level %zu)", pattern->stretches);
-    if (pattern->kind == RPS_PATTERN_TURNS)
-        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats: %s, %.0f times, every %s%s", turn,
-                 floor(pattern->turns), every, level);
-    else
-        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
 }
 
 /* --- JSON and CSV ----------------------------------------------------------------------------- */

@@ -1,11 +1,14 @@
 /*
- * A run that drifts or wanders: how far. Its tenths are profiled as if they were phases.
+ * The remark on a whole run: that it repeats; that it drifts or wanders, and how far. For that its
+ * tenths are profiled as if they were phases.
  */
 #include "rpistat/phase_output.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rpistat/text.h"
 
 #define TENTHS 10
 
@@ -16,7 +19,37 @@
 /* Standard errors between the largest and the smallest of ten means of noise, at most. */
 #define ERRORS 6
 
-int rps_phase_tenths(const struct rps_phases *phases, struct rps_phases *ret, struct rps_error *err)
+/* What a repetition says, into ret; left alone where nothing repeats. shown: phases of the level
+ * that is. */
+static void say_repetition(const struct rps_pattern *pattern, int64_t observation_ns, size_t shown,
+                           char ret[RPS_PHASE_REMARK_SIZE])
+{
+    char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
+    char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
+
+    if (pattern->kind != RPS_PATTERN_TURNS && pattern->kind != RPS_PATTERN_WAVE)
+        return;
+    if (observation_ns > 0)
+        rps_text_duration(every, sizeof(every),
+                          (int64_t)(pattern->length * (double)observation_ns));
+    else
+        snprintf(every, sizeof(every), "%.0f rows", pattern->length);
+    for (size_t k = 0; k < pattern->label_count; k++) {
+        strcat(turn, k > 0 ? " " : "");
+        strcat(turn, rps_phase_label(pattern->label[k], label));
+    }
+    if (pattern->kind == RPS_PATTERN_TURNS && pattern->stretches != shown)
+        snprintf(level, sizeof(level), " (--level %zu)", pattern->stretches);
+    if (pattern->kind == RPS_PATTERN_TURNS)
+        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats: %s, %.0f times, every %s%s", turn,
+                 floor(pattern->turns), every, level);
+    else
+        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
+}
+
+/* The tenths of what the phases cover, each with a label of its own, for rps_phases_free. */
+static int make_tenths(const struct rps_phases *phases, struct rps_phases *ret,
+                       struct rps_error *err)
 {
     const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];
     uint64_t count = last->last - first->first + 1;
@@ -103,8 +136,10 @@ static void name_figure(const struct rps_profile *tenths, const struct drift *dr
              drift->drifts ? drift->to : drift->high, figure->unit[0] ? " " : "", figure->unit);
 }
 
-int rps_phase_output_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
-                           struct rps_error *err)
+/* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
+ * the figures that change most, those first that go from one end to the other. */
+static int add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
+                     struct rps_error *err)
 {
     struct drift *drift = calloc(tenths->figure_count + 1, sizeof(*drift));
     size_t length = strlen(ret), count = 0;
@@ -143,14 +178,14 @@ int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observa
     int result;
 
     ret[0] = '\0';
-    rps_phase_output_remark(&found->pattern, observation_ns, shown->count, ret);
+    say_repetition(&found->pattern, observation_ns, shown->count, ret);
     if (!found->drifts)
         return 0;
-    result = rps_phase_tenths(shown, &tenths, err);
+    result = make_tenths(shown, &tenths, err);
     if (result == 0)
         result = profile(context, &tenths, &of_tenths, err);
     if (result == 0)
-        result = rps_phase_output_drift(&of_tenths, ret, err);
+        result = add_drift(&of_tenths, ret, err);
     rps_profile_free(&of_tenths);
     rps_phases_free(&tenths);
     return result;
