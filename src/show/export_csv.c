@@ -56,6 +56,21 @@ void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, 
     rps_csv_text(job->state, taken ? other : name);
 }
 
+void rps_export_csv_metrics(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                            const char *lower, const char *upper)
+{
+    char name[RPS_NAME_SIZE + 8];
+
+    for (int m = 0; m < job->plan->metric_count; m++)
+        rps_export_csv_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        snprintf(name, sizeof(name), "%s_%s", job->plan->metric[m].name, lower);
+        rps_csv_text(job->state, name);
+        snprintf(name, sizeof(name), "%s_%s", job->plan->metric[m].name, upper);
+        rps_csv_text(job->state, name);
+    }
+}
+
 void rps_export_csv_end(struct rps_export_job *job)
 {
     rps_csv_flush(job->state);

@@ -21,11 +21,13 @@ void rps_export_csv_place(struct rps_export_job *job, int32_t cpu);
 void rps_export_csv_time(struct rps_export_job *job, int64_t time_ns);
 
 /* Cells of the header: the format's own columns, with "time" behind "time_s" where that was asked
- * for, and then one of the plan's, which becomes
- * NAME_KIND where one of the format's has that name: `-e cycles` makes cycles_event. */
+ * for; then one of the plan's, which becomes NAME_KIND where one of the format's has that name: `-e
+ * cycles` makes cycles_event; or all metrics, and behind them NAME_LOWER and NAME_UPPER of each. */
 void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count);
 void rps_export_csv_named(struct rps_export_job *job, const char *const *fixed, int fixed_count,
                           const char *name, const char *kind);
+void rps_export_csv_metrics(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                            const char *lower, const char *upper);
 
 /* Write what is left. */
 void rps_export_csv_end(struct rps_export_job *job);

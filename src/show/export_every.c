@@ -48,17 +48,9 @@ static void every_head(struct rps_export_job *job)
 {
     static const char *const fixed[] = {"run", "cpu", "time_s", "length_s", "rotations", "block"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
-    char name[RPS_NAME_SIZE + 8];
 
     rps_export_csv_fixed(job, fixed, fixed_count);
-    for (int m = 0; m < job->plan->metric_count; m++)
-        rps_export_csv_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
-    for (int m = 0; m < job->plan->metric_count; m++) {
-        snprintf(name, sizeof(name), "%s_min", job->plan->metric[m].name);
-        rps_csv_text(job->state, name);
-        snprintf(name, sizeof(name), "%s_max", job->plan->metric[m].name);
-        rps_csv_text(job->state, name);
-    }
+    rps_export_csv_metrics(job, fixed, fixed_count, "min", "max");
 }
 
 static int every_begin(struct rps_export_job *job, struct rps_error *err)

@@ -65,17 +65,9 @@ static void rates_head(struct rps_export_job *job)
     static const char *const fixed[] = {"run",      "cpu",   "rotation", "time_s",
                                         "length_s", "cycle", "cycles"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
-    char name[RPS_NAME_SIZE + 8];
 
     rps_export_csv_fixed(job, fixed, fixed_count);
-    for (int m = 0; m < job->plan->metric_count; m++)
-        rps_export_csv_named(job, fixed, fixed_count, job->plan->metric[m].name, "metric");
-    for (int m = 0; m < job->plan->metric_count; m++) {
-        snprintf(name, sizeof(name), "%s_low", job->plan->metric[m].name);
-        rps_csv_text(job->state, name);
-        snprintf(name, sizeof(name), "%s_high", job->plan->metric[m].name);
-        rps_csv_text(job->state, name);
-    }
+    rps_export_csv_metrics(job, fixed, fixed_count, "low", "high");
 }
 
 static int begin(struct rps_export_job *job, int is_long, struct rps_error *err)
