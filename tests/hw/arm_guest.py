@@ -13,6 +13,7 @@ import fcntl
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -523,12 +524,13 @@ def check_all_cpus():
     assert tracks[0] == tracks[1], tracks
     assert everything.one("SELECT count(DISTINCT cpu) FROM period") == 2
     follow_one_another(tracks[0])
-    # To read the other CPU's counters costs the emulator up to 80 ms, so that the period is stretched:
-    # after three periods when each of these reads was dear, else after sixteen. It says so.
+    # To read the other CPU's counters costs the emulator up to 80 ms on a busy machine. Where most
+    # readings are so dear the period is stretched, after three or sixteen of them, and that is said;
+    # where it is one or two, as at the start, it is not.
     assert len(tracks[0]) > 3, tracks[0]
     said = everything.one("SELECT min(time_ns) FROM mark WHERE text LIKE '%period stretched to%'")
     early = [length for start, length in tracks[0] if said is None or start < said]
-    assert len(early) <= 16 or max(early) < 40e6, (said, tracks[0])
+    assert len(early) <= 16 or statistics.median(early) < 40e6, (said, tracks[0])
     near("instructions", everything.total("c0"), TURNS * TURN_INSTRUCTIONS, 0.03)
     near("time of both CPUs", everything.total("enabled_ns"),
          2 * everything.one("SELECT elapsed_ns FROM run"), 0.02)
