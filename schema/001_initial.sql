@@ -251,6 +251,89 @@ CREATE TABLE gap (              -- one row per stretch that was not recorded
     PRIMARY KEY (run_id, start_ns, gap_no)
 ) STRICT, WITHOUT ROWID;
 
+-- Samples of code. Numbers count from 0 in a run. Names are in location, when it was named.
+
+CREATE TABLE sampling (           -- one row: how samples were taken, and what came of it
+    run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
+    event TEXT NOT NULL,          -- that is sampled: cpu-clock, cycles, ...
+    frequency INTEGER NOT NULL,   -- samples a second and CPU; 0: by threshold
+    threshold INTEGER NOT NULL,   -- a sample each so many events; 0: by frequency
+    stacks TEXT NOT NULL,         -- how stacks were found: fp, dwarf, lbr; none: innermost frames
+    samples INTEGER NOT NULL,     -- taken
+    complete INTEGER NOT NULL,    -- of them: whose stack reaches to where the thread began
+    lost INTEGER NOT NULL,        -- for which there was no room
+    throttled INTEGER NOT NULL,   -- times the kernel stopped sampling for a moment
+    unmapped INTEGER NOT NULL     -- addresses for which no mapping was known
+) STRICT;
+
+CREATE TABLE module (             -- one row per file, or other memory, that had code
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    module INTEGER NOT NULL,
+    kind TEXT NOT NULL,           -- file, kernel, vdso, jit, memory, simulated
+    path TEXT NOT NULL,           -- as the workload saw it
+    build_id TEXT NOT NULL,       -- in hexadecimal; '' not known
+    PRIMARY KEY (run_id, module)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE frame (              -- one row per instruction that was seen in a stack
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    frame INTEGER NOT NULL,
+    module INTEGER NOT NULL,      -- module.module
+    address INTEGER NOT NULL,     -- offset in the file of kinds file and vdso, else in memory;
+                                  -- unsigned, of 64 bits
+    PRIMARY KEY (run_id, frame)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE location (           -- the names of a frame: several where functions are inlined
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    frame INTEGER NOT NULL,       -- frame.frame
+    depth INTEGER NOT NULL,       -- 0: the innermost; the last is the function that has the code
+    function TEXT NOT NULL,       -- where how is none: why there is no name
+    file TEXT NOT NULL,           -- of the source; '' not known
+    line INTEGER NOT NULL,        -- in it; 0 not known
+    how TEXT NOT NULL,            -- found by: debug, symbol, map; none
+    PRIMARY KEY (run_id, frame, depth)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stack (              -- a frame and the stack that called it
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    stack INTEGER NOT NULL,
+    parent INTEGER,               -- stack.stack of the caller, a lower number; NULL: none
+    frame INTEGER NOT NULL,       -- frame.frame
+    PRIMARY KEY (run_id, stack)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stack_count (        -- how often a stack was seen in a period
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    level INTEGER NOT NULL,       -- 0; where the run was thinned, that of the block
+    cpu INTEGER NOT NULL,         -- as in table period
+    period INTEGER NOT NULL,      -- its number; of a block the first one's
+    stack INTEGER NOT NULL,       -- stack.stack
+    samples INTEGER NOT NULL,
+    PRIMARY KEY (run_id, level, cpu, period, stack)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task (               -- one row per thread that was seen in samples, and name it had
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    task INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    tid INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    start_ns INTEGER NOT NULL,    -- first seen, ns since the run's start
+    end_ns INTEGER,               -- NULL: not before the recording, or not known
+    PRIMARY KEY (run_id, task)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task_count (         -- how often a task was seen in a period
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    level INTEGER NOT NULL,       -- these as in stack_count
+    cpu INTEGER NOT NULL,
+    period INTEGER NOT NULL,
+    task INTEGER NOT NULL,        -- task.task
+    samples INTEGER NOT NULL,
+    PRIMARY KEY (run_id, level, cpu, period, task)
+) STRICT, WITHOUT ROWID;
+
 -- The finest rows that are left of a run: those of period, and of rollup where it was thinned.
 CREATE VIEW finest AS
 SELECT

@@ -14,6 +14,7 @@
 #include "rpistat/order.h"
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
+#include "rpistat/sampler.h"
 
 #define RPS_PERIOD_MIN_NS     INT64_C(1000000)       /* 1 ms */
 #define RPS_PERIOD_MAX_NS     INT64_C(3600000000000) /* 1 h */
@@ -85,6 +86,8 @@ struct rps_loop_options {
     struct rps_order order;      /* of its sets */
     const struct rps_event_loop *event_loop;
     const struct rps_sink *sink;
+    const struct rps_sampler *sampler;         /* NULL: no samples are taken */
+    const struct rps_sample_sink *sample_sink; /* who gets them */
     int64_t start_ns;    /* the event loop's time at exec: zero of all times */
     int64_t period_ns;   /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
     int64_t duration_ns; /* end the recording after this; 0: with the workload */

@@ -54,6 +54,8 @@ struct rps_target {
 };
 
 struct rps_event_loop;
+struct rps_sampler;
+struct rps_sampling_options;
 
 struct rps_pmu {
     const char *name;         /* "hardware": what --pmu takes */
@@ -101,6 +103,13 @@ struct rps_pmu {
 
     /* Read one track. 1: the track is no more (its CPU went offline), *ret is untouched. */
     int (*read)(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err);
+
+    /* Open a sampler on the target that was attached, in *ret for its close, which comes before the
+     * backend's. RPS_FAILED says why nothing can be sampled here, RPS_USAGE what is wrong in the
+     * options. NULL: this backend has none. */
+    int (*open_sampler)(void *self, const struct rps_sampling_options *options,
+                        const struct rps_target *target, struct rps_sampler *ret,
+                        struct rps_error *err);
 
     /* The event loop the backend brings along (simulated time and workload), or NULL for the real
      * one; NULL may also stand for the function. Lives as long as the backend. */

@@ -16,6 +16,8 @@ libsqlite3-dev   pkg-config --exists sqlite3
 libinih-dev      pkg-config --exists inih
 libcsv-dev       has_header csv.h
 liblapacke-dev   pkg-config --exists lapacke
+libdw-dev        pkg-config --exists libdw
+libiberty-dev    has_header libiberty/demangle.h
 gnuplot-nox      command -v gnuplot
 scdoc            command -v scdoc
 '

@@ -1,0 +1,123 @@
+/*
+ * The nouns of code: modules, frames in them, stacks of frames, the names of frames, and tasks; as
+ * the recorder finds them, the store keeps them and readers see them. Numbers count from 0 in a run.
+ */
+#ifndef RPISTAT_CODE_H
+#define RPISTAT_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/sample.h"
+
+/* What a module is. The store has the names: "file", "kernel", "vdso", "jit", "memory",
+ * "simulated". */
+enum rps_module_kind {
+    RPS_MODULE_FILE,      /* an ELF file; a frame's address is an offset in the file */
+    RPS_MODULE_KERNEL,    /* the kernel and its modules: the address itself */
+    RPS_MODULE_VDSO,      /* offset in the vdso */
+    RPS_MODULE_JIT,       /* code that a process made: the address itself; one a process, its path
+                             is that of its map, /tmp/perf-PID.map */
+    RPS_MODULE_MEMORY,    /* no mapping is known: the address itself */
+    RPS_MODULE_SIMULATED, /* of the simulated processor: the address itself */
+    RPS_MODULE_KINDS,
+};
+
+const char *rps_module_kind_name(enum rps_module_kind kind);
+
+/* The kind of that name, or -1. */
+int rps_module_kind_find(const char *name);
+
+struct rps_module {
+    int64_t module;
+    enum rps_module_kind kind;
+    const char *path;                        /* as the workload saw it; "[kernel]" */
+    char build_id[2 * RPS_BUILD_ID_MAX + 1]; /* in hexadecimal; "" not known */
+};
+
+struct rps_frame {
+    int64_t frame;
+    int64_t module;
+    uint64_t address; /* of an instruction: return addresses are one less than the stack had */
+};
+
+/* How a frame got its name. The store has "debug", "symbol", "map", "none". */
+enum rps_location_how {
+    RPS_LOCATION_DEBUG,  /* debug information: file and line, and what was inlined */
+    RPS_LOCATION_SYMBOL, /* a table of symbols */
+    RPS_LOCATION_MAP,    /* the map of a just-in-time compiler, or the simulation's script */
+    RPS_LOCATION_NONE,   /* there is no name; `function` is the reason: "stripped",
+                            "another build now", "not there any more", ... */
+    RPS_LOCATION_HOWS,
+};
+
+const char *rps_location_how_name(enum rps_location_how how);
+int rps_location_how_find(const char *name);
+
+/* A name of a frame. Where functions are inlined a frame has several, depth 0 being the innermost,
+ * and the last the function that has the code. */
+struct rps_location {
+    int64_t frame;
+    int depth;
+    const char *function; /* demangled */
+    const char *file;     /* of the source, "" not known */
+    int line;             /* 0: not known */
+    enum rps_location_how how;
+};
+
+/* A stack is a frame and the stack that called it: a trie from the outermost frame on. */
+struct rps_stack {
+    int64_t stack;
+    int64_t parent; /* of the caller; -1: none. Lower than its own number */
+    int64_t frame;
+};
+
+/* A thread that was seen in samples; one that gets another name by an exec is another task. */
+struct rps_task {
+    int64_t task;
+    int64_t pid, tid;
+    const char *name;
+    int64_t start_ns; /* first seen, since the start of the run */
+    int64_t end_ns;   /* it ended; -1: not before the recording, or not known */
+};
+
+/* How often a stack, or a task, was seen in a period, or in a block where the run was thinned. */
+struct rps_code_count {
+    int level; /* rpistat/period.h */
+    int32_t cpu;
+    uint64_t period; /* its number; of a block the first one's */
+    int64_t id;      /* of the stack, or the task */
+    uint64_t samples;
+};
+
+/* What sampling was, and came to. */
+struct rps_sampling {
+    char event[64];     /* "cpu-clock", "cycles", "cache-misses" */
+    uint64_t frequency; /* samples a second and CPU; 0: by threshold */
+    uint64_t threshold; /* a sample each so many events; 0: by frequency */
+    char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
+    uint64_t samples;   /* taken */
+    uint64_t complete;  /* of them: whose stack reaches to where the thread began */
+    uint64_t lost;      /* the kernel had no room for, or the recorder */
+    uint64_t throttled; /* times that the kernel stopped sampling for a moment: too many a second */
+    uint64_t unmapped;  /* addresses for which no mapping was known */
+};
+
+/* All that a store knows of the code of a run but the counts. Numbers are indices: element i has
+ * number i. What the store lacks is filled in: a module of kind MEMORY with the path "", a frame of
+ * module -1, a stack of frame -1, a task of pid -1. */
+struct rps_code {
+    struct rps_sampling sampling;
+    size_t module_count, frame_count, location_count, stack_count, task_count;
+    struct rps_module *module; /* owned, with its texts, as all below */
+    struct rps_frame *frame;
+    struct rps_location *location; /* in order of frame and depth */
+    struct rps_stack *stack;
+    struct rps_task *task;
+    char *texts; /* owned: what the paths and names point into */
+};
+
+/* Release what the struct points to and zero it. */
+void rps_code_free(struct rps_code *code);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Samples: what a sampler hands over beside the periods. A sample is the call stack that ran at one
+ * moment on one CPU; the other kinds tell what is needed to say later which code its addresses were:
+ * which file was mapped where, which process came of which, what a thread is called.
+ */
+#ifndef RPISTAT_SAMPLE_H
+#define RPISTAT_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Addresses of one sample at most. */
+#define RPS_SAMPLE_DEPTH_MAX 128
+
+#define RPS_BUILD_ID_MAX 20 /* bytes */
+
+enum rps_sample_kind {
+    RPS_SAMPLE_STACK, /* a sample */
+    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id */
+    RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
+    RPS_SAMPLE_NAME, /* thread tid is called `path` now; is_exec: by an exec, which empties memory */
+    RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
+    RPS_SAMPLE_SYMBOL, /* the code at address, length long, is function `path`: of a simulation */
+};
+
+/* What a thread's registers and the top of its stack were, for unwinding. */
+struct rps_sample_registers {
+    const uint64_t *value; /* in perf's order for the architecture (asm/perf_regs.h), those that
+                              `mask` has */
+    uint64_t mask;         /* 0: none */
+    const void *stack;     /* copy of the stack from its pointer on */
+    size_t stack_bytes;    /* that were copied */
+};
+
+/* Everything that is pointed to is borrowed for the call that hands it over. */
+struct rps_sample {
+    enum rps_sample_kind kind;
+    int64_t time_ns; /* the event loop's clock: CLOCK_MONOTONIC */
+    int32_t cpu;     /* that it ran on */
+    pid_t pid, tid;
+    pid_t parent_pid, parent_tid;
+
+    /* RPS_SAMPLE_STACK: addresses of instructions, the innermost first, the kernel's before the
+     * workload's. Those that are behind a call are return addresses, as the stack has them. */
+    const uint64_t *address;
+    size_t address_count, kernel_count;
+    int is_cut; /* the kernel had no room for the whole chain */
+    struct rps_sample_registers registers;
+
+    /* RPS_SAMPLE_MAP and RPS_SAMPLE_SYMBOL */
+    uint64_t map_address, map_length, file_offset;
+    uint8_t build_id[RPS_BUILD_ID_MAX];
+    size_t build_id_bytes; /* 0: not known */
+    int is_exec;
+    const char *path; /* of a file, "[vdso]", "//anon"; of a thread its name; of a symbol its own */
+};
+
+/* Who gets them, in order of time. Called on the measurement loop: must not wait. */
+struct rps_sample_sink {
+    void *context;
+    void (*sample)(void *context, const struct rps_sample *sample);
+};
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * Sampling: a sampler takes the call stack of what runs, some ninety times a second and CPU, beside
+ * the counters of a PMU backend, on the same target. The loop drains it once a period.
+ */
+#ifndef RPISTAT_SAMPLER_H
+#define RPISTAT_SAMPLER_H
+
+#include <stdint.h>
+
+#include "rpistat/code.h"
+#include "rpistat/error.h"
+#include "rpistat/sample.h"
+
+#define RPS_SAMPLE_FREQUENCY_DEFAULT 99 /* a second and CPU */
+#define RPS_SAMPLE_FREQUENCY_MAX     5000
+#define RPS_SAMPLE_BUDGET            500 /* a second, of all CPUs, when no frequency is asked for */
+
+enum rps_stacks {
+    RPS_STACKS_FP,    /* by frame pointers, by the kernel */
+    RPS_STACKS_DWARF, /* a copy of the stack's top, for unwinding by the debug information */
+    RPS_STACKS_LBR,   /* by the processor's record of calls */
+    RPS_STACKS_NONE,  /* the innermost frame alone */
+};
+
+struct rps_sampling_options {
+    const char *event;  /* as events are named everywhere; NULL: the backend's own */
+    uint64_t frequency; /* a second and CPU; 0: the default, within the budget */
+    uint64_t threshold; /* > 0: a sample each so many events, for `frequency` */
+    enum rps_stacks stacks;
+};
+
+/* A sampler that is open on a target, standing still. */
+struct rps_sampler {
+    void *self;
+
+    /* Let it take samples, and stand still: begin and pause. Where the backend starts at the exec,
+     * so does the sampler, and start has nothing to do. Maps and names are heard of at all times. */
+    int (*start)(void *self, struct rps_error *err);
+    int (*stop)(void *self, struct rps_error *err);
+
+    /* Hand over what came before until_ns (the event loop's clock), in order of time over all CPUs.
+     * What is younger waits for the next call. */
+    int (*drain)(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
+                 struct rps_error *err);
+
+    /* What is sampled, and lost and throttled so far; samples, complete and unmapped are not the
+     * sampler's to know, and 0. */
+    void (*status)(void *self, struct rps_sampling *ret);
+
+    void (*close)(void *self); /* NULL is harmless */
+};
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Shares: where the samples of a part of a run were: by function, line, module, process or thread,
+ * and as a tree of calls. Pure functions over what the store holds.
+ */
+#ifndef RPISTAT_SHARES_H
+#define RPISTAT_SHARES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/code.h"
+#include "rpistat/error.h"
+
+enum rps_shares_by {
+    RPS_SHARES_FUNCTION,
+    RPS_SHARES_LINE,
+    RPS_SHARES_MODULE,
+    RPS_SHARES_PROCESS,
+    RPS_SHARES_THREAD,
+};
+
+struct rps_share {
+    const char *name;   /* a function, a module's path, a process's name; borrowed from the code */
+    const char *module; /* path; "" of tasks */
+    const char *file;   /* of functions and lines; "" not known */
+    int line;         /* of a line; of a function the one that most samples were at; 0 not known */
+    int64_t pid, tid; /* of tasks; -1 */
+    int is_kernel;
+    enum rps_location_how how;
+    uint64_t self;  /* samples in which it was the innermost */
+    uint64_t total; /* samples in whose stack it was, however often; of tasks as self */
+};
+
+struct rps_shares {
+    uint64_t samples; /* all */
+    size_t count;
+    struct rps_share *share; /* owned; most of self first, then total, then by name */
+};
+
+/*
+ * Shares of samples: samples[i] is how often stack i of the code was seen (or task i: PROCESS and
+ * THREAD), as long as the code's stack_count (task_count). *ret is for rps_shares_free; it borrows
+ * the code's texts. RPS_FAILED without memory.
+ */
+int rps_shares_find(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
+                    struct rps_shares *ret, struct rps_error *err);
+void rps_shares_free(struct rps_shares *shares);
+
+/* The number of the function that is innermost in each stack, the innermost of the workload with
+ * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0 as
+ * they come; *ret_name gets their names, owned, borrowing the texts. */
+struct rps_function_name {
+    const char *function, *module, *file;
+    int line;
+};
+
+int rps_shares_functions(const struct rps_code *code, int user, int64_t **ret_function,
+                         struct rps_function_name **ret_name, size_t *ret_count,
+                         struct rps_error *err);
+
+/* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
+struct rps_call {
+    size_t parent;        /* of the root: itself */
+    const char *function; /* of the root: "all" */
+    const char *module, *file;
+    int line;
+    int is_kernel, is_inlined;
+    uint64_t self, total;
+};
+
+struct rps_calls {
+    size_t count;
+    struct rps_call *call; /* owned */
+};
+
+/* The tree of `samples` (of stacks, as above), frames of one function as one node. */
+int rps_shares_calls(const struct rps_code *code, const uint64_t *samples, struct rps_calls *ret,
+                     struct rps_error *err);
+void rps_calls_free(struct rps_calls *calls);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * The tracker: from samples to modules, frames, stacks and tasks with numbers of their own. It knows
+ * which file each process has mapped where, and unwinds stacks that were copied. Its memory grows
+ * with the code that was seen, not with time.
+ */
+#ifndef RPISTAT_TRACKER_H
+#define RPISTAT_TRACKER_H
+
+#include <stdint.h>
+
+#include "rpistat/code.h"
+#include "rpistat/error.h"
+#include "rpistat/sample.h"
+
+/* Frames that are told apart; above, further addresses of a function count as its beginning. */
+#define RPS_TRACKER_FRAMES_MAX 200000
+
+/* Who gets what is new, each before the first that refers to it; texts are borrowed for the call. */
+struct rps_tracker_sink {
+    void *context;
+    void (*module)(void *context, const struct rps_module *module);
+    void (*frame)(void *context, const struct rps_frame *frame);
+    void (*stack)(void *context, const struct rps_stack *stack);
+    void (*task)(void *context, const struct rps_task *task); /* again when it has ended */
+    /* A sample at time_ns: who ran, and where. */
+    void (*count)(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task);
+};
+
+struct rps_tracker;
+
+/* start_ns: the run's start on the clock of the samples. RPS_FAILED without memory. */
+int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps_tracker_sink *sink,
+                    struct rps_error *err);
+void rps_tracker_free(struct rps_tracker *tracker);
+
+/* A process that runs already: its maps, threads and their names, from /proc. One that has ended
+ * meanwhile has none. */
+void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
+
+/* The next sample, in order of time. Without memory it is counted as lost. */
+void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
+
+/* Its part of *ret: samples, complete, unmapped; adds what it lost to `lost`. */
+void rps_tracker_status(const struct rps_tracker *tracker, struct rps_sampling *ret);
+
+/* What it knows, for naming: modules and frames; symbols of a simulation are locations already.
+ * Borrowed: valid until the next call with the tracker. */
+void rps_tracker_code(const struct rps_tracker *tracker, struct rps_code *ret);
+
+#endif

@@ -1,0 +1,58 @@
+/* The nouns of code: their kinds by name, and their end. */
+#include "rpistat/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const module_kinds[RPS_MODULE_KINDS] = {
+    [RPS_MODULE_FILE] = "file",     [RPS_MODULE_KERNEL] = "kernel",
+    [RPS_MODULE_VDSO] = "vdso",     [RPS_MODULE_JIT] = "jit",
+    [RPS_MODULE_MEMORY] = "memory", [RPS_MODULE_SIMULATED] = "simulated",
+};
+
+static const char *const location_hows[RPS_LOCATION_HOWS] = {
+    [RPS_LOCATION_DEBUG] = "debug",
+    [RPS_LOCATION_SYMBOL] = "symbol",
+    [RPS_LOCATION_MAP] = "map",
+    [RPS_LOCATION_NONE] = "none",
+};
+
+static int find_name(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+const char *rps_module_kind_name(enum rps_module_kind kind)
+{
+    return module_kinds[kind];
+}
+
+int rps_module_kind_find(const char *name)
+{
+    return find_name(module_kinds, RPS_MODULE_KINDS, name);
+}
+
+const char *rps_location_how_name(enum rps_location_how how)
+{
+    return location_hows[how];
+}
+
+int rps_location_how_find(const char *name)
+{
+    return find_name(location_hows, RPS_LOCATION_HOWS, name);
+}
+
+void rps_code_free(struct rps_code *code)
+{
+    free(code->module);
+    free(code->frame);
+    free(code->location);
+    free(code->stack);
+    free(code->task);
+    free(code->texts);
+    *code = (struct rps_code){0};
+}

@@ -1,0 +1,1 @@
+#include "rpistat/naming.h"
