@@ -217,6 +217,7 @@ static void reset_run(struct rps_writer *writer)
     writer->next_note = 0;
     writer->marks = writer->marks_left_out = 0;
     writer->lost_notes = writer->committed = writer->dropped = 0;
+    writer->rows = writer->lost_rows = 0;
     writer->sleeping = writer->stop = writer->failing = writer->broken = writer->full = false;
     writer->save_failed = false;
     writer->trouble[0] = '\0';
@@ -315,8 +316,7 @@ static void lose(struct rps_writer *writer, const struct rps_period *period)
         lost->end_ns = end_ns;
 }
 
-/* Is the thread to be told of a record? */
-static bool is_thread_wanted(const struct rps_writer *writer)
+bool rps_writer_is_wanted(const struct rps_writer *writer)
 {
     return writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
 }
@@ -335,7 +335,7 @@ void rps_writer_period(struct rps_writer *writer, const struct rps_period *perio
     } else {
         lose(writer, period);
     }
-    wake = is_thread_wanted(writer);
+    wake = rps_writer_is_wanted(writer);
     pthread_mutex_unlock(&writer->lock);
     if (wake) /* now: a thread woken under the lock would wait for the lock at once */
         pthread_cond_signal(&writer->wake);
@@ -372,7 +372,7 @@ static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
 
 static void unlock_and_wake(struct rps_writer *writer)
 {
-    bool wake = is_thread_wanted(writer);
+    bool wake = rps_writer_is_wanted(writer);
 
     pthread_mutex_unlock(&writer->lock);
     if (wake)

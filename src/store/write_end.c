@@ -105,7 +105,7 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
 static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_error *err)
 {
     uint64_t periods = writer->periods + writer->lost.periods;
-    uint64_t notes = writer->ring.count - writer->periods + writer->lost_notes;
+    uint64_t notes = writer->ring.count - writer->periods - writer->rows + writer->lost_notes;
     int code;
 
     if (writer->periods > 0) {

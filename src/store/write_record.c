@@ -5,8 +5,10 @@
 #include "writer.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "database.h"
+#include "fields.h"
 #include "period.h"
 
 static uint32_t measured(const struct rps_writer *writer, uint32_t set_no)
@@ -34,6 +36,28 @@ static int insert_note(struct rps_writer *writer, sqlite3_stmt *stmt, const void
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
+static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    const struct rps_write_row *row = payload;
+    const char *text = (const char *)(row->number + row->number_count);
+    int code = sqlite3_bind_int64(stmt, 1, writer->run_id);
+
+    for (int i = 0; i < row->number_count && code == SQLITE_OK; i++)
+        code = sqlite3_bind_int64(stmt, i + 2, row->number[i]);
+    for (int i = row->number_count + 2;
+         i <= sqlite3_bind_parameter_count(stmt) && code == SQLITE_OK; i++) {
+        code = rps_fields_bind_text(stmt, i, text);
+        text += strlen(text) + 1;
+    }
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
+}
+
+/* SQL of counts, which add up. */
+#define COUNT(table, id)                                                                           \
+    "INSERT INTO " table " (run_id, level, cpu, period, " id ", samples)"                          \
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"                                                             \
+    " ON CONFLICT DO UPDATE SET samples = samples + excluded.samples"
+
 /* How records of each kind are inserted. A period's statement is made by period.c. */
 static const struct {
     const char *sql;
@@ -46,6 +70,25 @@ static const struct {
     [RPS_WRITE_RECORD_GAP] = {"INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason)"
                               " VALUES (?1, ?2, ?3, ?5, ?6, ?4)",
                               insert_note},
+    [RPS_WRITE_RECORD_SAMPLING] = {"INSERT OR REPLACE INTO sampling (run_id, frequency, threshold,"
+                                   " samples, complete, lost, throttled, unmapped, event, stacks)"
+                                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                   insert_row},
+    [RPS_WRITE_RECORD_MODULE] = {"INSERT INTO module (run_id, module, kind, path, build_id)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5)",
+                                 insert_row},
+    [RPS_WRITE_RECORD_FRAME] = {"INSERT INTO frame (run_id, frame, module, address)"
+                                " VALUES (?1, ?2, ?3, ?4)",
+                                insert_row},
+    [RPS_WRITE_RECORD_STACK] = {"INSERT INTO stack (run_id, stack, parent, frame)"
+                                " VALUES (?1, ?2, nullif(?3, -1), ?4)",
+                                insert_row},
+    [RPS_WRITE_RECORD_TASK] = {"INSERT INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
+                               " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)"
+                               " ON CONFLICT DO UPDATE SET end_ns = excluded.end_ns",
+                               insert_row},
+    [RPS_WRITE_RECORD_STACK_COUNT] = {COUNT("stack_count", "stack"), insert_row},
+    [RPS_WRITE_RECORD_TASK_COUNT] = {COUNT("task_count", "task"), insert_row},
 };
 
 int rps_write_record_prepare(struct rps_writer *writer)

@@ -164,17 +164,20 @@ static void downsample(struct rps_writer *writer, int transactions)
     rps_writer_notice(writer, sentence);
 }
 
-/* The records of a batch that was committed: into the sums. Returns how many are periods. */
+/* The records of a batch that was committed: into the sums. Returns how many are periods, and rows
+ * of code. */
 static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
-                          struct rps_ring_place *ret_place)
+                          struct rps_ring_place *ret_place, uint64_t *ret_rows)
 {
     uint64_t periods = 0;
 
+    *ret_rows = 0;
     while (ret_place->count < batch->count) {
         const struct rps_ring_record *record = rps_ring_next(&batch->ring, ret_place);
 
         rps_write_record_sum(writer, record);
         periods += record->kind == RPS_WRITE_RECORD_PERIOD;
+        *ret_rows += record->kind >= RPS_WRITE_RECORD_SAMPLING;
     }
     return periods;
 }
@@ -201,10 +204,10 @@ static void report_recovery(struct rps_writer *writer)
 static void finish_batch(struct rps_writer *writer, const struct batch *batch, int64_t taken_ns)
 {
     struct rps_ring_place place = {0};
-    uint64_t periods;
+    uint64_t periods, rows;
 
     pthread_mutex_unlock(&writer->lock);
-    periods = sum_batch(writer, batch, &place);
+    periods = sum_batch(writer, batch, &place, &rows);
     report_slow(writer, taken_ns);
     if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
         writer->last_commit_ns = rps_clock_monotonic_ns();
@@ -216,6 +219,7 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     pthread_mutex_lock(&writer->lock);
     rps_ring_drop(&writer->ring, &place);
     writer->periods -= periods;
+    writer->rows -= rows;
     writer->committed += periods;
     rps_writer_note_lost(writer); /* there is room now */
     if (writer->failing)

@@ -32,6 +32,13 @@ enum rps_write_record_kind {
     RPS_WRITE_RECORD_PERIOD = 1, /* struct rps_period */
     RPS_WRITE_RECORD_MARK,       /* struct rps_write_note */
     RPS_WRITE_RECORD_GAP,        /* struct rps_write_note */
+    RPS_WRITE_RECORD_SAMPLING,   /* struct rps_write_row, as all below */
+    RPS_WRITE_RECORD_MODULE,
+    RPS_WRITE_RECORD_FRAME,
+    RPS_WRITE_RECORD_STACK,
+    RPS_WRITE_RECORD_TASK,
+    RPS_WRITE_RECORD_STACK_COUNT,
+    RPS_WRITE_RECORD_TASK_COUNT,
     RPS_WRITE_RECORD_KINDS,
 };
 
@@ -40,6 +47,12 @@ struct rps_write_note {
     int64_t number; /* tells notes of one time apart */
     int32_t cpu;
     char text[];
+};
+
+/* The columns of a row: its numbers, then its texts, each with its 0; but for run_id. */
+struct rps_write_row {
+    int number_count;
+    int64_t number[];
 };
 
 /* What the run's records are inserted with; write_record.c's. */
@@ -91,6 +104,8 @@ struct rps_writer {
     uint64_t marks, marks_left_out;
     int64_t mark_time_ns; /* of the last that was left out */
     uint64_t lost_notes;  /* marks and gaps for which there was no room */
+    uint64_t rows;        /* of code, in the ring */
+    uint64_t lost_rows;   /* of code, for which there was no room */
     uint64_t committed, dropped;
     bool sleeping;      /* the thread waits to be told of work, or for the next commit */
     bool idle;          /* it has nothing to write, and a commit would be due */
@@ -104,6 +119,9 @@ struct rps_writer {
 /* The thread of the writer that it is given: writes until told to stop, then what is left, then
  * returns NULL. */
 void *rps_writer_thread(void *context);
+
+/* Is the thread to be told of a record? With the lock held; wake it when it is let go. */
+bool rps_writer_is_wanted(const struct rps_writer *writer);
 
 /* Bytes in the ring that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
