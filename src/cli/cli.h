@@ -20,6 +20,7 @@
 #include "rpistat/order.h"
 #include "rpistat/output_file.h"
 #include "rpistat/run.h"
+#include "rpistat/sampler.h"
 #include "rpistat/store.h"
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -179,6 +180,11 @@ struct rps_record_settings {
     const char *cgroup;                   /* -G */
     int64_t delay_ns;                     /* --delay; -1: until --control says enable */
     const char *control;                  /* --control; NULL: none */
+    int no_samples;                       /* --no-samples */
+    const char *sample;                   /* --sample: EVENT or EVENT:N; NULL: not given */
+    uint64_t frequency;                   /* --frequency; 0: not given */
+    enum rps_stacks stacks;               /* --stacks */
+    int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
 };
 
 /* The run function of `record`, in cmd_record.c. argv is the workload; argc is 0 when none was

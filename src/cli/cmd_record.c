@@ -116,13 +116,13 @@ static void show_fitting(const struct rps_recording *r)
     }
 }
 
-static void add_fitting_line(struct rps_recording *r, const char *line)
+void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line)
 {
     size_t used = strlen(r->run.fitting);
 
     if (*line)
-        snprintf(r->run.fitting + used, sizeof(r->run.fitting) - used, "%s%s", used ? "\n" : "",
-                 line);
+        snprintf(r->run.fitting + used, sizeof(r->run.fitting) - used, "%s%s%s", used ? "\n" : "",
+                 before, line);
 }
 
 /* `rpistat stat ./x` records stat(1), which somebody who knows another tool may not mean. */
@@ -155,7 +155,7 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
         r->not_counted =
             rps_workload_drops_counters(path) && r->target.target.kind == RPS_TARGET_LAUNCH;
         if (r->not_counted)
-            add_fitting_line(r, RPS_RUN_NO_COUNTS);
+            rps_record_add_fitting(r, "", RPS_RUN_NO_COUNTS);
         free(path);
     }
     rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err);
@@ -166,8 +166,8 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
     if (rc < 0)
         return rc;
     rps_pmu_measure_costs(r->plan);
-    add_fitting_line(r, r->note);
-    add_fitting_line(r, r->fitting.text);
+    rps_record_add_fitting(r, "", r->note);
+    rps_record_add_fitting(r, "", r->fitting.text);
     return 0;
 }
 
@@ -262,6 +262,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         rc = RPS_FAILED;
     else
         conclude(r);
+    rps_record_samples_name(r->samples, r->cli, r->cli->output, r->run.run_id);
     rps_writer_close(r->writer);
     r->writer = NULL;
     return rc;
@@ -352,6 +353,8 @@ static void outlive(struct rps_recording *r)
 
     rps_control_close(r->control); /* nobody obeys any more */
     r->control = NULL;
+    rps_record_samples_close(r->samples);
+    r->samples = NULL;
     r->pmu->close(r->pmu_self);
     r->pmu_self = NULL;
     rps_record_wait(r);
@@ -504,6 +507,7 @@ out:
     rps_region_marks_close(r.region_marks);
     rps_record_target_close(&r.target);
     rps_workload_close(&r.workload);
+    rps_record_samples_close(r.samples);
     if (r.pmu_self)
         r.pmu->close(r.pmu_self);
     rps_writer_close(r.writer);

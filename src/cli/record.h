@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "control.h"
+#include "record_samples.h"
 #include "record_target.h"
 #include "region_marks.h"
 #include "rpistat/loop.h"
@@ -24,6 +25,7 @@ struct rps_recording {
     char note[1024]; /* why `auto` passed over better counters */
     struct rps_run run;
     struct rps_writer *writer;
+    struct rps_record_samples *samples; /* NULL: none are taken */
     struct rps_record_target target;
     struct rps_workload workload;
     struct rps_control *control;
@@ -54,6 +56,9 @@ int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err);
 
 /* "SIGINT" */
 const char *rps_record_signal_name(int number);
+
+/* A line of the run's `fitting`: for people who read the report. */
+void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line);
 
 /* Launch the workload, if any, open the counters, add the run, and let all begin. */
 int rps_record_launch(struct rps_recording *r, struct rps_error *err);

@@ -33,6 +33,10 @@ enum {
     OPTION_CONTROL,
     OPTION_METRIC,
     OPTION_SCENARIO,
+    OPTION_NO_SAMPLES,
+    OPTION_SAMPLE,
+    OPTION_FREQUENCY,
+    OPTION_STACKS,
 };
 
 static const struct rps_option options[] = {
@@ -56,6 +60,12 @@ static const struct rps_option options[] = {
     {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
     {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed",
      "fixed random random:"},
+    {"no-samples", OPTION_NO_SAMPLES, NULL, "take no samples of the code that runs", NULL},
+    {"frequency", OPTION_FREQUENCY, "HZ", "samples a second and CPU, 1 to 5000", "99"},
+    {"sample", OPTION_SAMPLE, "EVENT", "take samples by EVENT; EVENT:N: one each N of them",
+     "cpu-clock"},
+    {"stacks", OPTION_STACKS, "HOW", "callers by fp, dwarf or lbr; none: innermost code", "fp",
+     "fp dwarf lbr none"},
     {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
     {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal",
      "normal full"},
@@ -149,6 +159,40 @@ static int add_text(const char **list, int *count, const char *what, const char 
     return 0;
 }
 
+static int set_stacks(enum rps_stacks *ret, const char *text, struct rps_error *err)
+{
+    static const char *const names[] = {
+        [RPS_STACKS_FP] = "fp",
+        [RPS_STACKS_DWARF] = "dwarf",
+        [RPS_STACKS_LBR] = "lbr",
+        [RPS_STACKS_NONE] = "none",
+    };
+
+    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret = (enum rps_stacks)i;
+            return 0;
+        }
+    }
+    return rps_error_set(err, RPS_USAGE, "--stacks: '%s' is none of fp, dwarf, lbr and none", text);
+}
+
+/* How samples are taken. */
+static int set_sampling(struct rps_record_settings *settings, int letter, const char *argument,
+                        struct rps_error *err)
+{
+    settings->asks_for_samples = 1;
+    switch (letter) {
+    case OPTION_SAMPLE:
+        return set_text(&settings->sample, "--sample", argument, err);
+    case OPTION_FREQUENCY:
+        return rps_parse_uint64("--frequency", argument, 1, RPS_SAMPLE_FREQUENCY_MAX,
+                                &settings->frequency, err);
+    default:
+        return set_stacks(&settings->stacks, argument, err);
+    }
+}
+
 /* What is counted, and when. */
 static int set_target(struct rps_record_settings *settings, int letter, const char *argument,
                       struct rps_error *err)
@@ -197,6 +241,13 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         return set_text(&settings->sets, "--sets", argument, err);
     case OPTION_PMU:
         return set_text(&settings->pmu, "--pmu", argument, err);
+    case OPTION_NO_SAMPLES:
+        settings->no_samples = 1;
+        return 0;
+    case OPTION_SAMPLE:
+    case OPTION_FREQUENCY:
+    case OPTION_STACKS:
+        return set_sampling(settings, letter, argument, err);
     case OPTION_NO_MERGE:
         settings->no_merge = 1;
         return 0;

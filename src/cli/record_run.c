@@ -26,6 +26,7 @@
 
 /* A simulated run produces periods faster than any disk takes them: it waits above this. */
 #define SIM_QUEUE_PERIODS 16384
+#define SIM_QUEUE_ROWS    32768
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
@@ -79,6 +80,7 @@ static void sink_period(void *context, const struct rps_period *period)
     if (r->not_counted)
         seen.counted = 0;
     rps_writer_period(r->writer, &seen);
+    rps_record_samples_period(r->samples, &seen);
     r->period_count += r->period_count == 0 || period->period != r->last_period;
     r->last_period = period->period;
     rps_status_period(r->status, &seen, r->period_count);
@@ -87,7 +89,8 @@ static void sink_period(void *context, const struct rps_period *period)
 
         for (;;) {
             rps_writer_status(r->writer, &status);
-            if (status.queued < SIM_QUEUE_PERIODS || status.failing)
+            if ((status.queued < SIM_QUEUE_PERIODS && status.rows < SIM_QUEUE_ROWS) ||
+                status.failing)
                 break;
             usleep(1000);
         }
@@ -159,6 +162,35 @@ static int release(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
+/* Without samples the recording goes on, unless they were asked for; the report says why. */
+static int open_samples(struct rps_recording *r, struct rps_error *err)
+{
+    const struct rps_record_settings *settings = r->settings;
+    struct rps_error why;
+    int rc;
+
+    if (settings->no_samples || r->not_counted)
+        return 0;
+    rc = rps_record_samples_open(&r->samples, settings, r->pmu, r->pmu_self, &r->target.target,
+                                 &why);
+    if (rc == 0)
+        return 0;
+    if (settings->asks_for_samples) {
+        *err = why;
+        return rc;
+    }
+    if (!r->simulated)
+        rps_record_add_fitting(r, "no samples of the code: ", why.message);
+    return 0;
+}
+
+static int begin_samples(struct rps_recording *r, int64_t start_ns, struct rps_error *err)
+{
+    return r->samples
+               ? rps_record_samples_begin(r->samples, r->writer, &r->target.target, start_ns, err)
+               : 0;
+}
+
 int rps_record_launch(struct rps_recording *r, struct rps_error *err)
 {
     int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
@@ -176,6 +208,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         r->target.target.first_set = first;
     }
     if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
+        (rc = open_samples(r, err)) < 0 ||
         (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
@@ -186,11 +219,13 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     if (r->simulated) {
         r->event_loop = r->pmu->event_loop(r->pmu_self);
-        return 0;
+        return begin_samples(r, r->event_loop->now_ns(r->event_loop->self), err);
     }
     if ((rc = open_event_loop(r, err)) < 0)
         return rc;
-    if (!r->argv || (rc = release(r, err)) < 0)
+    if (r->argv && (rc = release(r, err)) < 0)
+        return rc;
+    if ((rc = begin_samples(r, r->run.start_monotonic_ns, err)) < 0 || !r->argv)
         return rc;
     return starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }
@@ -233,6 +268,8 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .order = r->settings->order,
         .event_loop = r->event_loop,
         .sink = &sink,
+        .sampler = rps_record_samples_sampler(r->samples),
+        .sample_sink = rps_record_samples_sink(r->samples),
         .start_ns =
             r->simulated ? r->event_loop->now_ns(r->event_loop->self) : r->run.start_monotonic_ns,
         .period_ns = r->settings->period_ns,
@@ -246,6 +283,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     if ((rc = start_status(r, err)) < 0)
         return rc;
     rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
+    rps_record_samples_end(r->samples);
     rps_status_stop(r->status);
     r->status = NULL;
     return rc;

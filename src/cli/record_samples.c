@@ -1,0 +1,399 @@
+/*
+ * The samples of a recording. The tracker gives each a stack and a task; it waits here until the
+ * period that it lies in is known, and is counted when the next one comes: the sampler hands over
+ * what is older than the period before.
+ */
+#include "record_samples.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/naming.h"
+#include "rpistat/parse.h"
+#include "rpistat/tracker.h"
+
+/* The store is told so often of what sampling came to. */
+#define STATUS_NS RPS_NS_PER_S
+
+/* A sample that waits for its period. */
+struct sample {
+    int64_t time_ns; /* of the run */
+    int32_t cpu;     /* that it was taken on, then that of the period */
+    uint64_t period;
+    int64_t stack, task;
+};
+
+struct span {
+    int64_t end_ns;
+    int32_t cpu;
+    uint64_t period;
+};
+
+struct rps_record_samples {
+    struct rps_sampler sampler;
+    struct rps_sample_sink sink;
+    struct rps_tracker *tracker;
+    struct rps_writer *writer;
+    int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
+    struct sample *sample;     /* owned; in order of time */
+    size_t sample_count, sample_room;
+    struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
+    size_t span_count, span_room;
+    uint64_t lost; /* for want of memory, or of a period */
+};
+
+/* --- what the tracker finds ------------------------------------------------------------------- */
+
+static void on_sample(void *context, const struct rps_sample *sample)
+{
+    struct rps_record_samples *samples = context;
+
+    rps_tracker_add(samples->tracker, sample);
+}
+
+static void on_module(void *context, const struct rps_module *module)
+{
+    struct rps_record_samples *samples = context;
+
+    rps_writer_module(samples->writer, module);
+}
+
+static void on_frame(void *context, const struct rps_frame *frame)
+{
+    struct rps_record_samples *samples = context;
+
+    rps_writer_frame(samples->writer, frame);
+}
+
+static void on_stack(void *context, const struct rps_stack *stack)
+{
+    struct rps_record_samples *samples = context;
+
+    rps_writer_stack(samples->writer, stack);
+}
+
+static void on_task(void *context, const struct rps_task *task)
+{
+    struct rps_record_samples *samples = context;
+
+    rps_writer_task(samples->writer, task);
+}
+
+static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
+{
+    struct rps_record_samples *samples = context;
+
+    if (samples->sample_count == samples->sample_room) {
+        size_t room = samples->sample_room ? 2 * samples->sample_room : 256;
+        struct sample *more = realloc(samples->sample, room * sizeof(*more));
+
+        if (!more) {
+            samples->lost++;
+            return;
+        }
+        samples->sample = more;
+        samples->sample_room = room;
+    }
+    samples->sample[samples->sample_count++] =
+        (struct sample){time_ns - samples->start_ns, cpu, 0, stack, task};
+}
+
+/* --- periods ---------------------------------------------------------------------------------- */
+
+static int compare_stacks(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+
+    if (x->period != y->period)
+        return x->period < y->period ? -1 : 1;
+    if (x->cpu != y->cpu)
+        return x->cpu < y->cpu ? -1 : 1;
+    return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+
+    if (x->period != y->period || x->cpu != y->cpu) {
+        struct sample u = *x, v = *y;
+
+        u.stack = v.stack = 0;
+        return compare_stacks(&u, &v);
+    }
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+/* Equal samples become one count each. */
+static void write_counts(struct rps_record_samples *samples, size_t count, int by_task)
+{
+    int (*compare)(const void *, const void *) = by_task ? compare_tasks : compare_stacks;
+    size_t first = 0;
+
+    qsort(samples->sample, count, sizeof(*samples->sample), compare);
+    for (size_t i = 1; i <= count; i++) {
+        const struct sample *sample = &samples->sample[first];
+        struct rps_code_count row = {.cpu = sample->cpu,
+                                     .period = sample->period,
+                                     .id = by_task ? sample->task : sample->stack,
+                                     .samples = i - first};
+
+        if (i < count && compare(sample, &samples->sample[i]) == 0)
+            continue;
+        if (by_task)
+            rps_writer_task_count(samples->writer, &row);
+        else
+            rps_writer_stack_count(samples->writer, &row);
+        first = i;
+    }
+}
+
+/*
+ * The period that a sample lies in: the first of its CPU, or of all, that ends behind it. One that
+ * was taken in a pause is the next one's. Where no such period comes any more, `late`, it is the
+ * last one's. NULL: there is none.
+ */
+static const struct span *find_span(const struct rps_record_samples *samples,
+                                    const struct sample *sample, int late)
+{
+    const struct span *last = NULL;
+
+    for (size_t i = 0; i < samples->span_count; i++) {
+        const struct span *span = &samples->span[i];
+
+        if (span->cpu >= 0 && span->cpu != sample->cpu)
+            continue;
+        if (span->end_ns > sample->time_ns)
+            return span;
+        last = span;
+    }
+    return late ? last : NULL;
+}
+
+/* Count the samples whose period is known. `all`: no period comes any more; before that none comes
+ * that ends before those that came, so that a CPU without one has gone. */
+static void count_samples(struct rps_record_samples *samples, int all)
+{
+    int64_t end_ns =
+        samples->span_count > 0 ? samples->span[samples->span_count - 1].end_ns : INT64_MIN;
+    size_t counted = 0, i = 0;
+
+    for (; i < samples->sample_count; i++) {
+        struct sample *sample = &samples->sample[i];
+        int late = all || sample->time_ns < end_ns;
+        const struct span *span = find_span(samples, sample, late);
+
+        if (!span && !late)
+            break;
+        if (span)
+            samples->sample[counted++] = (struct sample){sample->time_ns, span->cpu, span->period,
+                                                         sample->stack, sample->task};
+        else
+            samples->lost++;
+    }
+    if (counted > 0) {
+        write_counts(samples, counted, 0);
+        write_counts(samples, counted, 1);
+    }
+    samples->sample_count -= i;
+    memmove(samples->sample, samples->sample + i, samples->sample_count * sizeof(*samples->sample));
+}
+
+/* Forget periods that ended before from_ns. */
+static void forget_spans(struct rps_record_samples *samples, int64_t from_ns)
+{
+    size_t gone = 0;
+
+    while (gone < samples->span_count && samples->span[gone].end_ns <= from_ns)
+        gone++;
+    samples->span_count -= gone;
+    memmove(samples->span, samples->span + gone, samples->span_count * sizeof(*samples->span));
+}
+
+static void tell_store(struct rps_record_samples *samples)
+{
+    struct rps_sampling sampling = {0};
+
+    samples->sampler.status(samples->sampler.self, &sampling);
+    rps_tracker_status(samples->tracker, &sampling);
+    sampling.lost += samples->lost;
+    rps_writer_sampling(samples->writer, &sampling);
+}
+
+void rps_record_samples_period(struct rps_record_samples *samples, const struct rps_period *period)
+{
+    int64_t end_ns = period->start_ns + period->length_ns;
+
+    if (!samples)
+        return;
+    if (samples->span_count > 0 && samples->span[samples->span_count - 1].end_ns < end_ns) {
+        count_samples(samples, 0);
+        /* samples to come are not older than the period before the last */
+        if (samples->sample_count == 0)
+            forget_spans(samples, period->start_ns - period->length_ns - RPS_NS_PER_S);
+        if (end_ns - samples->told_ns >= STATUS_NS) {
+            samples->told_ns = end_ns;
+            tell_store(samples);
+        }
+    }
+    if (samples->span_count == samples->span_room) {
+        size_t room = samples->span_room ? 2 * samples->span_room : 64;
+        struct span *more = realloc(samples->span, room * sizeof(*more));
+
+        if (!more)
+            return;
+        samples->span = more;
+        samples->span_room = room;
+    }
+    samples->span[samples->span_count++] = (struct span){end_ns, period->cpu, period->period};
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* --sample EVENT:N, or EVENT alone; *ret_event is owned. */
+static int parse_event(const char *text, char **ret_event, uint64_t *ret_threshold,
+                       struct rps_error *err)
+{
+    const char *colon = strrchr(text, ':');
+    int rc = 0;
+
+    if (colon && isdigit((unsigned char)colon[1]))
+        rc = rps_parse_uint64("--sample EVENT:N", colon + 1, 1, INT64_MAX, ret_threshold, err);
+    else
+        colon = NULL;
+    if (rc < 0)
+        return rc;
+    *ret_event = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
+    return *ret_event ? 0 : rps_error_memory(err);
+}
+
+int rps_record_samples_open(struct rps_record_samples **ret,
+                            const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                            void *pmu_self, const struct rps_target *target, struct rps_error *err)
+{
+    struct rps_sampling_options options = {.frequency = settings->frequency,
+                                           .stacks = settings->stacks};
+    struct rps_record_samples *samples = calloc(1, sizeof(*samples));
+    char *event = NULL;
+    int rc = samples ? 0 : rps_error_memory(err);
+
+    if (rc == 0 && settings->sample)
+        rc = parse_event(settings->sample, &event, &options.threshold, err);
+    options.event = event;
+    if (rc == 0 && !pmu->open_sampler)
+        rc = rps_error_set(err, RPS_FAILED, "these counters take no samples");
+    if (rc == 0)
+        rc = pmu->open_sampler(pmu_self, &options, target, &samples->sampler, err);
+    free(event);
+    if (rc < 0) {
+        free(samples);
+        return rc;
+    }
+    samples->sink = (struct rps_sample_sink){samples, on_sample};
+    *ret = samples;
+    return 0;
+}
+
+/* All processes of the machine, or those of the target, run already. */
+static void add_processes(struct rps_record_samples *samples, const struct rps_target *target)
+{
+    DIR *processes;
+
+    for (int i = 0; i < target->pid_count; i++)
+        rps_tracker_add_process(samples->tracker, target->pid[i]);
+    if (target->pid_count > 0 || !(processes = opendir("/proc")))
+        return;
+    for (struct dirent *entry; (entry = readdir(processes)) != NULL;) {
+        if (isdigit((unsigned char)entry->d_name[0]))
+            rps_tracker_add_process(samples->tracker, (pid_t)strtol(entry->d_name, NULL, 10));
+    }
+    closedir(processes);
+}
+
+int rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
+                             const struct rps_target *target, int64_t start_ns,
+                             struct rps_error *err)
+{
+    const struct rps_tracker_sink sink = {samples,  on_module, on_frame,
+                                          on_stack, on_task,   on_count};
+
+    samples->writer = writer;
+    samples->start_ns = start_ns;
+    if (rps_tracker_new(&samples->tracker, start_ns, &sink, err) < 0)
+        return RPS_FAILED;
+    if (target->kind != RPS_TARGET_LAUNCH)
+        add_processes(samples, target);
+    tell_store(samples);
+    return 0;
+}
+
+const struct rps_sampler *rps_record_samples_sampler(const struct rps_record_samples *samples)
+{
+    return samples ? &samples->sampler : NULL;
+}
+
+const struct rps_sample_sink *rps_record_samples_sink(const struct rps_record_samples *samples)
+{
+    return samples ? &samples->sink : NULL;
+}
+
+void rps_record_samples_end(struct rps_record_samples *samples)
+{
+    if (!samples || !samples->tracker)
+        return;
+    count_samples(samples, 1);
+    tell_store(samples);
+}
+
+/* The names of a simulation are the tracker's; others are found for what the store has. */
+static int find_names(struct rps_record_samples *samples, const char *path, int64_t run_id,
+                      struct rps_error *err)
+{
+    const struct rps_naming_options options = {.opens_paths = 1};
+    struct rps_reader *reader = NULL;
+    struct rps_code code = {0};
+    int rc = rps_reader_open(&reader, path, err);
+
+    rps_tracker_code(samples->tracker, &code);
+    if (code.location_count > 0) {
+        rps_reader_close(reader);
+        return rc < 0 ? rc : rps_store_set_locations(path, run_id, &code, err);
+    }
+    code = (struct rps_code){0};
+    if (rc == 0)
+        rc = rps_reader_code(reader, run_id, &code, err);
+    rps_reader_close(reader);
+    if (rc > 0 && code.frame_count > 0 && (rc = rps_naming_name(&code, &options, err)) == 0)
+        rc = rps_store_set_locations(path, run_id, &code, err);
+    rps_code_free(&code);
+    return rc;
+}
+
+void rps_record_samples_name(struct rps_record_samples *samples, struct rps_cli *cli,
+                             const char *path, int64_t run_id)
+{
+    struct rps_error why;
+
+    if (!samples || !samples->tracker)
+        return;
+    rps_progress_begin(cli, "finding the names of functions");
+    if (find_names(samples, path, run_id, &why) < 0 && !cli->quiet) {
+        rps_progress_end(cli);
+        rps_output_message(why.message);
+    }
+    rps_progress_end(cli);
+}
+
+void rps_record_samples_close(struct rps_record_samples *samples)
+{
+    if (!samples)
+        return;
+    rps_tracker_free(samples->tracker);
+    samples->sampler.close(samples->sampler.self);
+    free(samples->sample);
+    free(samples->span);
+    free(samples);
+}

@@ -1,0 +1,42 @@
+/* The samples of a recording: from the sampler through the tracker into the store, by period. */
+#ifndef RPISTAT_CLI_RECORD_SAMPLES_H
+#define RPISTAT_CLI_RECORD_SAMPLES_H
+
+#include "cli.h"
+#include "rpistat/pmu.h"
+#include "rpistat/sampler.h"
+#include "rpistat/store.h"
+
+struct rps_record_samples;
+
+/*
+ * Open a sampler of the backend on the target that was attached, as the settings have it. Errors:
+ * those of open_sampler.
+ */
+int rps_record_samples_open(struct rps_record_samples **ret,
+                            const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                            void *pmu_self, const struct rps_target *target, struct rps_error *err);
+
+/* The run was added to the store, and begins at start_ns of the event loop's clock. */
+int rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
+                             const struct rps_target *target, int64_t start_ns,
+                             struct rps_error *err);
+
+/* For the loop; NULL of no samples. */
+const struct rps_sampler *rps_record_samples_sampler(const struct rps_record_samples *samples);
+const struct rps_sample_sink *rps_record_samples_sink(const struct rps_record_samples *samples);
+
+/* A period has ended: samples that came before it are counted. NULL is harmless, here and below. */
+void rps_record_samples_period(struct rps_record_samples *samples, const struct rps_period *period);
+
+/* All periods and samples have been handed over. */
+void rps_record_samples_end(struct rps_record_samples *samples);
+
+/* Name the frames of the run that has ended in the store at path, where samples were taken. What
+ * cannot be named says why in the store, so that there is nothing to fail. */
+void rps_record_samples_name(struct rps_record_samples *samples, struct rps_cli *cli,
+                             const char *path, int64_t run_id);
+
+void rps_record_samples_close(struct rps_record_samples *samples);
+
+#endif
