@@ -1,0 +1,86 @@
+/*
+ * A program whose functions have known shares of its time: of each 10 ms of CPU time alpha has 7,
+ * beta 3; of beta's time a part that is inlined has all. usage: known MS [LIBRARY]
+ *
+ * With a library its function gamma_part has the first half, and it is unloaded then.
+ */
+#ifndef KNOWN_ALONE
+#include <dlfcn.h>
+#endif
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile uint64_t sink;
+
+static int64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Some tens of microseconds, where it stands. */
+static inline __attribute__((always_inline)) void work_inlined(void)
+{
+    for (unsigned i = 0; i < 40000; i++)
+        sink = sink * 2862933555777941757u + 3037000493u;
+}
+
+static __attribute__((noinline)) void alpha(int64_t until_ns)
+{
+    while (cpu_ns() < until_ns) {
+        for (unsigned i = 0; i < 40000; i++)
+            sink = sink * 6364136223846793005u + 1442695041u;
+    }
+}
+
+static __attribute__((noinline)) void beta(int64_t until_ns)
+{
+    while (cpu_ns() < until_ns)
+        work_inlined();
+}
+
+static __attribute__((noinline)) void rounds(int64_t until_ns)
+{
+    for (int64_t now = cpu_ns(); now < until_ns; now += 10000000) {
+        alpha(now + 7000000);
+        beta(now + 10000000);
+    }
+}
+
+#ifdef KNOWN_ALONE
+static int run_library(const char *path, int64_t until_ns)
+{
+    (void)until_ns;
+    fprintf(stderr, "known: %s: this one is static\n", path);
+    return 1;
+}
+#else
+static int run_library(const char *path, int64_t until_ns)
+{
+    void *library = dlopen(path, RTLD_NOW);
+    void (*part)(int64_t) = library ? (void (*)(int64_t))dlsym(library, "gamma_part") : NULL;
+
+    if (!part) {
+        fprintf(stderr, "known: %s\n", dlerror());
+        return 1;
+    }
+    part(until_ns);
+    dlclose(library);
+    return 0;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    int64_t length_ns = (argc > 1 ? atoi(argv[1]) : 500) * INT64_C(1000000);
+    int64_t start_ns = cpu_ns();
+
+    if (argc > 2 && run_library(argv[2], start_ns + length_ns / 2) != 0)
+        return 1;
+    rounds(start_ns + length_ns);
+    return 0;
+}

@@ -1,0 +1,212 @@
+"""Real samples of programs whose functions have known shares: who ran, where, and what it is called.
+
+usage: samples.py RPISTAT FOLDER          FOLDER has known, known-static, known-stripped, libknown.so
+"""
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import program
+from program import RPISTAT, Folder, environment, expect, tap
+
+BUILT = os.path.abspath(sys.argv[2])
+MS = 1500  # CPU time of a program: 150 samples at 99 Hz, 1,500 at 997
+
+
+def known(name="known"):
+    return os.path.join(BUILT, name)
+
+
+def record(folder, *arguments, store="s.data"):
+    answer = program.call("record", "--pmu", "software", "-o", store, *arguments, cwd=folder.path)
+    if "no samples" in answer.stderr:
+        raise tap.Skip(answer.stderr)
+    return expect(answer, 0)
+
+
+def ask(folder, sql, *values, store="s.data"):
+    with sqlite3.connect(folder / store) as db:
+        return db.execute(sql, values).fetchall()
+
+
+# Self samples by function, and the file of the module; inlined functions count as themselves.
+SHARES = """
+SELECT l.function, l.how, m.path, sum(c.samples)
+FROM stack_count AS c JOIN stack AS s USING (run_id, stack) JOIN frame AS f USING (run_id, frame)
+JOIN module AS m USING (run_id, module)
+LEFT JOIN location AS l ON l.run_id = f.run_id AND l.frame = f.frame AND l.depth = ?
+WHERE m.kind <> 'kernel' GROUP BY 1, 2, 3 ORDER BY 4 DESC"""
+
+
+def shares(folder, depth=0, store="s.data"):
+    """function: share of the samples that were not in the kernel"""
+    rows = ask(folder, SHARES, depth, store=store)
+    total = sum(row[3] for row in rows)
+    found = {}
+    for function, _, _, samples in rows:
+        found[function] = found.get(function, 0) + samples / total
+    return found, total
+
+
+def near(found, expected, points, what):
+    assert abs(found - expected) * 100 <= points, (what, found, expected)
+
+
+def counts_fit(folder, store="s.data"):
+    """Stacks and tasks were counted as often as samples were taken, and check is content."""
+    (taken,), = ask(folder, "SELECT samples FROM sampling", store=store)
+    for table in ("stack_count", "task_count"):
+        (counted,), = ask(folder, "SELECT total(samples) FROM " + table, store=store)
+        assert counted == taken > 0, (table, counted, taken)
+    expect(program.call("check", "-i", store, cwd=folder.path), 0)
+
+
+def check_known():
+    """the functions of a program have their known shares, the inlined one by itself; samples follow CPU time"""
+    with Folder() as folder:
+        record(folder, "--frequency", "997", known(), str(MS))
+        found, total = shares(folder)
+        near(found["alpha"], 0.7, 5, "alpha")
+        near(found["work_inlined"], 0.3, 5, "work_inlined")
+        outer, _ = shares(folder, 1)
+        near(outer["beta"], 0.3, 5, "beta")
+        assert 0.6 * MS < total < 1.3 * MS, total
+        rows = ask(folder, SHARES, 0)
+        assert all(how == "debug" for name, how, _, _ in rows if name in ("alpha", "work_inlined"))
+        (file, line), = ask(folder, "SELECT DISTINCT file, max(line) FROM location WHERE function = 'alpha'")
+        assert file.endswith("known.c") and line > 0, (file, line)
+        counts_fit(folder)
+
+
+def callers(folder, store="s.data"):
+    """Of the samples in alpha the share whose caller is rounds, and the share whose outermost is _start."""
+    rows = ask(folder, """
+        WITH RECURSIVE chain (leaf, stack, depth) AS (
+            SELECT s.stack, s.stack, 0 FROM stack AS s JOIN location AS l USING (run_id, frame)
+            WHERE l.function = 'alpha' AND l.depth = 0
+            UNION ALL SELECT c.leaf, s.parent, c.depth + 1 FROM chain AS c JOIN stack AS s USING (stack)
+            WHERE s.parent IS NOT NULL)
+        SELECT c.leaf, c.depth, l.function, n.samples FROM chain AS c JOIN stack AS s USING (stack)
+        JOIN location AS l USING (run_id, frame) JOIN (SELECT stack AS leaf, sum(samples) AS samples
+            FROM stack_count GROUP BY 1) AS n ON n.leaf = c.leaf
+        ORDER BY c.leaf, c.depth""", store=store)
+    total = sum(row[3] for row in rows if row[1] == 0)
+    called = sum(row[3] for row in rows if row[1] == 1 and row[2] == "rounds")
+    whole = sum(row[3] for row in rows if row[2] in ("_start", "__libc_start_main", "__libc_start_main_impl",
+                                                     "__libc_start_call_main", "main"))
+    return called / total, whole / total
+
+
+def check_callers():
+    """callers are found by frame pointers; without them by the debug information, and not by frame pointers"""
+    with Folder() as folder:
+        record(folder, "--frequency", "997", known("known-fp"), str(MS))
+        called, whole = callers(folder)
+        assert called > 0.95 and whole > 0.95, (called, whole)
+        record(folder, "--frequency", "199", "--stacks", "dwarf", known(), str(MS), store="dwarf.data")
+        called, whole = callers(folder, "dwarf.data")
+        assert called > 0.95 and whole > 0.9, (called, whole)
+        record(folder, "--stacks", "none", known(), str(MS), store="none.data")
+        assert ask(folder, "SELECT count(*) FROM stack WHERE parent IS NOT NULL", store="none.data") == [(0,)]
+
+
+def check_files():
+    """a static program and a stripped one, a library that is unloaded, a program that is deleted or rebuilt meanwhile"""
+    with Folder() as folder:
+        record(folder, "--frequency", "499", known("known-static"), str(MS))
+        near(shares(folder)[0]["alpha"], 0.7, 7, "static")
+
+        record(folder, known("known-stripped"), str(MS), store="stripped.data")
+        rows = ask(folder, SHARES, 0, store="stripped.data")
+        assert rows[0][1] == "none" and "stripped" in rows[0][0], rows[:3]
+
+        record(folder, "--frequency", "499", known(), str(MS), known("libknown.so"), store="library.data")
+        found, _ = shares(folder, store="library.data")
+        near(found["gamma_part"], 0.5, 7, "library")
+        near(found["alpha"], 0.35, 7, "after it")
+
+        for what, reason in (("rm", "not there"), ("cp %s" % known("known-fp"), "another build")):
+            copy = folder / "copy"
+            shutil.copy(known(), copy)
+            store = what.split()[0] + ".data"
+            # the program takes its own file away while it runs
+            record(folder, "sh", "-c", "./copy %d & sleep 0.2; mv copy gone-%s; %s; wait" % (
+                MS, what.split()[0], "true" if what == "rm" else what + " copy"), store=store)
+            rows = [row for row in ask(folder, SHARES, 0, store=store) if row[2].endswith("/copy")]
+            assert rows and rows[0][1] == "none" and reason in rows[0][0], (what, rows)
+
+
+def check_none():
+    """--no-samples leaves no rows, and a recording that cannot sample as asked says why before it begins"""
+    with Folder() as folder:
+        record(folder, "--no-samples", known(), "100")
+        assert ask(folder, "SELECT count(*) FROM sampling") == [(0,)]
+        answer = program.call("record", "--sample", "nonsense-event:10", known(), "10", cwd=folder.path)
+        assert answer.returncode != 0 and "nonsense-event" in answer.stderr, answer.stderr
+        assert answer.stderr.count("\n") == 1, answer.stderr
+
+
+def check_threshold():
+    """--sample EVENT:N takes a sample each N events: page faults where they are made"""
+    with Folder() as folder:
+        record(folder, "--sample", "page-faults:7", "/usr/bin/python3", "-c", "x = bytearray(1 << 26)")
+        (event, threshold, taken), = ask(folder, "SELECT event, threshold, samples FROM sampling")
+        assert event == "page-faults" and threshold == 7, (event, threshold)
+        faults = ask(folder, "SELECT e.set_no, e.slot FROM event AS e WHERE e.name = 'page_faults' OR e.spec LIKE 'page-faults%'")
+        assert taken > (1 << 26) // 4096 / 7 * 0.5, (taken, faults)
+
+
+def check_attached():
+    """-p, -a and -C: what runs already is known by its maps and names; tasks are told apart"""
+    with Folder() as folder:
+        one = subprocess.Popen([known(), "60000"], stdin=subprocess.DEVNULL)
+        try:
+            record(folder, "--frequency", "499", "-p", str(one.pid), "--duration", "1500ms")
+            found, _ = shares(folder)
+            near(found["alpha"], 0.7, 8, "attached")
+            counts_fit(folder)
+            record(folder, "-a", "--frequency", "199", "--duration", "1500ms", store="all.data")
+            tasks = ask(folder, "SELECT t.name, sum(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) "
+                                "WHERE t.pid = ? GROUP BY 1", one.pid, store="all.data")
+            assert tasks and tasks[0][0] == "known" and tasks[0][1] > 50, tasks
+            counts_fit(folder, "all.data")
+        finally:
+            one.send_signal(signal.SIGKILL)
+            one.wait()
+
+
+def check_processes():
+    """processes that come and go: each is a task by its name, whose time adds up to its own"""
+    with Folder() as folder:
+        script = "for i in 1 2 3 4; do %s 150; done; %s 600" % (known(), known("known-fp"))
+        record(folder, "--frequency", "499", "sh", "-c", script)
+        rows = ask(folder, "SELECT t.pid, t.name, sum(c.samples) FROM task_count AS c JOIN task AS t "
+                           "USING (run_id, task) WHERE t.name LIKE 'known%' GROUP BY 1, 2 ORDER BY 1")
+        names = [row[1] for row in rows]
+        assert names == ["known"] * 4 + ["known-fp"], rows
+        total = sum(row[2] for row in rows)
+        near(rows[-1][2] / total, 0.5, 10, "the longest")
+        ended = ask(folder, "SELECT count(*) FROM task WHERE name = 'known' AND end_ns > start_ns")
+        assert ended == [(4,)], ended
+
+
+def check_unprivileged():
+    """somebody who is not root gets samples of the program, and none of the kernel where it may not be"""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise tap.Skip("only root can become another user, with setpriv")
+    with Folder() as folder:
+        os.chmod(folder.path, 0o777)
+        copies = [shutil.copy(path, folder / os.path.basename(path)) for path in (RPISTAT, known())]
+        answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copies[0],
+                                 "record", "--pmu", "software", "-o", "s.data", "--frequency", "499", copies[1], str(MS)],
+                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False)
+        if answer.returncode != 0:
+            raise tap.Skip(answer.stderr.strip())
+        near(shares(folder)[0]["alpha"], 0.7, 7, "alpha")
+
+
+tap.main([check_known, check_callers, check_files, check_none, check_threshold, check_attached, check_processes,
+          check_unprivileged])
