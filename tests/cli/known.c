@@ -62,8 +62,10 @@ static int run_library(const char *path, int64_t until_ns)
 static int run_library(const char *path, int64_t until_ns)
 {
     void *library = dlopen(path, RTLD_NOW);
-    void (*part)(int64_t) = library ? (void (*)(int64_t))dlsym(library, "gamma_part") : NULL;
+    void (*part)(int64_t) = NULL;
 
+    if (library)
+        *(void **)&part = dlsym(library, "gamma_part"); /* as POSIX has it */
     if (!part) {
         fprintf(stderr, "known: %s\n", dlerror());
         return 1;
