@@ -111,17 +111,10 @@ static void next_segment(struct sim *sim)
         begin_segment(sim, start_ns);
 }
 
-/* Events of a rate up to a time of the segment. */
-static uint64_t events_at(const struct sim *sim, uint64_t rate, int64_t time_ns)
-{
-    uint64_t passed_ns = (uint64_t)(time_ns - sim->start_ns);
-
-    return rate * (passed_ns / RPS_NS_PER_S) + rate * (passed_ns % RPS_NS_PER_S) / RPS_NS_PER_S;
-}
-
 static uint64_t events_between(const struct sim *sim, uint64_t rate, int64_t from_ns, int64_t to_ns)
 {
-    return events_at(sim, rate, to_ns) - events_at(sim, rate, from_ns);
+    return rps_sim_events_at(rate, to_ns - sim->start_ns) -
+           rps_sim_events_at(rate, from_ns - sim->start_ns);
 }
 
 /* Is a counter taken away now, by one of these stretches? *next is the first that is not over.

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/random.h"
 
 /* Samples that wait at most, as a ring has an end. */
@@ -114,12 +113,7 @@ static void take(struct sim_sampler *sampler, size_t m, int64_t time_ns)
                              script->code.function[stack->function[stack->depth - 1]].line_count;
 }
 
-static uint64_t events_at(uint64_t rate, uint64_t passed_ns)
-{
-    return rate * (passed_ns / RPS_NS_PER_S) + rate * (passed_ns % RPS_NS_PER_S) / RPS_NS_PER_S;
-}
-
-/* When there have been so many: the least passed_ns of which events_at is `events` or more. */
+/* When there have been so many: the least passed_ns of which rps_sim_events_at is `events` or more. */
 static int64_t when_events(uint64_t rate, uint64_t events)
 {
     return (int64_t)(events / rate * RPS_NS_PER_S +
@@ -148,8 +142,8 @@ static void count_throttled(struct sim_sampler *sampler, int64_t until_ns)
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going)
 {
-    uint64_t before = events_at(going->rate, (uint64_t)(going->from_ns - going->start_ns));
-    uint64_t after = events_at(going->rate, (uint64_t)(going->to_ns - going->start_ns));
+    uint64_t before = rps_sim_events_at(going->rate, going->from_ns - going->start_ns);
+    uint64_t after = rps_sim_events_at(going->rate, going->to_ns - going->start_ns);
 
     count_throttled(sampler, going->to_ns);
     while (going->rate > 0) {

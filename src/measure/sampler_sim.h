@@ -5,10 +5,19 @@
 #ifndef RPISTAT_SAMPLER_SIM_H
 #define RPISTAT_SAMPLER_SIM_H
 
+#include "rpistat/clock.h"
 #include "rpistat/sampler.h"
 #include "sim_script.h"
 
 #define SIM_TIME (-1) /* beside the numbers of events: time, in ns */
+
+/* Events of a rate in a time since a stretch began: the whole part of rate x time. */
+static inline uint64_t rps_sim_events_at(uint64_t rate, int64_t passed_ns)
+{
+    uint64_t ns = (uint64_t)passed_ns;
+
+    return rate * (ns / RPS_NS_PER_S) + rate * (ns % RPS_NS_PER_S) / RPS_NS_PER_S;
+}
 
 struct sim_sampler {
     const struct sim_script *script; /* borrowed */
