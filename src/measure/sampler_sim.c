@@ -340,7 +340,11 @@ int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *s
         sampler_close(sampler);
         return rps_error_memory(err);
     }
-    *ret = (struct rps_sampler){sampler,       sampler_start,  sampler_stop,
-                                sampler_drain, sampler_status, sampler_close};
+    *ret = (struct rps_sampler){.self = sampler,
+                                .start = sampler_start,
+                                .stop = sampler_stop,
+                                .drain = sampler_drain,
+                                .status = sampler_status,
+                                .close = sampler_close};
     return 0;
 }
