@@ -164,18 +164,15 @@ static void test_shares(void **state)
 }
 
 /* Each stack has its share of all samples so far, rounded up or down, at any time. */
-static void test_turns(void **state)
+static void check_turns(const char *phase, const double share[4])
 {
     static const uint64_t function[] = {0x1000, 0x2000, 0x3000, 0x4000};
-    static const double share[] = {0.0049, 0.3333, 0.3333, 0.3285};
+    char script[1024];
     size_t count[4] = {0};
     struct sampling s;
 
-    (void)state;
-    simulate(&s,
-             FUNCTIONS "repeat 1000\nphase a 300ms "
-                       "code=main:0.49%,main>solve:33.33%,kernel:33.33%,copy\nend\n",
-             &hundred, S);
+    snprintf(script, sizeof(script), FUNCTIONS "repeat 1000\n%s\nend\n", phase);
+    simulate(&s, script, &hundred, S);
     assert_int_equal(s.count, 30000);
     for (size_t i = 0; i < s.count; i++) {
         for (int f = 0; f < 4; f++) {
@@ -186,6 +183,15 @@ static void test_turns(void **state)
         }
     }
     close_sampling(&s);
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    check_turns("phase a 300ms code=main:0.49%,main>solve:33.33%,kernel:33.33%,copy",
+                (const double[]){0.0049, 0.3333, 0.3333, 0.3285});
+    check_turns("phase a 300ms code=main:93.75%,solve:3.125%,main>kernel:3.125%",
+                (const double[]){0.9375, 0.03125, 0.03125, 0});
 }
 
 static void test_frequency(void **state)
@@ -214,14 +220,15 @@ static void test_sleep(void **state)
 
     (void)state;
     simulate(&s,
-             FUNCTIONS "phase a 1002ms code=main\nsleep 1s\nphase b 1s code=copy\nidle 2s\n"
+             FUNCTIONS "phase a 1002ms code=main\nsleep 1s\nphase b 1s code=copy\nidle 2003ms\n"
                        "phase unknown 1s instructions=1M\nphase c 1s code=main\n",
              &hundred, 100 * MS);
     assert_int_equal(s.count, 300);
     assert_int_equal(s.seen[99].time_ns, 995 * MS);
     assert_int_equal(s.seen[100].time_ns, 2005 * MS);
     assert_int_equal(at(&s, 0x4000, 2002 * MS, 3002 * MS), 100);
-    assert_int_equal(at(&s, 0x1000, 6002 * MS, 7002 * MS), 100);
+    assert_int_equal(s.seen[200].time_ns, 6008 * MS);
+    assert_int_equal(at(&s, 0x1000, 6005 * MS, 7005 * MS), 100);
     close_sampling(&s);
 }
 
