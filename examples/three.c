@@ -9,7 +9,7 @@
  *
  * What is true can be written down: when each phase began and ended, how much CPU time it had, and
  * how much of that was spent in the function itself, and not in the kernel for it. Interrupts that
- * came meanwhile are in it: one or two percent on a busy machine.
+ * came meanwhile are in it.
  */
 #include <errno.h>
 #include <fcntl.h>
