@@ -8,6 +8,7 @@
 
 #define OPTION_MAX   16
 #define SIZE_MAX_KIB 16777216
+#define LENGTH_MAX_S 1e6
 
 static int letter_of(const struct example_option *table, int row)
 {
@@ -112,5 +113,26 @@ int example_sizes(const char *program, const char *text, size_t *ret_kib, int ro
     }
     fprintf(stderr, "%s: --sizes takes up to %d sizes in KiB, as in 8,64,1024, not '%s'\n", program,
             room, text);
+    return -1;
+}
+
+int example_length(const char *program, const char *text, int64_t *ret_ns)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}};
+    char *end;
+    const double number = strtod(text, &end);
+
+    for (size_t i = 0; end > text && i < sizeof(units) / sizeof(units[0]); i++) {
+        double seconds = number * units[i].seconds;
+
+        if (strcmp(end, units[i].name) == 0 && seconds > 0 && seconds <= LENGTH_MAX_S) {
+            *ret_ns = (int64_t)(seconds * 1e9);
+            return 0;
+        }
+    }
+    fprintf(stderr, "%s: '%s' is no length; write 2s or 500ms\n", program, text);
     return -1;
 }

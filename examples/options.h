@@ -5,6 +5,7 @@
 #define EXAMPLES_OPTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* One option: exactly one of number, text and flag is set, and holds the default before. */
 struct example_option {
@@ -28,5 +29,8 @@ int example_options(int argc, char *argv[], const char *summary,
  * many, or -1 with a sentence on standard error.
  */
 int example_sizes(const char *program, const char *text, size_t *ret_kib, int room);
+
+/* A length such as "2", "2s", "1.5s", "200ms" or "1m"; 0, or -1 with a sentence on standard error. */
+int example_length(const char *program, const char *text, int64_t *ret_ns);
 
 #endif

@@ -28,9 +28,9 @@
 #include <unistd.h>
 
 #include "list.h"
+#include "options.h"
 
 #define NS_PER_S        INT64_C(1000000000)
-#define LENGTH_MAX_S    1e6
 #define THREAD_MAX      4096
 #define NODE_SIZE       64 /* a cache line on most machines: every step touches a new one */
 #define SMALL_SIZE      ((size_t)32 << 10)
@@ -285,29 +285,6 @@ out:
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* A length such as "2", "2s", "1.5s", "200ms" or "1m"; 0, or -1 when it is none. */
-static int parse_length(const char *text, int64_t *ret_ns)
-{
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}};
-    char *end;
-    const double number = strtod(text, &end);
-
-    if (end == text)
-        return -1;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        double seconds = number * units[i].seconds;
-
-        if (strcmp(end, units[i].name) == 0 && seconds > 0 && seconds <= LENGTH_MAX_S) {
-            *ret_ns = (int64_t)(seconds * 1e9);
-            return 0;
-        }
-    }
-    return -1;
-}
-
 static const struct phase *find_phase(const char *name, size_t size)
 {
     for (const struct phase *phase = phases; phase->name; phase++) {
@@ -329,11 +306,8 @@ static int parse_step(char *text, int64_t length_ns, struct step *ret)
                 (int)name_size, text);
         return -1;
     }
-    if (text[name_size] == ':' && parse_length(text + name_size + 1, &ret->length_ns) != 0) {
-        fprintf(stderr, "phased: '%s' is no length; write 2s or 500ms\n", text + name_size + 1);
-        return -1;
-    }
-    return 0;
+    return text[name_size] == ':' ? example_length("phased", text + name_size + 1, &ret->length_ns)
+                                  : 0;
 }
 
 /* Fill plan->step from "NAME[:LENGTH],..."; steps without a length get length_ns. */
@@ -412,10 +386,8 @@ static int parse_arguments(int argc, char *argv[], struct arguments *ret)
             ret->order = optarg;
             break;
         case 'l':
-            if (parse_length(optarg, &ret->length_ns) != 0) {
-                fprintf(stderr, "phased: '%s' is no length; write 2s or 500ms\n", optarg);
+            if (example_length("phased", optarg, &ret->length_ns) != 0)
                 return -1;
-            }
             break;
         case 'b':
             ret->boundaries = optarg;

@@ -18,6 +18,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/random.h"
+#include "sampler_sim.h"
 #include "sim_script.h"
 
 #define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
@@ -48,6 +49,7 @@ struct sim {
     size_t steal;       /* next item of script->steal that is not over */
     size_t steal_clock; /* next item of script->steal_clock that is not over */
     size_t late;        /* next item of script->late */
+    struct sim_sampler sampler;
 };
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -109,17 +111,10 @@ static void next_segment(struct sim *sim)
         begin_segment(sim, start_ns);
 }
 
-/* Events of a rate up to a time of the segment. */
-static uint64_t events_at(const struct sim *sim, uint64_t rate, int64_t time_ns)
-{
-    uint64_t passed_ns = (uint64_t)(time_ns - sim->start_ns);
-
-    return rate * (passed_ns / RPS_NS_PER_S) + rate * (passed_ns % RPS_NS_PER_S) / RPS_NS_PER_S;
-}
-
 static uint64_t events_between(const struct sim *sim, uint64_t rate, int64_t from_ns, int64_t to_ns)
 {
-    return events_at(sim, rate, to_ns) - events_at(sim, rate, from_ns);
+    return rps_sim_events_at(rate, to_ns - sim->start_ns) -
+           rps_sim_events_at(rate, from_ns - sim->start_ns);
 }
 
 /* Is a counter taken away now, by one of these stretches? *next is the first that is not over.
@@ -149,11 +144,27 @@ static uint64_t wrapped(const struct sim *sim, uint64_t value)
 }
 
 /* What the ARM1176 does not have has a number of another processor's, and never happens. */
-static uint64_t rate_of(const struct sim *sim, const struct rps_event *event)
+static uint64_t rate_of(const struct sim *sim, uint64_t event)
 {
-    if (event->config == SIM_CYCLES)
+    if (event == SIM_CYCLES)
         return sim->cycle_rate;
-    return event->config < SIM_EVENT_COUNT ? sim->rate[event->config] : 0;
+    return event < SIM_EVENT_COUNT ? sim->rate[event] : 0;
+}
+
+/* Samples of what the workload does from now to limit_ns. With a frequency there are samples as long
+ * as the event happens at all. */
+static void sample_until(struct sim *sim, int64_t limit_ns)
+{
+    struct sim_sampler *sampler = &sim->sampler;
+    struct sim_going going = {phase_on(sim), RPS_NS_PER_S, sim->start_ns, sim->now_ns, limit_ns};
+    uint64_t rate =
+        sampler->event == SIM_TIME ? RPS_NS_PER_S : rate_of(sim, (uint64_t)sampler->event);
+
+    if (!sampler->runs || going.phase->sleeping || going.phase->idle)
+        return;
+    if (sampler->status.threshold > 0 || rate == 0)
+        going.rate = rate;
+    rps_sampler_sim_go(sampler, &going);
 }
 
 /* Count from now to limit_ns, which lies in the segment. */
@@ -161,6 +172,7 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock
 {
     uint64_t passed_ns = (uint64_t)(limit_ns - sim->now_ns);
 
+    sample_until(sim, limit_ns);
     if (sim->clock_runs && !phase_on(sim)->sleeping) {
         sim->enabled_ns += passed_ns;
         if (phase_on(sim)->idle)
@@ -175,8 +187,8 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock
 
             set->running_ns += passed_ns;
             for (int s = 0; s < events->event_count; s++)
-                set->value[s] +=
-                    events_between(sim, rate_of(sim, &events->event[s]), sim->now_ns, limit_ns);
+                set->value[s] += events_between(sim, rate_of(sim, events->event[s].config),
+                                                sim->now_ns, limit_ns);
         }
     }
     sim->now_ns = limit_ns;
@@ -428,6 +440,17 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     return 0;
 }
 
+static int sim_open_sampler(void *self, const struct rps_sampling_options *options,
+                            const struct rps_target *target, struct rps_sampler *ret,
+                            struct rps_error *err)
+{
+    struct sim *sim = self;
+    int rc = rps_sampler_sim_open(&sim->sampler, sim->script, options, ret, err);
+
+    sim->sampler.runs = rc == 0 && target->start_at_exec;
+    return rc;
+}
+
 static void sim_close(void *self)
 {
     struct sim *sim = self;
@@ -482,6 +505,7 @@ const struct rps_pmu rps_pmu_sim = {
     .enable = sim_enable,
     .disable = sim_disable,
     .read = sim_read,
+    .open_sampler = sim_open_sampler,
     .event_loop = sim_world,
     .outcome = sim_outcome,
     .close = sim_close,

@@ -16,6 +16,9 @@
 #define ORDER_MAX  4000000u
 #define LENGTH_MAX (INT64_C(366) * 86400 * 1000000000)
 
+#define NOISE_MAX_PPM 500000u
+#define TICK          "10ms" /* of the kernel, after which what it throttled goes on */
+
 struct nest {
     size_t begin; /* place in the order where the block starts */
     uint64_t times;
@@ -29,6 +32,7 @@ struct parser {
     const char *path;
     int line;
     uint32_t rate[SIM_EVENT_COUNT]; /* of `default` */
+    int mix;                        /* of `default`; -1: none */
     struct nest nest[NEST_MAX];
     int depth;
     struct rps_error *err;
@@ -95,8 +99,8 @@ static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
     return 0;
 }
 
-/* EVENT=RATE words into rate[]. */
-static int parse_rates(struct parser *p, int count, char **word, uint32_t *rate)
+/* EVENT=RATE words into rate[], and code=... into *mix. */
+static int parse_rates(struct parser *p, int count, char **word, uint32_t *rate, int *mix)
 {
     for (int i = 0; i < count; i++) {
         char *equals = strchr(word[i], '=');
@@ -105,6 +109,12 @@ static int parse_rates(struct parser *p, int count, char **word, uint32_t *rate)
         if (!equals)
             return wrong(p, "'%s': expected EVENT=RATE", word[i]);
         *equals = '\0';
+        if (strcmp(word[i], "code") == 0) {
+            *mix = (int)p->script->code.mix_count;
+            if ((rc = placed(p, rps_sim_code_add_mix(&p->script->code, equals + 1, p->err))) < 0)
+                return rc;
+            continue;
+        }
         code = rps_sim_event(word[i]);
         if (code < 0)
             return wrong(p, "'%s' is no event of the ARM1176", word[i]);
@@ -148,10 +158,11 @@ static int add_phase(struct parser *p, const char *name, const char *length, int
     snprintf(phase->name, sizeof(phase->name), "%.31s", name);
     phase->sleeping = !runs && strcmp(name, "sleep") == 0;
     phase->idle = !runs && !phase->sleeping;
+    phase->mix = runs ? p->mix : -1;
     if (runs)
         memcpy(phase->rate, p->rate, sizeof(phase->rate));
     if ((rc = parse_time(p, "length", length, &phase->length_ns)) < 0 ||
-        (rc = parse_rates(p, count, word, phase->rate)) < 0)
+        (rc = parse_rates(p, count, word, phase->rate, &phase->mix)) < 0)
         return rc;
     return add_order(p, (uint32_t)s->phase_count++);
 }
@@ -177,8 +188,8 @@ static int end_repeat(struct parser *p)
     return 0;
 }
 
-/* Two words, a time and a length. */
-static int add_stretch(struct parser *p, struct sim_stretches *list, char **word)
+static int add_stretch(struct parser *p, struct sim_stretches *list, const char *at,
+                       const char *length)
 {
     struct sim_stretch *item = realloc(list->item, (list->count + 1) * sizeof(*item));
     int rc;
@@ -187,8 +198,8 @@ static int add_stretch(struct parser *p, struct sim_stretches *list, char **word
         return rps_error_memory(p->err);
     list->item = item;
     item += list->count;
-    if ((rc = parse_time(p, "time", word[0], &item->at_ns)) < 0 ||
-        (rc = parse_time(p, "length", word[1], &item->length_ns)) < 0)
+    if ((rc = parse_time(p, "time", at, &item->at_ns)) < 0 ||
+        (rc = parse_time(p, "length", length, &item->length_ns)) < 0)
         return rc;
     if (list->count > 0 && item[-1].at_ns + item[-1].length_ns > item->at_ns)
         return wrong(p, "must stand in order of time, without overlap");
@@ -234,24 +245,6 @@ static int set_fail(struct parser *p, char **word)
     return 0;
 }
 
-/* A percentage such as 2% or 0.5% in parts per million. */
-static int parse_percent(struct parser *p, char *text, uint32_t *ret_ppm)
-{
-    size_t length = strlen(text);
-    double value;
-    int rc;
-
-    if (length < 2 || text[length - 1] != '%')
-        return wrong(p, "'%s': expected a percentage such as 2%%", text);
-    text[length - 1] = '\0';
-    if ((rc = placed(p, rps_parse_double("noise", text, &value, p->err))) < 0)
-        return rc;
-    if (value < 0 || value > 50)
-        return wrong(p, "noise must lie between 0%% and 50%%");
-    *ret_ppm = (uint32_t)(value * 10000 + 0.5);
-    return 0;
-}
-
 static int parse_setting(struct parser *p, char **word)
 {
     struct sim_script *s = p->script;
@@ -261,7 +254,7 @@ static int parse_setting(struct parser *p, char **word)
     if (strcmp(word[0], "clock") == 0)
         return parse_rate(p, word[1], &s->clock_hz);
     if (strcmp(word[0], "noise") == 0)
-        return parse_percent(p, word[1], &s->noise_ppm);
+        return placed(p, rps_sim_percent("noise", word[1], NOISE_MAX_PPM, &s->noise_ppm, p->err));
     if (strcmp(word[0], "seed") == 0)
         return parse_number(p, "seed", word[1], UINT64_MAX, &s->seed);
     if (strcmp(word[0], "counters") == 0) {
@@ -303,10 +296,11 @@ static const struct {
     const char *name;
     int words;
 } statements[] = {
-    {"clock", 1},   {"counters", 1},    {"width", 1},  {"seed", 1},      {"noise", 1},
-    {"switch", -1}, {"exit", 1},        {"signal", 1}, {"default", -1},  {"phase", -1},
-    {"sleep", 1},   {"idle", 1},        {"repeat", 1}, {"end", 0},       {"late", 2},
-    {"steal", 2},   {"steal-clock", 2}, {"fail", 2},   {"fail-read", 2},
+    {"clock", 1},   {"counters", 1},     {"width", 1},    {"seed", 1},      {"noise", 1},
+    {"switch", -1}, {"exit", 1},         {"signal", 1},   {"default", -1},  {"phase", -1},
+    {"sleep", 1},   {"idle", 1},         {"repeat", 1},   {"end", 0},       {"late", 2},
+    {"steal", 2},   {"steal-clock", 2},  {"fail", 2},     {"fail-read", 2}, {"function", -1},
+    {"task", -1},   {"lose-samples", 2}, {"throttle", 1},
 };
 
 static int parse_statement(struct parser *p, int count, char **word)
@@ -322,10 +316,10 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (statements[i].words >= 0 && count - 1 != statements[i].words)
         return wrong(p, "'%s' takes %d words", name, statements[i].words);
     if (strcmp(name, "default") == 0)
-        return parse_rates(p, count - 1, word + 1, p->rate);
+        return parse_rates(p, count - 1, word + 1, p->rate, &p->mix);
     if (strcmp(name, "phase") == 0) {
         if (count < 3)
-            return wrong(p, "expected: phase NAME LENGTH [EVENT=RATE...]");
+            return wrong(p, "expected: phase NAME LENGTH [EVENT=RATE...] [code=STACKS]");
         return add_phase(p, word[1], word[2], 1, count - 3, word + 3);
     }
     if (strcmp(name, "sleep") == 0 || strcmp(name, "idle") == 0)
@@ -337,13 +331,21 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (strcmp(name, "switch") == 0)
         return add_switch(p, count - 1, word + 1);
     if (strcmp(name, "late") == 0)
-        return add_stretch(p, &s->late, word + 1);
+        return add_stretch(p, &s->late, word[1], word[2]);
     if (strcmp(name, "steal") == 0)
-        return add_stretch(p, &s->steal, word + 1);
+        return add_stretch(p, &s->steal, word[1], word[2]);
     if (strcmp(name, "steal-clock") == 0)
-        return add_stretch(p, &s->steal_clock, word + 1);
+        return add_stretch(p, &s->steal_clock, word[1], word[2]);
     if (strcmp(name, "fail-read") == 0)
-        return add_stretch(p, &s->fail_read, word + 1);
+        return add_stretch(p, &s->fail_read, word[1], word[2]);
+    if (strcmp(name, "lose-samples") == 0)
+        return add_stretch(p, &s->lose, word[1], word[2]);
+    if (strcmp(name, "throttle") == 0)
+        return add_stretch(p, &s->throttle, word[1], TICK);
+    if (strcmp(name, "function") == 0)
+        return placed(p, rps_sim_code_add_function(&s->code, count - 1, word + 1, p->err));
+    if (strcmp(name, "task") == 0)
+        return placed(p, rps_sim_code_add_task(&s->code, count - 1, word + 1, p->err));
     if (strcmp(name, "fail") == 0)
         return set_fail(p, word + 1);
     return parse_setting(p, word);
@@ -367,7 +369,8 @@ static int parse_line(struct parser *p, char *line)
 
 static int check_script(struct parser *p)
 {
-    const struct sim_script *s = p->script;
+    struct sim_script *s = p->script;
+    char task_name[] = "workload", task_pid[] = "1000"; /* where the script names none */
     int64_t length_ns = 0;
 
     if (p->depth > 0) {
@@ -381,6 +384,8 @@ static int check_script(struct parser *p)
     }
     if (length_ns == 0)
         return wrong(p, "the script has no phase");
+    if (s->code.task_count == 0)
+        return rps_sim_code_add_task(&s->code, 2, (char *[]){task_name, task_pid}, p->err);
     return 0;
 }
 
@@ -417,7 +422,7 @@ static int parse_file(struct parser *p, FILE *file)
 
 int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_error *err)
 {
-    struct parser p = {.path = path, .err = err};
+    struct parser p = {.path = path, .mix = -1, .err = err};
     FILE *file = fopen(path, "re");
     int rc;
 
@@ -456,5 +461,8 @@ void rps_sim_script_free(struct sim_script *script)
     free(script->steal.item);
     free(script->steal_clock.item);
     free(script->fail_read.item);
+    free(script->lose.item);
+    free(script->throttle.item);
+    rps_sim_code_free(&script->code);
     free(script);
 }

@@ -10,6 +10,7 @@
 
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
+#include "sim_code.h"
 
 /* Event numbers of the ARM1176 are below this, but for that of the cycle counter, which
  * programmable counters can count too; the names are in sim_events.c. */
@@ -25,6 +26,7 @@ struct sim_phase {
     int sleeping;                   /* the workload does not run */
     int idle;                       /* enabled all the same, as on a CPU that has nothing to do */
     uint32_t rate[SIM_EVENT_COUNT]; /* events per second of CPU time */
+    int mix;                        /* where it is, of sim_code.mix; -1: nobody knows */
 };
 
 struct sim_stretch { /* a time of the run, and a length */
@@ -50,11 +52,15 @@ struct sim_script {
     size_t order_count;
     uint32_t *order; /* owned: the run, as indexes of phase */
 
+    struct sim_code code;
+
     struct sim_stretches switches;    /* what a switch costs (length_ns) from at_ns on */
     struct sim_stretches late;        /* wake-ups that come later than asked */
     struct sim_stretches steal;       /* the programmable counters belong to somebody else */
     struct sim_stretches steal_clock; /* the cycle counter does */
     struct sim_stretches fail_read;   /* reads of programmable counters fail */
+    struct sim_stretches lose;        /* samples are lost, and counted as lost */
+    struct sim_stretches throttle;    /* sampling stands still until the kernel's next tick */
     enum rps_event_state state[SIM_EVENT_COUNT]; /* what opening each event answers */
 };
 

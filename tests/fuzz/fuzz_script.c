@@ -4,6 +4,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "rpistat/pmu.h"
+#include "rpistat/sampler.h"
 
 static void take_period(void *context, const struct rps_period *period)
 {
@@ -27,6 +28,21 @@ static void take_gap(void *context, int32_t cpu, int64_t start_ns, int64_t lengt
     fuzz_expect_printable(reason);
 }
 
+static void take_sample(void *context, const struct rps_sample *sample)
+{
+    int64_t *last_ns = context;
+
+    if (sample->kind == RPS_SAMPLE_SYMBOL)
+        fuzz_expect(sample->map_length > 0, "a symbol has no code");
+    if (sample->kind != RPS_SAMPLE_STACK)
+        return;
+    fuzz_expect(sample->address_count >= 1 && sample->address_count <= RPS_SAMPLE_DEPTH_MAX,
+                "a stack has too few addresses, or too many");
+    fuzz_expect(sample->kernel_count <= sample->address_count, "more of the kernel than all");
+    fuzz_expect(sample->time_ns >= *last_ns, "a sample comes too late");
+    *last_ns = sample->time_ns;
+}
+
 static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *plan)
 {
     const struct rps_target target = {.start_at_exec = 1};
@@ -39,16 +55,23 @@ static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *pla
                                     .period_ns = 20 * RPS_NS_PER_MS,
                                     .duration_ns = RPS_NS_PER_S,
                                     .counting = 1};
+    const struct rps_sampling_options sampling = {.frequency = 1000};
+    int64_t last_ns = 0;
+    const struct rps_sample_sink sample_sink = {&last_ns, take_sample};
+    struct rps_sampler sampler;
     struct rps_fitting fitting;
     struct rps_error err;
     enum rps_loop_end end;
     int64_t elapsed_ns;
 
     if (rps_pmu_prepare(pmu, self, plan, 0, &fitting, &err) < 0 ||
-        pmu->attach(self, plan, &target, &err) < 0)
+        pmu->attach(self, plan, &target, &err) < 0 ||
+        pmu->open_sampler(self, &sampling, &target, &sampler, &err) < 0)
         return;
     loop.event_loop = pmu->event_loop(self);
     rps_loop_run(&loop, &end, &elapsed_ns, &err);
+    sampler.drain(sampler.self, INT64_MAX, &sample_sink, &err);
+    sampler.close(sampler.self);
     fuzz_expect(periods <= 51, "a second has more periods than it can");
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The examples do what they say: phases, products, chases, samples, predictions, digits.
 
-usage: examples.py PHASED NAIVE INTERCHANGE CHASE LATENCY MICRO DECIMAL
+usage: examples.py PHASED NAIVE INTERCHANGE CHASE LATENCY MICRO DECIMAL THREE
 """
 import csv
 import io
@@ -13,7 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 
-PHASED, NAIVE, INTERCHANGE, CHASE, LATENCY, MICRO, DECIMAL = map(os.path.abspath, sys.argv[1:8])
+PHASED, NAIVE, INTERCHANGE, CHASE, LATENCY, MICRO, DECIMAL, THREE = map(os.path.abspath, sys.argv[1:9])
 
 
 def run(*command):
@@ -21,10 +21,10 @@ def run(*command):
                           universal_newlines=True, check=False)
 
 
-def boundaries(*options):
+def boundaries(*options, program=PHASED):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "boundaries.csv")
-        done = run(PHASED, "--boundaries", path, *options)
+        done = run(program, "--boundaries", path, *options)
         assert done.returncode == 0 and not done.stdout and not done.stderr, done
         with open(path, encoding="ascii", newline="") as file:
             return list(csv.DictReader(file))
@@ -69,6 +69,44 @@ def check_usage():
         assert done.returncode == 2 and done.stderr.count("\n") == 1, (options, done)
     done = run(PHASED, "--boundaries", "/dev/null/none")
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+
+
+def check_three():
+    """three loads, solves and saves for so much CPU time each, most of it in the functions themselves"""
+    rows = boundaries("--rounds", "2", "--length", "40ms", program=THREE)
+    assert [row["phase"] for row in rows] == ["setup"] + 2 * ["load", "solve", "save"], rows
+    cpu_s = own_s = 0
+    for number, row in enumerate(rows[1:], 1):
+        cpu_s += float(row["cpu_s"])
+        own_s += float(row["own_s"])
+        assert cpu_s > 0.04 * number - 1e-5, rows  # ends come no sooner than planned
+        assert 0 < float(row["own_s"]) <= float(row["cpu_s"]) + 1e-5, row
+        assert row["start_monotonic_ns"] == rows[number - 1]["end_monotonic_ns"], rows
+    assert own_s > cpu_s / 2, rows
+
+
+def check_three_plate():
+    """what three saves are temperatures between those of the edges, warmer where it is nearer to the hot one"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "plate")
+        done = run(THREE, "--rounds", "2", "--length", "40ms", "--file", path)
+        assert done.returncode == 0 and not done.stdout and not done.stderr, done
+        with open(path, encoding="ascii") as file:
+            values = [float(word) for word in file.read().split()]
+    assert len(values) == 400 * 400 and values[:400] == [100.0] * 400, len(values)
+    assert all(0 <= value <= 100 for value in values)
+    column = values[200::400]
+    assert column == sorted(column, reverse=True) and 50 < column[1] < 100 and column[-1] == 0, column
+
+
+def check_three_usage():
+    """three refuses what makes no sense with one sentence and status 2"""
+    for options in (["--length", "0"], ["--rounds", "0"], ["extra"]):
+        done = run(THREE, *options)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, (options, done)
+    for options in (["--boundaries", "/dev/null/none"], ["--file", "/dev/null/none"]):
+        done = run(THREE, *options)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, (options, done)
 
 
 def check_products():
@@ -243,6 +281,7 @@ def check_self():
         assert way in counted.stderr, counted
 
 
-tap.main([check_order, check_contiguous, check_lengths, check_usage, check_products,
-          check_known_product, check_new_usage, check_chase, check_chase_self, check_latency,
-          check_micro, check_micro_self, check_decimal, check_self])
+tap.main([check_order, check_contiguous, check_lengths, check_usage, check_three,
+          check_three_plate, check_three_usage, check_products, check_known_product,
+          check_new_usage, check_chase, check_chase_self, check_latency, check_micro,
+          check_micro_self, check_decimal, check_self])

@@ -70,7 +70,7 @@ static void test_keep_gap(void *context, int32_t cpu, int64_t start_ns, int64_t 
     snprintf(run->gap, sizeof(run->gap), "%s", reason);
 }
 
-static void test_run_free(struct test_run *run)
+static inline void test_run_free(struct test_run *run)
 {
     rps_plan_free(run->plan);
     free(run->period);

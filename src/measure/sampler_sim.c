@@ -1,0 +1,350 @@
+/*
+ * The simulated processor's sampler. A sample is due after half of its interval, and then each
+ * interval, of CPU time or of an event; so that counts over stretches of whole intervals are exact.
+ *
+ * Whose turn it is follows from the shares: of n samples of a mix each stack has its share of n,
+ * rounded up or down. A stack's next sample is due between two numbers that follow from its share,
+ * and of those whose turn may be now the one that is due first comes (Still 1979: this always works
+ * out). With noise, stacks are drawn at random.
+ */
+#include "sampler_sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/random.h"
+
+/* Samples that wait at most, as a ring has an end. */
+#define WAIT_MAX ((size_t)1 << 20)
+
+struct sim_taken {
+    int64_t time_ns;
+    size_t stack;
+    int line;
+};
+
+/* --- whose turn it is ------------------------------------------------------------------------- */
+
+static size_t draw_at_random(const struct sim_sampler *sampler, const struct sim_mix *mix,
+                             int64_t time_ns)
+{
+    const struct sim_stack *stack = sampler->script->code.stack;
+    uint64_t random = rps_random_at(rps_random_at(sampler->script->seed ^ (uint64_t)time_ns, 0), 0);
+    uint32_t left = (uint32_t)(random % SIM_SHARE_ALL);
+    size_t i = mix->first;
+
+    for (; left >= stack[i].share_ppm; i++)
+        left -= stack[i].share_ppm;
+    return i;
+}
+
+/* The next in turn. After SIM_SHARE_ALL samples all shares are exact, and it begins anew. */
+static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
+{
+    const struct sim_mix *mix = &sampler->script->code.mix[m];
+    const struct sim_stack *stack = sampler->script->code.stack;
+    uint64_t number = ++sampler->mix_drawn[m], first_due = UINT64_MAX;
+    size_t end = mix->first + mix->count, chosen = mix->first;
+
+    for (size_t i = mix->first; i < end; i++) {
+        uint64_t drawn = sampler->stack_drawn[i], share = stack[i].share_ppm, due;
+
+        if (drawn * SIM_SHARE_ALL >= number * share)
+            continue; /* it has its share already */
+        due = ((drawn + 1) * SIM_SHARE_ALL + share - 1) / share;
+        if (due < first_due) {
+            first_due = due;
+            chosen = i;
+        }
+    }
+    sampler->stack_drawn[chosen]++;
+    if (number == SIM_SHARE_ALL) {
+        sampler->mix_drawn[m] = 0;
+        memset(&sampler->stack_drawn[mix->first], 0, mix->count * sizeof(*sampler->stack_drawn));
+    }
+    return chosen;
+}
+
+/* --- taking ----------------------------------------------------------------------------------- */
+
+static int is_in(const struct sim_stretches *list, int64_t time_ns)
+{
+    for (size_t i = 0; i < list->count && list->item[i].at_ns <= time_ns; i++)
+        if (time_ns < list->item[i].at_ns + list->item[i].length_ns)
+            return 1;
+    return 0;
+}
+
+/* Room for one more that waits, or NULL. */
+static struct sim_taken *make_room(struct sim_sampler *sampler)
+{
+    if (sampler->wait_count == sampler->wait_room) {
+        size_t room = sampler->wait_room ? 2 * sampler->wait_room : 64;
+        struct sim_taken *wait;
+
+        if (room > WAIT_MAX || !(wait = realloc(sampler->wait, room * sizeof(*wait))))
+            return NULL;
+        sampler->wait = wait;
+        sampler->wait_room = room;
+    }
+    return &sampler->wait[sampler->wait_count];
+}
+
+static void take(struct sim_sampler *sampler, size_t m, int64_t time_ns)
+{
+    const struct sim_script *script = sampler->script;
+    const struct sim_stack *stack;
+    struct sim_taken *taken;
+    size_t i;
+
+    if (is_in(&script->throttle, time_ns))
+        return;
+    i = script->noise_ppm > 0 ? draw_at_random(sampler, &script->code.mix[m], time_ns)
+                              : draw_in_turn(sampler, m);
+    if (is_in(&script->lose, time_ns) || !(taken = make_room(sampler))) {
+        sampler->status.lost++;
+        return;
+    }
+    stack = &script->code.stack[i];
+    *taken = (struct sim_taken){time_ns, i, sampler->stack_line[i]};
+    sampler->wait_count++;
+    sampler->stack_line[i] = (sampler->stack_line[i] + 1) %
+                             script->code.function[stack->function[stack->depth - 1]].line_count;
+}
+
+/* When there have been so many: the least passed_ns of which rps_sim_events_at is `events` or more. */
+static int64_t when_events(uint64_t rate, uint64_t events)
+{
+    return (int64_t)(events / rate * RPS_NS_PER_S +
+                     (events % rate * RPS_NS_PER_S + rate - 1) / rate);
+}
+
+/* The number of the event at which the next sample is due. */
+static uint64_t next_due(const struct sim_sampler *sampler)
+{
+    const struct rps_sampling *status = &sampler->status;
+    uint64_t halves = 2 * sampler->taken + 1, per_s = 2 * status->frequency;
+
+    if (status->threshold > 0)
+        return sampler->taken * status->threshold + (status->threshold + 1) / 2;
+    return halves / per_s * RPS_NS_PER_S + halves % per_s * RPS_NS_PER_S / per_s;
+}
+
+static void count_throttled(struct sim_sampler *sampler, int64_t until_ns)
+{
+    const struct sim_stretches *list = &sampler->script->throttle;
+
+    for (; sampler->throttle < list->count && list->item[sampler->throttle].at_ns < until_ns;
+         sampler->throttle++)
+        sampler->status.throttled++;
+}
+
+void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going)
+{
+    uint64_t before = rps_sim_events_at(going->rate, going->from_ns - going->start_ns);
+    uint64_t after = rps_sim_events_at(going->rate, going->to_ns - going->start_ns);
+
+    count_throttled(sampler, going->to_ns);
+    while (going->rate > 0) {
+        uint64_t due = next_due(sampler);
+        uint64_t left = due > sampler->passed ? due - sampler->passed : 0;
+        int64_t time_ns;
+
+        if (left > after - before)
+            break;
+        time_ns = going->start_ns + when_events(going->rate, before + left);
+        if (sampler->status.threshold > 0)
+            time_ns--; /* the event was counted in the nanosecond before */
+        if (time_ns >= going->to_ns)
+            break; /* the next stretch begins with it */
+        if (going->phase->mix >= 0)
+            take(sampler, (size_t)going->phase->mix, time_ns);
+        sampler->taken++;
+    }
+    sampler->passed += after - before;
+}
+
+/* --- handing over ----------------------------------------------------------------------------- */
+
+/* What functions and tasks there are. */
+static void tell_names(const struct sim_code *code, const struct rps_sample_sink *sink)
+{
+    for (size_t i = 0; i < code->function_count; i++) {
+        const struct sim_function *function = &code->function[i];
+
+        for (int line = 0; line < function->line_count; line++) {
+            uint64_t address = rps_sim_code_line_address(function, line);
+            struct rps_sample symbol = {
+                .kind = RPS_SAMPLE_SYMBOL,
+                .map_address = address,
+                .map_length = rps_sim_code_line_address(function, line + 1) - address,
+                .path = function->name,
+                .source_file = function->file,
+                .source_line = function->file ? function->line + line : 0,
+            };
+
+            sink->sample(sink->context, &symbol);
+        }
+    }
+    for (size_t i = 0; i < code->task_count; i++) {
+        const struct sim_task *task = &code->task[i];
+        struct rps_sample name = {
+            .kind = RPS_SAMPLE_NAME, .pid = task->pid, .tid = task->tid, .path = task->name};
+
+        sink->sample(sink->context, &name);
+    }
+}
+
+/* Functions are called at the end of the one that calls: the return address is behind it. The
+ * kernel was entered at the beginning of what the workload was at. */
+static void hand_over(const struct sim_sampler *sampler, const struct sim_taken *taken,
+                      const struct rps_sample_sink *sink)
+{
+    const struct sim_code *code = &sampler->script->code;
+    const struct sim_stack *stack = &code->stack[taken->stack];
+    const struct sim_task *task = &code->task[stack->task];
+    uint64_t address[RPS_SAMPLE_DEPTH_MAX];
+    struct rps_sample sample = {
+        .kind = RPS_SAMPLE_STACK,
+        .time_ns = taken->time_ns,
+        .pid = task->pid,
+        .tid = task->tid,
+        .address = address,
+        .address_count = sampler->innermost ? 1 : stack->depth,
+        .kernel_count = stack->kernel_count,
+    };
+
+    for (size_t i = 0; i < sample.address_count; i++) {
+        const struct sim_function *function =
+            &code->function[stack->function[stack->depth - 1 - i]];
+
+        address[i] = function->address;
+        if (i == 0)
+            address[i] = rps_sim_code_line_address(function, taken->line);
+        else if (i != stack->kernel_count)
+            address[i] += function->length;
+    }
+    if (sample.kernel_count > sample.address_count)
+        sample.kernel_count = sample.address_count;
+    sink->sample(sink->context, &sample);
+}
+
+static int sampler_start(void *self, struct rps_error *err)
+{
+    struct sim_sampler *sampler = self;
+
+    (void)err;
+    sampler->runs = 1;
+    return 0;
+}
+
+static int sampler_stop(void *self, struct rps_error *err)
+{
+    struct sim_sampler *sampler = self;
+
+    (void)err;
+    sampler->runs = 0;
+    return 0;
+}
+
+static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
+                         struct rps_error *err)
+{
+    struct sim_sampler *sampler = self;
+    size_t done = 0;
+
+    (void)err;
+    if (!sampler->told)
+        tell_names(&sampler->script->code, sink);
+    sampler->told = 1;
+    for (; done < sampler->wait_count && sampler->wait[done].time_ns < until_ns; done++)
+        hand_over(sampler, &sampler->wait[done], sink);
+    sampler->wait_count -= done;
+    if (done > 0)
+        memmove(sampler->wait, sampler->wait + done, sampler->wait_count * sizeof(*sampler->wait));
+    return 0;
+}
+
+static void sampler_status(void *self, struct rps_sampling *ret)
+{
+    const struct sim_sampler *sampler = self;
+
+    *ret = sampler->status;
+}
+
+static void sampler_close(void *self)
+{
+    struct sim_sampler *sampler = self;
+
+    if (!sampler)
+        return;
+    free(sampler->mix_drawn);
+    free(sampler->stack_drawn);
+    free(sampler->stack_line);
+    free(sampler->wait);
+    *sampler = (struct sim_sampler){0};
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int choose_event(struct sim_sampler *sampler, const char *name, struct rps_error *err)
+{
+    static const char *const clocks[] = {"cpu-clock", "task-clock"};
+
+    if (!name)
+        name = clocks[0];
+    snprintf(sampler->status.event, sizeof(sampler->status.event), "%s", name);
+    sampler->event = SIM_TIME;
+    if (strcmp(name, clocks[0]) == 0 || strcmp(name, clocks[1]) == 0)
+        return 0;
+    sampler->event = rps_sim_event_asked(name);
+    if (sampler->event < 0)
+        return rps_error_set(err, RPS_USAGE, "'%s' is no event of the ARM1176", name);
+    if (sampler->event < SIM_EVENT_COUNT &&
+        sampler->script->state[sampler->event] != RPS_EVENT_MEASURED)
+        return rps_error_set(err, RPS_FAILED, "%s cannot be sampled: the script says so", name);
+    return 0;
+}
+
+static int choose_stacks(struct sim_sampler *sampler, enum rps_stacks stacks, struct rps_error *err)
+{
+    if (stacks != RPS_STACKS_FP && stacks != RPS_STACKS_NONE)
+        return rps_error_set(err, RPS_FAILED,
+                             "the simulated processor finds stacks by frame pointers alone: "
+                             "--stacks fp or none");
+    sampler->innermost = stacks == RPS_STACKS_NONE;
+    strcpy(sampler->status.stacks, sampler->innermost ? "none" : "fp");
+    return 0;
+}
+
+int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *script,
+                         const struct rps_sampling_options *options, struct rps_sampler *ret,
+                         struct rps_error *err)
+{
+    const struct sim_code *code = &script->code;
+    int rc;
+
+    *sampler = (struct sim_sampler){.script = script};
+    if ((rc = choose_event(sampler, options->event, err)) < 0 ||
+        (rc = choose_stacks(sampler, options->stacks, err)) < 0)
+        return rc;
+    sampler->status.threshold = options->threshold;
+    if (options->threshold == 0)
+        sampler->status.frequency =
+            options->frequency ? options->frequency : RPS_SAMPLE_FREQUENCY_DEFAULT;
+    sampler->mix_drawn = calloc(code->mix_count + 1, sizeof(*sampler->mix_drawn));
+    sampler->stack_drawn = calloc(code->stack_count + 1, sizeof(*sampler->stack_drawn));
+    sampler->stack_line = calloc(code->stack_count + 1, sizeof(*sampler->stack_line));
+    if (!sampler->mix_drawn || !sampler->stack_drawn || !sampler->stack_line) {
+        sampler_close(sampler);
+        return rps_error_memory(err);
+    }
+    *ret = (struct rps_sampler){.self = sampler,
+                                .start = sampler_start,
+                                .stop = sampler_stop,
+                                .drain = sampler_drain,
+                                .status = sampler_status,
+                                .close = sampler_close};
+    return 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * The simulated processor's sampler. pmu_sim.c tells it of each stretch of time that it goes
+ * through; what was taken waits for the drain.
+ */
+#ifndef RPISTAT_SAMPLER_SIM_H
+#define RPISTAT_SAMPLER_SIM_H
+
+#include "rpistat/clock.h"
+#include "rpistat/sampler.h"
+#include "sim_script.h"
+
+#define SIM_TIME (-1) /* beside the numbers of events: time, in ns */
+
+/* Events of a rate in a time since a stretch began: the whole part of rate x time. */
+static inline uint64_t rps_sim_events_at(uint64_t rate, int64_t passed_ns)
+{
+    uint64_t ns = (uint64_t)passed_ns;
+
+    return rate * (ns / RPS_NS_PER_S) + rate * (ns % RPS_NS_PER_S) / RPS_NS_PER_S;
+}
+
+struct sim_sampler {
+    const struct sim_script *script; /* borrowed */
+    struct rps_sampling status;
+    int event;     /* that is sampled, or SIM_TIME */
+    int innermost; /* 1: the innermost frame alone */
+    int runs;
+    int told; /* names were handed over */
+
+    uint64_t passed;     /* events while it ran */
+    uint64_t taken;      /* samples that were due, whatever became of them */
+    size_t throttle;     /* next item of script->throttle */
+    uint32_t *mix_drawn; /* owned; of each mix how often it was drawn from, modulo SIM_SHARE_ALL */
+    uint32_t *stack_drawn;  /* owned; of each stack how often it came of these */
+    int *stack_line;        /* owned; of each stack the line that is next */
+    struct sim_taken *wait; /* owned: what nobody took over yet, in order of time */
+    size_t wait_count, wait_room;
+};
+
+/* Samples of the script's code; to be closed through *ret. RPS_USAGE for an event that is none,
+ * RPS_FAILED without memory, or for what cannot be sampled. */
+int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *script,
+                         const struct rps_sampling_options *options, struct rps_sampler *ret,
+                         struct rps_error *err);
+
+/* With `runs`: the workload runs in a phase from from_ns to to_ns; since start_ns the event has this rate (of
+ * SIM_TIME: RPS_NS_PER_S). */
+struct sim_going {
+    const struct sim_phase *phase;
+    uint64_t rate;
+    int64_t start_ns, from_ns, to_ns;
+};
+
+void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going);
+
+#endif
