@@ -21,7 +21,8 @@ enum rps_sample_kind {
     RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
     RPS_SAMPLE_NAME, /* thread tid is called `path` now; is_exec: by an exec, which empties memory */
     RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
-    RPS_SAMPLE_SYMBOL, /* the code at address, length long, is function `path`: of a simulation */
+    RPS_SAMPLE_SYMBOL, /* the code at map_address, map_length long, is function `path`, of source_file
+                          and source_line: of a simulation. pid 0: in all processes */
 };
 
 /* What a thread's registers and the top of its stack were, for unwinding. */
@@ -54,6 +55,10 @@ struct rps_sample {
     size_t build_id_bytes; /* 0: not known */
     int is_exec;
     const char *path; /* of a file, "[vdso]", "//anon"; of a thread its name; of a symbol its own */
+
+    /* RPS_SAMPLE_SYMBOL. A function of several lines is as many symbols. */
+    const char *source_file; /* NULL: not known */
+    int source_line;
 };
 
 /* Who gets them, in order of time. Called on the measurement loop: must not wait. */
