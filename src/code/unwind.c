@@ -73,22 +73,22 @@ static int has_build_id(Elf *elf, const char *build_id)
     return length > 0 && build_id[2 * length] == '\0';
 }
 
-/* What is wanted of it is read at once; the descriptor is closed. */
-static int read_file(struct rps_cfi *cfi, const char *path, const char *build_id)
+/* What is wanted of it is read at once, its program headers too; the descriptor is closed. */
+static void read_file(struct rps_cfi *cfi, const char *path, const char *build_id)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat status;
+    GElf_Phdr phdr;
 
     if (fd < 0)
-        return -1;
+        return;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
         cfi->elf = elf_begin(fd, ELF_C_READ, NULL);
-    if (cfi->elf && has_build_id(cfi->elf, build_id))
+    if (cfi->elf && gelf_getphdr(cfi->elf, 0, &phdr) && has_build_id(cfi->elf, build_id))
         cfi->cfi = dwarf_getcfi_elf(cfi->elf);
     if (cfi->elf)
         elf_cntl(cfi->elf, ELF_C_FDDONE);
     close(fd);
-    return 0;
 }
 
 struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const char *build_id)
