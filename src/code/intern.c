@@ -14,13 +14,19 @@ static size_t hash(uint64_t a, uint64_t b)
     return (size_t)(h ^ h >> 32);
 }
 
+/* The key of what a slot that is not free has. */
+static struct rps_intern_key *key_of(const struct rps_intern *table, uint32_t in_slot)
+{
+    return rps_intern_at(table, (int64_t)in_slot - 1);
+}
+
 /* The slot of the key: its item's, or the free one where it belongs. */
 static size_t find_slot(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
     size_t mask = table->slot_count - 1, at = hash(a, b) & mask;
 
     while (table->slot[at]) {
-        const struct rps_intern_key *key = rps_intern_at(table, table->slot[at] - 1);
+        const struct rps_intern_key *key = key_of(table, table->slot[at]);
 
         if (key->a == a && key->b == b)
             break;
@@ -41,7 +47,7 @@ static int grow_slots(struct rps_intern *table)
     table->slot_count = old_count ? 2 * old_count : 16;
     for (size_t i = 0; i < old_count; i++) {
         if (old[i]) {
-            const struct rps_intern_key *key = rps_intern_at(table, old[i] - 1);
+            const struct rps_intern_key *key = key_of(table, old[i]);
 
             slot[find_slot(table, key->a, key->b)] = old[i];
         }
@@ -69,48 +75,44 @@ void rps_intern_free(struct rps_intern *table)
     *table = (struct rps_intern){.item_bytes = table->item_bytes};
 }
 
-void *rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b)
+int64_t rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
-    uint32_t number = table->slot_count ? table->slot[find_slot(table, a, b)] : 0;
-
-    return number ? rps_intern_at(table, number - 1) : NULL;
+    return table->slot_count ? (int64_t)table->slot[find_slot(table, a, b)] - 1 : -1;
 }
 
-void *rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new)
+int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new)
 {
-    struct rps_intern_key *key = rps_intern_find(table, a, b);
+    int64_t found = rps_intern_find(table, a, b);
     uint32_t number = table->removed;
+    struct rps_intern_key *key;
 
-    *ret_is_new = !key;
-    if (key)
-        return key;
+    *ret_is_new = found < 0;
+    if (found >= 0)
+        return found;
     if (3 * (table->used + 1) > 2 * table->slot_count && grow_slots(table) < 0)
-        return NULL;
+        return -1;
     if (!number && table->count == table->room && grow_items(table) < 0)
-        return NULL;
-    if (!number)
+        return -1;
+    if (number)
+        table->removed = (uint32_t)key_of(table, number)->a;
+    else
         number = (uint32_t)++table->count;
-    key = rps_intern_at(table, number - 1);
-    if (number == table->removed)
-        table->removed = (uint32_t)key->a;
+    key = key_of(table, number);
     memset(key, 0, table->item_bytes);
     *key = (struct rps_intern_key){a, b};
     table->slot[find_slot(table, a, b)] = number;
     table->used++;
-    return key;
+    return (int64_t)number - 1;
 }
 
-void rps_intern_remove(struct rps_intern *table, void *item)
+void rps_intern_remove(struct rps_intern *table, int64_t number)
 {
-    size_t mask = table->slot_count - 1, hole, at;
-    struct rps_intern_key *key = item;
+    struct rps_intern_key *key = rps_intern_at(table, number);
+    size_t mask = table->slot_count - 1, hole = find_slot(table, key->a, key->b), at = hole;
 
-    if (!item)
-        return;
-    hole = at = find_slot(table, key->a, key->b);
     /* Whatever follows and would no longer be found moves into the hole. */
     while (table->slot[at = (at + 1) & mask]) {
-        const struct rps_intern_key *next = rps_intern_at(table, table->slot[at] - 1);
+        const struct rps_intern_key *next = key_of(table, table->slot[at]);
         size_t home = hash(next->a, next->b) & mask;
 
         if (((at - home) & mask) >= ((at - hole) & mask)) {
@@ -121,5 +123,5 @@ void rps_intern_remove(struct rps_intern *table, void *item)
     table->slot[hole] = 0;
     table->used--;
     key->a = table->removed;
-    table->removed = (uint32_t)rps_intern_number(table, item) + 1;
+    table->removed = (uint32_t)number + 1;
 }

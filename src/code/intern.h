@@ -32,23 +32,20 @@ struct rps_intern {
 
 void rps_intern_free(struct rps_intern *table);
 
-/* The item, or NULL. Valid until the next one is added, as below. */
-void *rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b);
+/* The item's number, or -1. */
+int64_t rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b);
 
-/* The item, which is made, and zero but for its key, where there was none; NULL without memory. */
-void *rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new);
+/* The same, of an item that is made, zero but for its key, where there was none; -1 without
+ * memory. */
+int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new);
 
-/* Forget an item of the table; NULL is harmless. */
-void rps_intern_remove(struct rps_intern *table, void *item);
+/* Forget an item of the table. */
+void rps_intern_remove(struct rps_intern *table, int64_t number);
 
-static inline void *rps_intern_at(const struct rps_intern *table, size_t number)
+/* The item of a number; NULL for -1. Valid until the next one is added. */
+static inline void *rps_intern_at(const struct rps_intern *table, int64_t number)
 {
-    return table->item + number * table->item_bytes;
-}
-
-static inline size_t rps_intern_number(const struct rps_intern *table, const void *item)
-{
-    return (size_t)((const char *)item - table->item) / table->item_bytes;
+    return number < 0 ? NULL : table->item + (size_t)number * table->item_bytes;
 }
 
 #endif

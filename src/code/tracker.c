@@ -69,31 +69,31 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     uint64_t hash = hash_text(hash_text((uint64_t)kind, path), build_id), same = 0;
     struct rps_tracker_module *module;
     struct rps_module told;
+    int64_t number;
     char *own_path;
     int is_new;
 
-    while ((module = rps_intern_find(&tracker->module, hash, same)) != NULL) {
-        if (is_module(module, kind, path, build_id))
-            return (int64_t)rps_intern_number(&tracker->module, module);
+    while ((number = rps_intern_find(&tracker->module, hash, same)) >= 0) {
+        if (is_module(rps_intern_at(&tracker->module, number), kind, path, build_id))
+            return number;
         same++;
     }
     if (tracker->module.count >= MODULES_MAX && kind != RPS_MODULE_MEMORY)
         return add_module(tracker, RPS_MODULE_MEMORY, "", "");
     own_path = strdup(path);
-    module = own_path ? rps_intern_add(&tracker->module, hash, same, &is_new) : NULL;
-    if (!module) {
+    number = own_path ? rps_intern_add(&tracker->module, hash, same, &is_new) : -1;
+    if (number < 0) {
         free(own_path);
         return -1;
     }
+    module = rps_intern_at(&tracker->module, number);
     module->kind = kind;
     module->path = own_path;
     strcpy(module->build_id, build_id);
-    told = (struct rps_module){.module = (int64_t)rps_intern_number(&tracker->module, module),
-                               .kind = kind,
-                               .path = own_path};
+    told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
     strcpy(told.build_id, build_id);
     tracker->sink.module(tracker->sink.context, &told);
-    return told.module;
+    return number;
 }
 
 /* The module of a kind that has but one. */
@@ -116,38 +116,35 @@ static int64_t add_mapped_module(struct rps_tracker *tracker, struct rps_mapped 
  * these, a module is. */
 static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address)
 {
-    struct rps_tracker_frame *frame = rps_intern_find(&tracker->frame, (uint64_t)module, address);
-    int is_new = 0;
+    int64_t number = rps_intern_find(&tracker->frame, (uint64_t)module, address);
+    int is_new;
 
-    if (!frame) {
-        if (tracker->frame.count >= 2 * RPS_TRACKER_FRAMES_MAX)
-            address = 0;
-        else if (tracker->frame.count >= RPS_TRACKER_FRAMES_MAX)
-            address -= address % PAGE;
-        frame = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
-    }
-    if (frame && is_new) {
-        struct rps_frame told = {(int64_t)rps_intern_number(&tracker->frame, frame), module,
-                                 address};
+    if (number >= 0)
+        return number;
+    if (tracker->frame.count >= 2 * RPS_TRACKER_FRAMES_MAX)
+        address = 0;
+    else if (tracker->frame.count >= RPS_TRACKER_FRAMES_MAX)
+        address -= address % PAGE;
+    number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
+    if (number >= 0 && is_new) {
+        struct rps_frame told = {number, module, address};
 
         tracker->sink.frame(tracker->sink.context, &told);
     }
-    return frame ? (int64_t)rps_intern_number(&tracker->frame, frame) : -1;
+    return number;
 }
 
 static int64_t add_stack(struct rps_tracker *tracker, int64_t parent, int64_t frame)
 {
-    struct rps_intern_key *stack;
-    struct rps_stack told;
     int is_new;
+    int64_t number = rps_intern_add(&tracker->stack, (uint64_t)parent, (uint64_t)frame, &is_new);
 
-    stack = rps_intern_add(&tracker->stack, (uint64_t)parent, (uint64_t)frame, &is_new);
-    if (!stack)
-        return -1;
-    told = (struct rps_stack){(int64_t)rps_intern_number(&tracker->stack, stack), parent, frame};
-    if (is_new)
+    if (number >= 0 && is_new) {
+        struct rps_stack told = {number, parent, frame};
+
         tracker->sink.stack(tracker->sink.context, &told);
-    return told.stack;
+    }
+    return number;
 }
 
 /* The stack of a chain, or negative without memory. */
@@ -157,7 +154,7 @@ static int64_t add_stacks(struct rps_tracker *tracker, const struct chain *chain
 
     for (size_t i = chain->count; i-- > 0;) {
         if (tracker->stack.count >= STACKS_MAX &&
-            !rps_intern_find(&tracker->stack, (uint64_t)stack, (uint64_t)chain->frame[i]))
+            rps_intern_find(&tracker->stack, (uint64_t)stack, (uint64_t)chain->frame[i]) < 0)
             return add_stack(tracker, -1, chain->frame[0]);
         stack = add_stack(tracker, stack, chain->frame[i]);
         if (stack < 0)
@@ -232,7 +229,7 @@ static int append_addresses(struct rps_tracker *tracker, struct chain *chain,
 static void close_cfi(struct rps_tracker *tracker)
 {
     for (size_t i = 0; i < tracker->module.count; i++) {
-        struct rps_tracker_module *module = rps_intern_at(&tracker->module, i);
+        struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
 
         rps_cfi_close(module->cfi);
         module->cfi = NULL;
@@ -248,7 +245,7 @@ static struct rps_cfi *find_cfi(struct rps_tracker *tracker, const struct rps_ma
 
     if (!map || map->mapped->kind == RPS_MODULE_JIT)
         return NULL;
-    module = rps_intern_at(&tracker->module, (size_t)map->mapped->module);
+    module = rps_intern_at(&tracker->module, map->mapped->module);
     if (!module->is_cfi_read) {
         if (tracker->cfi_count == CFI_MAX)
             close_cfi(tracker);
@@ -312,15 +309,25 @@ static void count_end(struct rps_tracker *tracker, const struct chain *chain)
         tracker->complete++;
         return;
     }
-    last = rps_intern_at(&tracker->frame, (size_t)chain->frame[chain->count - 1]);
+    last = rps_intern_at(&tracker->frame, chain->frame[chain->count - 1]);
     last->ends++;
     if (chain->count > 1) {
-        callee = rps_intern_at(&tracker->frame, (size_t)chain->frame[chain->count - 2]);
+        callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
         last->ends_behind_other += callee->key.a != last->key.a;
     }
 }
 
 /* --- processes, threads, tasks ---------------------------------------------------------------- */
+
+static struct rps_process *find_process(const struct rps_tracker *tracker, pid_t pid)
+{
+    return rps_intern_at(&tracker->process, rps_intern_find(&tracker->process, (uint32_t)pid, 0));
+}
+
+static struct rps_thread *find_thread(const struct rps_tracker *tracker, pid_t tid)
+{
+    return rps_intern_at(&tracker->thread, rps_intern_find(&tracker->thread, (uint32_t)tid, 0));
+}
 
 static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t end_ns)
 {
@@ -340,24 +347,26 @@ static void end_task(struct rps_tracker *tracker, struct rps_thread *thread, int
 
 static void leave_process(struct rps_tracker *tracker, pid_t pid)
 {
-    struct rps_process *process = rps_intern_find(&tracker->process, (uint32_t)pid, 0);
+    int64_t number = rps_intern_find(&tracker->process, (uint32_t)pid, 0);
+    struct rps_process *process = rps_intern_at(&tracker->process, number);
 
-    if (process && --process->threads == 0) {
-        rps_space_release(process->space);
-        process->space = NULL;
-        rps_intern_remove(&tracker->process, process);
-    }
+    if (--process->threads > 0)
+        return;
+    rps_space_release(process->space);
+    process->space = NULL;
+    rps_intern_remove(&tracker->process, number);
 }
 
 static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 {
-    struct rps_thread *thread = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
+    int64_t number = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
+    struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
 
     if (!thread)
         return;
     end_task(tracker, thread, time_ns);
     leave_process(tracker, thread->pid);
-    rps_intern_remove(&tracker->thread, thread);
+    rps_intern_remove(&tracker->thread, number);
 }
 
 /* The thread, which is made where it is not known, with its process; NULL without memory. Valid
@@ -365,20 +374,23 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid_t tid,
                                      int64_t time_ns)
 {
-    struct rps_thread *thread = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
-    struct rps_process *process;
+    struct rps_thread *thread = find_thread(tracker, tid);
+    int64_t number, process;
     int is_new;
 
     if (thread && thread->pid == pid)
         return thread;
     end_thread(tracker, tid, time_ns); /* nobody said that it ended: its number is another's now */
-    thread = rps_intern_add(&tracker->thread, (uint32_t)tid, 0, &is_new);
-    process = thread ? rps_intern_add(&tracker->process, (uint32_t)pid, 0, &is_new) : NULL;
-    if (!process) {
-        rps_intern_remove(&tracker->thread, thread);
+    number = rps_intern_add(&tracker->thread, (uint32_t)tid, 0, &is_new);
+    if (number < 0)
+        return NULL;
+    process = rps_intern_add(&tracker->process, (uint32_t)pid, 0, &is_new);
+    if (process < 0) {
+        rps_intern_remove(&tracker->thread, number);
         return NULL;
     }
-    process->threads++;
+    ((struct rps_process *)rps_intern_at(&tracker->process, process))->threads++;
+    thread = rps_intern_at(&tracker->thread, number);
     thread->pid = pid;
     thread->task = -1;
     strcpy(thread->name, tid == 0 ? "swapper" : ""); /* the kernel never names that one */
@@ -389,7 +401,7 @@ static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid
 static struct rps_process *add_process(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     return add_thread(tracker, sample->pid, sample->tid, sample->time_ns)
-               ? rps_intern_find(&tracker->process, (uint32_t)sample->pid, 0)
+               ? find_process(tracker, sample->pid)
                : NULL;
 }
 
@@ -417,11 +429,11 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
     if (!thread)
         return -1;
-    parent = rps_intern_find(&tracker->thread, (uint32_t)sample->parent_tid, 0);
+    parent = find_thread(tracker, sample->parent_tid);
     if (parent)
         strcpy(thread->name, parent->name);
-    parent_process = rps_intern_find(&tracker->process, (uint32_t)sample->parent_pid, 0);
-    process = rps_intern_find(&tracker->process, (uint32_t)sample->pid, 0);
+    parent_process = find_process(tracker, sample->parent_pid);
+    process = find_process(tracker, sample->pid);
     if (parent_process && parent_process != process) {
         rps_space_release(process->space);
         process->space = rps_space_share(parent_process->space);
@@ -432,7 +444,7 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
 static int take_name(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_process *process = add_process(tracker, sample);
-    struct rps_thread *thread = rps_intern_find(&tracker->thread, (uint32_t)sample->tid, 0);
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
 
     if (!process)
         return -1;
@@ -449,7 +461,7 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
 /* The task that ran, or negative without memory. */
 static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
-    struct rps_thread *thread = rps_intern_find(&tracker->thread, (uint32_t)sample->tid, 0);
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
 
     if (thread->task < 0) {
         thread->task = tracker->task_count++;
@@ -507,9 +519,10 @@ void rps_tracker_free(struct rps_tracker *tracker)
         return;
     close_cfi(tracker);
     for (size_t i = 0; i < tracker->module.count; i++)
-        free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, i))->path);
+        free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
     for (size_t i = 0; i < tracker->process.count; i++)
-        rps_space_release(((struct rps_process *)rps_intern_at(&tracker->process, i))->space);
+        rps_space_release(
+            ((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->stack);

@@ -20,7 +20,7 @@ static size_t count_locations(const struct rps_tracker *tracker)
     size_t count = 0;
 
     for (size_t i = 0; i < tracker->frame.count; i++)
-        count += find_symbol(tracker, rps_intern_at(&tracker->frame, i)) != NULL;
+        count += find_symbol(tracker, rps_intern_at(&tracker->frame, (int64_t)i)) != NULL;
     return count;
 }
 
@@ -29,7 +29,7 @@ static size_t count_text_bytes(const struct rps_tracker *tracker)
     size_t bytes = 1;
 
     for (size_t i = 0; i < tracker->module.count; i++) {
-        const struct rps_tracker_module *module = rps_intern_at(&tracker->module, i);
+        const struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
 
         bytes += strlen(module->path) + 1;
     }
@@ -52,7 +52,7 @@ static char *add_text(char **end, const char *text)
 static void copy_modules(const struct rps_tracker *tracker, struct rps_code *code, char **end)
 {
     for (size_t i = 0; i < code->module_count; i++) {
-        const struct rps_tracker_module *module = rps_intern_at(&tracker->module, i);
+        const struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
 
         code->module[i].module = (int64_t)i;
         code->module[i].kind = module->kind;
@@ -76,7 +76,7 @@ static void copy_frames(const struct rps_tracker *tracker, struct rps_code *code
     size_t locations = 0;
 
     for (size_t i = 0; i < code->frame_count; i++) {
-        const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, i);
+        const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);
         const struct rps_simulated_symbol *symbol = find_symbol(tracker, frame);
 
         code->frame[i] = (struct rps_frame){(int64_t)i, (int64_t)frame->key.a, frame->key.b};
@@ -152,7 +152,8 @@ static int is_c_library(const char *path)
 static uint64_t count_unnamed(const struct rps_tracker *tracker,
                               const struct rps_tracker_frame *frame)
 {
-    const struct rps_tracker_module *module = rps_intern_at(&tracker->module, frame->key.a);
+    const struct rps_tracker_module *module =
+        rps_intern_at(&tracker->module, (int64_t)frame->key.a);
 
     return module->kind == RPS_MODULE_FILE && is_c_library(module->path) ? frame->ends_behind_other
                                                                          : 0;
@@ -164,7 +165,7 @@ uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rp
     size_t at = 0;
 
     for (size_t i = 0; i < tracker->frame.count; i++) {
-        const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, i);
+        const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);
         const struct rps_location *outer = NULL; /* the function that has the code is the last */
 
         for (; named && at < named->location_count && named->location[at].frame <= (int64_t)i; at++)
