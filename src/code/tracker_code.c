@@ -155,8 +155,10 @@ static uint64_t count_unnamed(const struct rps_tracker *tracker,
     const struct rps_tracker_module *module =
         rps_intern_at(&tracker->module, (int64_t)frame->key.a);
 
-    return module->kind == RPS_MODULE_FILE && is_c_library(module->path) ? frame->ends_behind_other
-                                                                         : 0;
+    if (frame->ends_behind_other == 0 || module->kind != RPS_MODULE_FILE ||
+        !is_c_library(module->path))
+        return 0;
+    return frame->ends_behind_other;
 }
 
 uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rps_code *named)
