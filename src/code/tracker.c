@@ -313,7 +313,9 @@ static void count_end(struct rps_tracker *tracker, const struct chain *chain)
     last->ends++;
     if (chain->count > 1) {
         callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
-        last->ends_behind_other += callee->key.a != last->key.a;
+        last->ends_behind_other +=
+            callee->key.a != last->key.a &&
+            (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL];
     }
 }
 

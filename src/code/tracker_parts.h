@@ -20,7 +20,8 @@ struct rps_tracker_frame {
     struct rps_intern_key key;  /* module, address */
     uint64_t ends;              /* samples of which it is the outermost frame, and not known to be
                                    where the thread began */
-    uint64_t ends_behind_other; /* of them: that it called code of another module */
+    uint64_t ends_behind_other; /* of them: in which it called the workload's code of
+                                   another module */
 };
 
 struct rps_tracker {

@@ -664,6 +664,7 @@ static void test_complete(void **state)
     add_stack(7, 7, (uint64_t[]){0x1300, 0x2301}, 2, 0); /* a stripped library called it */
     add_stack(7, 7, (uint64_t[]){0x2100, 0x2301}, 2, 0); /* and itself */
     add_address(7, 0x2300);
+    add_stack(7, 7, (uint64_t[]){0xffff0010, 0x2300}, 2, 1); /* or the kernel */
     assert_int_equal(status().complete, 1);
     assert_int_equal(rps_tracker_complete(tracker, &named), 4);
 }
