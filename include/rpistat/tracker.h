@@ -12,7 +12,8 @@
 #include "rpistat/error.h"
 #include "rpistat/sample.h"
 
-/* Frames that are told apart; above, further addresses of a function count as its beginning. */
+/* Frames that are told apart; above, further addresses count as the beginning of their page of code
+ * (4 KiB): names are not known while recording. */
 #define RPS_TRACKER_FRAMES_MAX 200000
 
 /* Who gets what is new, each before the first that refers to it; texts are borrowed for the call. */
@@ -21,8 +22,9 @@ struct rps_tracker_sink {
     void (*module)(void *context, const struct rps_module *module);
     void (*frame)(void *context, const struct rps_frame *frame);
     void (*stack)(void *context, const struct rps_stack *stack);
-    void (*task)(void *context, const struct rps_task *task); /* again when it has ended */
-    /* A sample at time_ns: who ran, and where. */
+    /* Again when it has another name, or has ended. */
+    void (*task)(void *context, const struct rps_task *task);
+    /* A sample at time_ns, on the clock of the samples: who ran, and where. */
     void (*count)(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task);
 };
 
@@ -40,11 +42,17 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
 
-/* Its part of *ret: samples, complete, unmapped; adds what it lost to `lost`. */
+/* Its part of *ret: samples, unmapped, and complete as far as it can be told without names; adds
+ * what it lost to `lost`. */
 void rps_tracker_status(const struct rps_tracker *tracker, struct rps_sampling *ret);
 
 /* What it knows, for naming: modules and frames; symbols of a simulation are locations already.
- * Borrowed: valid until the next call with the tracker. */
-void rps_tracker_code(const struct rps_tracker *tracker, struct rps_code *ret);
+ * A copy, for rps_code_free. */
+int rps_tracker_code(const struct rps_tracker *tracker, struct rps_code *ret,
+                     struct rps_error *err);
+
+/* Of the samples, those whose stack reaches to where the thread began, by the names of `named`:
+ * what rps_tracker_code gave and rps_naming_name named. */
+uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rps_code *named);
 
 #endif

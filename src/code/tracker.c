@@ -1,1 +1,562 @@
+/*
+ * The tracker. Frames, stacks and modules stay for good, and are few: code is finite, and what is
+ * not is folded. Processes, threads and their maps go when they end.
+ *
+ * A frame-pointer chain through code without frame pointers goes on with whatever is on the stack.
+ * So a chain ends before the first return address that nothing is mapped at: what is behind it has
+ * no meaning, and would be a frame of its own each time.
+ */
 #include "rpistat/tracker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps.h"
+#include "tracker_parts.h"
+
+#define STACKS_MAX  1000000 /* that are told apart; above, innermost frames alone */
+#define MODULES_MAX 65536   /* above, memory */
+#define CFI_MAX     256     /* files of which the call frame information is kept */
+#define PAGE        4096
+#define NAME_SIZE   64
+
+struct rps_process {
+    struct rps_intern_key key; /* pid */
+    struct rps_space *space;   /* NULL: nothing is known */
+    size_t threads;
+};
+
+struct rps_thread {
+    struct rps_intern_key key; /* tid */
+    pid_t pid;
+    int64_t task; /* its number, once a sample was taken; else -1 */
+    int64_t start_ns;
+    int is_renamed; /* since the task was told */
+    char name[NAME_SIZE];
+};
+
+/* A stack has no more than its key: its parent and its frame. */
+
+/* The frames of a sample, the innermost first. */
+struct chain {
+    int64_t frame[RPS_SAMPLE_DEPTH_MAX];
+    size_t count;
+    int is_cut;   /* there are more */
+    int is_whole; /* it is known to reach to where the thread began */
+};
+
+/* --- modules, frames, stacks ------------------------------------------------------------------ */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int is_module(const struct rps_tracker_module *module, enum rps_module_kind kind,
+                     const char *path, const char *build_id)
+{
+    return module->kind == kind && strcmp(module->path, path) == 0 &&
+           strcmp(module->build_id, build_id) == 0;
+}
+
+/* The module's number, or negative without memory. */
+static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
+                          const char *build_id)
+{
+    uint64_t hash = hash_text(hash_text((uint64_t)kind, path), build_id), same = 0;
+    struct rps_tracker_module *module;
+    struct rps_module told;
+    int64_t number;
+    char *own_path;
+    int is_new;
+
+    while ((number = rps_intern_find(&tracker->module, hash, same)) >= 0) {
+        if (is_module(rps_intern_at(&tracker->module, number), kind, path, build_id))
+            return number;
+        same++;
+    }
+    if (tracker->module.count >= MODULES_MAX && kind != RPS_MODULE_MEMORY)
+        return add_module(tracker, RPS_MODULE_MEMORY, "", "");
+    own_path = strdup(path);
+    number = own_path ? rps_intern_add(&tracker->module, hash, same, &is_new) : -1;
+    if (number < 0) {
+        free(own_path);
+        return -1;
+    }
+    module = rps_intern_at(&tracker->module, number);
+    module->kind = kind;
+    module->path = own_path;
+    strcpy(module->build_id, build_id);
+    told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
+    strcpy(told.build_id, build_id);
+    tracker->sink.module(tracker->sink.context, &told);
+    return number;
+}
+
+/* The module of a kind that has but one. */
+static int64_t add_only_module(struct rps_tracker *tracker, enum rps_module_kind kind,
+                               const char *path)
+{
+    if (tracker->only_module[kind] < 0)
+        tracker->only_module[kind] = add_module(tracker, kind, path, "");
+    return tracker->only_module[kind];
+}
+
+static int64_t add_mapped_module(struct rps_tracker *tracker, struct rps_mapped *mapped)
+{
+    if (mapped->module < 0)
+        mapped->module = add_module(tracker, mapped->kind, mapped->path, mapped->build_id);
+    return mapped->module;
+}
+
+/* The frame's number. When there are many, a page of code is one frame; when there are too many of
+ * these, a module is. */
+static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address)
+{
+    int64_t number = rps_intern_find(&tracker->frame, (uint64_t)module, address);
+    int is_new;
+
+    if (number >= 0)
+        return number;
+    if (tracker->frame.count >= 2 * RPS_TRACKER_FRAMES_MAX)
+        address = 0;
+    else if (tracker->frame.count >= RPS_TRACKER_FRAMES_MAX)
+        address -= address % PAGE;
+    number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
+    if (number >= 0 && is_new) {
+        struct rps_frame told = {number, module, address};
+
+        tracker->sink.frame(tracker->sink.context, &told);
+    }
+    return number;
+}
+
+static int64_t add_stack(struct rps_tracker *tracker, int64_t parent, int64_t frame)
+{
+    int is_new;
+    int64_t number = rps_intern_add(&tracker->stack, (uint64_t)parent, (uint64_t)frame, &is_new);
+
+    if (number >= 0 && is_new) {
+        struct rps_stack told = {number, parent, frame};
+
+        tracker->sink.stack(tracker->sink.context, &told);
+    }
+    return number;
+}
+
+/* The stack of a chain, or negative without memory. */
+static int64_t add_stacks(struct rps_tracker *tracker, const struct chain *chain)
+{
+    int64_t stack = -1;
+
+    for (size_t i = chain->count; i-- > 0;) {
+        if (tracker->stack.count >= STACKS_MAX &&
+            rps_intern_find(&tracker->stack, (uint64_t)stack, (uint64_t)chain->frame[i]) < 0)
+            return add_stack(tracker, -1, chain->frame[0]);
+        stack = add_stack(tracker, stack, chain->frame[i]);
+        if (stack < 0)
+            return -1;
+    }
+    return stack;
+}
+
+/* --- chains ----------------------------------------------------------------------------------- */
+
+/* 1, 0 when there is no room for the frame, negative without memory, as below. */
+static int append(struct rps_tracker *tracker, struct chain *chain, int64_t module,
+                  uint64_t address)
+{
+    int64_t frame;
+
+    if (chain->count == RPS_SAMPLE_DEPTH_MAX) {
+        chain->is_cut = 1;
+        return 0;
+    }
+    frame = module < 0 ? -1 : add_frame(tracker, module, address);
+    if (frame < 0)
+        return -1;
+    chain->frame[chain->count++] = frame;
+    return 1;
+}
+
+static int append_kernel(struct rps_tracker *tracker, struct chain *chain, const uint64_t *address,
+                         size_t count)
+{
+    int status = 1;
+
+    for (size_t i = 0; i < count && status > 0; i++)
+        status = append(tracker, chain, add_only_module(tracker, RPS_MODULE_KERNEL, "[kernel]"),
+                        address[i] - (i > 0));
+    return status;
+}
+
+/* A frame of the workload's part; 0 as well when the chain ends before it. *ret_map: where it is,
+ * or NULL. */
+static int append_user(struct rps_tracker *tracker, struct chain *chain,
+                       const struct rps_space *space, uint64_t address, int is_innermost,
+                       const struct rps_map **ret_map)
+{
+    *ret_map = NULL;
+    if (rps_simulated_find(&tracker->simulated, address)) {
+        chain->is_whole = 1;
+        return append(tracker, chain, add_only_module(tracker, RPS_MODULE_SIMULATED, "simulated"),
+                      address);
+    }
+    *ret_map = rps_space_find(space, address);
+    if (*ret_map)
+        return append(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
+                      rps_map_address(*ret_map, address));
+    tracker->unmapped++;
+    if (!is_innermost)
+        return 0;
+    return append(tracker, chain, add_only_module(tracker, RPS_MODULE_MEMORY, ""), address);
+}
+
+static int append_addresses(struct rps_tracker *tracker, struct chain *chain,
+                            const struct rps_space *space, const uint64_t *address, size_t count)
+{
+    const struct rps_map *map;
+    int status = 1;
+
+    for (size_t i = 0; i < count && status > 0; i++)
+        status = append_user(tracker, chain, space, address[i] - (i > 0), i == 0, &map);
+    return status;
+}
+
+static void close_cfi(struct rps_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->module.count; i++) {
+        struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
+
+        rps_cfi_close(module->cfi);
+        module->cfi = NULL;
+        module->is_cfi_read = 0;
+    }
+    tracker->cfi_count = 0;
+}
+
+/* The call frame information of the map's file. NULL: there is none. */
+static struct rps_cfi *find_cfi(struct rps_tracker *tracker, const struct rps_map *map)
+{
+    struct rps_tracker_module *module;
+
+    if (!map || map->mapped->kind == RPS_MODULE_JIT)
+        return NULL;
+    module = rps_intern_at(&tracker->module, map->mapped->module);
+    if (!module->is_cfi_read) {
+        if (tracker->cfi_count == CFI_MAX)
+            close_cfi(tracker);
+        module->cfi = rps_cfi_open(module->kind, module->path, module->build_id);
+        module->is_cfi_read = 1;
+        tracker->cfi_count++;
+    }
+    return module->cfi;
+}
+
+static int append_unwound(struct rps_tracker *tracker, struct chain *chain,
+                          const struct rps_space *space, struct rps_unwind *unwind)
+{
+    enum rps_unwind_step step = RPS_UNWIND_CALLER;
+    int is_innermost = 1, status = 1;
+
+    while (step == RPS_UNWIND_CALLER && status > 0) {
+        uint64_t address = unwind->pc - !unwind->is_exact;
+        const struct rps_map *map;
+
+        status = append_user(tracker, chain, space, address, is_innermost, &map);
+        is_innermost = 0;
+        if (status > 0)
+            step = rps_unwind_step(unwind, find_cfi(tracker, map),
+                                   map ? rps_map_address(map, address) : 0);
+    }
+    chain->is_whole = step == RPS_UNWIND_END;
+    return status;
+}
+
+/* Negative without memory. */
+static int find_chain(struct rps_tracker *tracker, const struct rps_sample *sample,
+                      const struct rps_space *space, struct chain *chain)
+{
+    size_t kernel =
+        sample->kernel_count < sample->address_count ? sample->kernel_count : sample->address_count;
+    static const uint64_t nowhere = 0;
+    struct rps_unwind unwind;
+    int status;
+
+    chain->is_cut = sample->is_cut;
+    status = append_kernel(tracker, chain, sample->address, kernel);
+    if (status > 0 && sample->registers.mask && rps_unwind_start(&unwind, &sample->registers) == 0)
+        status = append_unwound(tracker, chain, space, &unwind);
+    else if (status > 0)
+        status = append_addresses(tracker, chain, space, sample->address + kernel,
+                                  sample->address_count - kernel);
+    if (status >= 0 && chain->count == 0)
+        status = append_addresses(tracker, chain, NULL, &nowhere, 1);
+    return status;
+}
+
+/* How the chain ends, for rps_tracker_complete. */
+static void count_end(struct rps_tracker *tracker, const struct chain *chain)
+{
+    struct rps_tracker_frame *last, *callee;
+
+    if (chain->is_cut)
+        return;
+    if (chain->is_whole) {
+        tracker->complete++;
+        return;
+    }
+    last = rps_intern_at(&tracker->frame, chain->frame[chain->count - 1]);
+    last->ends++;
+    if (chain->count > 1) {
+        callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
+        last->ends_behind_other +=
+            callee->key.a != last->key.a &&
+            (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL];
+    }
+}
+
+/* --- processes, threads, tasks ---------------------------------------------------------------- */
+
+static struct rps_process *find_process(const struct rps_tracker *tracker, pid_t pid)
+{
+    return rps_intern_at(&tracker->process, rps_intern_find(&tracker->process, (uint32_t)pid, 0));
+}
+
+static struct rps_thread *find_thread(const struct rps_tracker *tracker, pid_t tid)
+{
+    return rps_intern_at(&tracker->thread, rps_intern_find(&tracker->thread, (uint32_t)tid, 0));
+}
+
+static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t end_ns)
+{
+    struct rps_task told = {thread->task, thread->pid,      (pid_t)thread->key.a,
+                            thread->name, thread->start_ns, end_ns};
+
+    tracker->sink.task(tracker->sink.context, &told);
+    thread->is_renamed = 0;
+}
+
+static void end_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t time_ns)
+{
+    if (thread->task >= 0)
+        tell_task(tracker, thread, time_ns - tracker->start_ns);
+    thread->task = -1;
+}
+
+static void leave_process(struct rps_tracker *tracker, pid_t pid)
+{
+    int64_t number = rps_intern_find(&tracker->process, (uint32_t)pid, 0);
+    struct rps_process *process = rps_intern_at(&tracker->process, number);
+
+    if (--process->threads > 0)
+        return;
+    rps_space_release(process->space);
+    process->space = NULL;
+    rps_intern_remove(&tracker->process, number);
+}
+
+static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
+{
+    int64_t number = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
+    struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
+
+    if (!thread)
+        return;
+    end_task(tracker, thread, time_ns);
+    leave_process(tracker, thread->pid);
+    rps_intern_remove(&tracker->thread, number);
+}
+
+/* The thread, which is made where it is not known, with its process; NULL without memory. Valid
+ * until the next is made. */
+static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid_t tid,
+                                     int64_t time_ns)
+{
+    struct rps_thread *thread = find_thread(tracker, tid);
+    int64_t number, process;
+    int is_new;
+
+    if (thread && thread->pid == pid)
+        return thread;
+    end_thread(tracker, tid, time_ns); /* nobody said that it ended: its number is another's now */
+    number = rps_intern_add(&tracker->thread, (uint32_t)tid, 0, &is_new);
+    if (number < 0)
+        return NULL;
+    process = rps_intern_add(&tracker->process, (uint32_t)pid, 0, &is_new);
+    if (process < 0) {
+        rps_intern_remove(&tracker->thread, number);
+        return NULL;
+    }
+    ((struct rps_process *)rps_intern_at(&tracker->process, process))->threads++;
+    thread = rps_intern_at(&tracker->thread, number);
+    thread->pid = pid;
+    thread->task = -1;
+    strcpy(thread->name, tid == 0 ? "swapper" : ""); /* the kernel never names that one */
+    return thread;
+}
+
+/* The process of a sample, made where it is not known. */
+static struct rps_process *add_process(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    return add_thread(tracker, sample->pid, sample->tid, sample->time_ns)
+               ? find_process(tracker, sample->pid)
+               : NULL;
+}
+
+static int take_map(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_process *process = add_process(tracker, sample);
+    struct rps_mapped *mapped = process ? rps_mapped_new(sample) : NULL;
+    int status = mapped ? rps_space_add(&process->space, sample->map_address, sample->map_length,
+                                        sample->file_offset, mapped)
+                        : -1;
+
+    rps_mapped_release(mapped);
+    return status;
+}
+
+static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    const struct rps_thread *parent;
+    struct rps_process *process, *parent_process;
+    struct rps_thread *thread;
+
+    if (sample->tid == sample->parent_tid) /* no thread makes itself */
+        return 0;
+    end_thread(tracker, sample->tid, sample->time_ns);
+    thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
+    if (!thread)
+        return -1;
+    parent = find_thread(tracker, sample->parent_tid);
+    if (parent)
+        strcpy(thread->name, parent->name);
+    parent_process = find_process(tracker, sample->parent_pid);
+    process = find_process(tracker, sample->pid);
+    if (parent_process && parent_process != process) {
+        rps_space_release(process->space);
+        process->space = rps_space_share(parent_process->space);
+    }
+    return 0;
+}
+
+static int take_name(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_process *process = add_process(tracker, sample);
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
+
+    if (!process)
+        return -1;
+    if (sample->is_exec) {
+        end_task(tracker, thread, sample->time_ns);
+        rps_space_release(process->space);
+        process->space = NULL;
+    }
+    snprintf(thread->name, sizeof(thread->name), "%s", sample->path ? sample->path : "");
+    thread->is_renamed = thread->task >= 0;
+    return 0;
+}
+
+/* The task that ran, or negative without memory. */
+static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
+
+    if (thread->task < 0) {
+        thread->task = tracker->task_count++;
+        thread->start_ns = sample->time_ns - tracker->start_ns;
+        thread->is_renamed = 1;
+    }
+    if (thread->is_renamed)
+        tell_task(tracker, thread, -1);
+    return thread->task;
+}
+
+static int take_stack(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    const struct rps_process *process = add_process(tracker, sample);
+    struct chain chain = {.count = 0};
+    int64_t stack;
+
+    if (!process || find_chain(tracker, sample, process->space, &chain) < 0)
+        return -1;
+    stack = add_stacks(tracker, &chain);
+    if (stack < 0)
+        return -1;
+    count_end(tracker, &chain);
+    tracker->samples++;
+    tracker->sink.count(tracker->sink.context, sample->time_ns, sample->cpu, stack,
+                        add_task(tracker, sample));
+    return 0;
+}
+
+/* --- the tracker ------------------------------------------------------------------------------ */
+
+int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps_tracker_sink *sink,
+                    struct rps_error *err)
+{
+    struct rps_tracker *tracker = calloc(1, sizeof(*tracker));
+
+    if (!tracker)
+        return rps_error_memory(err);
+    tracker->sink = *sink;
+    tracker->start_ns = start_ns;
+    tracker->module = RPS_INTERN_OF(struct rps_tracker_module);
+    tracker->frame = RPS_INTERN_OF(struct rps_tracker_frame);
+    tracker->stack = RPS_INTERN_OF(struct rps_intern_key);
+    tracker->process = RPS_INTERN_OF(struct rps_process);
+    tracker->thread = RPS_INTERN_OF(struct rps_thread);
+    for (int i = 0; i < RPS_MODULE_KINDS; i++)
+        tracker->only_module[i] = -1;
+    *ret = tracker;
+    return 0;
+}
+
+void rps_tracker_free(struct rps_tracker *tracker)
+{
+    if (!tracker)
+        return;
+    close_cfi(tracker);
+    for (size_t i = 0; i < tracker->module.count; i++)
+        free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
+    for (size_t i = 0; i < tracker->process.count; i++)
+        rps_space_release(
+            ((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
+    rps_intern_free(&tracker->module);
+    rps_intern_free(&tracker->frame);
+    rps_intern_free(&tracker->stack);
+    rps_intern_free(&tracker->process);
+    rps_intern_free(&tracker->thread);
+    rps_simulated_free(&tracker->simulated);
+    free(tracker);
+}
+
+void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    int status = 0;
+
+    switch (sample->kind) {
+    case RPS_SAMPLE_STACK:
+        status = take_stack(tracker, sample);
+        break;
+    case RPS_SAMPLE_MAP:
+        status = take_map(tracker, sample);
+        break;
+    case RPS_SAMPLE_FORK:
+        status = take_fork(tracker, sample);
+        break;
+    case RPS_SAMPLE_NAME:
+        status = take_name(tracker, sample);
+        break;
+    case RPS_SAMPLE_EXIT:
+        end_thread(tracker, sample->tid, sample->time_ns);
+        break;
+    case RPS_SAMPLE_SYMBOL:
+        status = rps_simulated_add(&tracker->simulated, sample);
+        break;
+    }
+    tracker->lost += status < 0;
+}

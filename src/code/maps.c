@@ -1,0 +1,187 @@
+/* Address spaces: an array of ranges, sorted by address, none of which overlap. */
+#include "maps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAPS_MAX 65536 /* vm.max_map_count as it is by default, rounded up */
+
+struct rps_space {
+    size_t users, count, room;
+    struct rps_map map[];
+};
+
+/* Memory that no file is behind, as the kernel calls it. */
+static int is_anonymous(const char *path)
+{
+    static const char *const start[] = {
+        "[", "//anon", "/anon_hugepage", "/memfd:", "memfd:", "/dev/zero", "/SYSV"};
+
+    for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++) {
+        if (strncmp(path, start[i], strlen(start[i])) == 0)
+            return 1;
+    }
+    return path[0] == '\0';
+}
+
+static void write_build_id(char *ret, const struct rps_sample *sample)
+{
+    static const char digit[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < sample->build_id_bytes && i < RPS_BUILD_ID_MAX; i++) {
+        *ret++ = digit[sample->build_id[i] >> 4];
+        *ret++ = digit[sample->build_id[i] & 15];
+    }
+}
+
+struct rps_mapped *rps_mapped_new(const struct rps_sample *sample)
+{
+    const char *path = sample->path ? sample->path : "";
+    enum rps_module_kind kind = RPS_MODULE_FILE;
+    struct rps_mapped *mapped;
+    char jit_path[64];
+
+    if (strcmp(path, "[vdso]") == 0) {
+        kind = RPS_MODULE_VDSO;
+    } else if (is_anonymous(path)) {
+        kind = RPS_MODULE_JIT;
+        snprintf(jit_path, sizeof(jit_path), "/tmp/perf-%ld.map", (long)sample->pid);
+        path = jit_path;
+    }
+    mapped = calloc(1, sizeof(*mapped) + strlen(path) + 1);
+    if (!mapped)
+        return NULL;
+    mapped->users = 1;
+    mapped->module = -1;
+    mapped->kind = kind;
+    strcpy(mapped->path, path);
+    if (kind != RPS_MODULE_JIT)
+        write_build_id(mapped->build_id, sample);
+    return mapped;
+}
+
+void rps_mapped_release(struct rps_mapped *mapped)
+{
+    if (mapped && --mapped->users == 0)
+        free(mapped);
+}
+
+struct rps_space *rps_space_share(struct rps_space *space)
+{
+    if (space)
+        space->users++;
+    return space;
+}
+
+void rps_space_release(struct rps_space *space)
+{
+    if (!space || --space->users > 0)
+        return;
+    for (size_t i = 0; i < space->count; i++)
+        rps_mapped_release(space->map[i].mapped);
+    free(space);
+}
+
+/* A copy with room for two maps more: a range that is put into the middle of another makes three
+ * of one. */
+static struct rps_space *copy(const struct rps_space *space)
+{
+    size_t count = space ? space->count : 0, room = count + count / 2 + 8;
+    struct rps_space *ret = malloc(sizeof(*ret) + room * sizeof(ret->map[0]));
+
+    if (!ret)
+        return NULL;
+    ret->users = 1;
+    ret->count = count;
+    ret->room = room;
+    if (count > 0)
+        memcpy(ret->map, space->map, count * sizeof(ret->map[0]));
+    for (size_t i = 0; i < count; i++)
+        ret->map[i].mapped->users++;
+    return ret;
+}
+
+/* The first map that ends behind the address; count when none does. */
+static size_t find_behind(const struct rps_space *space, uint64_t address)
+{
+    size_t low = 0, high = space->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (space->map[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Put `count` maps in the place of those from first to last - 1, whose users go. */
+static void replace(struct rps_space *space, size_t first, size_t last, const struct rps_map *map,
+                    size_t count)
+{
+    for (size_t i = first; i < last; i++)
+        rps_mapped_release(space->map[i].mapped);
+    memmove(space->map + first + count, space->map + last,
+            (space->count - last) * sizeof(space->map[0]));
+    memcpy(space->map + first, map, count * sizeof(*map));
+    space->count = space->count - (last - first) + count;
+}
+
+static void insert(struct rps_space *space, const struct rps_map *new)
+{
+    size_t first = find_behind(space, new->start), last = first, count = 0;
+    struct rps_map put[3];
+
+    if (first < space->count && space->map[first].start < new->start) { /* its left part stays */
+        put[count] = space->map[first];
+        put[count++].end = new->start;
+    }
+    put[count++] = *new;
+    while (last < space->count && space->map[last].start < new->end)
+        last++;
+    if (last > first && space->map[last - 1].end > new->end) { /* so does the last one's right */
+        put[count] = space->map[last - 1];
+        put[count].file_offset += new->end - put[count].start;
+        put[count++].start = new->end;
+    }
+    for (size_t i = 0; i < count; i++)
+        put[i].mapped->users++;
+    replace(space, first, last, put, count);
+}
+
+int rps_space_add(struct rps_space **space, uint64_t start, uint64_t length, uint64_t file_offset,
+                  struct rps_mapped *mapped)
+{
+    struct rps_map new = {start, length > UINT64_MAX - start ? UINT64_MAX : start + length,
+                          mapped->kind == RPS_MODULE_FILE ? file_offset : 0, mapped};
+    struct rps_space *own = *space;
+
+    if (length == 0)
+        return 0;
+    if (own && own->count >= MAPS_MAX)
+        return -1;
+    if (!own || own->users > 1 || own->count + 2 > own->room) {
+        own = copy(*space);
+        if (!own)
+            return -1;
+        rps_space_release(*space);
+        *space = own;
+    }
+    insert(own, &new);
+    return 0;
+}
+
+const struct rps_map *rps_space_find(const struct rps_space *space, uint64_t address)
+{
+    size_t at = space ? find_behind(space, address) : 0;
+
+    return space && at < space->count && space->map[at].start <= address ? &space->map[at] : NULL;
+}
+
+uint64_t rps_map_address(const struct rps_map *map, uint64_t address)
+{
+    return map->mapped->kind == RPS_MODULE_JIT ? address : address - map->start + map->file_offset;
+}

@@ -1,0 +1,31 @@
+/* Functions of a simulation, by address. */
+#ifndef RPISTAT_CODE_SIMULATED_H
+#define RPISTAT_CODE_SIMULATED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/sample.h"
+
+struct rps_simulated_symbol {
+    uint64_t start, end; /* [start, end) */
+    char *name;          /* owned, as is file, "" not known */
+    char *file;
+    int line;
+};
+
+struct rps_simulated {
+    struct rps_simulated_symbol *symbol; /* in order of start */
+    size_t count, room;
+};
+
+void rps_simulated_free(struct rps_simulated *simulated);
+
+/* Negative without memory. */
+int rps_simulated_add(struct rps_simulated *simulated, const struct rps_sample *sample);
+
+/* The last symbol that begins at or before the address, if it has the address; or NULL. */
+const struct rps_simulated_symbol *rps_simulated_find(const struct rps_simulated *simulated,
+                                                      uint64_t address);
+
+#endif

@@ -1,0 +1,40 @@
+/* What the files of the tracker share. */
+#ifndef RPISTAT_CODE_TRACKER_PARTS_H
+#define RPISTAT_CODE_TRACKER_PARTS_H
+
+#include "intern.h"
+#include "rpistat/tracker.h"
+#include "simulated.h"
+#include "unwind.h"
+
+struct rps_tracker_module {
+    struct rps_intern_key key; /* hash of the rest, and how many others have the same */
+    enum rps_module_kind kind;
+    char *path; /* owned */
+    char build_id[2 * RPS_BUILD_ID_MAX + 1];
+    int is_cfi_read; /* or was tried to read */
+    struct rps_cfi *cfi;
+};
+
+struct rps_tracker_frame {
+    struct rps_intern_key key;  /* module, address */
+    uint64_t ends;              /* samples of which it is the outermost frame, and not known to be
+                                   where the thread began */
+    uint64_t ends_behind_other; /* of them: in which it called the workload's code of
+                                   another module */
+};
+
+struct rps_tracker {
+    struct rps_tracker_sink sink;
+    int64_t start_ns;
+    struct rps_intern module, frame;   /* struct rps_tracker_module, rps_tracker_frame */
+    struct rps_intern stack;           /* key alone: parent, frame */
+    struct rps_intern process, thread; /* tracker.c has them */
+    struct rps_simulated simulated;
+    int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
+    int64_t task_count;
+    size_t cfi_count; /* modules whose is_cfi_read is set */
+    uint64_t samples, complete, lost, unmapped;
+};
+
+#endif

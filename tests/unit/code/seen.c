@@ -1,0 +1,103 @@
+#include "seen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void take_module(void *context, const struct rps_module *module)
+{
+    struct seen *seen = context;
+
+    assert_int_equal(module->module, seen->module_count);
+    if (seen->module_count < SEEN_MAX) {
+        struct seen_module *to = &seen->module[seen->module_count];
+
+        to->kind = module->kind;
+        snprintf(to->path, sizeof(to->path), "%s", module->path);
+        strcpy(to->build_id, module->build_id);
+    }
+    seen->module_count++;
+}
+
+static void take_frame(void *context, const struct rps_frame *frame)
+{
+    struct seen *seen = context;
+
+    assert_int_equal(frame->frame, seen->frame_count);
+    assert_true(frame->module >= 0 && (size_t)frame->module < seen->module_count);
+    if (seen->frame_count < SEEN_MAX)
+        seen->frame[seen->frame_count] = *frame;
+    seen->frame_count++;
+}
+
+static void take_stack(void *context, const struct rps_stack *stack)
+{
+    struct seen *seen = context;
+
+    assert_int_equal(stack->stack, seen->stack_count);
+    assert_true(stack->parent >= -1 && stack->parent < stack->stack);
+    assert_true(stack->frame >= 0 && (size_t)stack->frame < seen->frame_count);
+    if (seen->stack_count < SEEN_MAX)
+        seen->stack[seen->stack_count] = *stack;
+    seen->stack_count++;
+}
+
+static void take_task(void *context, const struct rps_task *task)
+{
+    struct seen *seen = context;
+
+    assert_true(task->task >= 0 && (size_t)task->task <= seen->task_count);
+    if (task->task < SEEN_MAX) {
+        struct seen_task *to = &seen->task[task->task];
+
+        to->task = *task;
+        snprintf(to->name, sizeof(to->name), "%s", task->name);
+        to->task.name = to->name;
+    }
+    seen->task_count += (size_t)task->task == seen->task_count;
+}
+
+static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
+{
+    struct seen *seen = context;
+
+    assert_true(stack >= 0 && (size_t)stack < seen->stack_count);
+    assert_true(task >= 0 && (size_t)task < seen->task_count);
+    seen->time_ns = time_ns;
+    seen->cpu = cpu;
+    seen->last_stack = stack;
+    seen->last_task = task;
+    seen->count_count++;
+}
+
+struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns)
+{
+    struct rps_tracker_sink sink = {ret,        take_module, take_frame,
+                                    take_stack, take_task,   take_count};
+    struct rps_tracker *tracker;
+
+    memset(ret, 0, sizeof(*ret));
+    return rps_tracker_new(&tracker, start_ns, &sink, NULL) == 0 ? tracker : NULL;
+}
+
+const struct rps_frame *seen_frame(const struct seen *seen, int depth)
+{
+    int64_t stack = seen->last_stack;
+
+    while (stack >= 0 && depth-- > 0)
+        stack = seen->stack[stack].parent;
+    return stack < 0 ? NULL : &seen->frame[seen->stack[stack].frame];
+}
+
+const struct seen_module *seen_module(const struct seen *seen, int depth)
+{
+    const struct rps_frame *frame = seen_frame(seen, depth);
+
+    assert_non_null(frame);
+    return &seen->module[frame->module];
+}

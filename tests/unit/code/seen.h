@@ -1,0 +1,34 @@
+/* What a tracker told, kept; each told thing is checked to refer to what was told before. */
+#ifndef RPISTAT_TEST_SEEN_H
+#define RPISTAT_TEST_SEEN_H
+
+#include "rpistat/tracker.h"
+
+#define SEEN_MAX 400
+
+struct seen {
+    size_t module_count, frame_count, stack_count, task_count, count_count; /* told in all */
+    struct seen_module {
+        enum rps_module_kind kind;
+        char path[128], build_id[2 * RPS_BUILD_ID_MAX + 1];
+    } module[SEEN_MAX]; /* the first of them, as below */
+    struct rps_frame frame[SEEN_MAX];
+    struct rps_stack stack[SEEN_MAX];
+    struct seen_task {
+        struct rps_task task;
+        char name[64];
+    } task[SEEN_MAX];
+    int64_t time_ns, last_stack, last_task; /* of the last sample */
+    int32_t cpu;
+};
+
+/* A tracker of a run that starts at start_ns, which tells ret; NULL without memory. */
+struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns);
+
+/* The frame of the last sample, so many callers from the innermost on; NULL beyond the outermost. */
+const struct rps_frame *seen_frame(const struct seen *seen, int depth);
+
+/* Its module. */
+const struct seen_module *seen_module(const struct seen *seen, int depth);
+
+#endif

@@ -1,0 +1,725 @@
+/* From samples to modules, frames, stacks and tasks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "seen.h"
+
+#define START 1000
+
+static struct seen seen;
+static struct rps_tracker *tracker;
+static int64_t now;
+
+/* Allocations that still succeed; below 0: all do. */
+static long left = -1;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_reallocarray(void *pointer, size_t count, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_reallocarray(void *pointer, size_t count, size_t size);
+char *__wrap_strdup(const char *text);
+
+static int fails(void)
+{
+    return left >= 0 && left-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_reallocarray(void *pointer, size_t count, size_t size)
+{
+    return fails() ? NULL : __real_reallocarray(pointer, count, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void add_map(pid_t pid, uint64_t start, uint64_t length, uint64_t offset, const char *path)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_MAP,
+                                .time_ns = ++now,
+                                .pid = pid,
+                                .tid = pid,
+                                .map_address = start,
+                                .map_length = length,
+                                .file_offset = offset,
+                                .path = path};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_fork(pid_t parent, pid_t pid, pid_t tid)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_FORK,
+                                .time_ns = ++now,
+                                .pid = pid,
+                                .tid = tid,
+                                .parent_pid = parent,
+                                .parent_tid = parent};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_name(pid_t pid, pid_t tid, int is_exec, const char *name)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_NAME,
+                                .time_ns = ++now,
+                                .pid = pid,
+                                .tid = tid,
+                                .is_exec = is_exec,
+                                .path = name};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_exit(pid_t pid, pid_t tid)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_EXIT, .time_ns = ++now, .pid = pid, .tid = tid};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_symbol(uint64_t address, uint64_t length, const char *name, const char *file,
+                       int line)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_SYMBOL,
+                                .map_address = address,
+                                .map_length = length,
+                                .path = name,
+                                .source_file = file,
+                                .source_line = line};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_stack(pid_t pid, pid_t tid, const uint64_t *address, size_t count, size_t kernel)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_STACK,
+                                .time_ns = ++now,
+                                .cpu = 3,
+                                .pid = pid,
+                                .tid = tid,
+                                .address = address,
+                                .address_count = count,
+                                .kernel_count = kernel};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_address(pid_t pid, uint64_t address)
+{
+    add_stack(pid, pid, &address, 1, 0);
+}
+
+/* --- what is expected ------------------------------------------------------------------------- */
+
+static void expect_frame(int depth, enum rps_module_kind kind, const char *path, uint64_t address)
+{
+    const struct rps_frame *frame = seen_frame(&seen, depth);
+
+    assert_non_null(frame);
+    assert_int_equal(seen_module(&seen, depth)->kind, kind);
+    assert_string_equal(seen_module(&seen, depth)->path, path);
+    assert_int_equal(frame->address, address);
+}
+
+/* The one frame of the last sample. */
+static void expect_only(enum rps_module_kind kind, const char *path, uint64_t address)
+{
+    expect_frame(0, kind, path, address);
+    assert_null(seen_frame(&seen, 1));
+}
+
+static struct rps_sampling status(void)
+{
+    struct rps_sampling ret = {.lost = 0};
+
+    rps_tracker_status(tracker, &ret);
+    return ret;
+}
+
+static int open_tracker(void **state)
+{
+    (void)state;
+    left = -1;
+    now = START;
+    tracker = seen_tracker(&seen, START);
+    return tracker ? 0 : -1;
+}
+
+static int close_tracker(void **state)
+{
+    (void)state;
+    rps_tracker_free(tracker);
+    tracker = NULL;
+    return 0;
+}
+
+/* --- maps ------------------------------------------------------------------------------------- */
+
+static void test_file(void **state)
+{
+    struct rps_sample map = {.kind = RPS_SAMPLE_MAP,
+                             .pid = 7,
+                             .tid = 7,
+                             .map_address = 0x400000,
+                             .map_length = 0x1000,
+                             .file_offset = 0x2000,
+                             .build_id = {0xab, 0x01},
+                             .build_id_bytes = 2,
+                             .path = "/bin/a"};
+
+    (void)state;
+    rps_tracker_add(tracker, &map);
+    add_address(7, 0x400123);
+    expect_only(RPS_MODULE_FILE, "/bin/a", 0x2123);
+    assert_string_equal(seen.module[0].build_id, "ab01");
+    assert_int_equal(seen.cpu, 3);
+    assert_int_equal(seen.time_ns, now);
+    assert_int_equal(status().samples, 1);
+    assert_int_equal(status().unmapped, 0);
+
+    map.build_id[1] = 2; /* another build at the same path is another module */
+    map.pid = map.tid = 8;
+    rps_tracker_add(tracker, &map);
+    add_address(8, 0x400123);
+    assert_int_equal(seen.module_count, 2);
+    assert_string_equal(seen_module(&seen, 0)->build_id, "ab02");
+}
+
+static void test_maps_replace(void **state)
+{
+    (void)state;
+    add_map(7, 0x10000, 0x8000, 0, "/lib/old");
+    add_map(7, 0x12000, 0x2000, 0x5000, "/lib/new"); /* into its middle */
+    add_address(7, 0x11fff);
+    expect_only(RPS_MODULE_FILE, "/lib/old", 0x1fff);
+    add_address(7, 0x12000);
+    expect_only(RPS_MODULE_FILE, "/lib/new", 0x5000);
+    add_address(7, 0x13fff);
+    expect_only(RPS_MODULE_FILE, "/lib/new", 0x6fff);
+    add_address(7, 0x14000);
+    expect_only(RPS_MODULE_FILE, "/lib/old", 0x4000);
+
+    add_map(7, 0x11000, 0x4000, 0, "/lib/over"); /* ends of two, and all of one */
+    add_address(7, 0x10fff);
+    expect_only(RPS_MODULE_FILE, "/lib/old", 0xfff);
+    add_address(7, 0x13000);
+    expect_only(RPS_MODULE_FILE, "/lib/over", 0x2000);
+    add_address(7, 0x15000);
+    expect_only(RPS_MODULE_FILE, "/lib/old", 0x5000);
+    add_address(7, 0x18000); /* behind its end */
+    expect_only(RPS_MODULE_MEMORY, "", 0x18000);
+    add_address(7, 0xffff);
+    expect_only(RPS_MODULE_MEMORY, "", 0xffff);
+    assert_int_equal(status().unmapped, 2);
+}
+
+/* No map reaches around the end of the addresses; one of no length is none. */
+static void test_odd_lengths(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0, 0, "/none");
+    add_address(7, 0x1000);
+    expect_only(RPS_MODULE_MEMORY, "", 0x1000);
+    add_map(7, UINT64_MAX - 0xfff, UINT64_MAX, 0, "/top");
+    add_address(7, UINT64_MAX - 1);
+    expect_only(RPS_MODULE_FILE, "/top", 0xffe);
+    add_address(7, 0x10);
+    expect_only(RPS_MODULE_MEMORY, "", 0x10);
+}
+
+static void test_kinds(void **state)
+{
+    static const char *const jit[] = {
+        "", "//anon", "[heap]", "[stack]", "[anon:x]", "/memfd:x (deleted)", "/dev/zero"};
+
+    (void)state;
+    add_map(7, 0x7000, 0x1000, 0x9000, "[vdso]");
+    add_address(7, 0x7010);
+    expect_only(RPS_MODULE_VDSO, "[vdso]", 0x10);
+    for (size_t i = 0; i < sizeof(jit) / sizeof(jit[0]); i++) {
+        uint64_t start = 0x100000 * (i + 1);
+
+        add_map(7, start, 0x1000, start, jit[i]);
+        add_address(7, start + 5);
+        expect_only(RPS_MODULE_JIT, "/tmp/perf-7.map", start + 5);
+    }
+    add_map(7, 0xf000, 0x1000, 0, "/lib/x.so (deleted)");
+    add_address(7, 0xf001);
+    expect_only(RPS_MODULE_FILE, "/lib/x.so (deleted)", 1);
+    assert_int_equal(seen.module_count, 3);
+}
+
+static void test_mapped_without_samples(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/lib/unused");
+    assert_int_equal(seen.module_count, 0);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static void test_fork(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/sh");
+    add_fork(7, 8, 8);
+    add_address(8, 0x1001);
+    expect_only(RPS_MODULE_FILE, "/bin/sh", 1);
+    add_map(8, 0x1000, 0x1000, 0, "/lib/of-child"); /* its own, from now on */
+    add_address(7, 0x1002);
+    expect_only(RPS_MODULE_FILE, "/bin/sh", 2);
+    add_address(8, 0x1002);
+    expect_only(RPS_MODULE_FILE, "/lib/of-child", 2);
+    add_exit(7, 7);
+    add_address(8, 0x1003);
+    expect_only(RPS_MODULE_FILE, "/lib/of-child", 3);
+}
+
+static void test_fork_outlives_parent(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/sh");
+    add_fork(7, 8, 8);
+    add_exit(7, 7);
+    add_address(8, 0x1001);
+    expect_only(RPS_MODULE_FILE, "/bin/sh", 1);
+}
+
+static void test_exec(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/sh");
+    add_fork(7, 8, 8);
+    add_name(8, 8, 1, "cc1");
+    add_address(8, 0x1001);
+    expect_only(RPS_MODULE_MEMORY, "", 0x1001);
+    add_address(7, 0x1001);
+    expect_only(RPS_MODULE_FILE, "/bin/sh", 1);
+    add_name(7, 7, 0, "renamed"); /* no exec: nothing happens to its memory */
+    add_address(7, 0x1001);
+    expect_only(RPS_MODULE_FILE, "/bin/sh", 1);
+}
+
+static void test_exit(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_fork(7, 7, 70); /* a thread */
+    add_exit(7, 7);     /* the first thread may end before others */
+    add_stack(7, 70, (uint64_t[]){0x1001}, 1, 0);
+    expect_only(RPS_MODULE_FILE, "/bin/a", 1);
+    add_exit(7, 70);
+    add_address(7, 0x1001); /* the number is another's now */
+    expect_only(RPS_MODULE_MEMORY, "", 0x1001);
+}
+
+static void test_threads_share(void **state)
+{
+    (void)state;
+    add_fork(7, 7, 70);
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_stack(7, 70, (uint64_t[]){0x1001}, 1, 0);
+    expect_only(RPS_MODULE_FILE, "/bin/a", 1);
+}
+
+static void test_running_process(void **state)
+{
+    uint64_t address = (uint64_t)(uintptr_t)test_running_process;
+    char path[256] = "", name[16] = "";
+
+    (void)state;
+    assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+    rps_tracker_add_process(tracker, getpid());
+    add_address(getpid(), address);
+    assert_int_equal(seen_module(&seen, 0)->kind, RPS_MODULE_FILE);
+    assert_string_equal(seen_module(&seen, 0)->path, path);
+    add_address(getpid(), (uint64_t)(uintptr_t)path); /* cannot be executed */
+    assert_int_equal(seen_module(&seen, 0)->kind, RPS_MODULE_MEMORY);
+    assert_int_equal(seen.task[0].task.pid, getpid());
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    assert_string_equal(seen.task[0].name, name);
+    rps_tracker_add_process(tracker, -5); /* there is none */
+    assert_int_equal(status().lost, 0);
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+static void test_tasks(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "make");
+    add_fork(7, 8, 8);
+    assert_int_equal(seen.task_count, 0); /* none was seen running */
+    add_address(8, 0x1000);
+    assert_string_equal(seen.task[0].name, "make");
+    assert_int_equal(seen.task[0].task.pid, 8);
+    assert_int_equal(seen.task[0].task.start_ns, now - START);
+    assert_int_equal(seen.task[0].task.end_ns, -1);
+    add_address(8, 0x1000);
+    assert_int_equal(seen.task_count, 1);
+
+    add_name(8, 8, 1, "cc"); /* an exec: another task */
+    assert_int_equal(seen.task[0].task.end_ns, now - START);
+    assert_string_equal(seen.task[0].name, "make");
+    add_address(8, 0x1000);
+    assert_int_equal(seen.last_task, 1);
+    assert_string_equal(seen.task[1].name, "cc");
+    add_exit(8, 8);
+    assert_int_equal(seen.task[1].task.end_ns, now - START);
+    assert_int_equal(seen.task_count, 2);
+}
+
+static void test_thread_is_renamed(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "serve");
+    add_fork(7, 7, 70);
+    add_stack(7, 70, (uint64_t[]){1}, 1, 0);
+    assert_string_equal(seen.task[0].name, "serve");
+    add_name(7, 70, 0, "worker");
+    add_stack(7, 70, (uint64_t[]){1}, 1, 0);
+    assert_int_equal(seen.task_count, 1);
+    assert_string_equal(seen.task[0].name, "worker");
+    assert_int_equal(seen.task[0].task.tid, 70);
+    assert_int_equal(seen.task[0].task.end_ns, -1);
+}
+
+/* Nobody said that the first thread of this number had ended. */
+static void test_number_again(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_address(7, 0x1000);
+    add_stack(9, 7, (uint64_t[]){0x1000}, 1, 0);
+    expect_only(RPS_MODULE_MEMORY, "", 0x1000);
+    assert_int_equal(seen.last_task, 1);
+    assert_int_equal(seen.task[0].task.end_ns, now - START);
+    add_address(7, 0x1000); /* its process had no other thread */
+    expect_only(RPS_MODULE_MEMORY, "", 0x1000);
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+static void test_return_addresses(void **state)
+{
+    const uint64_t address[] = {0xffff0010, 0xffff0020, 0x1030, 0x1040, 0x1050};
+
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_stack(7, 7, address, 5, 2);
+    expect_frame(0, RPS_MODULE_KERNEL, "[kernel]", 0xffff0010);
+    expect_frame(1, RPS_MODULE_KERNEL, "[kernel]", 0xffff001f);
+    expect_frame(2, RPS_MODULE_FILE, "/bin/a", 0x30);
+    expect_frame(3, RPS_MODULE_FILE, "/bin/a", 0x3f);
+    expect_frame(4, RPS_MODULE_FILE, "/bin/a", 0x4f);
+    assert_null(seen_frame(&seen, 5));
+}
+
+/* A return address at the very end of a file's code belongs to the file. */
+static void test_return_address_at_the_end(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_stack(7, 7, (uint64_t[]){0x1000, 0x2000}, 2, 0);
+    expect_frame(1, RPS_MODULE_FILE, "/bin/a", 0xfff);
+}
+
+static void test_stacks_are_interned(void **state)
+{
+    const uint64_t address[] = {0x1010, 0x1020, 0x1030};
+    int64_t first;
+
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_map(8, 0x2000, 0x1000, 0x1000, "/bin/b");
+    add_stack(7, 7, address, 3, 0);
+    first = seen.last_stack;
+    add_stack(7, 7, address, 3, 0);
+    assert_int_equal(seen.last_stack, first);
+    add_stack(7, 7, (uint64_t[]){0x1011, 0x1020, 0x1030}, 3, 0); /* the same callers */
+    assert_int_equal(seen.stack_count, 4);
+    assert_int_equal(seen.frame_count, 4);
+    add_map(8, 0x5000, 0x1000, 0, "/bin/a"); /* elsewhere in another process */
+    add_stack(8, 8, (uint64_t[]){0x5010, 0x5020, 0x5030}, 3, 0);
+    assert_int_equal(seen.last_stack, first);
+    assert_int_equal(seen.module_count, 1);
+}
+
+static void test_unmapped_caller_ends(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_stack(7, 7, (uint64_t[]){0x1010, 0x1020, 0x7fff0000, 0x1030}, 4, 0);
+    expect_frame(1, RPS_MODULE_FILE, "/bin/a", 0x1f);
+    assert_null(seen_frame(&seen, 2));
+    assert_int_equal(status().unmapped, 1);
+}
+
+static void test_no_address(void **state)
+{
+    (void)state;
+    add_stack(7, 7, NULL, 0, 0);
+    expect_only(RPS_MODULE_MEMORY, "", 0);
+    assert_int_equal(status().samples, 1);
+}
+
+static void test_depth(void **state)
+{
+    uint64_t address[RPS_SAMPLE_DEPTH_MAX + 2];
+
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/lib/libc.so.6");
+    for (size_t i = 0; i < RPS_SAMPLE_DEPTH_MAX + 2; i++)
+        address[i] = 0x1010 + i;
+    add_stack(7, 7, address, RPS_SAMPLE_DEPTH_MAX + 2, 0);
+    assert_non_null(seen_frame(&seen, RPS_SAMPLE_DEPTH_MAX - 1));
+    assert_null(seen_frame(&seen, RPS_SAMPLE_DEPTH_MAX));
+    expect_frame(0, RPS_MODULE_FILE, "/lib/libc.so.6", 0x10);
+    assert_int_equal(seen.frame_count,
+                     RPS_SAMPLE_DEPTH_MAX - 1); /* the first two are one less one */
+    add_stack(7, 7, address, 1, 5);             /* more of the kernel's than there are */
+    expect_only(RPS_MODULE_KERNEL, "[kernel]", 0x1010);
+}
+
+/* --- what is too much ------------------------------------------------------------------------- */
+
+static void test_frames_fold(void **state)
+{
+    (void)state;
+    add_map(7, 0, UINT64_C(1) << 40, 0, "/bin/a");
+    for (uint64_t i = 0; i < RPS_TRACKER_FRAMES_MAX; i++)
+        add_address(7, 16 * i);
+    assert_int_equal(seen.frame_count, RPS_TRACKER_FRAMES_MAX);
+    add_address(7, 16 * 5); /* known as it is */
+    assert_int_equal(seen_frame(&seen, 0)->address, 16 * 5);
+    add_address(7, 0x20000123);
+    assert_int_equal(seen.frame_count, RPS_TRACKER_FRAMES_MAX + 1);
+    add_address(7, 0x20000fff);
+    add_address(7, 0x20000000);
+    assert_int_equal(seen.frame_count, RPS_TRACKER_FRAMES_MAX + 1);
+    for (uint64_t i = 0; i < RPS_TRACKER_FRAMES_MAX + 1000; i++)
+        add_address(7, UINT64_C(0x40000000) + 4096 * i);
+    assert_int_equal(seen.frame_count, 2 * RPS_TRACKER_FRAMES_MAX); /* then 0, which is known */
+}
+
+static void test_stacks_fold(void **state)
+{
+    uint64_t address[RPS_SAMPLE_DEPTH_MAX];
+    size_t all;
+
+    (void)state;
+    add_map(7, 0x1000, 0x10000, 0, "/bin/a");
+    for (uint64_t i = 0; i < 1000000 / (RPS_SAMPLE_DEPTH_MAX - 1) + 1; i++) {
+        for (size_t depth = 0; depth < RPS_SAMPLE_DEPTH_MAX; depth++)
+            address[depth] =
+                0x1002 + (depth < RPS_SAMPLE_DEPTH_MAX - 2 ? 0 : i >> 7 * (depth % 2) & 127);
+        add_stack(7, 7, address, RPS_SAMPLE_DEPTH_MAX, 0);
+    }
+    all = seen.stack_count;
+    assert_in_range(all, 1000000, 1000000 + 200);
+    address[0] = 0x5000;
+    add_stack(7, 7, address, RPS_SAMPLE_DEPTH_MAX, 0); /* its callers are known, it is not */
+    assert_int_equal(seen.stack_count, all + 1);
+    assert_int_equal(seen.last_stack, all);
+    address[1] = 0x5000;
+    add_stack(7, 7, address, RPS_SAMPLE_DEPTH_MAX, 0);
+    assert_int_equal(seen.last_stack, all); /* the innermost frame alone */
+}
+
+static void walk_through(void)
+{
+    const uint64_t address[] = {0xffff0010, 0x1010, 0x1020, 0x2030};
+
+    add_symbol(0x900000, 0x10, "solve", "a.c", 3);
+    add_name(7, 7, 1, "sh");
+    add_map(7, 0x1000, 0x1000, 0, "/bin/sh");
+    add_map(7, 0x2000, 0x1000, 0, "//anon");
+    add_stack(7, 7, address, 4, 1);
+    add_fork(7, 8, 8);
+    add_fork(8, 8, 80);
+    add_map(8, 0x1800, 0x1000, 0, "/lib/b");
+    add_stack(8, 80, address, 4, 1);
+    add_address(8, 0x900004);
+    add_address(8, 0x1900);
+    for (pid_t tid = 100; tid < 140; tid++)
+        add_fork(7, tid, tid);
+    add_exit(8, 80);
+    add_exit(8, 8);
+    add_address(7, 0x1010);
+}
+
+/* Whatever fails, it goes on, and counts what it lost; the sanitizers see the rest. */
+static void test_without_memory(void **state)
+{
+    size_t samples;
+
+    walk_through();
+    samples = seen.count_count;
+    assert_int_equal(samples, 5);
+    for (long fail = 0;; fail++) {
+        struct rps_code code = {.frame_count = 0};
+        struct rps_error err;
+        int is_copied;
+
+        close_tracker(state);
+        open_tracker(state);
+        left = fail;
+        walk_through();
+        is_copied = rps_tracker_code(tracker, &code, &err) == 0;
+        if (left >= 0) { /* nothing failed any more */
+            left = -1;
+            rps_code_free(&code);
+            assert_true(fail > 20);
+            break;
+        }
+        assert_true(!is_copied || status().lost > 0);
+        assert_true(is_copied || rps_error_is_memory(&err));
+        assert_int_equal(status().samples, seen.count_count);
+        assert_true(samples - seen.count_count <= status().lost);
+        rps_code_free(&code);
+    }
+    assert_int_equal(status().lost, 0);
+}
+
+/* --- for naming ------------------------------------------------------------------------------- */
+
+static void test_simulation(void **state)
+{
+    struct rps_code code;
+
+    (void)state;
+    add_symbol(0x2000, 0x100, "main", NULL, 0);
+    add_symbol(0x1000, 0x100, "solve", "three.c", 12);
+    add_stack(7, 7, (uint64_t[]){0x1004, 0x2011}, 2, 0);
+    expect_frame(0, RPS_MODULE_SIMULATED, "simulated", 0x1004);
+    expect_frame(1, RPS_MODULE_SIMULATED, "simulated", 0x2010);
+    add_address(7, 0x1100);
+    expect_only(RPS_MODULE_MEMORY, "", 0x1100);
+    assert_int_equal(status().complete, 1);
+
+    assert_int_equal(rps_tracker_code(tracker, &code, NULL), 0);
+    assert_int_equal(code.module_count, 2);
+    assert_int_equal(code.frame_count, 3);
+    assert_int_equal(code.frame[2].address, 0x1100);
+    assert_string_equal(code.module[code.frame[0].module].path, "simulated");
+    assert_int_equal(code.location_count, 2);
+    for (int i = 0; i < 2; i++) {
+        const struct rps_location *location = &code.location[i];
+        int is_solve = code.frame[location->frame].address == 0x1004;
+
+        assert_int_equal(location->how, RPS_LOCATION_MAP);
+        assert_string_equal(location->function, is_solve ? "solve" : "main");
+        assert_string_equal(location->file, is_solve ? "three.c" : "");
+        assert_int_equal(location->line, is_solve ? 12 : 0);
+    }
+    rps_code_free(&code);
+}
+
+static void test_complete(void **state)
+{
+    struct rps_location location[] = {
+        {.frame = 0, .function = "_start", .how = RPS_LOCATION_SYMBOL},
+        {.frame = 1, .function = "inlined", .how = RPS_LOCATION_DEBUG},
+        {.frame = 1, .depth = 1, .function = "main", .how = RPS_LOCATION_DEBUG},
+        {.frame = 2, .function = "main", .how = RPS_LOCATION_NONE},
+    };
+    struct rps_code named = {.location_count = 4, .location = location};
+
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_map(7, 0x2000, 0x1000, 0, "/usr/lib/x86_64-linux-gnu/libc.so.6");
+    add_address(7, 0x1100); /* frame 0 */
+    add_address(7, 0x1200); /* frame 1 */
+    add_address(7, 0x1300); /* frame 2 */
+    add_stack(7, 7, (uint64_t[]){0x1300, 0x1101}, 2, 0);
+    assert_int_equal(status().complete, 0);
+    assert_int_equal(rps_tracker_complete(tracker, &named), 3);
+
+    add_stack(7, 7, (uint64_t[]){0x1300, 0x2301}, 2, 0); /* a stripped library called it */
+    add_stack(7, 7, (uint64_t[]){0x2100, 0x2301}, 2, 0); /* and itself */
+    add_address(7, 0x2300);
+    add_stack(7, 7, (uint64_t[]){0xffff0010, 0x2300}, 2, 1); /* or the kernel */
+    assert_int_equal(status().complete, 1);
+    assert_int_equal(rps_tracker_complete(tracker, &named), 4);
+}
+
+static void test_cut_is_not_complete(void **state)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_STACK,
+                                .pid = 7,
+                                .tid = 7,
+                                .address = (uint64_t[]){0x1000, 0x2001},
+                                .address_count = 2};
+
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_map(7, 0x2000, 0x1000, 0, "/lib/libc.so.6");
+    rps_tracker_add(tracker, &sample);
+    assert_int_equal(status().complete, 1);
+    sample.is_cut = 1;
+    rps_tracker_add(tracker, &sample);
+    assert_int_equal(status().complete, 1);
+    assert_int_equal(status().samples, 2);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_file),
+        CASE(test_maps_replace),
+        CASE(test_odd_lengths),
+        CASE(test_kinds),
+        CASE(test_mapped_without_samples),
+        CASE(test_fork),
+        CASE(test_fork_outlives_parent),
+        CASE(test_exec),
+        CASE(test_exit),
+        CASE(test_threads_share),
+        CASE(test_running_process),
+        CASE(test_tasks),
+        CASE(test_thread_is_renamed),
+        CASE(test_number_again),
+        CASE(test_return_addresses),
+        CASE(test_return_address_at_the_end),
+        CASE(test_stacks_are_interned),
+        CASE(test_unmapped_caller_ends),
+        CASE(test_no_address),
+        CASE(test_depth),
+        CASE(test_frames_fold),
+        CASE(test_stacks_fold),
+        CASE(test_without_memory),
+        CASE(test_simulation),
+        CASE(test_complete),
+        CASE(test_cut_is_not_complete),
+    };
+
+    return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);
+}
