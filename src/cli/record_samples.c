@@ -348,25 +348,14 @@ void rps_record_samples_end(struct rps_record_samples *samples)
     tell_store(samples);
 }
 
-/* The names of a simulation are the tracker's; others are found for what the store has. */
 static int find_names(struct rps_record_samples *samples, const char *path, int64_t run_id,
                       struct rps_error *err)
 {
     const struct rps_naming_options options = {.opens_paths = 1};
-    struct rps_reader *reader = NULL;
     struct rps_code code = {0};
-    int rc = rps_reader_open(&reader, path, err);
+    int rc = rps_tracker_code(samples->tracker, &code, err);
 
-    rps_tracker_code(samples->tracker, &code);
-    if (code.location_count > 0) {
-        rps_reader_close(reader);
-        return rc < 0 ? rc : rps_store_set_locations(path, run_id, &code, err);
-    }
-    code = (struct rps_code){0};
-    if (rc == 0)
-        rc = rps_reader_code(reader, run_id, &code, err);
-    rps_reader_close(reader);
-    if (rc > 0 && code.frame_count > 0 && (rc = rps_naming_name(&code, &options, err)) == 0)
+    if (rc == 0 && code.frame_count > 0 && (rc = rps_naming_name(&code, &options, err)) == 0)
         rc = rps_store_set_locations(path, run_id, &code, err);
     rps_code_free(&code);
     return rc;

@@ -10,7 +10,10 @@
 static const struct rps_simulated_symbol *find_symbol(const struct rps_tracker *tracker,
                                                       const struct rps_tracker_frame *frame)
 {
-    return (int64_t)frame->key.a == tracker->only_module[RPS_MODULE_SIMULATED]
+    int64_t module = (int64_t)frame->key.a;
+
+    return module == tracker->only_module[RPS_MODULE_SIMULATED] ||
+                   module == tracker->only_module[RPS_MODULE_KERNEL]
                ? rps_simulated_find(&tracker->simulated, frame->key.b)
                : NULL;
 }
