@@ -1,0 +1,200 @@
+/*
+ * Names from tables in text: the kernel's symbols, and what just-in-time compilers write for perf.
+ * A table is read once, and only what concerns a frame is kept of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "naming_parts.h"
+
+#define JIT_MAP_BYTES_MAX ((off_t)64 << 20)
+
+/* What a table says of a frame. */
+struct entry {
+    uint64_t start;
+    char *name; /* owned; NULL: nothing */
+};
+
+static int set_entry(struct entry *entry, uint64_t start, const char *name, struct rps_error *err)
+{
+    char *copy = strndup(name, RPS_NAMING_TEXT_MAX);
+
+    if (!copy)
+        return rps_error_memory(err);
+    free(entry->name);
+    *entry = (struct entry){start, copy};
+    return 0;
+}
+
+static int put_entries(struct rps_naming *naming, const struct rps_naming_group *group,
+                       const struct entry *entry, enum rps_location_how how, struct rps_error *err)
+{
+    struct rps_location location = {.file = "", .how = how};
+
+    for (size_t i = 0; i < group->count; i++) {
+        location.function = entry[i].name;
+        if (entry[i].name && rps_naming_put(naming, group->frame[i], &location, 1, err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+static void free_entries(struct entry *entry, size_t count)
+{
+    for (size_t i = 0; entry && i < count; i++)
+        free(entry[i].name);
+    free(entry);
+}
+
+/* "ffffffff81000000 T _text", with "\t[module]" behind the name where it is a module's. Returns 1
+ * when the line is one. `name` is cut out of the line, "" for what is no code. */
+static int parse_kallsyms(char *line, uint64_t *ret_address, char **ret_name)
+{
+    char *end, *tab;
+
+    *ret_address = strtoull(line, &end, 16);
+    if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+        return 0;
+    *ret_name = end + 3;
+    (*ret_name)[strcspn(*ret_name, "\n")] = '\0';
+    tab = strchr(*ret_name, '\t');
+    if (tab)
+        *tab = ' ';
+    if (!strchr("tTwW", end[1]))
+        **ret_name = '\0';
+    return 1;
+}
+
+/* The symbol is one for all frames from its address to that of the next symbol: it is noted at the
+ * first of them. */
+static int note_symbol(const struct rps_naming_group *group, struct entry *entry, uint64_t address,
+                       const char *name, struct rps_error *err)
+{
+    size_t i = rps_naming_lower_bound(group->address, group->count, address);
+
+    if (i == group->count || (entry[i].name && entry[i].start > address))
+        return 0;
+    if (entry[i].name && entry[i].start == address && entry[i].name[0] &&
+        (!name[0] || name[0] == '_' || entry[i].name[0] != '_'))
+        return 0; /* of several names the first, and rather one without underscores */
+    return set_entry(&entry[i], address, name, err);
+}
+
+/* Frames that no symbol begins before, but behind the frame below, are that symbol's too; and what
+ * begins with data is no function. */
+static int spread_symbols(struct entry *entry, size_t count, struct rps_error *err)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (!entry[i].name && entry[i - 1].name &&
+            set_entry(&entry[i], entry[i - 1].start, entry[i - 1].name, err) < 0)
+            return RPS_FAILED;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (entry[i].name && !entry[i].name[0]) {
+            free(entry[i].name);
+            entry[i].name = NULL;
+        }
+    }
+    return 0;
+}
+
+int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group, FILE *file,
+                        struct rps_error *err)
+{
+    struct entry *entry = calloc(group->count, sizeof(*entry));
+    const char *reason = "the kernel's symbols may not be read: kernel.kptr_restrict, "
+                         "kernel.perf_event_paranoid";
+    char *line = NULL, *name;
+    size_t room = 0;
+    uint64_t address;
+    int rc = entry ? 0 : rps_error_memory(err);
+
+    while (rc == 0 && getline(&line, &room, file) > 0) {
+        if (!parse_kallsyms(line, &address, &name) || address == 0)
+            continue;
+        reason = "no symbol of the kernel is there";
+        rc = note_symbol(group, entry, address, name, err);
+    }
+    if (rc == 0)
+        rc = spread_symbols(entry, group->count, err);
+    if (rc == 0)
+        rc = put_entries(naming, group, entry, RPS_LOCATION_SYMBOL, err);
+    if (rc == 0)
+        rc = rps_naming_put_reason(naming, group, reason, err);
+    free(line);
+    free_entries(entry, group->count);
+    return rc;
+}
+
+/* "START SIZE NAME", in hexadecimal; the name may have blanks. The last entry is right where several
+ * overlap: code is made anew where other code was. */
+static int note_jit(const struct rps_naming_group *group, struct entry *entry, char *line,
+                    struct rps_error *err)
+{
+    char *at, *end;
+    uint64_t start = strtoull(line, &at, 16), bytes = strtoull(at, &end, 16);
+    const char *name = end + strspn(end, " ");
+
+    end[strcspn(end, "\n")] = '\0';
+    if (at == line || *at != ' ' || end == at || *end != ' ' || !*name)
+        return 0;
+    for (size_t i = rps_naming_lower_bound(group->address, group->count, start);
+         i < group->count && group->address[i] - start < bytes; i++) {
+        if (set_entry(&entry[i], start, name, err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+/* The map, or NULL and why not. What others have written tells nothing, as with perf. */
+static FILE *open_jit(const char *path, const char **ret_reason)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    FILE *file = NULL;
+
+    if (fd < 0)
+        *ret_reason = errno == ENOENT ? "its compiler wrote no map" : "its map cannot be read";
+    else if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+        *ret_reason = "its map is not a file";
+    else if (status.st_uid != 0 && status.st_uid != geteuid())
+        *ret_reason = "its map belongs to another user";
+    else if (status.st_size > JIT_MAP_BYTES_MAX)
+        *ret_reason = "its map is larger than 64 MiB";
+    else if (!(file = fdopen(fd, "r")))
+        *ret_reason = "its map cannot be read";
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
+int rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group,
+                   struct rps_error *err)
+{
+    const char *reason = "its map does not have it";
+    FILE *file = open_jit(group->module->path, &reason);
+    struct entry *entry = calloc(group->count, sizeof(*entry));
+    off_t left = JIT_MAP_BYTES_MAX; /* the process may still be writing */
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t got;
+    int rc = entry ? 0 : rps_error_memory(err);
+
+    while (rc == 0 && file && left > 0 && (got = getline(&line, &room, file)) > 0) {
+        left -= got;
+        rc = note_jit(group, entry, line, err);
+    }
+    if (rc == 0)
+        rc = put_entries(naming, group, entry, RPS_LOCATION_MAP, err);
+    if (rc == 0)
+        rc = rps_naming_put_reason(naming, group, reason, err);
+    free(line);
+    if (file)
+        fclose(file);
+    free_entries(entry, group->count);
+    return rc;
+}

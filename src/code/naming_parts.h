@@ -1,0 +1,67 @@
+/* What the files of naming share: the frames of a module go in, locations come out. */
+#ifndef RPISTAT_NAMING_PARTS_H
+#define RPISTAT_NAMING_PARTS_H
+
+#include <stdio.h>
+
+#include "rpistat/naming.h"
+
+#define RPS_NAMING_TEXT_MAX  4096 /* bytes of a name or file; what is longer is cut */
+#define RPS_NAMING_DEPTH_MAX 48   /* inlined functions of one frame */
+
+/* The frames of one module, in order of address. */
+struct rps_naming_group {
+    const struct rps_module *module;
+    const size_t *frame;     /* indices into the code's frames */
+    const uint64_t *address; /* theirs */
+    size_t count;
+};
+
+/* The first of `count` ascending addresses that is at least `address`; `count` when none is. */
+size_t rps_naming_lower_bound(const uint64_t *ascending, size_t count, uint64_t address);
+
+struct rps_naming_location {
+    size_t function, file; /* offsets into `texts` */
+    int line;
+    enum rps_location_how how;
+};
+
+#define RPS_NAMING_RECENT 1024
+
+/* The locations found so far. */
+struct rps_naming {
+    const struct rps_code *code;
+    const struct rps_naming_options *options;
+    struct rps_naming_frame {
+        size_t first;
+        size_t count;
+    } * frame; /* where the locations of each of the code's frames are */
+    struct rps_naming_location *location;
+    size_t location_count, location_room;
+    char *texts;
+    size_t texts_bytes, texts_room;
+    size_t recent[RPS_NAMING_RECENT]; /* by hash: texts that may be there already, plus one */
+};
+
+/* Give a frame these locations, innermost first, in place of what it has. Texts are copied. */
+int rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_location *location,
+                   size_t count, struct rps_error *err);
+
+/* Say of all frames of the group that still have no location why. */
+int rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_group *group,
+                          const char *reason, struct rps_error *err);
+
+/* By /proc/kallsyms, opened; those that no symbol covers get the reason. */
+int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group, FILE *file,
+                        struct rps_error *err);
+
+/* By the map of a just-in-time compiler, which lies at the module's path. */
+int rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group,
+                   struct rps_error *err);
+
+/* By the module's ELF file, or by the image in the memory file `image`, which is not closed, unless
+ * that is -1; in a child process. */
+int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,
+                   struct rps_error *err);
+
+#endif

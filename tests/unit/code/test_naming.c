@@ -1,0 +1,835 @@
+/* Names of frames, of programs that are compiled here. Arguments: this folder, and the compiler. */
+#include "rpistat/naming.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef RPS_HAS_ELFUTILS
+#include <gelf.h>
+#endif
+
+#include "code/naming_parts.h"
+
+static char folder[] = "/tmp/rpistat-naming-XXXXXX";
+static char sources[512], compiler[512];
+
+/* --- the code that is named ------------------------------------------------------------------- */
+
+/* One module, and a frame for each address; all texts are owned by nobody. */
+static void make_code(struct rps_code *ret, enum rps_module_kind kind, const char *path,
+                      const char *build_id, const uint64_t *address, size_t count)
+{
+    *ret = (struct rps_code){.module_count = 1, .frame_count = count, .task_count = 1};
+    ret->module = calloc(1, sizeof(*ret->module));
+    ret->frame = calloc(count, sizeof(*ret->frame));
+    ret->task = calloc(1, sizeof(*ret->task));
+    assert_true(ret->module && ret->frame && ret->task);
+    ret->module[0] = (struct rps_module){.kind = kind, .path = path};
+    snprintf(ret->module[0].build_id, sizeof(ret->module[0].build_id), "%s", build_id);
+    for (size_t i = 0; i < count; i++)
+        ret->frame[i] = (struct rps_frame){(int64_t)i, 0, address[i]};
+    ret->task[0] = (struct rps_task){.name = "worker"};
+}
+
+static void name_code(struct rps_code *code, const struct rps_naming_options *options)
+{
+    static const struct rps_naming_options opens = {.opens_paths = 1};
+    struct rps_error err = {""};
+
+    if (rps_naming_name(code, options ? options : &opens, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_string_equal(code->task[0].name, "worker");
+}
+
+/* The location of the frame at that depth. */
+static const struct rps_location *location_of(const struct rps_code *code, size_t frame, int depth)
+{
+    for (size_t i = 0; i < code->location_count; i++) {
+        if (code->location[i].frame == (int64_t)frame && code->location[i].depth == depth)
+            return &code->location[i];
+    }
+    fail_msg("frame %zu has no depth %d", frame, depth);
+    return NULL;
+}
+
+static size_t depths_of(const struct rps_code *code, size_t frame)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < code->location_count; i++)
+        count += code->location[i].frame == (int64_t)frame;
+    return count;
+}
+
+static void expect(const struct rps_code *code, size_t frame, enum rps_location_how how,
+                   const char *function)
+{
+    assert_string_equal(location_of(code, frame, 0)->function, function);
+    assert_int_equal(location_of(code, frame, 0)->how, how);
+    if (how != RPS_LOCATION_DEBUG) {
+        assert_int_equal(depths_of(code, frame), 1);
+        assert_string_equal(location_of(code, frame, 0)->file, "");
+        assert_int_equal(location_of(code, frame, 0)->line, 0);
+    }
+}
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+static void run(const char *command)
+{
+    if (system(command) != 0)
+        fail_msg("%s", command);
+}
+
+/* Run a command in the folder; %s stands for the compiler and for the folder of the sources. */
+#define RUN(...)                                                                                   \
+    do {                                                                                           \
+        char command_[4096];                                                                       \
+        snprintf(command_, sizeof(command_), __VA_ARGS__);                                         \
+        run(command_);                                                                             \
+    } while (0)
+
+#define CC_PROGRAM "%s %s -o %s %s/fixture_code.c %s/fixture_main.c"
+
+static const char *const spots[] = {"inner", "middle", "outer",  "hidden",
+                                    "bar",   "rust",   "legacy", "nested"};
+enum { INNER, MIDDLE, OUTER, HIDDEN, BAR, RUST, LEGACY, NESTED, SPOTS };
+
+struct program {
+    const char *path;
+    char build_id[41];
+    uint64_t address[SPOTS];
+    int line[SPOTS];
+};
+
+static FILE *open_command(const char *command)
+{
+    FILE *pipe = popen(command, "r");
+
+    assert_non_null(pipe);
+    return pipe;
+}
+
+/* What the program says of its spots, and readelf of its build-id. `path` is the code's file. */
+static void look_at(struct program *ret, const char *program, const char *path)
+{
+    char command[256], name[32], line[256];
+    FILE *pipe;
+
+    *ret = (struct program){.path = path};
+    snprintf(command, sizeof(command), "./%s", program);
+    pipe = open_command(command);
+    for (int i = 0; i < SPOTS; i++) {
+        assert_int_equal(fscanf(pipe, "%31s %" SCNx64 " %d", name, &ret->address[i], &ret->line[i]),
+                         3);
+        assert_string_equal(name, spots[i]);
+    }
+    pclose(pipe);
+    snprintf(command, sizeof(command), "readelf -n %s 2>/dev/null", path);
+    pipe = open_command(command);
+    while (fgets(line, sizeof(line), pipe))
+        sscanf(line, " Build ID: %40[0-9a-f]", ret->build_id);
+    pclose(pipe);
+}
+
+static void compile(struct program *ret, const char *name, const char *options)
+{
+    RUN(CC_PROGRAM, compiler, options, name, sources, sources);
+    look_at(ret, name, name);
+}
+
+static void name_program(struct rps_code *ret, const struct program *program,
+                         const struct rps_naming_options *options)
+{
+    make_code(ret, RPS_MODULE_FILE, program->path, program->build_id, program->address, SPOTS);
+    name_code(ret, options);
+}
+
+static void expect_all(const struct program *program, const char *reason)
+{
+    struct rps_code code;
+
+    name_program(&code, program, NULL);
+    for (size_t i = 0; i < SPOTS; i++)
+        expect(&code, i, RPS_LOCATION_NONE, reason);
+    rps_code_free(&code);
+}
+
+static void skip_without_elfutils(void)
+{
+#ifndef RPS_HAS_ELFUTILS
+    print_message("rpistat was built without elfutils\n");
+    skip();
+#endif
+}
+
+/* Names by symbols; `hidden` is what the local function is called. */
+static void expect_symbols(const struct rps_code *code, const char *hidden)
+{
+    expect(code, INNER, RPS_LOCATION_SYMBOL, "outer");
+    expect(code, OUTER, RPS_LOCATION_SYMBOL, "outer");
+    expect(code, HIDDEN, strcmp(hidden, "hidden") == 0 ? RPS_LOCATION_SYMBOL : RPS_LOCATION_NONE,
+           hidden);
+    expect(code, BAR, RPS_LOCATION_SYMBOL, "foo::bar(int)");
+    expect(code, RUST, RPS_LOCATION_SYMBOL, "mycrate::run");
+    expect(code, LEGACY, RPS_LOCATION_SYMBOL, "mycrate::walk");
+}
+
+static void expect_line(const struct rps_code *code, size_t frame, int depth, const char *function,
+                        int line)
+{
+    const struct rps_location *found = location_of(code, frame, depth);
+    const char *slash = strrchr(found->file, '/');
+
+    assert_string_equal(found->function, function);
+    assert_string_equal(slash ? slash : found->file, "/fixture_code.c");
+    assert_int_equal(found->line, line);
+    assert_int_equal(found->how, RPS_LOCATION_DEBUG);
+}
+
+static void expect_debug(const struct program *program, const struct rps_naming_options *options)
+{
+    const int *line = program->line;
+    struct rps_code code;
+
+    name_program(&code, program, options);
+    expect_line(&code, INNER, 0, "inner", line[INNER]);
+    expect_line(&code, INNER, 1, "middle", line[MIDDLE] + 1);
+    expect_line(&code, INNER, 2, "outer", line[OUTER] + 1);
+    assert_int_equal(depths_of(&code, INNER), 3);
+    expect_line(&code, MIDDLE, 0, "middle", line[MIDDLE]);
+    expect_line(&code, MIDDLE, 1, "outer", line[OUTER] + 1);
+    assert_int_equal(depths_of(&code, MIDDLE), 2);
+    expect_line(&code, OUTER, 0, "outer", line[OUTER]);
+    assert_int_equal(depths_of(&code, OUTER), 1);
+    expect_line(&code, HIDDEN, 0, "hidden", line[HIDDEN]);
+    expect_line(&code, BAR, 0, "foo::bar(int)", line[BAR]);
+    expect_line(&code, RUST, 0, "mycrate::run", line[RUST]);
+    expect_line(&code, LEGACY, 0, "mycrate::walk", line[LEGACY]);
+    expect_line(&code, NESTED, 0, "nested", line[NESTED]);
+    rps_code_free(&code);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void test_debug(void **state)
+{
+    struct program program;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "pie", "-g -O2 -fPIE -pie");
+    expect_debug(&program, NULL);
+    compile(&program, "sections", "-gdwarf-4 -O2 -ffunction-sections -no-pie");
+    expect_debug(&program, NULL);
+    RUN("objcopy --remove-section .debug_aranges pie bare"); /* as clang makes them */
+    look_at(&program, "bare", "bare");
+    expect_debug(&program, NULL);
+}
+
+static void test_symbols(void **state)
+{
+    struct program program;
+    struct rps_code code;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "plain", "-O2");
+    name_program(&code, &program, NULL);
+    expect_symbols(&code, "hidden");
+    rps_code_free(&code);
+    compile(&program, "static", "-O2 -static");
+    name_program(&code, &program, NULL);
+    expect_symbols(&code, "hidden");
+    rps_code_free(&code);
+    RUN("strip plain -o stripped");
+    look_at(&program, "stripped", "stripped");
+    expect_all(&program, "stripped");
+}
+
+/* A library has the names of what it exports, when nothing else is left. */
+static void test_library(void **state)
+{
+    struct program program;
+    struct rps_code code;
+
+    (void)state;
+    skip_without_elfutils();
+    RUN("%s -O2 -g -fPIC -shared -Wl,-soname,libcode.so -o libcode.so %s/fixture_code.c && "
+        "%s -o user %s/fixture_main.c ./libcode.so -Wl,-rpath,.",
+        compiler, sources, compiler, sources);
+    look_at(&program, "user", "libcode.so");
+    expect_debug(&program, NULL);
+    RUN("strip libcode.so");
+    look_at(&program, "user", "libcode.so");
+    name_program(&code, &program, NULL);
+    expect_symbols(&code, "stripped");
+    rps_code_free(&code);
+}
+
+/* Calls of a library go through a table, which has no symbols. */
+static void test_linkage(void **state)
+{
+#if defined(RPS_HAS_ELFUTILS) && defined(__x86_64__)
+    struct rps_code code;
+    uint64_t at, entry;
+    char line[512];
+    FILE *pipe;
+    int is_found = 0;
+
+    (void)state;
+    RUN("%s -O2 -Wl,-z,lazy -fcf-protection=none -o lazy %s/fixture_code.c %s/fixture_main.c",
+        compiler, sources, sources);
+    pipe = open_command("objdump -d -j .plt lazy");
+    while (fgets(line, sizeof(line), pipe))
+        is_found |= strstr(line, "<fopen@plt>:") && sscanf(line, "%" SCNx64, &at) == 1;
+    pclose(pipe);
+    assert_true(is_found);
+    entry = at + 6; /* in the middle; of a PIE offsets are addresses */
+    make_code(&code, RPS_MODULE_FILE, "lazy", "", &entry, 1);
+    name_code(&code, NULL);
+    expect(&code, 0, RPS_LOCATION_SYMBOL, "fopen@plt");
+    rps_code_free(&code);
+#else
+    (void)state;
+    print_message("only tested on x86-64 with elfutils\n");
+    skip();
+#endif
+}
+
+static void test_debug_file(void **state)
+{
+    struct program program;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "split", "-g -O2");
+    RUN("objcopy --only-keep-debug split split.debug && strip split && "
+        "objcopy --add-gnu-debuglink=split.debug split");
+    look_at(&program, "split", "split");
+    expect_debug(&program, NULL);
+    RUN("mkdir .debug && mv split.debug .debug/");
+    expect_debug(&program, NULL);
+    RUN("printf x >>.debug/split.debug"); /* its checksum is another one now, its build-id is not */
+    expect_debug(&program, NULL);
+    RUN("rm .debug/split.debug");
+    expect_all(&program, "stripped");
+    RUN("mkfifo split.debug"); /* nobody writes to it, and nobody waits for that */
+    expect_all(&program, "stripped");
+    RUN("mv split.debug .debug/");
+    expect_all(&program, "stripped");
+    RUN("rm .debug/split.debug");
+}
+
+/* The link of dwz, which may be a path, leads nowhere else. */
+static void test_links(void **state)
+{
+    struct program program, victim = {.path = "victim"};
+    struct rps_naming_options options = {.opens_paths = 1};
+    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    struct inotify_event event;
+    struct rps_code code;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "linked", "-g -O2");
+    RUN("cp linked victim && printf '%s/victim\\0%%020d' 0 >link && "
+        "objcopy --add-section .gnu_debugaltlink=link linked",
+        folder);
+    assert_true(fd >= 0 && inotify_add_watch(fd, victim.path, IN_OPEN) >= 0);
+    expect_debug(&program, &options);
+    assert_true(read(fd, &event, sizeof(event)) < 0);
+    victim.build_id[0] = '\0';
+    name_program(&code, &victim, &options);
+    rps_code_free(&code);
+    assert_true(read(fd, &event, sizeof(event)) > 0);
+    close(fd);
+}
+
+static void test_changed(void **state)
+{
+    struct program program;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "changing", "-O2");
+    assert_int_equal(strlen(program.build_id), 40);
+    RUN(CC_PROGRAM, compiler, "-O1", "changing", sources, sources);
+    expect_all(&program, "another build now");
+    RUN("echo >changing");
+    expect_all(&program, "its file is no ELF file");
+    RUN("%s -c -o changing %s/fixture_main.c", compiler, sources);
+    expect_all(&program, "its file is no ELF file");
+    RUN("rm changing");
+    expect_all(&program, "not there any more");
+}
+
+static void test_hostile_paths(void **state)
+{
+    static const char *const paths[] = {"fifo", "/dev/zero", "/dev/tty",       ".",
+                                        "loop", "",          "gone (deleted)", "/proc/self/mem/x"};
+    struct program program = {.address = {1, UINT64_MAX, 0}};
+
+    (void)state;
+    skip_without_elfutils();
+    RUN("mkfifo fifo && ln -s loop loop");
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        program.path = paths[i];
+        expect_all(&program, "not there any more");
+    }
+    program.path = "/proc/kmsg";
+    expect_all(&program, "its file is no ELF file");
+}
+
+static void test_no_code_there(void **state)
+{
+    uint64_t addresses[] = {0, 64, UINT64_C(1) << 40, UINT64_MAX};
+    struct program program;
+    struct rps_code code;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "small", "-O2");
+    make_code(&code, RPS_MODULE_FILE, "small", "", addresses, 4);
+    name_code(&code, NULL);
+    for (size_t i = 0; i < 4; i++)
+        expect(&code, i, RPS_LOCATION_NONE, "no code is there in its file");
+    rps_code_free(&code);
+}
+
+/* --- a store from elsewhere -------------------------------------------------------------------- */
+
+/* How often the file was opened while its code was named so. */
+static int count_opens(const struct program *program, const struct rps_naming_options *options)
+{
+    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), count = 0;
+    struct inotify_event event;
+    struct rps_code code;
+
+    assert_true(fd >= 0 && inotify_add_watch(fd, program->path, IN_OPEN | IN_ACCESS) >= 0);
+    name_program(&code, program, options);
+    rps_code_free(&code);
+    while (read(fd, &event, sizeof(event)) > 0)
+        count++;
+    close(fd);
+    return count;
+}
+
+static void test_opens_no_path(void **state)
+{
+    struct rps_naming_options options = {.opens_paths = 1};
+    struct program program;
+    struct rps_code code;
+    char path[512];
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "named", "-O2");
+    snprintf(path, sizeof(path), "%s/named", folder);
+    program.path = path;
+    assert_true(count_opens(&program, &options) > 0);
+    options.opens_paths = 0;
+    assert_int_equal(count_opens(&program, &options), 0);
+    strcpy(program.build_id, "../../../../../../tmp/a");
+    assert_int_equal(count_opens(&program, &options), 0);
+    name_program(&code, &program, &options);
+    expect(&code, OUTER, RPS_LOCATION_NONE, "its file is not here");
+    rps_code_free(&code);
+}
+
+/* Named with `binary`, of a module that was elsewhere at `path`. */
+static void expect_binary(const struct program *program, const char *path, const char *binary,
+                          const char *function)
+{
+    struct rps_naming_options options = {.binary = &binary, .binary_count = 1};
+    struct program moved = *program;
+    struct rps_code code;
+
+    moved.path = path;
+    name_program(&code, &moved, &options);
+    assert_string_equal(location_of(&code, OUTER, 0)->function, function);
+    rps_code_free(&code);
+}
+
+static void test_binaries(void **state)
+{
+    static const char none[] = "its file is not here", other[] = "another build now";
+    struct program program;
+
+    (void)state;
+    skip_without_elfutils();
+    compile(&program, "mine", "-O2");
+    RUN("mkdir -p root/opt/bin && cp mine root/opt/bin/ && mkdir flat && cp mine flat/");
+    expect_binary(&program, "/opt/bin/mine", "mine", "outer");
+    expect_binary(&program, "/opt/bin/renamed", "mine", "outer"); /* its build-id tells */
+    expect_binary(&program, "/opt/bin/mine", "root", "outer");
+    expect_binary(&program, "/opt/bin/mine", "flat", "outer");
+    expect_binary(&program, "/opt/bin/mine", "nowhere", none);
+    expect_binary(&program, "/opt/../../mine", "root", none); /* not out of the folder */
+    expect_binary(&program, "/../mine", "flat", "outer");     /* by its name */
+    expect_binary(&program, "..", "flat", none);
+    RUN(CC_PROGRAM, compiler, "-O1", "flat/mine", sources, sources);
+    expect_binary(&program, "/opt/bin/mine", "flat", other);
+    program.build_id[0] = '\0';
+    expect_binary(&program, "/opt/bin/renamed", "mine", none);
+    expect_binary(&program, "/opt/bin/mine", "mine", "outer");
+}
+
+/* Names that a frame has are not lost because its file is elsewhere. */
+static void test_keeps_names(void **state)
+{
+    struct rps_naming_options options = {.opens_paths = 0};
+    uint64_t addresses[] = {1, 2, 3};
+    struct rps_code code;
+
+    (void)state;
+    make_code(&code, RPS_MODULE_KERNEL, "[kernel]", "", addresses, 3);
+    code.location_count = 4;
+    code.location = calloc(4, sizeof(*code.location));
+    assert_non_null(code.location);
+    code.location[0] = (struct rps_location){0, 0, "inlined", "a.c", 3, RPS_LOCATION_DEBUG};
+    code.location[1] = (struct rps_location){0, 1, "known", "b.c", 4, RPS_LOCATION_DEBUG};
+    code.location[2] = (struct rps_location){2, 0, "stripped", "", 0, RPS_LOCATION_NONE};
+    code.location[3] = (struct rps_location){99, 0, "nonsense", "", 0, RPS_LOCATION_SYMBOL};
+    name_code(&code, &options);
+    assert_int_equal(code.location_count, 4);
+    assert_string_equal(location_of(&code, 0, 0)->function, "inlined");
+    assert_string_equal(location_of(&code, 0, 1)->file, "b.c");
+    assert_int_equal(location_of(&code, 0, 1)->line, 4);
+    expect(&code, 1, RPS_LOCATION_NONE, "only the recorder itself could name it");
+    expect(&code, 2, RPS_LOCATION_NONE, "only the recorder itself could name it");
+    name_code(&code, &options); /* and again */
+    assert_string_equal(location_of(&code, 0, 1)->function, "known");
+    rps_code_free(&code);
+}
+
+/* --- other kinds ------------------------------------------------------------------------------ */
+
+static void test_without_file(void **state)
+{
+    uint64_t addresses[] = {1, 2, 3};
+    struct rps_code code;
+
+    (void)state;
+    make_code(&code, RPS_MODULE_MEMORY, "", "", addresses, 3);
+    code.frame[1].module = -1;
+    code.frame[2].module = 7;
+    name_code(&code, NULL);
+    expect(&code, 0, RPS_LOCATION_NONE, "no file is mapped there");
+    expect(&code, 1, RPS_LOCATION_NONE, "its module is not known");
+    expect(&code, 2, RPS_LOCATION_NONE, "its module is not known");
+    rps_code_free(&code);
+    make_code(&code, RPS_MODULE_SIMULATED, "simulated", "", addresses, 2);
+    code.location_count = 1;
+    code.location = calloc(1, sizeof(*code.location));
+    assert_non_null(code.location);
+    code.location[0] = (struct rps_location){0, 0, "solve", "three.c", 12, RPS_LOCATION_MAP};
+    name_code(&code, NULL);
+    assert_string_equal(location_of(&code, 0, 0)->function, "solve");
+    assert_int_equal(location_of(&code, 0, 0)->line, 12);
+    expect(&code, 1, RPS_LOCATION_NONE, "the simulation has no function there");
+    rps_code_free(&code);
+}
+
+static void test_nothing(void **state)
+{
+    struct rps_code code;
+
+    (void)state;
+    make_code(&code, RPS_MODULE_FILE, "/bin/sh", "", NULL, 0);
+    name_code(&code, NULL);
+    assert_int_equal(code.location_count, 0);
+    assert_string_equal(code.module[0].path, "/bin/sh");
+    rps_code_free(&code);
+}
+
+/* Name frames of the kernel by that text. */
+static void name_by(const char *kallsyms, const uint64_t *address, size_t count,
+                    struct rps_naming *ret)
+{
+    size_t frames[8];
+    struct rps_naming_group group = {NULL, frames, address, count};
+    struct rps_error err = {""};
+    FILE *file = fmemopen((void *)(uintptr_t)kallsyms, strlen(kallsyms), "r");
+
+    for (size_t i = 0; i < count; i++)
+        frames[i] = i;
+    *ret = (struct rps_naming){.frame = calloc(count, sizeof(*ret->frame))};
+    assert_true(file && ret->frame);
+    assert_int_equal(rps_naming_kallsyms(ret, &group, file, &err), 0);
+    fclose(file);
+}
+
+static void expect_name(const struct rps_naming *naming, size_t frame, const char *function)
+{
+    assert_string_equal(naming->texts + naming->location[naming->frame[frame].first].function,
+                        function);
+}
+
+static void free_names(struct rps_naming *naming)
+{
+    free(naming->frame);
+    free(naming->location);
+    free(naming->texts);
+}
+
+static void test_kallsyms(void **state)
+{
+    static const uint64_t addresses[] = {0xfff, 0x1000, 0x10ff, 0x2004, 0x2008, 0x3000, 0x4001};
+    struct rps_naming naming;
+
+    (void)state;
+    name_by("0000000000000000 A percpu\n"
+            "0000000000002000 t inside\t[ext4]\n"
+            "nonsense\n"
+            "0000000000001000 T __alias\n"
+            "0000000000001000 T start\n"
+            "0000000000001000 T _other\n"
+            "0000000000003000 D data\n"
+            "0000000000004000 W last\n",
+            addresses, 7, &naming);
+    expect_name(&naming, 0, "no symbol of the kernel is there");
+    expect_name(&naming, 1, "start");
+    expect_name(&naming, 2, "start");
+    expect_name(&naming, 3, "inside [ext4]");
+    expect_name(&naming, 4, "inside [ext4]");
+    expect_name(&naming, 5, "no symbol of the kernel is there");
+    expect_name(&naming, 6, "last");
+    free_names(&naming);
+    name_by("0000000000000000 T start\n0000000000000000 T other\n", addresses, 1, &naming);
+    expect_name(&naming, 0,
+                "the kernel's symbols may not be read: kernel.kptr_restrict, "
+                "kernel.perf_event_paranoid");
+    free_names(&naming);
+}
+
+static void test_kernel(void **state)
+{
+    FILE *file = fopen("/proc/kallsyms", "r");
+    uint64_t address = 0, found = 0;
+    struct rps_code code;
+    char line[512];
+
+    (void)state;
+    while (file && fgets(line, sizeof(line), file)) {
+        if (strstr(line, " T vfs_read\n"))
+            found = strtoull(line, NULL, 16);
+    }
+    if (file)
+        fclose(file);
+    if (found == 0) {
+        print_message("the kernel's symbols may not be read here\n");
+        skip();
+    }
+    address = found + 4;
+    make_code(&code, RPS_MODULE_KERNEL, "[kernel]", "", &address, 1);
+    name_code(&code, NULL);
+    expect(&code, 0, RPS_LOCATION_SYMBOL, "vfs_read");
+    rps_code_free(&code);
+}
+
+static void test_vdso(void **state)
+{
+#if defined(RPS_HAS_ELFUTILS) && UINTPTR_MAX > UINT32_MAX
+    char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT */
+    const Elf64_Ehdr *start = (const void *)image;
+    size_t size = start ? start->e_shoff + start->e_shnum * sizeof(Elf64_Shdr) : 0;
+    Elf *elf = image && elf_version(EV_CURRENT) ? elf_memory(image, size) : NULL;
+    Elf_Scn *section = NULL;
+    uint64_t address = 0;
+    char *expected = NULL;
+    struct rps_code code;
+
+    (void)state;
+    while (elf && !address && (section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        GElf_Sym sym;
+
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
+            continue;
+        for (int i = 1; i < (int)(header.sh_size / header.sh_entsize) && !address; i++) {
+            if (gelf_getsym(elf_getdata(section, NULL), i, &sym) && sym.st_size > 4 &&
+                GELF_ST_BIND(sym.st_info) == STB_GLOBAL) {
+                address = sym.st_value + 2;
+                expected = strdup(elf_strptr(elf, header.sh_link, sym.st_name));
+            }
+        }
+    }
+    elf_end(elf);
+    if (!address) {
+        print_message("this machine has no vdso\n");
+        skip();
+    }
+    make_code(&code, RPS_MODULE_VDSO, "[vdso]", "", &address, 1);
+    name_code(&code, NULL);
+    expect(&code, 0, RPS_LOCATION_SYMBOL, expected);
+    rps_code_free(&code);
+    free(expected);
+#else
+    (void)state;
+    print_message("only tested on 64 bits with elfutils\n");
+    skip();
+#endif
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_jit(const char *path, const char *reason)
+{
+    uint64_t address = 5;
+    struct rps_code code;
+
+    make_code(&code, RPS_MODULE_JIT, path, "", &address, 1);
+    name_code(&code, NULL);
+    expect(&code, 0, RPS_LOCATION_NONE, reason);
+    rps_code_free(&code);
+}
+
+static void test_jit(void **state)
+{
+    uint64_t addresses[] = {0x1000, 0x1010, 0x101f, 0x1020, 0x2005, UINT64_MAX};
+    struct rps_code code;
+
+    (void)state;
+    write_file("perf-1.map", "1000 20 old\n"
+                             "1010 10 LazyCompile:~walk a b.js:3\n"
+                             "0x2000 0x10 py::run:/a.py\n"
+                             "3000\n"
+                             "zz 20 bad\n"
+                             "\n"
+                             "ffffffffffffffff ffffffffffffffff end");
+    make_code(&code, RPS_MODULE_JIT, "perf-1.map", "", addresses, 6);
+    name_code(&code, NULL);
+    expect(&code, 0, RPS_LOCATION_MAP, "old");
+    expect(&code, 1, RPS_LOCATION_MAP, "LazyCompile:~walk a b.js:3");
+    expect(&code, 2, RPS_LOCATION_MAP, "LazyCompile:~walk a b.js:3");
+    expect(&code, 3, RPS_LOCATION_NONE, "its map does not have it");
+    expect(&code, 4, RPS_LOCATION_MAP, "py::run:/a.py");
+    expect(&code, 5, RPS_LOCATION_MAP, "end");
+    rps_code_free(&code);
+    RUN("mkfifo perf-2.map && ln -s perf-1.map perf-3.map && mkdir perf-4.map");
+    expect_jit("perf-0.map", "its compiler wrote no map");
+    expect_jit("perf-2.map", "its map is not a file");
+    expect_jit("perf-3.map", "its map cannot be read");
+    expect_jit("perf-4.map", "its map is not a file");
+    RUN("truncate -s 65M perf-5.map");
+    expect_jit("perf-5.map", "its map is larger than 64 MiB");
+    if (geteuid() == 0) {
+        assert_int_equal(chown("perf-1.map", 1, 1), 0);
+        expect_jit("perf-1.map", "its map belongs to another user");
+    }
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void note_progress(void *context, size_t done, size_t all)
+{
+    size_t *seen = context;
+
+    assert_int_equal(done, seen[0]);
+    assert_int_equal(all, 2);
+    seen[0]++;
+}
+
+/* Frames of several modules in any order; progress goes up by one each. */
+static void test_progress(void **state)
+{
+    size_t seen = 0;
+    struct rps_naming_options options = {
+        .opens_paths = 1, .progress = note_progress, .progress_context = &seen};
+    uint64_t addresses[] = {9, 8, 7, 6};
+    struct rps_code code;
+
+    (void)state;
+    make_code(&code, RPS_MODULE_MEMORY, "", "", addresses, 4);
+    code.frame[1].module = code.frame[3].module = -1;
+    name_code(&code, &options);
+    assert_int_equal(seen, 3);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(code.location[i].frame, i);
+    rps_code_free(&code);
+}
+
+static void test_no_processes(void **state)
+{
+    struct rps_naming_options options = {.opens_paths = 1};
+    struct rlimit old, none = {0, 0};
+    struct rps_error err = {""};
+    uint64_t address = 1;
+    struct rps_code code;
+    int rc;
+
+    (void)state;
+    skip_without_elfutils();
+    make_code(&code, RPS_MODULE_FILE, "/bin/sh", "", &address, 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none.rlim_max = old.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rc = rps_naming_name(&code, &options, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(rc, RPS_FAILED);
+    assert_non_null(strstr(err.message, "cannot start a process"));
+    assert_null(code.location);
+    rps_code_free(&code);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    unsetenv("DEBUGINFOD_URLS");
+    return chdir(folder);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(chdir("/"), 0);
+    RUN("rm -rf %s", folder);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_debug),         cmocka_unit_test(test_symbols),
+        cmocka_unit_test(test_library),       cmocka_unit_test(test_linkage),
+        cmocka_unit_test(test_debug_file),    cmocka_unit_test(test_links),
+        cmocka_unit_test(test_changed),       cmocka_unit_test(test_hostile_paths),
+        cmocka_unit_test(test_no_code_there), cmocka_unit_test(test_opens_no_path),
+        cmocka_unit_test(test_binaries),      cmocka_unit_test(test_keeps_names),
+        cmocka_unit_test(test_without_file),  cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_kallsyms),      cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_vdso),          cmocka_unit_test(test_jit),
+        cmocka_unit_test(test_progress),      cmocka_unit_test(test_no_processes),
+    };
+    size_t used = 0;
+
+    if (argc < 3)
+        return 2;
+    snprintf(sources, sizeof(sources), "%s", argv[1]);
+    for (int i = 2; i < argc && used < sizeof(compiler); i++)
+        used += (size_t)snprintf(compiler + used, sizeof(compiler) - used, "%s ", argv[i]);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
