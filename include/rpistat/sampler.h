@@ -24,7 +24,9 @@ enum rps_stacks {
 
 struct rps_sampling_options {
     const char *event;  /* as events are named everywhere; NULL: the backend's own */
-    uint64_t frequency; /* a second and CPU; 0: the default, within the budget */
+    uint64_t frequency; /* a second and CPU; 0: the default, or less, so that all CPUs that are
+                           sampled stay within the budget, but not less than 1. More than the
+                           kernel allows (kernel.perf_event_max_sample_rate) becomes that. */
     uint64_t threshold; /* > 0: a sample each so many events, for `frequency` */
     enum rps_stacks stacks;
 };
@@ -42,6 +44,10 @@ struct rps_sampler {
      * What is younger waits for the next call. */
     int (*drain)(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
                  struct rps_error *err);
+
+    /* Time in which the rings may run full, ns: drain must be called more often, and at most one
+     * call may pass until what came before it is asked for. NULL: there is no such time. */
+    int64_t (*drain_within_ns)(void *self);
 
     /* What is sampled, and lost and throttled so far; samples, complete and unmapped are not the
      * sampler's to know, and 0. */
