@@ -183,13 +183,6 @@ static int cannot_sample(const struct sampler *sampler, int number, struct rps_e
 {
     char reason[RPS_REASON_SIZE];
 
-    if (sampler->options.stacks == RPS_STACKS_LBR &&
-        (number == EOPNOTSUPP || number == EINVAL || number == ENOENT))
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s with stacks by the processor's record of calls "
-                             "(lbr): it is not there, or does not go with that event; stacks by "
-                             "frame pointers (fp) need none",
-                             sampler->event.spec);
     rps_perf_explain(number, reason, sizeof(reason));
     return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", sampler->event.spec, reason);
 }
@@ -223,6 +216,12 @@ static int choose_event(struct sampler *sampler, const struct rps_target *target
         if (asked)
             break;
     }
+    if (number != 0 && sampler->options.stacks == RPS_STACKS_LBR)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample %s with stacks by the processor's record of calls "
+                             "(lbr): there is none, or not with that event; stacks by frame "
+                             "pointers (fp) need none",
+                             sampler->event.spec);
     if (number != 0)
         return cannot_sample(sampler, number, err);
     return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", sampler->event.spec,
