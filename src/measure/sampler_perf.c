@@ -55,7 +55,7 @@ struct descriptors {
 };
 
 struct sampler {
-    const struct rps_perf *perf;
+    struct rps_perf *perf;
     struct rps_sampling_options options; /* with what was chosen for what was left open */
     struct rps_event event;
     struct perf_event_attr sampling, hearing;
@@ -142,27 +142,26 @@ static void fill_hearing(struct sampler *sampler)
     attr->exclude_kernel = attr->exclude_hv = 1;
 }
 
-/* Is a counter left for the event, beside every event set? Else the kernel would let them take
- * turns. */
-static int has_counter_left(const struct sampler *sampler)
+/* The event set beside which no counter is left for the event, so that the kernel would let them
+ * take turns; NULL where one is left. */
+static const struct rps_event_set *find_rival(const struct sampler *sampler)
 {
     const struct rps_plan *plan = sampler->perf->plan;
 
     if (!rps_perf_needs_counter(sampler->perf, &sampler->event))
-        return 1;
+        return NULL;
     for (int n = 0; n < plan->set_count; n++) {
+        const struct rps_event_set *set = &plan->set[n];
         const struct rps_event *event[RPS_SLOT_MAX + 1] = {&sampler->event};
         int count = 1;
 
-        for (int s = 0; s < plan->set[n].event_count; s++)
-            if (plan->set[n].event[s].state == RPS_EVENT_MEASURED &&
-                !plan->set[n].event[s].by_clock)
-                event[count++] = &plan->set[n].event[s];
-        /* asking changes nothing; the table of functions has no const */
-        if (!rps_perf_fits((void *)(uintptr_t)sampler->perf, event, count))
-            return 0;
+        for (int s = 0; s < set->event_count; s++)
+            if (set->event[s].state == RPS_EVENT_MEASURED && !set->event[s].by_clock)
+                event[count++] = &set->event[s];
+        if (!rps_perf_fits(sampler->perf, event, count))
+            return set;
     }
-    return 1;
+    return NULL;
 }
 
 /* Try it on this thread. Returns 0 or -errno. */
@@ -192,7 +191,35 @@ static int resolve(struct sampler *sampler, const char *spec, struct rps_error *
     memset(&sampler->event, 0, sizeof(sampler->event));
     snprintf(sampler->event.name, sizeof(sampler->event.name), "sampled");
     snprintf(sampler->event.spec, sizeof(sampler->event.spec), "%s", spec);
-    return rps_perf_try_event((void *)(uintptr_t)sampler->perf, &sampler->event, err);
+    return rps_perf_try_event(sampler->perf, &sampler->event, err);
+}
+
+/* Why the event cannot be sampled; 0 when it can be. */
+static int check_event(struct sampler *sampler, const struct rps_target *target,
+                       struct rps_error *err)
+{
+    const char *spec = sampler->event.spec;
+    const struct rps_event_set *rival;
+    int number;
+
+    if (sampler->event.state != RPS_EVENT_MEASURED)
+        return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", spec, sampler->event.reason);
+    number = -try_sampling(sampler, target);
+    if (number != 0 && sampler->options.stacks == RPS_STACKS_LBR)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample %s with stacks by the processor's record of calls "
+                             "(lbr): there is none, or not with that event; stacks by frame "
+                             "pointers (fp) need none",
+                             spec);
+    if (number != 0)
+        return cannot_sample(sampler, number, err);
+    rival = find_rival(sampler);
+    if (rival)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample %s: event set %s takes all counters; --no-merge, or "
+                             "sets of fewer events, leave one",
+                             spec, rival->name);
+    return 0;
 }
 
 /* The event that was asked for, or the first that can be sampled: cycles where there are any, and a
@@ -200,32 +227,16 @@ static int resolve(struct sampler *sampler, const char *spec, struct rps_error *
 static int choose_event(struct sampler *sampler, const struct rps_target *target,
                         struct rps_error *err)
 {
-    static const char *const own[] = {"cycles", "cpu-clock"};
     const char *asked = sampler->options.event;
-    int number = 0, rc;
+    int rc;
 
-    for (size_t i = asked || sampler->perf->hardware ? 0 : 1; i < 2; i++) {
-        if ((rc = resolve(sampler, asked ? asked : own[i], err)) < 0)
+    if (!asked && sampler->perf->hardware) {
+        if ((rc = resolve(sampler, "cycles", err)) < 0 || check_event(sampler, target, err) == 0)
             return rc;
-        number = 0;
-        if (sampler->event.state == RPS_EVENT_MEASURED) {
-            number = -try_sampling(sampler, target);
-            if (number == 0 && (asked || has_counter_left(sampler)))
-                return 0;
-        }
-        if (asked)
-            break;
     }
-    if (number != 0 && sampler->options.stacks == RPS_STACKS_LBR)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s with stacks by the processor's record of calls "
-                             "(lbr): there is none, or not with that event; stacks by frame "
-                             "pointers (fp) need none",
-                             sampler->event.spec);
-    if (number != 0)
-        return cannot_sample(sampler, number, err);
-    return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", sampler->event.spec,
-                         sampler->event.reason);
+    if ((rc = resolve(sampler, asked ? asked : "cpu-clock", err)) < 0)
+        return rc;
+    return check_event(sampler, target, err);
 }
 
 /* Samples a second and CPU. */
