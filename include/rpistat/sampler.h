@@ -45,8 +45,8 @@ struct rps_sampler {
     int (*drain)(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
                  struct rps_error *err);
 
-    /* Time in which the rings may run full, ns: drain must be called more often, and at most one
-     * call may pass until what came before it is asked for. NULL: there is no such time. */
+    /* Drain at least so often, ns, each time until the time of the drain before: else samples may
+     * be lost. NULL: it does not matter. */
     int64_t (*drain_within_ns)(void *self);
 
     /* What is sampled, and lost and throttled so far; samples, complete and unmapped are not the

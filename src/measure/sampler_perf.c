@@ -12,7 +12,6 @@
  */
 #include "sampler_perf.h"
 
-#include <asm/perf_regs.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -37,31 +36,16 @@
 /* What maps, names and ends of processes put into a ring each second, where many are started. */
 #define OTHER_BYTES_PER_S ((uint64_t)128 * 1024)
 
-/* The workload's registers, as the processor's kernel has them; 0: not known here. On x86 the
- * segment registers cannot be had. */
-#if defined(__x86_64__)
-#define REGISTERS ((UINT64_C(1) << PERF_REG_X86_64_MAX) - 1 - (UINT64_C(15) << PERF_REG_X86_DS))
-#elif defined(__aarch64__)
-#define REGISTERS ((UINT64_C(1) << (PERF_REG_ARM64_PC + 1)) - 1)
-#elif defined(__arm__)
-#define REGISTERS ((UINT64_C(1) << PERF_REG_ARM_MAX) - 1)
-#else
-#define REGISTERS UINT64_C(0)
-#endif
-
 struct descriptors {
     int *fd; /* owned */
     size_t count, room;
 };
 
 struct sampler {
-    struct rps_perf *perf;
-    struct rps_sampling_options options; /* with what was chosen for what was left open */
-    struct rps_event event;
+    struct rps_perf_sampled what;
     struct perf_event_attr sampling, hearing;
     struct descriptors samplers, hearers;
     size_t sampler_first, hearer_first; /* of the process that is being opened */
-    int starts_at_exec;
     struct rps_perf_rings rings;
 };
 
@@ -71,60 +55,6 @@ static const char *const stacks_name[] = {
     [RPS_STACKS_LBR] = "lbr",
     [RPS_STACKS_NONE] = "none",
 };
-
-/* A number that the kernel has in a file of /proc/sys/kernel. */
-static uint64_t kernel_limit(const char *name, uint64_t otherwise)
-{
-    char path[96];
-    unsigned long long value;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-    file = fopen(path, "re");
-    if (!file)
-        return otherwise;
-    if (fscanf(file, "%llu", &value) != 1)
-        value = otherwise;
-    fclose(file);
-    return value;
-}
-
-/* --- what is sampled -------------------------------------------------------------------------- */
-
-/* What to open for the event; perf->core as in rps_perf_event_on. */
-static void fill_sampling(struct sampler *sampler, const struct rps_target *target)
-{
-    struct perf_event_attr *attr = &sampler->sampling;
-    const int inherits = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
-    unsigned flags = RPS_PERF_DISABLED;
-
-    if (inherits)
-        flags |= RPS_PERF_INHERIT;
-    if (sampler->starts_at_exec)
-        flags |= RPS_PERF_ON_EXEC;
-    rps_perf_fill_attr(attr, &sampler->event, flags);
-    attr->read_format = 0;
-    attr->sample_type = rps_perf_sample_type(sampler->options.stacks);
-    attr->sample_id_all = 1;
-    attr->use_clockid = 1;
-    attr->clockid = CLOCK_MONOTONIC;
-    if (sampler->options.threshold > 0) {
-        attr->sample_period = sampler->options.threshold;
-    } else {
-        attr->freq = 1;
-        attr->sample_freq = sampler->options.frequency;
-    }
-    if (sampler->rings.depth_max > RPS_SAMPLE_DEPTH_MAX)
-        attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
-    if (sampler->event.type == RPS_EVENT_SOFTWARE)
-        attr->exclude_idle = 1; /* the clocks go on on a CPU that has nothing to do */
-    if (sampler->options.stacks == RPS_STACKS_DWARF) {
-        attr->sample_regs_user = sampler->rings.registers;
-        attr->sample_stack_user = RPS_PERF_STACK_BYTES;
-    }
-    if (sampler->options.stacks == RPS_STACKS_LBR)
-        attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
-}
 
 static void fill_hearing(struct sampler *sampler)
 {
@@ -140,119 +70,6 @@ static void fill_hearing(struct sampler *sampler)
     attr->mmap = attr->mmap2 = attr->build_id = 1;
     attr->comm = attr->comm_exec = attr->task = 1;
     attr->exclude_kernel = attr->exclude_hv = 1;
-}
-
-/* The event set beside which no counter is left for the event, so that the kernel would let them
- * take turns; NULL where one is left. */
-static const struct rps_event_set *find_rival(const struct sampler *sampler)
-{
-    const struct rps_plan *plan = sampler->perf->plan;
-
-    if (!rps_perf_needs_counter(sampler->perf, &sampler->event))
-        return NULL;
-    for (int n = 0; n < plan->set_count; n++) {
-        const struct rps_event_set *set = &plan->set[n];
-        const struct rps_event *event[RPS_SLOT_MAX + 1] = {&sampler->event};
-        int count = 1;
-
-        for (int s = 0; s < set->event_count; s++)
-            if (set->event[s].state == RPS_EVENT_MEASURED && !set->event[s].by_clock)
-                event[count++] = &set->event[s];
-        if (!rps_perf_fits(sampler->perf, event, count))
-            return set;
-    }
-    return NULL;
-}
-
-/* Try it on this thread. Returns 0 or -errno. */
-static int try_sampling(struct sampler *sampler, const struct rps_target *target)
-{
-    struct perf_event_attr attr;
-    int fd, rc;
-
-    fill_sampling(sampler, target);
-    attr = sampler->sampling;
-    fd = rps_perf_open_attr(&attr, NULL, -1);
-    rc = fd < 0 ? fd : 0;
-    rps_perf_close_fd(&fd);
-    return rc;
-}
-
-static int cannot_sample(const struct sampler *sampler, int number, struct rps_error *err)
-{
-    char reason[RPS_REASON_SIZE];
-
-    rps_perf_explain(number, reason, sizeof(reason));
-    return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", sampler->event.spec, reason);
-}
-
-static int resolve(struct sampler *sampler, const char *spec, struct rps_error *err)
-{
-    memset(&sampler->event, 0, sizeof(sampler->event));
-    snprintf(sampler->event.name, sizeof(sampler->event.name), "sampled");
-    snprintf(sampler->event.spec, sizeof(sampler->event.spec), "%s", spec);
-    return rps_perf_try_event(sampler->perf, &sampler->event, err);
-}
-
-/* Why the event cannot be sampled; 0 when it can be. */
-static int check_event(struct sampler *sampler, const struct rps_target *target,
-                       struct rps_error *err)
-{
-    const char *spec = sampler->event.spec;
-    const struct rps_event_set *rival;
-    int number;
-
-    if (sampler->event.state != RPS_EVENT_MEASURED)
-        return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", spec, sampler->event.reason);
-    number = -try_sampling(sampler, target);
-    if (number != 0 && sampler->options.stacks == RPS_STACKS_LBR)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s with stacks by the processor's record of calls "
-                             "(lbr): there is none, or not with that event; stacks by frame "
-                             "pointers (fp) need none",
-                             spec);
-    if (number != 0)
-        return cannot_sample(sampler, number, err);
-    rival = find_rival(sampler);
-    if (rival)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s: event set %s takes all counters; --no-merge, or "
-                             "sets of fewer events, leave one",
-                             spec, rival->name);
-    return 0;
-}
-
-/* The event that was asked for, or the first that can be sampled: cycles where there are any, and a
- * counter is left for them; the clock of the CPU, by a timer, is everywhere. */
-static int choose_event(struct sampler *sampler, const struct rps_target *target,
-                        struct rps_error *err)
-{
-    const char *asked = sampler->options.event;
-    int rc;
-
-    if (!asked && sampler->perf->hardware) {
-        if ((rc = resolve(sampler, "cycles", err)) < 0 || check_event(sampler, target, err) == 0)
-            return rc;
-    }
-    if ((rc = resolve(sampler, asked ? asked : "cpu-clock", err)) < 0)
-        return rc;
-    return check_event(sampler, target, err);
-}
-
-/* Samples a second and CPU. */
-static uint64_t choose_frequency(uint64_t asked, int cpus)
-{
-    const uint64_t allowed = kernel_limit("perf_event_max_sample_rate", UINT64_MAX);
-    uint64_t frequency = asked;
-
-    if (frequency == 0) {
-        frequency = RPS_SAMPLE_BUDGET / (uint64_t)(cpus > 0 ? cpus : 1);
-        if (frequency > RPS_SAMPLE_FREQUENCY_DEFAULT)
-            frequency = RPS_SAMPLE_FREQUENCY_DEFAULT;
-    }
-    if (frequency > allowed)
-        frequency = allowed;
-    return frequency > 0 ? frequency : 1;
 }
 
 /* --- rings ------------------------------------------------------------------------------------ */
@@ -304,7 +121,7 @@ static int add_ring(struct sampler *sampler, int cpu, struct rps_error *err)
     if (ring->fd == -ENODEV)
         return 1;
     if (ring->fd < 0)
-        return cannot_sample(sampler, -ring->fd, err);
+        return rps_perf_cannot_sample(&sampler->what.event, -ring->fd, err);
     rings->count++;
     return map_ring(ring, err);
 }
@@ -357,10 +174,10 @@ static int open_event(struct sampler *sampler, struct perf_event_attr *attr, pid
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
     if (fd < 0)
-        return cannot_sample(sampler, -fd, err);
+        return rps_perf_cannot_sample(&sampler->what.event, -fd, err);
     if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0) {
         close(fd);
-        return cannot_sample(sampler, errno, err);
+        return rps_perf_cannot_sample(&sampler->what.event, errno, err);
     }
     return keep(list, fd, err);
 }
@@ -369,12 +186,12 @@ static int open_event(struct sampler *sampler, struct perf_event_attr *attr, pid
 static int open_at(struct sampler *sampler, pid_t pid, unsigned long flags,
                    const struct rps_perf_ring *ring, struct rps_error *err)
 {
-    const int kind = rps_perf_kind_of_cpu(sampler->perf, ring->cpu);
-    struct rps_event event = rps_perf_event_on(sampler->perf, &sampler->event, kind);
+    const int kind = rps_perf_kind_of_cpu(sampler->what.perf, ring->cpu);
+    struct rps_event event = rps_perf_event_on(sampler->what.perf, &sampler->what.event, kind);
     struct perf_event_attr *attr = &sampler->sampling;
     int rc = open_event(sampler, &sampler->hearing, pid, flags, ring, &sampler->hearers, err);
 
-    if (rc != 0 || !rps_perf_counts_on(sampler->perf, &sampler->event, kind))
+    if (rc != 0 || !rps_perf_counts_on(sampler->what.perf, &sampler->what.event, kind))
         return rc;
     attr->type = event.type;
     attr->config = event.config;
@@ -424,7 +241,7 @@ static int open_target(struct sampler *sampler, const struct rps_target *target,
                      &sampler->rings.ring[i], err);
     if (rc >= 0 && sampler->samplers.count == 0)
         return rps_error_set(err, RPS_FAILED, "cannot sample %s: there is nothing to sample",
-                             sampler->event.spec);
+                             sampler->what.event.spec);
     return rc < 0 ? rc : 0;
 }
 
@@ -464,7 +281,7 @@ static int switch_samplers(const struct sampler *sampler, unsigned long request,
             failed |= ioctl(sampler->samplers.fd[i], request, 0) < 0;
     if (failed)
         return rps_error_set(err, RPS_FAILED, "cannot switch sampling of %s: %s",
-                             sampler->event.spec, strerror(errno));
+                             sampler->what.event.spec, strerror(errno));
     return 0;
 }
 
@@ -494,8 +311,8 @@ static int64_t sampler_drain_within_ns(void *self)
 {
     const struct sampler *sampler = self;
     const struct rps_perf_rings *rings = &sampler->rings;
-    uint64_t rate =
-        sampler->options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX : sampler->options.frequency;
+    uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
+                                                        : sampler->what.options.frequency;
     uint64_t bytes_per_s =
         OTHER_BYTES_PER_S +
         rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
@@ -515,11 +332,12 @@ static void sampler_status(void *self, struct rps_sampling *ret)
     const struct sampler *sampler = self;
 
     memset(ret, 0, sizeof(*ret));
-    snprintf(ret->event, sizeof(ret->event), "%.60s%s", sampler->event.spec,
-             sampler->sampling.exclude_kernel && !strchr(sampler->event.spec, ':') ? ":u" : "");
-    ret->frequency = sampler->options.threshold > 0 ? 0 : sampler->options.frequency;
-    ret->threshold = sampler->options.threshold;
-    snprintf(ret->stacks, sizeof(ret->stacks), "%s", stacks_name[sampler->options.stacks]);
+    snprintf(ret->event, sizeof(ret->event), "%.60s%s", sampler->what.event.spec,
+             sampler->sampling.exclude_kernel && !strchr(sampler->what.event.spec, ':') ? ":u"
+                                                                                        : "");
+    ret->frequency = sampler->what.options.threshold > 0 ? 0 : sampler->what.options.frequency;
+    ret->threshold = sampler->what.options.threshold;
+    snprintf(ret->stacks, sizeof(ret->stacks), "%s", stacks_name[sampler->what.options.stacks]);
     ret->lost = sampler->rings.lost;
     ret->throttled = sampler->rings.throttled;
 }
@@ -545,44 +363,28 @@ static void sampler_close(void *self)
     free(sampler);
 }
 
-static int check_options(const struct rps_sampling_options *options, struct rps_error *err)
-{
-    if (options->frequency > RPS_SAMPLE_FREQUENCY_MAX)
-        return rps_error_set(err, RPS_USAGE, "%llu samples a second are too many: at most %d",
-                             (unsigned long long)options->frequency, RPS_SAMPLE_FREQUENCY_MAX);
-    if (options->stacks == RPS_STACKS_DWARF && REGISTERS == 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot sample: stacks by debug information (dwarf) are not known of "
-                             "this kind of processor");
-    return 0;
-}
-
 int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options,
                           const struct rps_target *target, struct rps_sampler *ret,
                           struct rps_error *err)
 {
-    struct sampler *sampler;
-    int cpus = target->cpu_count > 0 ? target->cpu_count : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    int rc = check_options(options, err);
+    struct sampler *sampler = calloc(1, sizeof(*sampler));
+    struct rps_perf_rings *rings;
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    sampler = calloc(1, sizeof(*sampler));
     if (!sampler)
         return rps_error_memory(err);
-    sampler->perf = self;
-    sampler->options = *options;
-    sampler->options.frequency = choose_frequency(options->frequency, cpus);
-    sampler->starts_at_exec = target->kind == RPS_TARGET_LAUNCH && target->start_at_exec;
-    sampler->rings.stacks = options->stacks;
-    sampler->rings.registers = REGISTERS;
-    sampler->rings.depth_max = (size_t)kernel_limit("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
-    rc = choose_event(sampler, target, err);
-    if (sampler->rings.depth_max > RPS_SAMPLE_DEPTH_MAX)
-        sampler->rings.depth_max = RPS_SAMPLE_DEPTH_MAX;
-    fill_hearing(sampler);
-    if (rc < 0 || (rc = add_rings(sampler, target, err)) < 0 ||
-        (rc = check_descriptors(sampler, target, err)) < 0 ||
+    rings = &sampler->rings;
+    rc = rps_perf_choose_sampled(self, options, target, &sampler->what, err);
+    rings->stacks = sampler->what.options.stacks;
+    rings->registers = sampler->what.registers;
+    rings->depth_max = sampler->what.depth_limit < RPS_SAMPLE_DEPTH_MAX ? sampler->what.depth_limit
+                                                                        : RPS_SAMPLE_DEPTH_MAX;
+    if (rc == 0) {
+        rps_perf_fill_sampling(&sampler->what, target, &sampler->sampling);
+        fill_hearing(sampler);
+        rc = add_rings(sampler, target, err);
+    }
+    if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {
         sampler_close(sampler);
         return rc;

@@ -1,6 +1,6 @@
 /*
- * Rings of perf_event: a CPU's samples and what else the kernel tells of it, in memory that both
- * share. sampler_perf.c opens them; here they are read, in order of time over all CPUs.
+ * What the files of sampling by perf_event share: sampler_perf.c (opening, and the sampler),
+ * sampler_perf_event.c (what is sampled) and sampler_perf_ring.c (reading the rings).
  */
 #ifndef RPISTAT_MEASURE_SAMPLER_PERF_H
 #define RPISTAT_MEASURE_SAMPLER_PERF_H
@@ -8,9 +8,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pmu_perf.h"
 #include "rpistat/sampler.h"
 
 struct perf_event_mmap_page;
+
+/* --- sampler_perf_event.c: what is sampled ---------------------------------------------------- */
+
+struct rps_perf_sampled {
+    struct rps_perf *perf;
+    struct rps_sampling_options options; /* with what was chosen for what was left open */
+    struct rps_event event;
+    uint64_t registers; /* that the kernel can copy; 0: not known on this kind of processor */
+    size_t depth_limit; /* of the kernel's chains of addresses */
+};
+
+/*
+ * Choose the event and the frequency, by trying. RPS_USAGE for options that make no sense,
+ * RPS_FAILED with the reason when the event cannot be sampled here.
+ */
+int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
+                            const struct rps_target *target, struct rps_perf_sampled *ret,
+                            struct rps_error *err);
+
+/* What perf_event_open takes to sample the target; of no kind of core in particular. */
+void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
+                            struct perf_event_attr *attr);
+
+/* The error of a system call that failed with that number; RPS_FAILED. */
+int rps_perf_cannot_sample(const struct rps_event *event, int number, struct rps_error *err);
+
+/* --- sampler_perf_ring.c: the rings ----------------------------------------------------------- */
+
+/* A CPU's samples, and what else the kernel tells of it, in memory that both share. */
 
 struct rps_perf_ring {
     int cpu;
