@@ -36,7 +36,8 @@ struct rps_sampler {
     void *self;
 
     /* Let it take samples, and stand still: begin and pause. Where the backend starts at the exec,
-     * so does the sampler, and start has nothing to do. Maps and names are heard of at all times. */
+     * so does the sampler, and start, which the loop calls all the same, has nothing to do. Maps
+     * and names are heard of at all times. */
     int (*start)(void *self, struct rps_error *err);
     int (*stop)(void *self, struct rps_error *err);
 

@@ -594,6 +594,8 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     set_times(&loop);
     if (options->event_loop->clocks)
         options->event_loop->clocks(options->event_loop->self, &loop.clocks);
+    if (rc == 0 && loop.counting)
+        start_samples(&loop);
     if (rc == 0 && !loop.counting && options->delay_ns <= 0 && !options->paused)
         rc = resume_counting(&loop, err);
     while (rc == 0) {

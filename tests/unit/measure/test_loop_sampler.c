@@ -73,7 +73,8 @@ static void simulate(struct test_run *run, const char *script, const struct test
     test_simulate(run, script, options);
 }
 
-/* Behind each period, with what came before the period before: until the end of it. */
+/* Where counting has begun it is started; behind each period it is drained, with what came before
+ * the end of the period before. */
 static void test_periods(void **state)
 {
     static const struct test_options options = {.sampler = &plain};
@@ -81,7 +82,7 @@ static void test_periods(void **state)
 
     (void)state;
     simulate(&run, "phase work 350ms\n", &options);
-    assert_string_equal(heard.text, "0/1 100/2 200/3 stop all/4");
+    assert_string_equal(heard.text, "start 0/1 100/2 200/3 stop all/4");
     test_run_free(&run);
 }
 
@@ -109,7 +110,7 @@ static void test_long_period(void **state)
     (void)state;
     heard.within_ns = 800 * MS;
     simulate(&run, "phase work 2500ms\n", &options);
-    assert_string_equal(heard.text, "0/0 800/0 1600/1 stop all/2");
+    assert_string_equal(heard.text, "start 0/0 800/0 1600/1 stop all/2");
     test_run_free(&run);
     heard.within_ns = 3 * S;
     simulate(&run, "phase fast 120s instructions=2G branches=1G\n", &minute);
@@ -157,7 +158,7 @@ static void test_pause(void **state)
     (void)state;
     simulate(&run, "phase work 550ms\n", &options);
     assert_int_equal(run.gap_ns, 170 * MS);
-    assert_string_equal(heard.text, "0/1 100/2 stop 200/3 start 250/4 stop all/5");
+    assert_string_equal(heard.text, "start 0/1 100/2 stop 200/3 start 250/4 stop all/5");
     test_run_free(&run);
 }
 
@@ -171,7 +172,7 @@ static void test_failure(void **state)
     heard.fail_at = 2;
     simulate(&run, "phase work 550ms\n", &options);
     heard.fail_at = 0;
-    assert_string_equal(heard.text, "0/1 100/2 ");
+    assert_string_equal(heard.text, "start 0/1 100/2 ");
     assert_int_equal(run.count, 6);
     assert_int_equal(run.mark_count, 1);
     assert_string_equal(run.mark, "no samples are taken any more: the ring is broken");
