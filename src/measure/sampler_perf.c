@@ -1,8 +1,8 @@
 /*
  * perf_event: opening a sampler, on the target that is being counted.
  *
- * - Events that are inherited can be mapped only where they belong to one CPU (EINVAL else), so that
- *   a workload is sampled by an event for each CPU, and a running process by one for each of its
+ * - Events that are inherited can be mapped only where they belong to one CPU (EINVAL else): a
+ *   workload is sampled by an event for each CPU, and a running process by one for each of its
  *   threads and CPUs. All those of a CPU write into one ring. The ring belongs to an event of our
  *   own that is never switched on, so that any of the others can be closed.
  * - A second event beside each, which counts nothing and is always on, hears of maps, names, forks
