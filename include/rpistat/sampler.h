@@ -24,7 +24,9 @@ enum rps_stacks {
 
 struct rps_sampling_options {
     const char *event;  /* as events are named everywhere; NULL: the backend's own */
-    uint64_t frequency; /* a second and CPU; 0: the default, within the budget */
+    uint64_t frequency; /* a second and CPU; 0: the default, or less, so that all CPUs that are
+                           sampled stay within the budget, but not less than 1. More than the
+                           kernel allows (kernel.perf_event_max_sample_rate) becomes that. */
     uint64_t threshold; /* > 0: a sample each so many events, for `frequency` */
     enum rps_stacks stacks;
 };
@@ -34,7 +36,8 @@ struct rps_sampler {
     void *self;
 
     /* Let it take samples, and stand still: begin and pause. Where the backend starts at the exec,
-     * so does the sampler, and start has nothing to do. Maps and names are heard of at all times. */
+     * so does the sampler, and start, which the loop calls all the same, has nothing to do. Maps
+     * and names are heard of at all times. */
     int (*start)(void *self, struct rps_error *err);
     int (*stop)(void *self, struct rps_error *err);
 
@@ -42,6 +45,10 @@ struct rps_sampler {
      * What is younger waits for the next call. */
     int (*drain)(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
                  struct rps_error *err);
+
+    /* Drain at least so often, ns, each time until the time of the drain before: else samples may
+     * be lost. NULL: it does not matter. */
+    int64_t (*drain_within_ns)(void *self);
 
     /* What is sampled, and lost and throttled so far; samples, complete and unmapped are not the
      * sampler's to know, and 0. */

@@ -64,7 +64,9 @@ struct loop {
     int shrink_rows; /* rows that it takes; twice as many each time that it was too early */
     int shrunk;
     struct rps_affinity_policy policy;
-    struct rps_clocks clocks; /* as they were last seen */
+    struct rps_clocks clocks;          /* as they were last seen */
+    const struct rps_sampler *sampler; /* NULL: no samples are taken, or not any more */
+    int64_t drained_ns;                /* when it was last drained, event loop's time */
 };
 
 static int64_t now(const struct loop *loop)
@@ -89,6 +91,60 @@ static void note(struct loop *loop, int64_t time_ns, const char *text)
 {
     loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
 }
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* An error of the sampler ends sampling, not the recording. */
+static void check_sampler(struct loop *loop, int rc, const struct rps_error *err)
+{
+    char text[sizeof(err->message) + 40];
+
+    if (rc >= 0)
+        return;
+    snprintf(text, sizeof(text), "no samples are taken any more: %s", err->message);
+    note(loop, now(loop), text);
+    loop->sampler = NULL;
+}
+
+/* Samples are handed over when they are older than the drain before: by now all CPUs have written
+ * down what they saw until then. */
+static void drain(struct loop *loop, int64_t until_ns, int64_t time_ns)
+{
+    struct rps_error err = {""};
+
+    if (!loop->sampler)
+        return;
+    check_sampler(loop,
+                  loop->sampler->drain(loop->sampler->self, until_ns, loop->o->sample_sink, &err),
+                  &err);
+    loop->drained_ns = time_ns;
+}
+
+static void start_samples(struct loop *loop)
+{
+    struct rps_error err = {""};
+
+    if (loop->sampler)
+        check_sampler(loop, loop->sampler->start(loop->sampler->self, &err), &err);
+}
+
+static void stop_samples(struct loop *loop)
+{
+    struct rps_error err = {""};
+
+    if (loop->sampler)
+        check_sampler(loop, loop->sampler->stop(loop->sampler->self, &err), &err);
+}
+
+/* When it must be drained again, event loop's time. */
+static int64_t drain_deadline(const struct loop *loop)
+{
+    if (!loop->sampler || !loop->sampler->drain_within_ns)
+        return INT64_MAX;
+    return loop->drained_ns + loop->sampler->drain_within_ns(loop->sampler->self);
+}
+
+/* --- periods ---------------------------------------------------------------------------------- */
 
 /* A track is no more: its CPU went offline. What is missing of it is a gap at the end. */
 static void lose_track(struct loop *loop, int t)
@@ -299,6 +355,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
         return 0;
     finish_periods(loop, before_ns, after_ns - before_ns, missed);
     consider_stretching(loop, after_ns - before_ns, before_ns);
+    drain(loop, loop->drained_ns, loop->boundary_ns);
     return 0;
 }
 
@@ -308,6 +365,7 @@ static int finish(struct loop *loop, struct rps_error *err)
     int64_t end_ns = now(loop);
     int rc;
 
+    stop_samples(loop);
     if ((rc = loop->o->pmu->stop(loop->o->pmu_self, loop->current, err)) < 0 ||
         (rc = read_all(loop, loop->reading, err)) < 0)
         return rc;
@@ -328,6 +386,7 @@ static int pause_counting(struct loop *loop, struct rps_error *err)
         return 0;
     if ((rc = finish(loop, err)) < 0)
         return rc;
+    drain(loop, loop->drained_ns, loop->boundary_ns);
     loop->counting = 0;
     loop->pause_ns = loop->boundary_ns;
     loop->pause_reason = "paused";
@@ -350,6 +409,7 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
     gap(loop, RPS_CPU_ALL, loop->pause_ns, time_ns, loop->pause_reason);
     loop->grid_ns = loop->read_ns = time_ns;
     loop->counting = 1;
+    start_samples(loop);
     return 0;
 }
 
@@ -362,33 +422,58 @@ static int64_t next_deadline(const struct loop *loop)
     return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
 }
 
+/* So much later; never for INT64_MAX. */
+static int64_t later(int64_t time_ns, int64_t ns)
+{
+    return ns < INT64_MAX - time_ns ? time_ns + ns : INT64_MAX;
+}
+
+/* In the middle of a period: read, so that no counter wraps unseen. 1: one may have. */
+static int read_between(struct loop *loop, struct rps_error *err)
+{
+    int64_t time_ns = now(loop);
+    int rc = read_all(loop, loop->reading, err);
+
+    if (rc < 0)
+        return rc;
+    if (is_lost(loop))
+        return 1;
+    for (int t = 0; t < loop->track_count; t++)
+        if (!loop->track[t].gone)
+            rps_mux_fold(&loop->track[t].mux, &loop->reading[t]);
+    loop->read_ns = time_ns;
+    return 0;
+}
+
 /* Wait for the end of the period, reading in between where a counter could wrap unseen: after three
- * quarters of the time that takes, so that being late has room. */
+ * quarters of the time that takes, so that being late has room; and draining samples where there
+ * may be no room for more. */
 static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error *err)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
     int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self) / 4 * 3;
     int64_t deadline_ns = next_deadline(loop);
+    int64_t read_ns = loop->counting ? later(now(loop), within_ns) : INT64_MAX;
 
     for (;;) {
-        int64_t time_ns = now(loop), until_ns = deadline_ns;
+        int64_t drain_ns = drain_deadline(loop), until_ns = deadline_ns;
         int rc;
 
-        if (loop->counting && until_ns - time_ns > within_ns)
-            until_ns = time_ns + within_ns;
+        if (read_ns < until_ns)
+            until_ns = read_ns;
+        if (drain_ns < until_ns)
+            until_ns = drain_ns;
         if ((rc = event_loop->wait(event_loop->self, until_ns, wake, err)) < 0)
             return rc;
         if (*wake != RPS_WAKE_DEADLINE || until_ns == deadline_ns)
             return 0;
-        time_ns = now(loop);
-        if ((rc = read_all(loop, loop->reading, err)) < 0)
-            return rc;
-        if (is_lost(loop))
-            return 0; /* as if the period were over: the set is switched, and reading goes on */
-        for (int t = 0; t < loop->track_count; t++)
-            if (!loop->track[t].gone)
-                rps_mux_fold(&loop->track[t].mux, &loop->reading[t]);
-        loop->read_ns = time_ns;
+        if (until_ns == drain_ns) {
+            drain(loop, loop->drained_ns, now(loop));
+            continue;
+        }
+        if ((rc = read_between(loop, err)) != 0)
+            return rc < 0 ? rc : 0; /* as if the period were over: the set is switched */
+        read_ns = later(now(loop), within_ns);
     }
 }
 
@@ -494,6 +579,8 @@ static void set_times(struct loop *loop)
     loop->resume_ns = o->delay_ns > 0 ? o->start_ns + o->delay_ns : INT64_MAX;
     loop->pause_reason = o->delay_ns > 0 ? "before the delay was over" : "not yet enabled";
     loop->counting = o->counting;
+    loop->sampler = o->sampler;
+    loop->drained_ns = o->start_ns;
 }
 
 int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_end,
@@ -507,6 +594,8 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     set_times(&loop);
     if (options->event_loop->clocks)
         options->event_loop->clocks(options->event_loop->self, &loop.clocks);
+    if (rc == 0 && loop.counting)
+        start_samples(&loop);
     if (rc == 0 && !loop.counting && options->delay_ns <= 0 && !options->paused)
         rc = resume_counting(&loop, err);
     while (rc == 0) {
@@ -518,6 +607,7 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     if (rc > 0) {
         *ret_elapsed_ns = loop.boundary_ns - options->start_ns;
         note_lost_tracks(&loop);
+        drain(&loop, INT64_MAX, loop.boundary_ns);
     }
     free_tracks(&loop);
     return rc < 0 ? rc : 0;

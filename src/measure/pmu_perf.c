@@ -184,6 +184,7 @@ const struct rps_pmu rps_pmu_hardware = {
     .enable = rps_perf_enable,
     .disable = rps_perf_disable,
     .read = rps_perf_read,
+    .open_sampler = rps_perf_open_sampler,
     .close = perf_close,
 };
 
@@ -205,5 +206,6 @@ const struct rps_pmu rps_pmu_software = {
     .enable = rps_perf_enable,
     .disable = rps_perf_disable,
     .read = rps_perf_read,
+    .open_sampler = rps_perf_open_sampler,
     .close = perf_close,
 };

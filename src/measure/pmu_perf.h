@@ -1,8 +1,8 @@
 /*
  * What the files of the perf_event backends share: pmu_perf.c (the two backends), pmu_perf_event.c
  * (opening one event), pmu_perf_cores.c (kinds of core), pmu_perf_fit.c (what can be counted),
- * pmu_perf_cost.c (what that takes), pmu_perf_attach.c (the counters of a target) and
- * pmu_perf_read.c (switching and reading them).
+ * pmu_perf_cost.c (what that takes), pmu_perf_attach.c (the counters of a target),
+ * pmu_perf_read.c (switching and reading them) and sampler_perf.c (sampling).
  *
  * What is counted is a number of places, each with the clock event and, for every event set, one
  * perf group, so that one read gives all of the set. pmu_perf_attach.c fills them, and
@@ -84,6 +84,19 @@ enum rps_perf_flags {
     RPS_PERF_INHERIT = 16, /* children and threads are counted too */
 };
 
+struct perf_event_attr;
+
+/* What perf_event_open takes to count the event. */
+void rps_perf_fill_attr(struct perf_event_attr *attr, const struct rps_event *event,
+                        unsigned flags);
+
+/*
+ * Open what attr says, as below; without the kernel's part where that is refused, which attr says
+ * from then on (exclude_kernel).
+ */
+int rps_perf_open_attr(struct perf_event_attr *attr, const struct rps_perf_place *place,
+                       int group_fd);
+
 /*
  * Open the event at a place (NULL: this thread), in the group of group_fd (-1: one of its own). A
  * refusal is tried again without the kernel's part, which more users may count; *ret_user_only (may
@@ -156,7 +169,36 @@ int rps_perf_attach(void *self, const struct rps_plan *plan, const struct rps_ta
 /* Close all counters, and free places and tracks. Harmless where nothing was attached to. */
 void rps_perf_detach(struct rps_perf *perf);
 
+/* How a thread is opened. */
+struct rps_perf_opener {
+    void *context;
+    int (*open)(void *context, pid_t tid, struct rps_error *err); /* 1: the thread has gone */
+    void (*drop)(void *context); /* close all that was opened of this process */
+};
+
+/*
+ * Open a running process: all its threads. `inherit` covers what a thread starts once it is open.
+ * Of a thread that was started while its siblings were being opened nobody can tell whether it
+ * inherited counters, all or a part of them; so everything is closed and opened again until no
+ * thread was started meanwhile. With thousands of threads one in a hundred may be in doubt: it is
+ * left out.
+ */
+int rps_perf_open_process(pid_t pid, const struct rps_perf_opener *opener, struct rps_error *err);
+
+/* Threads that a target has now; 1 for a workload that is launched, 0 for CPUs. */
+int rps_perf_count_threads(const struct rps_target *target, size_t *ret, struct rps_error *err);
+
+/* Descriptors that stay free for everything else. */
+#define RPS_PERF_DESCRIPTORS_FREE 64
+
+/* Let this process have `need` descriptors. Returns 0, or how many it may have where that is
+ * fewer. */
+unsigned long long rps_perf_reserve_descriptors(unsigned long long need);
+
 /* --- pmu_perf_read.c: switching and reading --------------------------------------------------- */
+
+/* How often the start of counting, and its end, are asked for. */
+#define RPS_PERF_SETTLE_TIMES 3
 
 /* As struct rps_pmu says. */
 int rps_perf_start(void *self, int set, struct rps_error *err);
@@ -164,5 +206,12 @@ int rps_perf_stop(void *self, int set, struct rps_error *err);
 int rps_perf_enable(void *self, int set, struct rps_error *err);
 int rps_perf_disable(void *self, int set, struct rps_error *err);
 int rps_perf_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err);
+
+/* --- sampler_perf.c: sampling ----------------------------------------------------------------- */
+
+/* As struct rps_pmu says. */
+int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options,
+                          const struct rps_target *target, struct rps_sampler *ret,
+                          struct rps_error *err);
 
 #endif

@@ -20,9 +20,6 @@
 
 #include "rpistat/clock.h"
 
-/* Descriptors that stay free for everything else. */
-#define DESCRIPTORS_FREE 64
-
 /* Attaching to a process is tried again so often, and for so long. */
 #define ATTACH_TRIES 1000
 #define ATTACH_NS    (3 * RPS_NS_PER_S)
@@ -248,20 +245,22 @@ static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
     return 0;
 }
 
-/* Open every thread of a process; *ret_late is how many of the *ret_count that it then has were
- * started meanwhile. */
-static int open_threads(struct rps_perf *perf, pid_t pid, size_t *ret_count, size_t *ret_late,
-                        struct rps_error *err)
+/* Open every thread of a process: *ret_opened of them; *ret_late is how many of the *ret_count that
+ * it then has were started meanwhile. */
+static int open_threads(pid_t pid, const struct rps_perf_opener *opener, size_t *ret_opened,
+                        size_t *ret_count, size_t *ret_late, struct rps_error *err)
 {
     struct threads before = {NULL, 0}, after = {NULL, 0};
     int rc = list_threads(pid, &before, err);
 
-    for (size_t i = 0; rc >= 0 && i < before.count; i++)
-        rc = add_thread(perf, before.tid[i], 0, err);
+    *ret_opened = *ret_late = 0;
+    for (size_t i = 0; rc >= 0 && i < before.count; i++) {
+        rc = opener->open(opener->context, before.tid[i], err);
+        *ret_opened += rc == 0;
+    }
     if (rc >= 0)
         rc = list_threads(pid, &after, err);
     *ret_count = after.count;
-    *ret_late = 0;
     for (size_t i = 0; rc >= 0 && i < after.count; i++)
         *ret_late += before.count == 0 || !bsearch(&after.tid[i], before.tid, before.count,
                                                    sizeof(*before.tid), compare_tids);
@@ -270,27 +269,20 @@ static int open_threads(struct rps_perf *perf, pid_t pid, size_t *ret_count, siz
     return rc < 0 ? rc : 0;
 }
 
-/*
- * Open a running process. `inherit` covers what a thread starts once it is open. Of a thread that
- * was started while its siblings were being opened nobody can tell whether it inherited counters,
- * all or a part of them; so everything is closed and opened again until no thread was started
- * meanwhile. With thousands of threads one in a hundred may be in doubt: it is left out.
- */
-static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
+int rps_perf_open_process(pid_t pid, const struct rps_perf_opener *opener, struct rps_error *err)
 {
     int64_t until_ns = rps_clock_monotonic_ns() + ATTACH_NS;
-    int first = perf->place_count;
-    size_t count = 0, late = 0;
+    size_t opened = 0, count = 0, late = 0;
 
     for (int tries = 1;; tries++) {
-        int rc = open_threads(perf, pid, &count, &late, err);
+        int rc = open_threads(pid, opener, &opened, &count, &late, err);
 
         if (rc < 0)
             return rc;
         if (late == 0)
             break;
         if (tries < ATTACH_TRIES && rps_clock_monotonic_ns() < until_ns) {
-            drop_places(perf, first);
+            opener->drop(opener->context);
             continue;
         }
         if (late * 100 <= count)
@@ -300,9 +292,37 @@ static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
                              "counters can be opened; record it from its start, or all CPUs (-a)",
                              (long)pid);
     }
-    if (perf->place_count == first)
+    if (opened == 0)
         return rps_error_set(err, RPS_FAILED, "process %ld has ended", (long)pid);
     return 0;
+}
+
+/* The places of a process that is being opened. */
+struct process {
+    struct rps_perf *perf;
+    int first;
+};
+
+static int open_thread(void *context, pid_t tid, struct rps_error *err)
+{
+    const struct process *process = context;
+
+    return add_thread(process->perf, tid, 0, err);
+}
+
+static void drop_process(void *context)
+{
+    const struct process *process = context;
+
+    drop_places(process->perf, process->first);
+}
+
+static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
+{
+    struct process process = {perf, perf->place_count};
+    const struct rps_perf_opener opener = {&process, open_thread, drop_process};
+
+    return rps_perf_open_process(pid, &opener, err);
 }
 
 /* A CPU, of a track of its own or of track 0. An offline one is left out. */
@@ -347,41 +367,57 @@ static int attach_target(struct rps_perf *perf, const struct rps_target *target,
     return rc;
 }
 
-/* Make sure that there are descriptors enough, before any is opened. */
-static int check_descriptors(const struct rps_perf *perf, const struct rps_target *target,
-                             struct rps_error *err)
+int rps_perf_count_threads(const struct rps_target *target, size_t *ret, struct rps_error *err)
 {
-    rlim_t events = 1, places = (rlim_t)target->cpu_count, need;
-    struct rlimit limit;
-
-    for (int n = 0; n < perf->plan->set_count; n++)
-        for (int s = 0; s < perf->plan->set[n].event_count; s++)
-            events += perf->plan->set[n].event[s].state == RPS_EVENT_MEASURED &&
-                      !perf->plan->set[n].event[s].by_clock;
-    if (target->kind == RPS_TARGET_LAUNCH)
-        places = 1;
+    *ret = target->kind == RPS_TARGET_LAUNCH;
     for (int i = 0; target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++) {
         struct threads threads;
 
         if (list_threads(target->pid[i], &threads, err) < 0)
             return RPS_FAILED;
-        places += (rlim_t)threads.count;
+        *ret += threads.count;
         free(threads.tid);
     }
-    if (target->cpu_count == 0 && perf->core_count > 1)
-        places *= (rlim_t)perf->core_count;
-    need = events * places + DESCRIPTORS_FREE;
+    return 0;
+}
+
+unsigned long long rps_perf_reserve_descriptors(unsigned long long need)
+{
+    struct rlimit limit;
+
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     if (limit.rlim_max < need)
+        return limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return 0;
+}
+
+/* Make sure that there are descriptors enough, before any is opened. */
+static int check_descriptors(const struct rps_perf *perf, const struct rps_target *target,
+                             struct rps_error *err)
+{
+    unsigned long long events = 1, places, need, allowed;
+    size_t threads;
+
+    for (int n = 0; n < perf->plan->set_count; n++)
+        for (int s = 0; s < perf->plan->set[n].event_count; s++)
+            events += perf->plan->set[n].event[s].state == RPS_EVENT_MEASURED &&
+                      !perf->plan->set[n].event[s].by_clock;
+    if (rps_perf_count_threads(target, &threads, err) < 0)
+        return RPS_FAILED;
+    places = threads + (unsigned long long)target->cpu_count;
+    if (target->cpu_count == 0 && perf->core_count > 1)
+        places *= (unsigned long long)perf->core_count;
+    need = events * places + RPS_PERF_DESCRIPTORS_FREE;
+    allowed = rps_perf_reserve_descriptors(need);
+    if (allowed > 0)
         return rps_error_set(err, RPS_FAILED,
                              "counting %llu events at %llu places takes %llu file descriptors, and "
                              "%llu are allowed: raise 'ulimit -Hn', or count fewer events (--sets) "
                              "or fewer CPUs (-C)",
-                             (unsigned long long)events, (unsigned long long)places,
-                             (unsigned long long)need, (unsigned long long)limit.rlim_max);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+                             events, places, need, allowed);
     return 0;
 }
 

@@ -25,7 +25,7 @@ static int open_attr(struct perf_event_attr *attr, const struct rps_perf_place *
                         PERF_FLAG_FD_CLOEXEC | place->flags);
 }
 
-static void fill_attr(struct perf_event_attr *attr, const struct rps_event *event, unsigned flags)
+void rps_perf_fill_attr(struct perf_event_attr *attr, const struct rps_event *event, unsigned flags)
 {
     memset(attr, 0, sizeof(*attr));
     attr->size = sizeof(*attr);
@@ -44,29 +44,39 @@ static void fill_attr(struct perf_event_attr *attr, const struct rps_event *even
         attr->exclude_user = 1;
 }
 
-int rps_perf_open_event(const struct rps_event *event, const struct rps_perf_place *place,
-                        int group_fd, unsigned flags, int *ret_user_only)
+int rps_perf_open_attr(struct perf_event_attr *attr, const struct rps_perf_place *place,
+                       int group_fd)
 {
     static const struct rps_perf_place here = {.pid = 0, .cpu = -1};
-    struct perf_event_attr attr;
     int fd, number;
 
     if (!place)
         place = &here;
-    fill_attr(&attr, event, flags);
-    fd = open_attr(&attr, place, group_fd);
-    if (ret_user_only)
-        *ret_user_only = 0;
+    fd = open_attr(attr, place, group_fd);
     if (fd >= 0)
         return fd;
     number = errno;
-    if ((number != EACCES && number != EPERM) || attr.exclude_kernel || attr.exclude_user)
+    if ((number != EACCES && number != EPERM) || attr->exclude_kernel || attr->exclude_user)
         return -number;
-    attr.exclude_kernel = attr.exclude_hv = 1;
-    fd = open_attr(&attr, place, group_fd);
-    if (fd >= 0 && ret_user_only)
-        *ret_user_only = 1;
+    attr->exclude_kernel = attr->exclude_hv = 1;
+    fd = open_attr(attr, place, group_fd);
+    if (fd < 0)
+        attr->exclude_kernel = attr->exclude_hv = 0;
     return fd >= 0 ? fd : -number;
+}
+
+int rps_perf_open_event(const struct rps_event *event, const struct rps_perf_place *place,
+                        int group_fd, unsigned flags, int *ret_user_only)
+{
+    struct perf_event_attr attr;
+    int asked, fd;
+
+    rps_perf_fill_attr(&attr, event, flags);
+    asked = attr.exclude_kernel;
+    fd = rps_perf_open_attr(&attr, place, group_fd);
+    if (ret_user_only)
+        *ret_user_only = attr.exclude_kernel && !asked;
+    return fd;
 }
 
 void rps_perf_close_fd(int *fd)

@@ -19,9 +19,6 @@
 #define READ_TRIES    20
 #define READ_PAUSE_NS 20000
 
-/* How often the start of counting, and its end, are asked for. */
-#define SETTLE_TIMES 3
-
 /* Switch the clock event of all places, where it does not lead the group. */
 static int switch_clocks(struct rps_perf *perf, unsigned long request)
 {
@@ -86,7 +83,7 @@ int rps_perf_start(void *self, int set, struct rps_error *err)
     int rc = 0;
 
     rps_idle_start(&perf->idle);
-    for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
+    for (int i = 0; rc == 0 && i < RPS_PERF_SETTLE_TIMES; i++) {
         if (!perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_ENABLE))
             return rps_error_set(err, RPS_FAILED, "cannot start the clock event: %s",
                                  strerror(errno));
@@ -100,7 +97,7 @@ int rps_perf_stop(void *self, int set, struct rps_error *err)
     struct rps_perf *perf = self;
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < SETTLE_TIMES; i++) {
+    for (int i = 0; rc == 0 && i < RPS_PERF_SETTLE_TIMES; i++) {
         rc = rps_perf_disable(self, set, err);
         if (rc == 0 && !perf->clock_leads && switch_clocks(perf, PERF_EVENT_IOC_DISABLE))
             return rps_error_set(err, RPS_FAILED, "cannot stop the clock event: %s",

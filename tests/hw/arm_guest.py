@@ -71,6 +71,9 @@ $record --sets four-sets.ini --no-merge -o /out/four.data -- ./loop {turns}
 $record --sets four-sets.ini -o /out/merged.data -- ./loop {turns}
 $record --sets split-set.ini -o /out/split.data -- ./loop {turns}
 ./rpistat report -i /out/four.data > /out/report.txt
+./samples one-set.ini 0 ./loop {turns} > /out/samples.txt
+./samples one-set.ini 1 ./loop {few} > /out/samples-dwarf.txt
+./samples full-set.ini 0 ./loop {few} > /out/samples-full.txt
 """
 
 # The threads' own times come from schedstat, before and after what was counted.
@@ -232,6 +235,8 @@ class Build:
                 ("loop", "loop.c"), ("competitor", "competitor.c"),
                 ("threads", "../cli/threads.c", "-lpthread"),
                 ("regions", "regions.c", os.path.join(build, library), "-linih", "-lm",
+                 "-lpthread"),
+                ("samples", "samples.c", os.path.join(build, library), "-linih", "-lm",
                  "-lpthread")):
             call(os.path.join(SCRIPTS, "cc-guest.sh"), "-a", self.arch, "-O2", "-static", "-I",
                  os.path.join(tap.root(), "include"), "-o", os.path.join(self.payload, name),
@@ -324,6 +329,38 @@ def check_estimates():
     for number in range(4):
         near("instructions of set %d" % number, four.estimate(number, "c0"), one.total("c0"), 0.01)
         near("cycles of set %d" % number, four.estimate(number, "c1"), one.total("c1"), 0.01)
+
+
+def read_samples(name):
+    """The event that was sampled, and the innermost addresses."""
+    header, *lines = one_cpu.text(name).splitlines()
+    return header.split()[0], [int(line.split()[0], 16) for line in lines]
+
+
+def check_samples():
+    """samples of the cycle counter lie in the four instructions of the loop"""
+    event, addresses = read_samples("samples.txt")
+    assert event == "cycles", event
+    # 0.8 s at 99 a second. The kernel finds the right interval by taking some quickly first, of
+    # which those are that lie elsewhere.
+    assert 40 <= len(addresses) <= 160, len(addresses)
+    code = run(ARM64.triplet + "-objdump", "-d", "--no-show-raw-insn",
+               os.path.join(ARM64.payload, "loop")).stdout
+    loop = re.search(r"(\w+):\tnop\n.*:\tnop\n.*:\tsubs\t(\w+), \2, #0x1\n *(\w+):\tb.ne\t\1 ",
+                     code)
+    first, last = int(loop.group(1), 16), int(loop.group(3), 16)
+    inside = [address for address in addresses if first <= address <= last]
+    assert len(inside) >= 0.8 * len(addresses), (len(inside), len(addresses))
+    assert len(set(inside)) <= 4, sorted(set(inside))
+    event, addresses = read_samples("samples-dwarf.txt")
+    assert event == "cycles" and any(first <= address <= last for address in addresses)
+
+
+def check_samples_full():
+    """where a set takes all counters, samples leave them alone"""
+    event, addresses = read_samples("samples-full.txt")
+    assert event == "cpu-clock", event
+    assert len(addresses) >= 5, len(addresses)
 
 
 def check_merged():
@@ -578,7 +615,8 @@ def check_no_pmu():
          software.total("enabled_ns"), 0.01)
 
 
-tap.main([check_exact, check_cycles, check_rotation, check_estimates, check_merged, check_lengths,
+tap.main([check_exact, check_cycles, check_rotation, check_estimates, check_samples,
+          check_samples_full, check_merged, check_lengths,
           check_split, check_cpu_use, check_clock_shared, check_clock_never, check_verify,
           check_region_system, check_region_user, check_region_full, check_region_left,
           check_region_recorded, check_all_cpus, check_attach, check_offline, check_no_pmu,

@@ -99,6 +99,9 @@ struct test_options {
     int64_t delay_ns;
     int (*approach)(void *self, int closer);            /* of the event loop; NULL: none */
     void (*clocks)(void *self, struct rps_clocks *ret); /* of the event loop; NULL: none */
+    void (*adapt)(struct rps_event_loop *event_loop);   /* change more of it; NULL: nothing */
+    const struct rps_sampler *sampler;                  /* NULL: none */
+    int paused;
 };
 
 /* Run a simulation script to its end. */
@@ -107,7 +110,7 @@ static inline void test_simulate(struct test_run *ret, const char *script,
 {
     struct rps_error err = {""};
     struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
-    struct rps_target target = {.start_at_exec = !options->delay_ns};
+    struct rps_target target = {.start_at_exec = !options->delay_ns && !options->paused};
     const struct rps_pmu *pmu;
     char path[64], choice[80], note[64];
     void *self;
@@ -131,6 +134,8 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     struct rps_event_loop event_loop = *pmu->event_loop(self);
     event_loop.approach = options->approach;
     event_loop.clocks = options->clocks;
+    if (options->adapt)
+        options->adapt(&event_loop);
     struct rps_loop_options loop = {
         .pmu = pmu,
         .pmu_self = self,
@@ -141,6 +146,8 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         .period_ns = options->period_ns ? options->period_ns : 100 * MS,
         .duration_ns = options->duration_ns,
         .delay_ns = options->delay_ns,
+        .sampler = options->sampler,
+        .paused = options->paused,
         .counting = target.start_at_exec,
     };
     if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0)

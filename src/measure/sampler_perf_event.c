@@ -1,0 +1,218 @@
+/*
+ * perf_event: what is sampled, and how often.
+ */
+#include "sampler_perf.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pmu_perf.h"
+
+/* The workload's registers, as the processor's kernel has them; 0: not known here. On x86 the
+ * segment registers cannot be had. */
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
+#include <asm/perf_regs.h>
+#endif
+#if defined(__x86_64__)
+#define REGISTERS ((UINT64_C(1) << PERF_REG_X86_64_MAX) - 1 - (UINT64_C(15) << PERF_REG_X86_DS))
+#elif defined(__aarch64__)
+#define REGISTERS ((UINT64_C(1) << (PERF_REG_ARM64_PC + 1)) - 1)
+#elif defined(__arm__)
+#define REGISTERS ((UINT64_C(1) << PERF_REG_ARM_MAX) - 1)
+#else
+#define REGISTERS UINT64_C(0)
+#endif
+
+/* A number that the kernel has in a file of /proc/sys/kernel. */
+static uint64_t kernel_limit(const char *name, uint64_t otherwise)
+{
+    char path[96];
+    unsigned long long value;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+    file = fopen(path, "re");
+    if (!file)
+        return otherwise;
+    if (fscanf(file, "%llu", &value) != 1)
+        value = otherwise;
+    fclose(file);
+    return value;
+}
+
+void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
+                            struct perf_event_attr *attr)
+{
+    const int inherits = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
+    unsigned flags = RPS_PERF_DISABLED;
+
+    if (inherits)
+        flags |= RPS_PERF_INHERIT;
+    if (target->kind == RPS_TARGET_LAUNCH && target->start_at_exec)
+        flags |= RPS_PERF_ON_EXEC;
+    rps_perf_fill_attr(attr, &sampled->event, flags);
+    attr->read_format = 0;
+    attr->sample_type = rps_perf_sample_type(sampled->options.stacks);
+    attr->sample_id_all = 1;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC;
+    if (sampled->options.threshold > 0) {
+        attr->sample_period = sampled->options.threshold;
+    } else {
+        attr->freq = 1;
+        attr->sample_freq = sampled->options.frequency;
+    }
+    if (sampled->depth_limit > RPS_SAMPLE_DEPTH_MAX)
+        attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
+    if (sampled->event.type == RPS_EVENT_SOFTWARE)
+        attr->exclude_idle = 1; /* the clocks go on on a CPU that has nothing to do */
+    if (sampled->options.stacks == RPS_STACKS_DWARF) {
+        attr->sample_regs_user = sampled->registers;
+        attr->sample_stack_user = RPS_PERF_STACK_BYTES;
+    }
+    if (sampled->options.stacks == RPS_STACKS_LBR)
+        attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
+}
+
+/* The event set beside which no counter is left for the event, so that the kernel would let them
+ * take turns; NULL where one is left. */
+static const struct rps_event_set *find_rival(const struct rps_perf_sampled *sampled)
+{
+    const struct rps_plan *plan = sampled->perf->plan;
+
+    if (!rps_perf_needs_counter(sampled->perf, &sampled->event))
+        return NULL;
+    for (int n = 0; n < plan->set_count; n++) {
+        const struct rps_event_set *set = &plan->set[n];
+        const struct rps_event *event[RPS_SLOT_MAX + 1] = {&sampled->event};
+        int count = 1;
+
+        for (int s = 0; s < set->event_count; s++)
+            if (set->event[s].state == RPS_EVENT_MEASURED && !set->event[s].by_clock)
+                event[count++] = &set->event[s];
+        if (!rps_perf_fits(sampled->perf, event, count))
+            return set;
+    }
+    return NULL;
+}
+
+/* Try it on this thread. Returns 0 or -errno. */
+static int try_sampling(struct rps_perf_sampled *sampled, const struct rps_target *target)
+{
+    struct perf_event_attr attr;
+    int fd, rc;
+
+    rps_perf_fill_sampling(sampled, target, &attr);
+    fd = rps_perf_open_attr(&attr, NULL, -1);
+    rc = fd < 0 ? fd : 0;
+    rps_perf_close_fd(&fd);
+    return rc;
+}
+
+int rps_perf_cannot_sample(const struct rps_event *event, int number, struct rps_error *err)
+{
+    char reason[RPS_REASON_SIZE];
+
+    rps_perf_explain(number, reason, sizeof(reason));
+    return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", event->spec, reason);
+}
+
+static int resolve(struct rps_perf_sampled *sampled, const char *spec, struct rps_error *err)
+{
+    memset(&sampled->event, 0, sizeof(sampled->event));
+    snprintf(sampled->event.name, sizeof(sampled->event.name), "sampled");
+    snprintf(sampled->event.spec, sizeof(sampled->event.spec), "%s", spec);
+    return rps_perf_try_event(sampled->perf, &sampled->event, err);
+}
+
+/* Can the event be sampled, beside all that is counted? */
+static int check_event(struct rps_perf_sampled *sampled, const struct rps_target *target,
+                       struct rps_error *err)
+{
+    const char *spec = sampled->event.spec;
+    const struct rps_event_set *rival;
+    int number;
+
+    if (sampled->event.state != RPS_EVENT_MEASURED)
+        return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", spec, sampled->event.reason);
+    number = -try_sampling(sampled, target);
+    if (number != 0 && sampled->options.stacks == RPS_STACKS_LBR)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample %s with stacks by the processor's record of calls "
+                             "(lbr): there is none, or not with that event; stacks by frame "
+                             "pointers (fp) need none",
+                             spec);
+    if (number != 0)
+        return rps_perf_cannot_sample(&sampled->event, number, err);
+    rival = find_rival(sampled);
+    if (rival)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample %s: event set %s takes all counters; --no-merge, or "
+                             "sets of fewer events, leave one",
+                             spec, rival->name);
+    return 0;
+}
+
+/* The event that was asked for, or the first that can be sampled: cycles where there are any, and a
+ * counter is left for them; the clock of the CPU, by a timer, is everywhere. */
+static int choose_event(struct rps_perf_sampled *sampled, const struct rps_target *target,
+                        struct rps_error *err)
+{
+    const char *asked = sampled->options.event;
+    int rc;
+
+    if (!asked && sampled->perf->hardware) {
+        if ((rc = resolve(sampled, "cycles", err)) < 0 || check_event(sampled, target, err) == 0)
+            return rc;
+    }
+    if ((rc = resolve(sampled, asked ? asked : "cpu-clock", err)) < 0)
+        return rc;
+    return check_event(sampled, target, err);
+}
+
+/* Samples a second and CPU. */
+static uint64_t choose_frequency(uint64_t asked, int cpus)
+{
+    const uint64_t allowed = kernel_limit("perf_event_max_sample_rate", UINT64_MAX);
+    uint64_t frequency = asked;
+
+    if (frequency == 0) {
+        frequency = RPS_SAMPLE_BUDGET / (uint64_t)(cpus > 0 ? cpus : 1);
+        if (frequency > RPS_SAMPLE_FREQUENCY_DEFAULT)
+            frequency = RPS_SAMPLE_FREQUENCY_DEFAULT;
+    }
+    if (frequency > allowed)
+        frequency = allowed;
+    return frequency > 0 ? frequency : 1;
+}
+
+static int check_options(const struct rps_sampling_options *options, struct rps_error *err)
+{
+    if (options->frequency > RPS_SAMPLE_FREQUENCY_MAX)
+        return rps_error_set(err, RPS_USAGE, "%llu samples a second are too many: at most %d",
+                             (unsigned long long)options->frequency, RPS_SAMPLE_FREQUENCY_MAX);
+    if (options->stacks == RPS_STACKS_DWARF && REGISTERS == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample: stacks by debug information (dwarf) are not known of "
+                             "this kind of processor");
+    return 0;
+}
+
+int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
+                            const struct rps_target *target, struct rps_perf_sampled *ret,
+                            struct rps_error *err)
+{
+    int cpus = target->cpu_count > 0 ? target->cpu_count : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int rc = check_options(options, err);
+
+    memset(ret, 0, sizeof(*ret));
+    ret->perf = perf;
+    ret->options = *options;
+    ret->options.frequency = choose_frequency(options->frequency, cpus);
+    ret->registers = REGISTERS;
+    ret->depth_limit = (size_t)kernel_limit("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
+    return rc < 0 ? rc : choose_event(ret, target, err);
+}

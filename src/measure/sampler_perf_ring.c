@@ -1,0 +1,430 @@
+/*
+ * perf_event: what is in the rings. One kind of sample is in all of them, so that every record has
+ * its time at a known place, and the rings can be merged by looking at the first record of each.
+ * Nothing is copied but records that go over the end of a ring.
+ */
+#include "sampler_perf.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* Behind every record but a sample (sample_id_all): pid, tid, time, CPU. */
+#define TRAILER_BYTES 24
+
+/* Before the rest of a sample: header, address, pid and tid, time, CPU. */
+#define SAMPLE_TIME  24
+#define SAMPLE_BYTES 40
+
+/* pid, tid, address, length, offset in the file, build id or inode, protection and flags. */
+#define MAP_BYTES 72
+
+uint64_t rps_perf_sample_type(enum rps_stacks stacks)
+{
+    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+
+    if (stacks != RPS_STACKS_NONE)
+        type |= PERF_SAMPLE_CALLCHAIN;
+    if (stacks == RPS_STACKS_DWARF)
+        type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    if (stacks == RPS_STACKS_LBR)
+        type |= PERF_SAMPLE_BRANCH_STACK;
+    return type;
+}
+
+size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t depth_max)
+{
+    size_t bytes = SAMPLE_BYTES;
+
+    if (stacks != RPS_STACKS_NONE)
+        bytes += 8 * (1 + depth_max + PERF_MAX_CONTEXTS_PER_STACK);
+    if (stacks == RPS_STACKS_DWARF)
+        bytes += 8 * (1 + (size_t)__builtin_popcountll(registers)) + 16 + RPS_PERF_STACK_BYTES;
+    if (stacks == RPS_STACKS_LBR)
+        bytes += 8 + 32 * sizeof(struct perf_branch_entry);
+    return bytes;
+}
+
+/* --- a record's fields ------------------------------------------------------------------------ */
+
+/* What is left of a record while it is taken apart. */
+struct fields {
+    const uint8_t *at;
+    size_t bytes;
+    int is_short; /* more was asked for than there is */
+};
+
+/* The next bytes, or NULL. */
+static const void *take(struct fields *fields, uint64_t bytes)
+{
+    const uint8_t *at = fields->at;
+
+    if (bytes > fields->bytes) {
+        fields->is_short = 1;
+        return NULL;
+    }
+    fields->at += bytes;
+    fields->bytes -= (size_t)bytes;
+    return at;
+}
+
+static uint64_t take_64(struct fields *fields)
+{
+    const void *at = take(fields, sizeof(uint64_t));
+    uint64_t value = 0;
+
+    if (at)
+        memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+static uint32_t take_32(struct fields *fields)
+{
+    const void *at = take(fields, sizeof(uint32_t));
+    uint32_t value = 0;
+
+    if (at)
+        memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+/* An array of 64-bit numbers; records are aligned so that it can be read as such. */
+static const uint64_t *take_array(struct fields *fields, uint64_t count)
+{
+    return count > fields->bytes / 8 ? take(fields, UINT64_MAX) : take(fields, count * 8);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* The addresses of a sample, while they are gathered. */
+struct stack {
+    uint64_t address[RPS_SAMPLE_DEPTH_MAX];
+    size_t count;
+    int is_cut;
+};
+
+static void push(struct stack *stack, uint64_t address)
+{
+    if (stack->count == RPS_SAMPLE_DEPTH_MAX)
+        stack->is_cut = 1;
+    else
+        stack->address[stack->count++] = address;
+}
+
+/* The kernel's addresses, or the user's, of a chain: what follows their mark in it. Returns how
+ * many addresses of any kind there are. */
+static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t count,
+                         uint64_t context)
+{
+    uint64_t present = 0;
+    size_t total = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (chain[i] >= (uint64_t)PERF_CONTEXT_MAX) {
+            present = chain[i];
+            continue;
+        }
+        total++;
+        if (present == context)
+            push(stack, chain[i]);
+    }
+    return total;
+}
+
+/* The processor's record of calls has the address of each call. On a stack there are return
+ * addresses: one behind it is as good, for whoever takes one off to get into the call. */
+static void push_calls(struct stack *stack, const struct perf_branch_entry *entry, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        push(stack, entry[i].from + 1);
+}
+
+static void take_registers(struct fields *fields, uint64_t mask, struct rps_sample_registers *ret)
+{
+    const uint64_t abi = take_64(fields);
+    const uint64_t own = sizeof(long) == 8 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
+    uint64_t bytes, copied;
+
+    if (abi != PERF_SAMPLE_REGS_ABI_NONE)
+        ret->value = take_array(fields, (uint64_t)__builtin_popcountll(mask));
+    bytes = take_64(fields);
+    if (bytes == 0)
+        return;
+    ret->stack = take(fields, bytes);
+    copied = take_64(fields);
+    ret->stack_bytes = (size_t)(copied < bytes ? copied : bytes);
+    if (abi == own && ret->value) /* other registers, another unwinding */
+        ret->mask = mask;
+}
+
+/* 1: *ret is a sample, 0: of a virtual machine's guest, -1: it makes no sense. */
+static int parse_sample(const struct rps_perf_rings *rings, uint16_t misc, struct fields *fields,
+                        struct stack *stack, struct rps_sample *ret)
+{
+    const unsigned mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    const uint64_t ip = take_64(fields), *chain = NULL;
+    const struct perf_branch_entry *call = NULL;
+    uint64_t count = 0, calls = 0;
+
+    if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+        return 0;
+    ret->kind = RPS_SAMPLE_STACK;
+    ret->pid = (pid_t)take_32(fields);
+    ret->tid = (pid_t)take_32(fields);
+    take_64(fields); /* its time is known */
+    ret->cpu = (int32_t)take_32(fields);
+    take_32(fields);
+    if (rings->stacks != RPS_STACKS_NONE) {
+        count = take_64(fields);
+        chain = take_array(fields, count);
+    }
+    if (rings->stacks == RPS_STACKS_LBR) {
+        calls = take_64(fields);
+        call = (const void *)take_array(fields, calls > UINT64_MAX / 3 ? calls : calls * 3);
+    }
+    if (rings->stacks == RPS_STACKS_DWARF)
+        take_registers(fields, rings->registers, &ret->registers);
+    if (fields->is_short)
+        return -1;
+    if (chain && push_chain(stack, chain, count, PERF_CONTEXT_KERNEL) >= rings->depth_max)
+        stack->is_cut = 1;
+    if (stack->count == 0 && mode == PERF_RECORD_MISC_KERNEL)
+        push(stack, ip);
+    ret->kernel_count = stack->count;
+    if (chain)
+        push_chain(stack, chain, count, PERF_CONTEXT_USER);
+    if (stack->count == 0)
+        push(stack, ip);
+    if (calls > 0) {
+        if (stack->count > ret->kernel_count)
+            stack->count = ret->kernel_count + 1;
+        push_calls(stack, call, calls);
+    }
+    ret->address = stack->address;
+    ret->address_count = stack->count;
+    ret->is_cut = stack->is_cut;
+    return 1;
+}
+
+/* --- the other records ------------------------------------------------------------------------ */
+
+/* A text that fills the rest of a record, with its zero; NULL without one. */
+static const char *take_text(struct fields *fields)
+{
+    const char *text = (const char *)fields->at;
+
+    return memchr(text, '\0', fields->bytes) ? text : NULL;
+}
+
+static int parse_map(uint16_t misc, struct fields *fields, struct rps_sample *ret)
+{
+    const uint8_t *id;
+    uint8_t bytes;
+
+    ret->kind = RPS_SAMPLE_MAP;
+    ret->pid = (pid_t)take_32(fields);
+    ret->tid = (pid_t)take_32(fields);
+    ret->map_address = take_64(fields);
+    ret->map_length = take_64(fields);
+    ret->file_offset = take_64(fields);
+    id = take(fields, 24);
+    take_64(fields); /* protection, flags */
+    ret->path = take_text(fields);
+    if (fields->is_short || !ret->path)
+        return -1;
+    bytes = id[0];
+    if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID && bytes <= RPS_BUILD_ID_MAX) {
+        memcpy(ret->build_id, id + 4, bytes);
+        ret->build_id_bytes = bytes;
+    }
+    return 1;
+}
+
+static int parse_name(uint16_t misc, struct fields *fields, struct rps_sample *ret)
+{
+    ret->kind = RPS_SAMPLE_NAME;
+    ret->pid = (pid_t)take_32(fields);
+    ret->tid = (pid_t)take_32(fields);
+    ret->is_exec = !!(misc & PERF_RECORD_MISC_COMM_EXEC);
+    ret->path = take_text(fields);
+    return fields->is_short || !ret->path ? -1 : 1;
+}
+
+static int parse_task(enum rps_sample_kind kind, struct fields *fields, struct rps_sample *ret)
+{
+    ret->kind = kind;
+    ret->pid = (pid_t)take_32(fields);
+    ret->parent_pid = (pid_t)take_32(fields);
+    ret->tid = (pid_t)take_32(fields);
+    ret->parent_tid = (pid_t)take_32(fields);
+    return fields->is_short ? -1 : 1;
+}
+
+static int count_lost(struct rps_perf_rings *rings, struct fields *fields, int has_id)
+{
+    uint64_t lost;
+
+    if (has_id)
+        take_64(fields);
+    lost = take_64(fields);
+    rings->lost += lost;
+    return fields->is_short ? -1 : 0;
+}
+
+/* Take a record apart that has a trailer. */
+static int parse_other(struct rps_perf_rings *rings, const struct perf_event_header *header,
+                       struct fields *fields, struct rps_sample *ret)
+{
+    struct fields trailer = {fields->at + fields->bytes - TRAILER_BYTES, TRAILER_BYTES, 0};
+
+    take(&trailer, 16);
+    ret->cpu = (int32_t)take_32(&trailer);
+    fields->bytes -= TRAILER_BYTES;
+    switch (header->type) {
+    case PERF_RECORD_MMAP2:
+        return parse_map(header->misc, fields, ret);
+    case PERF_RECORD_COMM:
+        return parse_name(header->misc, fields, ret);
+    case PERF_RECORD_FORK:
+        return parse_task(RPS_SAMPLE_FORK, fields, ret);
+    case PERF_RECORD_EXIT:
+        return parse_task(RPS_SAMPLE_EXIT, fields, ret);
+    case PERF_RECORD_LOST:
+        return count_lost(rings, fields, 1);
+    case PERF_RECORD_LOST_SAMPLES:
+        return count_lost(rings, fields, 0);
+    case PERF_RECORD_THROTTLE:
+        rings->throttled++;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static void hand_over(struct rps_perf_rings *rings, const uint8_t *record, size_t size,
+                      int64_t time_ns, const struct rps_sample_sink *sink)
+{
+    struct fields fields = {record + sizeof(struct perf_event_header),
+                            size - sizeof(struct perf_event_header), 0};
+    struct perf_event_header header;
+    struct rps_sample sample = {0};
+    struct stack stack;
+    int rc = -1;
+
+    stack.count = 0;
+    stack.is_cut = 0;
+    memcpy(&header, record, sizeof(header));
+    if (header.type == PERF_RECORD_SAMPLE)
+        rc = parse_sample(rings, header.misc, &fields, &stack, &sample);
+    else if (fields.bytes >= TRAILER_BYTES)
+        rc = parse_other(rings, &header, &fields, &sample);
+    rings->lost += rc < 0;
+    if (rc <= 0)
+        return;
+    /* a sample in an interrupt stands before the record that it interrupted, and is younger */
+    if (rings->last_ns < time_ns)
+        rings->last_ns = time_ns;
+    sample.time_ns = rings->last_ns;
+    sink->sample(sink->context, &sample);
+}
+
+/* --- the rings -------------------------------------------------------------------------------- */
+
+/* Bytes at an offset in the first record. Records are a multiple of 8 long, as the ring is: 8 of
+ * them never go over its end. */
+static uint64_t word_at(const struct rps_perf_ring *ring, size_t offset)
+{
+    uint64_t word;
+
+    memcpy(&word, ring->data + ((size_t)(ring->tail + offset) & (ring->bytes - 1)), sizeof(word));
+    return word;
+}
+
+/* Look at the first record; where its length makes no sense, nothing behind it can be found. */
+static void look(struct rps_perf_rings *rings, struct rps_perf_ring *ring)
+{
+    const size_t waiting = (size_t)(ring->head - ring->tail);
+    struct perf_event_header header = {0};
+    uint64_t word;
+
+    ring->size = 0;
+    if (waiting == 0)
+        return;
+    if (waiting >= sizeof(header) && waiting <= ring->bytes) {
+        word = word_at(ring, 0);
+        memcpy(&header, &word, sizeof(header));
+    }
+    if (header.size < sizeof(header) || header.size % 8 != 0 || header.size > waiting) {
+        rings->lost++;
+        ring->tail = ring->head;
+        return;
+    }
+    ring->size = header.size;
+    ring->time_ns = 0; /* too short to have a time: it will be handed over, and found lost */
+    if (header.type == PERF_RECORD_SAMPLE && header.size >= SAMPLE_BYTES)
+        ring->time_ns = (int64_t)word_at(ring, SAMPLE_TIME);
+    else if (header.type != PERF_RECORD_SAMPLE && header.size >= sizeof(header) + TRAILER_BYTES)
+        ring->time_ns = (int64_t)word_at(ring, header.size - TRAILER_BYTES + 8);
+}
+
+/* The first record of a ring, in one piece. */
+static const uint8_t *in_one_piece(struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
+{
+    const size_t start = (size_t)ring->tail & (ring->bytes - 1), rest = ring->bytes - start;
+    uint8_t *scratch = (uint8_t *)rings->scratch;
+
+    if (ring->size <= rest)
+        return ring->data + start;
+    memcpy(scratch, ring->data + start, rest);
+    memcpy(scratch + rest, ring->data, ring->size - rest);
+    return scratch;
+}
+
+/* The ring whose first record is the oldest of all, or NULL. */
+static struct rps_perf_ring *oldest(const struct rps_perf_rings *rings)
+{
+    struct rps_perf_ring *found = NULL;
+
+    for (int i = 0; i < rings->count; i++)
+        if (rings->ring[i].size > 0 && (!found || rings->ring[i].time_ns < found->time_ns))
+            found = &rings->ring[i];
+    return found;
+}
+
+/*
+ * The kernel writes records, then data_head; we read data_head, then records, then say by data_tail
+ * that their place is free: the fences keep that order. Loads of 64 bits in one piece, which some
+ * processors of 32 bits lack, are not needed: their kernels count with 32 bits.
+ */
+static uint64_t load_head(const struct perf_event_mmap_page *page)
+{
+    uint64_t head = *(const volatile __u64 *)&page->data_head;
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return head;
+}
+
+static void store_tail(struct perf_event_mmap_page *page, uint64_t tail)
+{
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    *(volatile __u64 *)&page->data_tail = tail;
+}
+
+void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
+                          const struct rps_sample_sink *sink)
+{
+    struct rps_perf_ring *ring;
+
+    for (int i = 0; i < rings->count; i++) {
+        ring = &rings->ring[i];
+        ring->head = load_head(ring->page);
+        ring->tail = ring->page->data_tail; /* ours alone */
+        look(rings, ring);
+    }
+    while ((ring = oldest(rings)) && ring->time_ns < until_ns) {
+        hand_over(rings, in_one_piece(rings, ring), ring->size, ring->time_ns, sink);
+        ring->tail += ring->size;
+        look(rings, ring);
+    }
+    for (int i = 0; i < rings->count; i++)
+        store_tail(rings->ring[i].page, rings->ring[i].tail);
+}

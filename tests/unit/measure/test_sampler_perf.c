@@ -1,0 +1,675 @@
+/*
+ * Sampling real workloads by the kernel's software events: this program itself, run again with a
+ * task as argument. A task says "ready" on its standard output where it waits for a line on its
+ * standard input. Where perf is refused the tests are skipped, with the reason.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/pmu.h"
+#include "rpistat/sampler.h"
+#include "rpistat/workload.h"
+
+#define TURNS   60000000 /* some 0.1 s */
+#define THREADS 50
+#define PAGES   5000
+#define FAULTS  40000
+
+static char *self_path;
+
+/* --- workloads -------------------------------------------------------------------------------- */
+
+/* Each function is in a section of its own, whose beginning and end the linker knows. */
+__attribute__((noinline, section("inner_code"))) static long spin_inner(long turns)
+{
+    volatile long sum = 0;
+
+    for (long i = 0; i < turns; i++)
+        sum += i;
+    return sum;
+}
+
+__attribute__((noinline, section("outer_code"))) static long spin_outer(long turns)
+{
+    return spin_inner(turns) + 1;
+}
+
+extern const char __start_inner_code[], __stop_inner_code[];
+extern const char __start_outer_code[], __stop_outer_code[];
+
+static int stay_on(int cpu)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Each of two processes on its CPU, at the same time. */
+static int spin_on_two(int first, int second)
+{
+    atomic_int *ready =
+        mmap(NULL, sizeof(*ready), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 1;
+    pid_t pid = fork();
+
+    stay_on(pid == 0 ? second : first);
+    atomic_fetch_add(ready, 1);
+    while (atomic_load(ready) < 2)
+        ;
+    spin_outer(2 * TURNS);
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+/* Say that this point was reached, and wait until we may go on. */
+static void meet(void)
+{
+    char byte;
+
+    if (write(STDOUT_FILENO, "x", 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
+        _exit(1);
+}
+
+static void *wait_in_thread(void *argument)
+{
+    (void)argument;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *spin_in_thread(void *argument)
+{
+    prctl(PR_SET_NAME, "late");
+    spin_outer(TURNS);
+    return argument;
+}
+
+static int threads(void)
+{
+    pthread_t thread;
+
+    for (int i = 0; i < THREADS - 1; i++)
+        if (pthread_create(&thread, NULL, wait_in_thread, NULL) != 0)
+            return 1;
+    meet(); /* attached; nothing is sampled yet */
+    spin_outer(TURNS / 4);
+    if (pthread_create(&thread, NULL, wait_in_thread, NULL) != 0)
+        return 1;
+    meet(); /* sampling has begun */
+    if (pthread_create(&thread, NULL, spin_in_thread, NULL) != 0)
+        return 1;
+    pthread_join(thread, NULL);
+    meet();
+    return 0;
+}
+
+static void touch(long count)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = PAGES * page;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    for (long i = 0; i < count; i++) {
+        if (i % PAGES == 0)
+            madvise(memory, bytes, MADV_DONTNEED);
+        ((volatile char *)memory)[(size_t)(i % PAGES) * page] = 1;
+    }
+}
+
+/* On one CPU, so that one ring gets all of it. */
+static int touch_much(void)
+{
+    stay_on(sched_getcpu());
+    meet();
+    touch(FAULTS);
+    meet();
+    touch(100);
+    meet();
+    return 0;
+}
+
+static int task(char **argv)
+{
+    if (strcmp(argv[1], "spin") == 0)
+        return spin_outer(3 * TURNS) == 0;
+    if (strcmp(argv[1], "two") == 0)
+        return spin_on_two(atoi(argv[2]), atoi(argv[3]));
+    if (strcmp(argv[1], "threads") == 0)
+        return threads();
+    if (strcmp(argv[1], "touch") == 0)
+        touch(atol(argv[2]));
+    if (strcmp(argv[1], "much") == 0)
+        return touch_much();
+    return 0;
+}
+
+/* --- sampling them ---------------------------------------------------------------------------- */
+
+struct kept {
+    enum rps_sample_kind kind;
+    int64_t time_ns;
+    int32_t cpu;
+    pid_t pid, tid, parent_pid;
+    uint64_t address[3]; /* of the user's, the innermost */
+    size_t user_count;
+    uint64_t map_address, map_length, file_offset;
+    size_t build_id_bytes, stack_bytes;
+    int is_exec;
+    char path[128];
+};
+
+struct recording {
+    const struct rps_pmu *pmu;
+    void *pmu_self;
+    struct rps_plan *plan;
+    struct rps_sampler sampler;
+    struct rps_sampling status;
+    int descriptors; /* that were open before the sampler's */
+    struct kept *kept;
+    size_t count;
+};
+
+static void keep_sample(void *context, const struct rps_sample *sample)
+{
+    struct recording *r = context;
+    struct kept *kept;
+
+    if ((r->count & (r->count - 1)) == 0) { /* full: twice the room */
+        r->kept = realloc(r->kept, (2 * r->count + 1) * sizeof(*r->kept));
+        assert_non_null(r->kept);
+    }
+    kept = &r->kept[r->count++];
+    memset(kept, 0, sizeof(*kept));
+    kept->kind = sample->kind;
+    kept->time_ns = sample->time_ns;
+    kept->cpu = sample->cpu;
+    kept->pid = sample->pid;
+    kept->tid = sample->tid;
+    kept->parent_pid = sample->parent_pid;
+    for (size_t i = sample->kernel_count; i < sample->address_count; i++)
+        if (kept->user_count < 3)
+            kept->address[kept->user_count++] = sample->address[i];
+    kept->map_address = sample->map_address;
+    kept->map_length = sample->map_length;
+    kept->file_offset = sample->file_offset;
+    kept->build_id_bytes = sample->build_id_bytes;
+    kept->stack_bytes = sample->registers.mask ? sample->registers.stack_bytes : 0;
+    kept->is_exec = sample->is_exec;
+    if (sample->path)
+        snprintf(kept->path, sizeof(kept->path), "%s", sample->path);
+}
+
+static void drain(struct recording *r)
+{
+    const struct rps_sample_sink sink = {r, keep_sample};
+    struct rps_error err = {""};
+
+    if (r->sampler.drain(r->sampler.self, INT64_MAX, &sink, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* How many are open. */
+static int count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = -1; /* the folder's own */
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Open the backend, and a sampler on the target; the test is skipped where there is none. */
+static void open_on(struct recording *r, const struct rps_target *target,
+                    const struct rps_sampling_options *options)
+{
+    struct rps_fitting fitting;
+    struct rps_error err = {""};
+    char note[256];
+
+    memset(r, 0, sizeof(*r));
+    if (rps_pmu_open("software", &r->pmu, &r->pmu_self, note, sizeof(note), &err) < 0) {
+        print_message("skipped: %s\n", err.message);
+        skip();
+    }
+    if (rps_plan_load(r->pmu->default_plan, &r->plan, &err) < 0 ||
+        rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, 1, &fitting, &err) < 0 ||
+        r->pmu->attach(r->pmu_self, r->plan, target, &err) < 0)
+        fail_msg("%s", err.message);
+    r->descriptors = count_descriptors();
+    if (r->pmu->open_sampler(r->pmu_self, options, target, &r->sampler, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static void end(struct recording *r)
+{
+    drain(r);
+    r->sampler.status(r->sampler.self, &r->status);
+    r->sampler.close(r->sampler.self);
+    r->pmu->close(r->pmu_self);
+    rps_plan_free(r->plan);
+}
+
+/* Sample a command from its exec to its end. */
+static void sample_command(struct recording *r, const struct rps_sampling_options *options,
+                           const char *program, const char *a, const char *b, const char *c)
+{
+    char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)a, (char *)(uintptr_t)b,
+                    (char *)(uintptr_t)c, NULL};
+    struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid_count = 1, .start_at_exec = 1};
+    struct rps_workload workload;
+    struct rps_error err = {""};
+    int64_t start_ns;
+    int status, number;
+    sigset_t mask;
+
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    target.pid = &workload.pid;
+    open_on(r, &target, options);
+    if (rps_workload_release(&workload, &start_ns, &err) < 0 ||
+        rps_workload_wait(&workload, &status, &number, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_workload_close(&workload);
+    end(r);
+    for (size_t i = 1; i < r->count; i++)
+        assert_true(r->kept[i].time_ns >= r->kept[i - 1].time_ns);
+}
+
+static size_t count_kind(const struct recording *r, enum rps_sample_kind kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        count += r->kept[i].kind == kind;
+    return count;
+}
+
+/* The offset in its file of code at an address of ours. */
+static uint64_t own_offset(const char *address)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    unsigned long from, to, offset, found = 0;
+    char line[512];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 &&
+            (uintptr_t)address - from < to - from)
+            found = (uintptr_t)address - from + offset;
+    fclose(file);
+    assert_true(found > 0);
+    return found;
+}
+
+/* Where in this program's file the address of a sample is, by the maps that were heard of; 0: not
+ * in it. */
+static uint64_t offset_of(const struct recording *r, uint64_t address)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct kept *map = &r->kept[i];
+
+        if (map->kind == RPS_SAMPLE_MAP && strcmp(map->path, self_path) == 0 &&
+            address - map->map_address < map->map_length)
+            return address - map->map_address + map->file_offset;
+    }
+    return 0;
+}
+
+static int is_between(uint64_t offset, const char *start, const char *stop)
+{
+    return offset - own_offset(start) < (uint64_t)(stop - start);
+}
+
+/* Samples lie in the function that computes, and their callers in the one that called it. */
+static void test_busy(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 997};
+    size_t user = 0, inner = 0, called = 0;
+    struct recording r;
+
+    (void)state;
+    sample_command(&r, &options, self_path, "spin", NULL, NULL);
+    for (size_t i = 0; i < r.count; i++) {
+        const struct kept *s = &r.kept[i];
+
+        if (s->kind != RPS_SAMPLE_STACK || s->user_count == 0)
+            continue;
+        user++;
+        if (!is_between(offset_of(&r, s->address[0]), __start_inner_code, __stop_inner_code))
+            continue;
+        inner++;
+        called += s->user_count > 1 &&
+                  is_between(offset_of(&r, s->address[1]), __start_outer_code, __stop_outer_code);
+    }
+    if (user < 30 || inner * 100 < user * 90 || called * 100 < inner * 90)
+        fail_msg("%zu samples, %zu in the function, %zu called", user, inner, called);
+    assert_true(strncmp(r.status.event, "cpu-clock", 9) == 0);
+    assert_int_equal(r.status.frequency, 997);
+    assert_int_equal(r.status.threshold, 0);
+    assert_string_equal(r.status.stacks, "fp");
+    assert_int_equal(r.status.lost, 0);
+    free(r.kept);
+}
+
+/* The other ways: nothing but the address, and the stack's top for unwinding. */
+static void test_stacks(void **state)
+{
+    static const struct rps_sampling_options none = {.frequency = 997, .stacks = RPS_STACKS_NONE};
+    static const struct rps_sampling_options dwarf = {.frequency = 997, .stacks = RPS_STACKS_DWARF};
+    size_t samples = 0, copied = 0;
+    struct recording r;
+
+    (void)state;
+    sample_command(&r, &none, self_path, "spin", NULL, NULL);
+    for (size_t i = 0; i < r.count; i++)
+        assert_true(r.kept[i].user_count <= 1);
+    assert_true(count_kind(&r, RPS_SAMPLE_STACK) > 30);
+    free(r.kept);
+    sample_command(&r, &dwarf, self_path, "spin", NULL, NULL);
+    for (size_t i = 0; i < r.count; i++) {
+        samples += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].user_count > 0;
+        copied += r.kept[i].stack_bytes > 100;
+    }
+    if (samples < 30 || copied * 100 < samples * 95)
+        fail_msg("%zu samples, %zu with a stack", samples, copied);
+    free(r.kept);
+}
+
+/* Two CPUs' rings are one stream: while both are busy neither is handed over in one go, and no time
+ * was put off for order's sake. */
+static void test_two_cpus(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 997};
+    size_t samples = 0, changes = 0, equal = 0;
+    int cpus[2], found = 0;
+    char first[16], second[16];
+    const struct kept *last = NULL;
+    struct recording r;
+    cpu_set_t home;
+
+    (void)state;
+    sched_getaffinity(0, sizeof(home), &home);
+    for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+        if (CPU_ISSET(cpu, &home))
+            cpus[found++] = cpu;
+    if (found < 2) {
+        print_message("skipped: there is one CPU\n");
+        skip();
+    }
+    snprintf(first, sizeof(first), "%d", cpus[0]);
+    snprintf(second, sizeof(second), "%d", cpus[1]);
+    sample_command(&r, &options, self_path, "two", first, second);
+    for (size_t i = 0; i < r.count; i++) {
+        const struct kept *s = &r.kept[i];
+
+        if (s->kind != RPS_SAMPLE_STACK)
+            continue;
+        samples++;
+        changes += last && s->cpu != last->cpu;
+        equal += last && s->time_ns == last->time_ns;
+        last = s;
+    }
+    if (samples < 30 || changes < 5 || equal * 20 > samples)
+        fail_msg("%zu samples, %zu changes of CPU, %zu at the same time", samples, changes, equal);
+    free(r.kept);
+}
+
+/* What a shell does is heard of: it becomes itself, forks, and so do the ends and the files. */
+static void test_shell(void **state)
+{
+    static const struct rps_sampling_options options = {0};
+    int mapped = 0, named = 0, forked = 0, ended = 0;
+    struct recording r;
+    pid_t shell = -1;
+
+    (void)state;
+    sample_command(&r, &options, "/bin/sh", "-c", "/bin/true; /bin/true; exit 0", NULL);
+    for (size_t i = 0; i < r.count; i++) {
+        const struct kept *s = &r.kept[i];
+
+        if (s->kind == RPS_SAMPLE_NAME && s->is_exec && strcmp(s->path, "sh") == 0)
+            shell = s->pid;
+        named += s->kind == RPS_SAMPLE_NAME && s->is_exec && strcmp(s->path, "true") == 0;
+        forked += s->kind == RPS_SAMPLE_FORK && s->parent_pid == shell && s->pid != shell;
+        ended += s->kind == RPS_SAMPLE_EXIT;
+        mapped += s->kind == RPS_SAMPLE_MAP && strstr(s->path, "/true") && s->map_length > 0;
+    }
+    assert_true(shell > 0);
+    assert_int_equal(forked, 2);
+    assert_int_equal(named, 2);
+    assert_int_equal(ended, 3);
+    assert_true(mapped >= 2);
+    free(r.kept);
+}
+
+/* A sample each so many events. What starting a program takes falls out of the difference. */
+static void test_threshold(void **state)
+{
+    static const struct rps_sampling_options options = {.event = "page-faults", .threshold = 10};
+    static const char *const pages[] = {"5000", "15000"};
+    size_t samples[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct recording r;
+
+        sample_command(&r, &options, self_path, "touch", pages[i], NULL);
+        samples[i] = count_kind(&r, RPS_SAMPLE_STACK);
+        assert_true(strncmp(r.status.event, "page-faults", 11) == 0);
+        assert_int_equal(r.status.frequency, 0);
+        assert_int_equal(r.status.threshold, 10);
+        assert_int_equal(r.status.lost, 0);
+        free(r.kept);
+    }
+    assert_in_range(samples[1] - samples[0], 990, 1010);
+}
+
+/* --- running processes ------------------------------------------------------------------------ */
+
+struct partner {
+    pid_t pid;
+    int to, from;
+};
+
+/* Start this program with a task that meets us. */
+static void start_partner(struct partner *partner, const char *name)
+{
+    int to[2], from[2];
+
+    assert_int_equal(pipe(to) | pipe(from), 0);
+    partner->pid = fork();
+    if (partner->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        close(to[1]);
+        execl(self_path, self_path, name, (char *)NULL);
+        _exit(126);
+    }
+    close(to[0]);
+    close(from[1]);
+    partner->to = to[1];
+    partner->from = from[0];
+}
+
+static void await(const struct partner *partner)
+{
+    char byte;
+
+    assert_int_equal(read(partner->from, &byte, 1), 1);
+}
+
+static void let_go_on(const struct partner *partner)
+{
+    assert_int_equal(write(partner->to, "x", 1), 1);
+}
+
+static void end_partner(const struct partner *partner)
+{
+    int status = -1;
+
+    let_go_on(partner);
+    assert_int_equal(waitpid(partner->pid, &status, 0), partner->pid);
+    assert_int_equal(status, 0);
+    close(partner->to);
+    close(partner->from);
+}
+
+/* Rings that are mapped. */
+static int count_rings(void)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    char line[512];
+    int count = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, "[perf_event]") != NULL;
+    fclose(file);
+    return count;
+}
+
+/* Fifty threads are attached to, and stand still; what is started is heard of, and later sampled. */
+static void test_attach(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 997};
+    const int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), before = count_descriptors();
+    struct partner partner;
+    struct recording r;
+    struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &partner.pid, .pid_count = 1};
+    struct rps_error err = {""};
+    size_t late = 0;
+    pid_t tid = -1;
+
+    (void)state;
+    start_partner(&partner, "threads");
+    await(&partner);
+    open_on(&r, &target, &options);
+    assert_int_equal(count_rings(), cpus);
+    assert_int_equal(count_descriptors() - r.descriptors, cpus + 2 * THREADS * cpus);
+    let_go_on(&partner);
+    await(&partner);
+    drain(&r);
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_STACK), 0);
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
+    if (r.sampler.start(r.sampler.self, &err) < 0)
+        fail_msg("%s", err.message);
+    let_go_on(&partner);
+    await(&partner);
+    if (r.sampler.stop(r.sampler.self, &err) < 0)
+        fail_msg("%s", err.message);
+    end(&r);
+    for (size_t i = 0; i < r.count; i++) {
+        if (r.kept[i].kind == RPS_SAMPLE_NAME && strcmp(r.kept[i].path, "late") == 0)
+            tid = r.kept[i].tid;
+        late += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].tid == tid;
+    }
+    assert_true(tid > 0);
+    assert_true(late >= 10);
+    assert_int_equal(count_rings(), 0);
+    end_partner(&partner);
+    assert_int_equal(count_descriptors(), before);
+    free(r.kept);
+}
+
+/* A ring that nobody drains runs full: what there was no room for is counted. */
+static void test_lost(void **state)
+{
+    static const struct rps_sampling_options options = {
+        .event = "page-faults", .threshold = 1, .stacks = RPS_STACKS_NONE};
+    struct partner partner;
+    struct recording r;
+    struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &partner.pid, .pid_count = 1};
+    struct rps_error err = {""};
+    size_t samples;
+
+    (void)state;
+    start_partner(&partner, "much");
+    await(&partner);
+    open_on(&r, &target, &options);
+    assert_int_equal(r.sampler.start(r.sampler.self, &err), 0);
+    let_go_on(&partner);
+    await(&partner);
+    drain(&r);
+    r.sampler.status(r.sampler.self, &r.status);
+    samples = count_kind(&r, RPS_SAMPLE_STACK);
+    assert_true(samples > 1000 && samples < FAULTS);
+    let_go_on(&partner); /* the next record says how many were lost before it */
+    await(&partner);
+    end(&r);
+    samples = count_kind(&r, RPS_SAMPLE_STACK);
+    assert_true(r.status.lost > 0);
+    assert_in_range(samples + r.status.lost, FAULTS, FAULTS + 1000);
+    end_partner(&partner);
+    free(r.kept);
+}
+
+/* What cannot be is said. */
+static void test_refusals(void **state)
+{
+    static const struct rps_sampling_options lbr = {.stacks = RPS_STACKS_LBR};
+    static const struct rps_sampling_options fast = {.frequency = RPS_SAMPLE_FREQUENCY_MAX + 1};
+    static const struct rps_sampling_options unknown = {.event = "no-such-event"};
+    const int before = count_descriptors();
+    pid_t pid = getpid();
+    const struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &pid, .pid_count = 1};
+    struct rps_sampler sampler = {0};
+    struct rps_error err = {""};
+    struct recording r;
+
+    (void)state;
+    open_on(&r, &target, &(struct rps_sampling_options){0});
+    r.sampler.status(r.sampler.self, &r.status);
+    assert_in_range(r.status.frequency, 1, RPS_SAMPLE_FREQUENCY_DEFAULT);
+    assert_true(r.status.frequency == 1 ||
+                (long)r.status.frequency * sysconf(_SC_NPROCESSORS_ONLN) <= RPS_SAMPLE_BUDGET);
+    assert_in_range(r.sampler.drain_within_ns(r.sampler.self), RPS_NS_PER_S / 100, RPS_NS_PER_S);
+    assert_int_equal(r.pmu->open_sampler(r.pmu_self, &lbr, &target, &sampler, &err), RPS_FAILED);
+    assert_non_null(strstr(err.message, "frame pointers"));
+    assert_int_equal(r.pmu->open_sampler(r.pmu_self, &fast, &target, &sampler, &err), RPS_USAGE);
+    assert_int_equal(r.pmu->open_sampler(r.pmu_self, &unknown, &target, &sampler, &err), RPS_USAGE);
+    assert_null(sampler.self);
+    end(&r);
+    assert_int_equal(count_descriptors(), before);
+    free(r.kept);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_busy),      cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_two_cpus),  cmocka_unit_test(test_shell),
+        cmocka_unit_test(test_threshold), cmocka_unit_test(test_attach),
+        cmocka_unit_test(test_lost),      cmocka_unit_test(test_refusals),
+    };
+
+    if (argc > 1)
+        return task(argv);
+    self_path = realpath("/proc/self/exe", NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+/* Rings of perf_event, made by hand: what is handed over, in which order, and what is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <linux/perf_event.h>
+
+#include "measure/sampler_perf.h"
+
+#define RING_BYTES 512
+
+/* One or two rings, and what was handed over from them. */
+struct rings {
+    struct rps_perf_rings all;
+    struct rps_perf_ring ring[2];
+    struct perf_event_mmap_page page[2];
+    uint64_t data[2][RING_BYTES / 8];
+    char text[1024]; /* kind, time and what matters of each */
+};
+
+static const char kind[] = {
+    [RPS_SAMPLE_STACK] = 's', [RPS_SAMPLE_MAP] = 'm',  [RPS_SAMPLE_FORK] = 'f',
+    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e', [RPS_SAMPLE_SYMBOL] = '?'};
+
+static void keep_sample(void *context, const struct rps_sample *sample)
+{
+    struct rings *rings = context;
+    size_t length = strlen(rings->text);
+    char *end = rings->text + sizeof(rings->text), *at = rings->text + length;
+
+    at +=
+        snprintf(at, (size_t)(end - at), "%c%lld:%d.%d@%d", kind[sample->kind],
+                 (long long)sample->time_ns, (int)sample->pid, (int)sample->tid, (int)sample->cpu);
+    for (size_t i = 0; i < sample->address_count; i++)
+        at += snprintf(at, (size_t)(end - at), "%c%llx", i == sample->kernel_count ? '|' : ',',
+                       (unsigned long long)sample->address[i]);
+    if (sample->is_cut)
+        at += snprintf(at, (size_t)(end - at), "...");
+    if (sample->registers.mask)
+        at +=
+            snprintf(at, (size_t)(end - at), "r%llx/%zu",
+                     (unsigned long long)sample->registers.value[0], sample->registers.stack_bytes);
+    if (sample->kind == RPS_SAMPLE_FORK)
+        at += snprintf(at, (size_t)(end - at), "<%d.%d", (int)sample->parent_pid,
+                       (int)sample->parent_tid);
+    if (sample->kind == RPS_SAMPLE_MAP)
+        at += snprintf(
+            at, (size_t)(end - at), "[%llx+%llx=%llx %zu %d]",
+            (unsigned long long)sample->map_address, (unsigned long long)sample->map_length,
+            (unsigned long long)sample->file_offset, sample->build_id_bytes, sample->build_id[0]);
+    if (sample->path)
+        at += snprintf(at, (size_t)(end - at), "%s%s", sample->path, sample->is_exec ? "!" : "");
+    snprintf(at, (size_t)(end - at), " ");
+}
+
+/* Rings whose first record begins `before_end` bytes before the end of the memory. */
+static void begin(struct rings *rings, enum rps_stacks stacks, size_t before_end)
+{
+    memset(rings, 0, sizeof(*rings));
+    rings->all.ring = rings->ring;
+    rings->all.count = 2;
+    rings->all.stacks = stacks;
+    rings->all.registers = 3;
+    rings->all.depth_max = 4;
+    for (int i = 0; i < 2; i++) {
+        rings->ring[i].page = &rings->page[i];
+        rings->ring[i].data = (const uint8_t *)rings->data[i];
+        rings->ring[i].bytes = RING_BYTES;
+        rings->page[i].data_head = rings->page[i].data_tail = 3 * RING_BYTES - before_end;
+    }
+}
+
+static void put_word(struct rings *rings, int ring, uint64_t word)
+{
+    uint64_t head = rings->page[ring].data_head;
+
+    rings->data[ring][head % RING_BYTES / 8] = word;
+    rings->page[ring].data_head = head + 8;
+}
+
+static uint64_t pair(uint32_t low, uint32_t high)
+{
+    uint32_t both[2] = {low, high};
+    uint64_t word;
+
+    memcpy(&word, both, sizeof(word));
+    return word;
+}
+
+static void put_header(struct rings *rings, int ring, uint32_t type, uint16_t misc, size_t bytes)
+{
+    struct perf_event_header header = {type, misc, (uint16_t)bytes};
+    uint64_t word;
+
+    memcpy(&word, &header, sizeof(word));
+    put_word(rings, ring, word);
+}
+
+/* A sample of process 7, thread 8, at 0x10, with these words behind it. */
+static void put_sample(struct rings *rings, int ring, uint16_t misc, uint64_t time_ns,
+                       const uint64_t *word, size_t count)
+{
+    put_header(rings, ring, PERF_RECORD_SAMPLE, misc, 40 + 8 * count);
+    put_word(rings, ring, 0x10);
+    put_word(rings, ring, pair(7, 8));
+    put_word(rings, ring, time_ns);
+    put_word(rings, ring, pair((uint32_t)ring, 0));
+    for (size_t i = 0; i < count; i++)
+        put_word(rings, ring, word[i]);
+}
+
+/* Another record, of these words, and the trailer. */
+static void put_other(struct rings *rings, int ring, uint32_t type, uint16_t misc, uint64_t time_ns,
+                      const uint64_t *word, size_t count)
+{
+    put_header(rings, ring, type, misc, 32 + 8 * count);
+    for (size_t i = 0; i < count; i++)
+        put_word(rings, ring, word[i]);
+    put_word(rings, ring, pair(7, 8));
+    put_word(rings, ring, time_ns);
+    put_word(rings, ring, pair((uint32_t)ring, 0));
+}
+
+static const char *drain(struct rings *rings, int64_t until_ns)
+{
+    const struct rps_sample_sink sink = {rings, keep_sample};
+
+    rings->text[0] = '\0';
+    rps_perf_rings_drain(&rings->all, until_ns, &sink);
+    return rings->text;
+}
+
+/* Everything was taken out of the rings. */
+static void check_empty(const struct rings *rings)
+{
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rings->page[i].data_tail, rings->page[i].data_head);
+}
+
+/* Two rings are one stream; what is younger stays for the next time. A sample that was taken while
+ * an older record was being written stands before it, and order is kept. */
+static void test_order(void **state)
+{
+    struct rings r;
+
+    (void)state;
+    begin(&r, RPS_STACKS_NONE, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 100, NULL, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 300, NULL, 0);
+    put_sample(&r, 1, PERF_RECORD_MISC_KERNEL, 200, NULL, 0);
+    put_sample(&r, 1, PERF_RECORD_MISC_USER, 400, NULL, 0);
+    put_sample(&r, 1, PERF_RECORD_MISC_USER, 399, NULL, 0);
+    assert_string_equal(drain(&r, 300), "s100:7.8@0|10 s200:7.8@1,10 ");
+    assert_int_equal(r.page[0].data_head - r.page[0].data_tail, 40);
+    assert_int_equal(r.page[1].data_head - r.page[1].data_tail, 80);
+    assert_string_equal(drain(&r, 400), "s300:7.8@0|10 ");
+    assert_string_equal(drain(&r, INT64_MAX), "s400:7.8@1|10 s400:7.8@1|10 ");
+    assert_string_equal(drain(&r, INT64_MAX), "");
+    check_empty(&r);
+    assert_int_equal(r.all.lost, 0);
+}
+
+/* Wherever a record goes over the end of the memory it is the same. */
+static void test_wrapped(void **state)
+{
+    static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0x10, 0x20};
+
+    (void)state;
+    for (size_t before = 0; before <= 72; before += 8) {
+        struct rings r;
+
+        begin(&r, RPS_STACKS_FP, before);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 100, chain, 4);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 101, chain, 4);
+        assert_string_equal(drain(&r, INT64_MAX), "s100:7.8@0|10,20 s101:7.8@0|10,20 ");
+        check_empty(&r);
+    }
+}
+
+static void test_chains(void **state)
+{
+    static const uint64_t both[] = {6, PERF_CONTEXT_KERNEL, 0x10, 0x11, PERF_CONTEXT_USER, 1, 2};
+    static const uint64_t guest[] = {5, PERF_CONTEXT_GUEST_KERNEL, 0x99, PERF_CONTEXT_USER, 1, 2};
+    static const uint64_t none[] = {0};
+    static const uint64_t calls[] = {
+        5, PERF_CONTEXT_KERNEL, 0x10, PERF_CONTEXT_USER, 1, 0xbad, 2, 0x200, 0x1, 0, 0x300, 0x1f0,
+        0};
+    static const uint64_t registers[] = {
+        2, PERF_CONTEXT_USER, 1, PERF_SAMPLE_REGS_ABI_64, 0xabc, 0xdef, 16, 0, 0, 8};
+    static const uint64_t foreign[] = {
+        2, PERF_CONTEXT_USER, 1, PERF_SAMPLE_REGS_ABI_32, 0xabc, 0xdef, 16, 0, 0, 8};
+    static const uint64_t thread[] = {2, PERF_CONTEXT_KERNEL, 0x10, PERF_SAMPLE_REGS_ABI_NONE, 0};
+    struct rings r;
+
+    (void)state;
+    begin(&r, RPS_STACKS_FP, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 1, both, 7); /* as deep as the kernel has room */
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 2, guest, 6);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 3, none, 1);
+    put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 4, none, 1);
+    put_sample(&r, 0, PERF_RECORD_MISC_GUEST_USER, 5, none, 1);
+    assert_string_equal(drain(&r, INT64_MAX), "s1:7.8@0,10,11|1,2... s2:7.8@0|1,2 s3:7.8@0|10 "
+                                              "s4:7.8@0,10 ");
+    assert_int_equal(r.all.lost, 0);
+    begin(&r, RPS_STACKS_LBR, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 1, calls, 13);
+    assert_string_equal(drain(&r, INT64_MAX), "s1:7.8@0,10|1,201,301 ");
+    if (sizeof(long) == 8) {
+        begin(&r, RPS_STACKS_DWARF, 0);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 1, registers, 10);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 2, foreign, 10);
+        put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 3, thread, 5);
+        assert_string_equal(drain(&r, INT64_MAX), "s1:7.8@0|1rabc/8 s2:7.8@0|1 s3:7.8@0,10 ");
+        assert_int_equal(r.all.lost, 0);
+    }
+}
+
+/* A chain longer than we have room for. */
+static void test_long_chain(void **state)
+{
+    static struct rps_perf_rings all;
+    static uint64_t data[512];
+    struct perf_event_mmap_page page = {.data_head = 8 * (5 + 1 + 1 + 200)};
+    struct perf_event_header header = {PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, page.data_head};
+    struct rps_perf_ring ring = {
+        .page = &page, .data = (const uint8_t *)data, .bytes = sizeof(data)};
+    struct rings r;
+    const struct rps_sample_sink sink = {&r, keep_sample};
+
+    (void)state;
+    begin(&r, RPS_STACKS_FP, 0);
+    all.ring = &ring;
+    all.count = 1;
+    all.depth_max = 1000;
+    memcpy(data, &header, sizeof(header));
+    data[5] = 201;
+    data[6] = PERF_CONTEXT_USER;
+    for (size_t i = 0; i < 200; i++)
+        data[7 + i] = 1;
+    rps_perf_rings_drain(&all, INT64_MAX, &sink);
+    assert_int_equal(strlen(r.text), strlen("s0:0.0@0... ") + 2 * RPS_SAMPLE_DEPTH_MAX);
+    assert_non_null(strstr(r.text, "|1,1,1"));
+    assert_non_null(strstr(r.text, ",1... "));
+}
+
+/* Eight bytes of text as a word. */
+static uint64_t text_word(const char *text)
+{
+    char bytes[8] = {0};
+    uint64_t word;
+
+    memcpy(bytes, text, strlen(text) < 8 ? strlen(text) : 8);
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+static void test_other_records(void **state)
+{
+    const uint64_t fork_words[] = {pair(20, 7), pair(21, 8), 5};
+    const uint64_t exit_words[] = {pair(20, 7), pair(20, 7), 5};
+    const uint64_t name[] = {pair(7, 8), text_word("sh")};
+    uint64_t map[] = {pair(7, 8),          0x1000, 0x200, 0x40, pair(3, 0), 0, 0, pair(5, 2),
+                      text_word("/bin/sh")};
+    const uint64_t lost[] = {1, 30}, lost_samples[] = {4}, throttle[] = {1, 2, 3};
+    struct rings r;
+
+    (void)state;
+    begin(&r, RPS_STACKS_FP, 0);
+    ((uint8_t *)&map[4])[4] = 99;
+    put_other(&r, 0, PERF_RECORD_FORK, 0, 5, fork_words, 3);
+    put_other(&r, 0, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, 6, name, 2);
+    put_other(&r, 0, PERF_RECORD_COMM, 0, 7, name, 2);
+    put_other(&r, 0, PERF_RECORD_EXIT, 0, 8, exit_words, 3);
+    put_other(&r, 1, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, 9, map, 9);
+    put_other(&r, 1, PERF_RECORD_MMAP2, 0, 10, map, 9); /* an inode stands there */
+    assert_string_equal(drain(&r, INT64_MAX), "f5:20.21@0<7.8 n6:7.8@0sh! n7:7.8@0sh e8:20.20@0 "
+                                              "m9:7.8@1[1000+200=40 3 99]/bin/sh "
+                                              "m10:7.8@1[1000+200=40 0 0]/bin/sh ");
+    check_empty(&r);
+    put_other(&r, 0, PERF_RECORD_LOST, 0, 11, lost, 2);
+    put_other(&r, 1, PERF_RECORD_LOST_SAMPLES, 0, 12, lost_samples, 1);
+    put_other(&r, 1, PERF_RECORD_THROTTLE, 0, 13, throttle, 3);
+    put_other(&r, 1, PERF_RECORD_UNTHROTTLE, 0, 14, throttle, 3);
+    put_other(&r, 1, PERF_RECORD_MAX + 5, 0, 15, NULL, 0); /* of a kernel to come */
+    assert_string_equal(drain(&r, INT64_MAX), "");
+    assert_int_equal(r.all.lost, 34);
+    assert_int_equal(r.all.throttled, 1);
+    check_empty(&r);
+}
+
+/* What makes no sense is lost, and what stands behind it is not. */
+static void test_malformed(void **state)
+{
+    static const uint64_t too_many[] = {3, PERF_CONTEXT_USER, 0x10};
+    static const uint64_t far_too_many[] = {UINT64_MAX / 8 + 3, PERF_CONTEXT_USER, 0x10};
+    const uint64_t no_zero[] = {pair(7, 8), text_word("eightlet")};
+    uint64_t map[] = {pair(7, 8), 0x1000, 0x200, 0x40, 0xff, 0, 0, 0, text_word("x")};
+    static const uint64_t fine[] = {2, PERF_CONTEXT_USER, 0x10};
+    struct rings r;
+
+    (void)state;
+    begin(&r, RPS_STACKS_FP, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 1, too_many, 3);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 2, far_too_many, 3);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 3, NULL, 0);
+    put_header(&r, 0, PERF_RECORD_SAMPLE, 0, 16); /* too short to have a time */
+    put_word(&r, 0, 0);
+    put_header(&r, 0, PERF_RECORD_COMM, 0, 8);
+    put_other(&r, 0, PERF_RECORD_COMM, 0, 4, no_zero, 2);
+    put_other(&r, 0, PERF_RECORD_FORK, 0, 5, no_zero, 1);
+    put_other(&r, 0, PERF_RECORD_LOST, 0, 6, no_zero, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 7, fine, 3);
+    /* a build id as long as that is none */
+    put_other(&r, 1, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, 8, map, 9);
+    assert_string_equal(drain(&r, INT64_MAX), "s7:7.8@0|10 m8:7.8@1[1000+200=40 0 0]x ");
+    assert_int_equal(r.all.lost, 8);
+    check_empty(&r);
+}
+
+/* Where a length makes no sense nothing behind it can be found: that ring begins anew. */
+static void test_bad_lengths(void **state)
+{
+    static const uint64_t fine[] = {2, PERF_CONTEXT_USER, 0x10};
+    static const size_t length[] = {0, 4, 44, 128};
+    struct rings r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(length) / sizeof(length[0]); i++) {
+        begin(&r, RPS_STACKS_FP, 24);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 1, fine, 3);
+        put_header(&r, 0, PERF_RECORD_SAMPLE, 0, length[i]);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 2, fine, 3);
+        put_sample(&r, 1, PERF_RECORD_MISC_USER, 3, fine, 3);
+        assert_string_equal(drain(&r, INT64_MAX), "s1:7.8@0|10 s3:7.8@1|10 ");
+        assert_int_equal(r.all.lost, 1);
+        check_empty(&r);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 4, fine, 3);
+        assert_string_equal(drain(&r, INT64_MAX), "s4:7.8@0|10 ");
+    }
+    begin(&r, RPS_STACKS_FP, 0);
+    r.page[0].data_head += RING_BYTES + 8; /* more than there is room for */
+    assert_string_equal(drain(&r, INT64_MAX), "");
+    assert_int_equal(r.all.lost, 1);
+    check_empty(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_chains),        cmocka_unit_test(test_long_chain),
+        cmocka_unit_test(test_other_records), cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_bad_lengths),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
