@@ -10,9 +10,9 @@ SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "KEY": "a", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
-    "THEME": "dark", "SIZE": "1G", "SET": "ascii",
+    "THEME": "dark", "SIZE": "1G", "SET": "ascii", "HZ": "99", "EVENT": "page-faults:7",
 }
-NAMES = {"cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
+NAMES = {"stacks": "dwarf", "cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
          "phases format": "csv", "report format": "2013", "runs format": "json",
          "events format": "csv", "verify format": "json", "check format": "json", "phases metric": "cpi,cpu_use"}
