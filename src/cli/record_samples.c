@@ -348,6 +348,7 @@ void rps_record_samples_end(struct rps_record_samples *samples)
     tell_store(samples);
 }
 
+/* A simulation has told the names; what runs for real is looked up. */
 static int find_names(struct rps_record_samples *samples, const char *path, int64_t run_id,
                       struct rps_error *err)
 {
@@ -355,7 +356,9 @@ static int find_names(struct rps_record_samples *samples, const char *path, int6
     struct rps_code code = {0};
     int rc = rps_tracker_code(samples->tracker, &code, err);
 
-    if (rc == 0 && code.frame_count > 0 && (rc = rps_naming_name(&code, &options, err)) == 0)
+    if (rc == 0 && code.frame_count > 0 && code.location_count == 0)
+        rc = rps_naming_name(&code, &options, err);
+    if (rc == 0)
         rc = rps_store_set_locations(path, run_id, &code, err);
     rps_code_free(&code);
     return rc;
