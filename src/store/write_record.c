@@ -95,13 +95,14 @@ static const struct {
                                    " samples, complete, lost, throttled, unmapped, event, stacks)"
                                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                                    insert_row},
-    [RPS_WRITE_RECORD_MODULE] = {"INSERT INTO module (run_id, module, kind, path, build_id)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5)",
-                                 insert_row},
-    [RPS_WRITE_RECORD_FRAME] = {"INSERT INTO frame (run_id, frame, module, address)"
+    [RPS_WRITE_RECORD_MODULE] =
+        {"INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
+         " VALUES (?1, ?2, ?3, ?4, ?5)",
+         insert_row},
+    [RPS_WRITE_RECORD_FRAME] = {"INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
                                 " VALUES (?1, ?2, ?3, ?4)",
                                 insert_row},
-    [RPS_WRITE_RECORD_STACK] = {"INSERT INTO stack (run_id, stack, parent, frame)"
+    [RPS_WRITE_RECORD_STACK] = {"INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
                                 " VALUES (?1, ?2, nullif(?3, -1), ?4)",
                                 insert_row},
     [RPS_WRITE_RECORD_TASK] = {"INSERT INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"

@@ -81,7 +81,7 @@ struct rps_writer {
     const struct rps_plan *plan; /* the caller's */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
-    struct rps_code_counts counts; /* of the batch that is being written */
+    struct rps_code_counts counts;     /* of the batch that is being written */
     struct rps_downsample *downsample; /* NULL: nothing is thinned */
     int set_count;
     uint8_t *measured;       /* by set: slots whose event is measured */
