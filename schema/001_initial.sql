@@ -303,16 +303,6 @@ CREATE TABLE stack (              -- a frame and the stack that called it
     PRIMARY KEY (run_id, stack)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE stack_count (        -- how often a stack was seen in a period
-    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    level INTEGER NOT NULL,       -- 0; where the run was thinned, that of the block
-    cpu INTEGER NOT NULL,         -- as in table period
-    period INTEGER NOT NULL,      -- its number; of a block the first one's
-    stack INTEGER NOT NULL,       -- stack.stack
-    samples INTEGER NOT NULL,
-    PRIMARY KEY (run_id, level, cpu, period, stack)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE task (               -- one row per thread that was seen in samples, and name it had
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     task INTEGER NOT NULL,
@@ -324,14 +314,15 @@ CREATE TABLE task (               -- one row per thread that was seen in samples
     PRIMARY KEY (run_id, task)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE task_count (         -- how often a task was seen in a period
-    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    level INTEGER NOT NULL,       -- these as in stack_count
-    cpu INTEGER NOT NULL,
-    period INTEGER NOT NULL,
-    task INTEGER NOT NULL,        -- task.task
-    samples INTEGER NOT NULL,
-    PRIMARY KEY (run_id, level, cpu, period, task)
+CREATE TABLE code_count (         -- how often stacks and tasks were seen in a period: add up rows of the
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, -- same; views stack_count, task_count
+    level INTEGER NOT NULL,       -- 0; where the run was thinned, that of the block
+    cpu INTEGER NOT NULL,         -- as in table period
+    period INTEGER NOT NULL,      -- its number; of a block the first one's
+    part INTEGER NOT NULL,        -- tells rows of the same period apart
+    stacks TEXT NOT NULL,         -- JSON object: samples -> array of the stack.stack seen so often
+    tasks TEXT NOT NULL,          -- the same of task.task
+    PRIMARY KEY (run_id, level, cpu, period, part)
 ) STRICT, WITHOUT ROWID;
 
 -- The finest rows that are left of a run: those of period, and of rollup where it was thinned.
@@ -471,6 +462,28 @@ SELECT
                      'unixepoch') FROM run AS u WHERE u.run_id = o.run_id) AS time -- time_s, in UTC
 FROM turn AS o
 JOIN metric AS m ON m.run_id = o.run_id;
+
+-- How often each stack, and each task, was seen in a period, or in a block where it was thinned.
+CREATE VIEW stack_count AS
+SELECT c.run_id, c.level, c.cpu, c.period, i.value AS stack, CAST(s.key AS INTEGER) AS samples
+FROM code_count AS c, json_each(c.stacks) AS s, json_each(s.value) AS i;
+
+CREATE VIEW task_count AS
+SELECT c.run_id, c.level, c.cpu, c.period, i.value AS task, CAST(s.key AS INTEGER) AS samples
+FROM code_count AS c, json_each(c.tasks) AS s, json_each(s.value) AS i;
+
+-- The innermost function of each sample: where the time went. What has no name is named by its
+-- module and address.
+CREATE VIEW function_count AS
+SELECT c.run_id, c.level, c.cpu, c.period,
+       CASE WHEN l.how <> 'none' THEN l.function
+            ELSE printf('%s+0x%x', coalesce(m.path, '?'), f.address) END AS function,
+       m.path AS module, c.samples
+FROM stack_count AS c
+LEFT JOIN stack AS s ON s.run_id = c.run_id AND s.stack = c.stack
+LEFT JOIN frame AS f ON f.run_id = c.run_id AND f.frame = s.frame
+LEFT JOIN module AS m ON m.run_id = c.run_id AND m.module = f.module
+LEFT JOIN location AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;
 
 -- The phases of each run: those of its newest detection, at the level to show.
 CREATE VIEW shown_phase AS

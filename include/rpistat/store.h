@@ -238,8 +238,9 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
                     struct rps_error *err);
 
 /* Counts of stacks, or of tasks, of the periods first ... last of one CPU, or with RPS_CPU_ALL of
- * all tracks. A block that is thinned counts where its first period lies. Returned through: what
- * `count` returns when negative. */
+ * all tracks. A block that is thinned counts where its first period lies; a number may come more
+ * than once, and be of a stack or task of which the code has nothing. Returned through: what
+ * `count` returns when it is not 0. */
 struct rps_code_count_query {
     int tasks; /* 0: of stacks */
     int32_t cpu;

@@ -243,10 +243,13 @@ static void check_orphans(struct check *check)
         const char *table, *sql;
         enum rps_finding_kind kind;
     } tables[] = {
-        ORPHANS("event_set"),   ORPHANS("event"),   ORPHANS("metric"),    ORPHANS("metric_step"),
-        DELETED_LAST("period"), ORPHANS("phase"),   ORPHANS("outlier"),   DELETED_LAST("mark"),
-        ORPHANS("gap"),         ORPHANS("thinned"), ORPHANS("heartbeat"), DELETED_LAST("rollup"),
-        ORPHANS("detection"),
+        ORPHANS("event_set"),   ORPHANS("event"),           ORPHANS("metric"),
+        ORPHANS("metric_step"), DELETED_LAST("period"),     ORPHANS("phase"),
+        ORPHANS("outlier"),     DELETED_LAST("mark"),       ORPHANS("gap"),
+        ORPHANS("thinned"),     ORPHANS("heartbeat"),       DELETED_LAST("rollup"),
+        ORPHANS("detection"),   ORPHANS("sampling"),        ORPHANS("module"),
+        DELETED_LAST("frame"),  DELETED_LAST("location"),   DELETED_LAST("stack"),
+        DELETED_LAST("task"),   DELETED_LAST("code_count"),
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {

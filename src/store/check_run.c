@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_code.h"
 #include "check_rollup.h"
 #include "columns.h"
 #include "database.h"
@@ -220,6 +221,13 @@ static void check_totals(struct check *check)
 /* --- what else there is of a run ---------------------------------------------------------------
  */
 
+/* Numbers of a table of the code that no recorder writes. */
+#define NUMBERS(table)                                                                             \
+    "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND " table " NOT BETWEEN 0 AND 1999999)"
+
+/* What had no room in the recorder's memory may leave others that refer to it. */
+#define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
+
 /* Questions that a sound store answers with 0. Parameters: run_id, the highest period number, the
  * end of the last period. */
 static const struct {
@@ -268,6 +276,39 @@ static const struct {
      "SELECT count(*) FROM thinned AS t JOIN rollup AS r ON r.run_id = t.run_id"
      " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = ?1",
      "rows of rollup that are there, though thinned says that they were taken away", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
+         "task"),
+     "modules, frames, stacks and tasks with numbers that no recorder writes", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
+     " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
+     "frames of modules that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM stack WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
+     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
+     "stacks of frames that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
+     " (SELECT stack FROM stack WHERE run_id = ?1) AND " NONE_LOST "))",
+     "stacks whose caller is not one of the stacks before", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
+     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
+     "names of frames that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
+     " OR period < 0 OR (period > ?2 AND NOT EXISTS (SELECT 1 FROM gap WHERE run_id = ?1)))",
+     "counts of samples that are not inside the run", 1, 1},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM code_count AS c WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
+     " (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = c.level AND r.cpu = c.cpu"
+     " AND r.period = c.period)",
+     "counts of samples in blocks that are not there", 1, 0},
+    {RPS_FINDING_ODD,
+     "SELECT EXISTS (SELECT 1 FROM code_count WHERE run_id = ?1) AND NOT EXISTS"
+     " (SELECT 1 FROM sampling WHERE run_id = ?1)",
+     "it has samples, but not how they were taken, and they are not shown", 0, 0},
     {RPS_FINDING_ODD,
      "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
      " WHERE h.run_id = ?1 AND r.state <> 'recording'",
@@ -398,6 +439,7 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
         check_totals(&check);
     }
     check_rest(&check, code == SQLITE_OK);
+    rps_check_code(reader->db, run_id, findings);
     rps_run_shape_free(&check.shape);
     free(check.examined.sum);
     return check.examined.most;

@@ -91,7 +91,12 @@ static int sweep(sqlite3 *db)
 {
     static const char *const sql[] = {SWEEP("period", "cpu, cycle, period"),
                                       SWEEP("rollup", "level, cpu, period"),
-                                      SWEEP("mark", "time_ns, mark_no")};
+                                      SWEEP("mark", "time_ns, mark_no"),
+                                      SWEEP("code_count", "level, cpu, period, part"),
+                                      SWEEP("location", "frame, depth"),
+                                      SWEEP("stack", "stack"),
+                                      SWEEP("frame", "frame"),
+                                      SWEEP("task", "task")};
     int64_t recording = 0;
     int code =
         rps_database_ask(db, &recording, "SELECT count(*) FROM run WHERE state = 'recording'", "");
@@ -123,6 +128,7 @@ static int delete_head(struct rps_reader *store, int64_t run_id, struct rps_erro
         "DELETE FROM thinned WHERE run_id = ?1",   "DELETE FROM heartbeat WHERE run_id = ?1",
         "DELETE FROM detection WHERE run_id = ?1", "DELETE FROM phase WHERE run_id = ?1",
         "DELETE FROM outlier WHERE run_id = ?1",   "DELETE FROM gap WHERE run_id = ?1",
+        "DELETE FROM sampling WHERE run_id = ?1",  "DELETE FROM module WHERE run_id = ?1",
         "DELETE FROM run WHERE run_id = ?1",
     };
     int64_t recording = 0;

@@ -3,63 +3,72 @@
  * and the counts, which are handed over one by one. It is written anew when its frames are named.
  *
  * A store is input from elsewhere. A number is an index where it is what its rows are in order of,
- * and below MAX; a row whose parent, frame or module is not there is kept as one of which nothing is
+ * and not too high; a row whose parent, frame or module is not there is kept as one of which nothing is
  * known, so that counts still add up.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "code_counts.h"
 #include "database.h"
 #include "fields.h"
 #include "reader.h"
 
-/* Rows of a table that are read, and bytes of all texts. */
-#define ROWS_MAX  INT64_C(4000000)
-#define TEXTS_MAX (UINT64_C(256) << 20)
+#define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
 
 #define TIME_MAX_NS (INT64_MAX / 4)
 
+enum { MODULES, FRAMES, STACKS, TASKS, LOCATIONS, LISTS };
+
+/* An array that grows. */
+struct list {
+    void *array; /* owned */
+    size_t count, room;
+};
+
 struct reading {
     struct rps_reader *reader;
-    struct rps_code code;
-    size_t module_room, frame_room, location_room, stack_room, task_room, texts_room;
-    size_t texts_used;
+    struct rps_sampling sampling;
+    struct list list[LISTS], texts;
+    int no_memory;
 };
 
 /* --- growing ---------------------------------------------------------------------------------- */
 
-/* The array with room for one more than `count`; NULL without memory. */
-static void *with_room(void *array, size_t size, size_t count, size_t *room)
+/* Append `count` elements, which are for the caller to fill; NULL without memory. */
+static void *append(struct reading *r, struct list *list, size_t size, size_t count)
 {
-    size_t more = *room < 64 ? 64 : *room * 2;
+    size_t room = list->room ? list->room : 64;
     void *grown;
 
-    if (count < *room)
-        return array;
-    grown = realloc(array, more * size);
-    if (grown)
-        *room = more;
-    return grown;
+    while (room < list->count + count)
+        room *= 2;
+    if (room > list->room) {
+        grown = realloc(list->array, room * size);
+        if (!grown) {
+            r->no_memory = 1;
+            return NULL;
+        }
+        list->array = grown;
+        list->room = room;
+    }
+    list->count += count;
+    return (char *)list->array + (list->count - count) * size;
 }
 
-/* Texts are kept one behind the other; as long as they grow a pointer is an offset. */
+/* Texts are kept one behind the other; as long as they grow a pointer is an offset, and 1. */
 static const char *keep_text(struct reading *r, sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
-    size_t bytes = text ? strlen(text) + 1 : 1, offset = r->texts_used;
+    size_t bytes = text ? strlen(text) + 1 : 1, offset = r->texts.count;
+    char *place;
 
     if (bytes > TEXTS_MAX - offset)
         bytes = 1;
-    while (offset + bytes > r->texts_room) {
-        char *grown = with_room(r->code.texts, 1, r->texts_room, &r->texts_room);
-
-        if (!grown)
-            return NULL;
-        r->code.texts = grown;
-    }
-    memcpy(r->code.texts + offset, bytes > 1 ? text : "", bytes);
-    r->texts_used += bytes;
-    return (const char *)(uintptr_t)(offset + 1); /* an offset of 0 would be NULL */
+    place = append(r, &r->texts, 1, bytes);
+    if (place)
+        memcpy(place, bytes > 1 ? text : "", bytes);
+    return (const char *)(uintptr_t)(offset + 1);
 }
 
 static void place_text(const struct rps_code *code, const char **text)
@@ -80,266 +89,258 @@ static void place_texts(struct rps_code *code)
         place_text(code, &code->task[i].name);
 }
 
-/* The number of the row, when it is one that follows those before; -1 for one to leave out. */
-static int64_t row_number(sqlite3_stmt *stmt, size_t count)
-{
-    int64_t number = rps_database_index(stmt, 0, ROWS_MAX);
-
-    return number >= (int64_t)count ? number : -1;
-}
-
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int read_sampling(struct reading *r, sqlite3_stmt *stmt)
+static void fill_module(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
-    struct rps_sampling *s = &r->code.sampling;
-    uint64_t *const number[] = {&s->frequency, &s->threshold, &s->samples, &s->complete,
-                                &s->lost,      &s->throttled, &s->unmapped};
+    struct rps_module *module = element;
+    const char *name = (const char *)sqlite3_column_text(stmt, 1);
+    int kind = name ? rps_module_kind_find(name) : -1;
 
-    rps_fields_copy_text(stmt, 0, s->event, sizeof(s->event));
-    rps_fields_copy_text(stmt, 1, s->stacks, sizeof(s->stacks));
-    for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++) {
-        int64_t value = sqlite3_column_int64(stmt, i + 2);
-
-        *number[i] = value > 0 ? (uint64_t)value : 0;
-    }
-    return 1;
+    module->kind = kind < 0 ? RPS_MODULE_MEMORY : (enum rps_module_kind)kind;
+    module->path = keep_text(r, stmt, 2);
+    rps_fields_copy_text(stmt, 3, module->build_id, sizeof(module->build_id));
 }
 
-static int read_module(struct reading *r, sqlite3_stmt *stmt)
+static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
-    struct rps_code *code = &r->code;
-    int64_t number = row_number(stmt, code->module_count);
-    int kind;
+    struct rps_frame *frame = element;
 
-    while (number >= (int64_t)code->module_count) {
-        struct rps_module *grown =
-            with_room(code->module, sizeof(*grown), code->module_count, &r->module_room);
-
-        if (!grown)
-            return RPS_FAILED;
-        code->module = grown;
-        grown[code->module_count] =
-            (struct rps_module){.module = (int64_t)code->module_count, .kind = RPS_MODULE_MEMORY};
-        code->module_count++;
-    }
-    if (number >= 0) {
-        struct rps_module *module = &code->module[number];
-        const char *name = (const char *)sqlite3_column_text(stmt, 1);
-
-        kind = name ? rps_module_kind_find(name) : -1;
-        module->kind = kind < 0 ? RPS_MODULE_MEMORY : (enum rps_module_kind)kind;
-        rps_fields_copy_text(stmt, 3, module->build_id, sizeof(module->build_id));
-        module->path = keep_text(r, stmt, 2);
-        return module->path ? 1 : RPS_FAILED;
-    }
-    return 1;
+    frame->module = rps_database_index(stmt, 1, (int64_t)r->list[MODULES].count);
+    frame->address = (uint64_t)sqlite3_column_int64(stmt, 2);
 }
 
-static int read_frame(struct reading *r, sqlite3_stmt *stmt)
+static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
-    struct rps_code *code = &r->code;
-    int64_t number = row_number(stmt, code->frame_count);
+    struct rps_stack *stack = element;
 
-    while (number >= (int64_t)code->frame_count) {
-        struct rps_frame *grown =
-            with_room(code->frame, sizeof(*grown), code->frame_count, &r->frame_room);
-
-        if (!grown)
-            return RPS_FAILED;
-        code->frame = grown;
-        grown[code->frame_count] = (struct rps_frame){(int64_t)code->frame_count, -1, 0};
-        code->frame_count++;
-    }
-    if (number >= 0) {
-        code->frame[number].module = rps_database_index(stmt, 1, (int64_t)code->module_count);
-        code->frame[number].address = (uint64_t)sqlite3_column_int64(stmt, 2);
-    }
-    return 1;
+    stack->parent = sqlite3_column_type(stmt, 1) == SQLITE_NULL
+                        ? -1
+                        : rps_database_index(stmt, 1, stack->stack);
+    stack->frame = rps_database_index(stmt, 2, (int64_t)r->list[FRAMES].count);
 }
 
-static int read_stack(struct reading *r, sqlite3_stmt *stmt)
+static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
-    struct rps_code *code = &r->code;
-    int64_t number = row_number(stmt, code->stack_count);
+    struct rps_task *task = element;
 
-    while (number >= (int64_t)code->stack_count) {
-        struct rps_stack *grown =
-            with_room(code->stack, sizeof(*grown), code->stack_count, &r->stack_room);
-
-        if (!grown)
-            return RPS_FAILED;
-        code->stack = grown;
-        grown[code->stack_count] = (struct rps_stack){(int64_t)code->stack_count, -1, -1};
-        code->stack_count++;
-    }
-    if (number >= 0) {
-        code->stack[number].parent =
-            sqlite3_column_type(stmt, 1) == SQLITE_NULL ? -1 : rps_database_index(stmt, 1, number);
-        code->stack[number].frame = rps_database_index(stmt, 2, (int64_t)code->frame_count);
-    }
-    return 1;
+    task->pid = rps_database_index(stmt, 1, INT32_MAX);
+    task->tid = rps_database_index(stmt, 2, INT32_MAX);
+    task->name = keep_text(r, stmt, 3);
+    task->start_ns = rps_database_index(stmt, 4, TIME_MAX_NS);
+    task->start_ns = task->start_ns < 0 ? 0 : task->start_ns;
+    task->end_ns =
+        sqlite3_column_type(stmt, 5) == SQLITE_NULL ? -1 : rps_database_index(stmt, 5, TIME_MAX_NS);
 }
 
-static int read_task(struct reading *r, sqlite3_stmt *stmt)
+static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
-    struct rps_code *code = &r->code;
-    int64_t number = row_number(stmt, code->task_count);
-
-    while (number >= (int64_t)code->task_count) {
-        struct rps_task *grown =
-            with_room(code->task, sizeof(*grown), code->task_count, &r->task_room);
-
-        if (!grown)
-            return RPS_FAILED;
-        code->task = grown;
-        grown[code->task_count] = (struct rps_task){(int64_t)code->task_count, -1, -1, NULL, 0, -1};
-        code->task_count++;
-    }
-    if (number >= 0) {
-        struct rps_task *task = &code->task[number];
-
-        task->pid = rps_database_index(stmt, 1, INT32_MAX);
-        task->tid = rps_database_index(stmt, 2, INT32_MAX);
-        task->start_ns = rps_database_index(stmt, 3, TIME_MAX_NS);
-        task->end_ns = sqlite3_column_type(stmt, 4) == SQLITE_NULL
-                           ? -1
-                           : rps_database_index(stmt, 4, TIME_MAX_NS);
-        task->name = keep_text(r, stmt, 5);
-        return task->name ? 1 : RPS_FAILED;
-    }
-    return 1;
-}
-
-/* Rows come in order of frame and depth; depths count from 0. */
-static int read_location(struct reading *r, sqlite3_stmt *stmt)
-{
-    struct rps_code *code = &r->code;
-    int64_t frame = rps_database_index(stmt, 0, (int64_t)code->frame_count);
-    const struct rps_location *last =
-        code->location_count > 0 ? &code->location[code->location_count - 1] : NULL;
-    int depth = last && last->frame == frame ? last->depth + 1 : 0, how;
+    struct rps_location *location = element;
     const char *name = (const char *)sqlite3_column_text(stmt, 5);
-    struct rps_location *grown;
+    int how = name ? rps_location_how_find(name) : -1,
+        line = rps_database_index(stmt, 4, INT32_MAX);
 
-    if (frame < 0 || sqlite3_column_int64(stmt, 1) != depth ||
-        code->location_count >= (size_t)ROWS_MAX)
-        return 1;
-    grown = with_room(code->location, sizeof(*grown), code->location_count, &r->location_room);
-    if (!grown)
-        return RPS_FAILED;
-    code->location = grown;
-    how = name ? rps_location_how_find(name) : -1;
-    grown += code->location_count++;
-    *grown = (struct rps_location){
-        .frame = frame,
-        .depth = depth,
-        .function = keep_text(r, stmt, 2),
-        .file = keep_text(r, stmt, 3),
-        .line = (int)rps_database_index(stmt, 4, INT32_MAX),
-        .how = how < 0 ? RPS_LOCATION_NONE : (enum rps_location_how)how,
-    };
-    if (grown->line < 0)
-        grown->line = 0;
-    return grown->function && grown->file ? 1 : RPS_FAILED;
+    location->frame = sqlite3_column_int64(stmt, 0);
+    location->depth = sqlite3_column_int(stmt, 1);
+    location->function = keep_text(r, stmt, 2);
+    location->file = keep_text(r, stmt, 3);
+    location->line = line < 0 ? 0 : line;
+    location->how = how < 0 ? RPS_LOCATION_NONE : (enum rps_location_how)how;
+}
+
+/* A table, whose rows come in the order of their numbers, or of frame and depth. */
+static const struct {
+    const char *sql;
+    void (*fill)(struct reading *r, sqlite3_stmt *stmt, void *element);
+    size_t size;
+    int64_t max; /* numbers are below: an array of them is not much memory */
+    union {
+        int64_t number; /* what all elements begin with */
+        struct rps_module module;
+        struct rps_frame frame;
+        struct rps_stack stack;
+        struct rps_task task;
+    } unknown; /* of which there is no row */
+} tables[LISTS] = {
+    [MODULES] = {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1"
+                 " ORDER BY module",
+                 fill_module, sizeof(struct rps_module), 100000,
+                 .unknown.module = {.kind = RPS_MODULE_MEMORY}},
+    [FRAMES] = {"SELECT frame, module, address FROM frame WHERE run_id = ?1 ORDER BY frame",
+                fill_frame, sizeof(struct rps_frame), 1000000, .unknown.frame = {.module = -1}},
+    [STACKS] = {"SELECT stack, parent, frame FROM stack WHERE run_id = ?1 ORDER BY stack",
+                fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
+                .unknown.stack = {.parent = -1, .frame = -1}},
+    [TASKS] = {"SELECT task, pid, tid, name, start_ns, end_ns FROM task WHERE run_id = ?1"
+               " ORDER BY task",
+               fill_task, sizeof(struct rps_task), 1000000,
+               .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1}},
+    [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
+                   " ORDER BY frame, depth",
+                   fill_location, sizeof(struct rps_location), 4000000},
+};
+
+/* The place of the row in its array; -1 for one to leave out. */
+static int64_t row_place(const struct reading *r, int table, sqlite3_stmt *stmt)
+{
+    const struct list *list = &r->list[table];
+    const struct rps_location *last;
+    int64_t frame;
+
+    if (table != LOCATIONS)
+        return rps_database_index(stmt, 0, tables[table].max);
+    last = list->count > 0 ? (struct rps_location *)list->array + (list->count - 1) : NULL;
+    frame = rps_database_index(stmt, 0, (int64_t)r->list[FRAMES].count);
+    if (frame < 0 || list->count >= (size_t)tables[table].max ||
+        sqlite3_column_int64(stmt, 1) != (last && last->frame == frame ? last->depth + 1 : 0))
+        return -1;
+    return (int64_t)list->count;
+}
+
+static void add_row(struct reading *r, int table, sqlite3_stmt *stmt)
+{
+    struct list *list = &r->list[table];
+    size_t size = tables[table].size;
+    int64_t place = row_place(r, table, stmt);
+
+    if (place < (int64_t)list->count) /* none, or out of order */
+        return;
+    for (int64_t number = (int64_t)list->count; number <= place; number++) {
+        char *element = append(r, list, size, 1);
+
+        if (!element)
+            return;
+        memset(element, 0, size);
+        memcpy(element, &tables[table].unknown,
+               size < sizeof(tables[table].unknown) ? size : sizeof(tables[table].unknown));
+        memcpy(element, &number, sizeof(number));
+    }
+    tables[table].fill(r, stmt, (char *)list->array + (size_t)place * size);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Each row that sql gives; how many there were, or negative. */
-static int64_t each_row(struct reading *r, int64_t run_id, const char *sql,
-                        int (*row)(struct reading *r, sqlite3_stmt *stmt), struct rps_error *err)
+/* 1, or 0 when no samples were taken. */
+static int read_sampling(struct reading *r, int64_t run_id, struct rps_error *err)
+{
+    struct rps_sampling *s = &r->sampling;
+    uint64_t *const number[] = {&s->frequency, &s->threshold, &s->samples, &s->complete,
+                                &s->lost,      &s->throttled, &s->unmapped};
+    sqlite3_stmt *stmt = NULL;
+    int code;
+
+    if (rps_reader_prepare(r->reader,
+                           "SELECT event, stacks, frequency, threshold, samples, complete, lost,"
+                           " throttled, unmapped FROM sampling WHERE run_id = ?1",
+                           run_id, &stmt, err) < 0)
+        return RPS_FAILED;
+    code = rps_reader_step(r->reader, stmt);
+    if (code == SQLITE_ROW) {
+        rps_fields_copy_text(stmt, 0, s->event, sizeof(s->event));
+        rps_fields_copy_text(stmt, 1, s->stacks, sizeof(s->stacks));
+        for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++) {
+            int64_t value = sqlite3_column_int64(stmt, i + 2);
+
+            *number[i] = value > 0 ? (uint64_t)value : 0;
+        }
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_ROW    ? 1
+           : code == SQLITE_DONE ? 0
+                                 : rps_reader_error(r->reader, code, err);
+}
+
+static int read_table(struct reading *r, int table, int64_t run_id, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int64_t count = 0;
-    int code, result = 1;
+    int code, result = 0;
 
-    if (rps_reader_prepare(r->reader, sql, run_id, &stmt, err) < 0)
+    if (rps_reader_prepare(r->reader, tables[table].sql, run_id, &stmt, err) < 0)
         return RPS_FAILED;
-    while ((code = rps_reader_step(r->reader, stmt)) == SQLITE_ROW && result > 0) {
-        result = row(r, stmt);
-        count++;
-    }
-    if (result < 0)
-        count = rps_error_memory(err);
+    while ((code = rps_reader_step(r->reader, stmt)) == SQLITE_ROW && !r->no_memory)
+        add_row(r, table, stmt);
+    if (r->no_memory)
+        result = rps_error_memory(err);
     else if (code != SQLITE_DONE)
-        count = rps_reader_error(r->reader, code, err);
+        result = rps_reader_error(r->reader, code, err);
     sqlite3_finalize(stmt);
-    return count;
+    return result;
 }
 
 int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *ret,
                     struct rps_error *err)
 {
-    static const struct {
-        const char *sql;
-        int (*row)(struct reading *r, sqlite3_stmt *stmt);
-    } tables[] = {
-        {"SELECT event, stacks, frequency, threshold, samples, complete, lost, throttled, unmapped"
-         " FROM sampling WHERE run_id = ?1",
-         read_sampling},
-        {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1 ORDER BY module",
-         read_module},
-        {"SELECT frame, module, address FROM frame WHERE run_id = ?1 ORDER BY frame", read_frame},
-        {"SELECT stack, parent, frame FROM stack WHERE run_id = ?1 ORDER BY stack", read_stack},
-        {"SELECT task, pid, tid, start_ns, end_ns, name FROM task WHERE run_id = ?1 ORDER BY task",
-         read_task},
-        {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
-         " ORDER BY frame, depth",
-         read_location},
-    };
     struct reading r = {.reader = reader};
+    const struct list *list = r.list;
     int code = rps_database_exec(reader->db, "SAVEPOINT code"); /* one state of the store */
-    int64_t rows = 1;
+    int found, result;
 
     if (code != SQLITE_OK)
         return rps_reader_error(reader, code, err);
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && rows >= 0; i++) {
-        rows = each_row(&r, run_id, tables[i].sql, tables[i].row, err);
-        if (i == 0 && rows == 0) /* no samples were taken */
-            break;
-        if (rows == 0)
-            rows = 1;
-    }
+    result = found = read_sampling(&r, run_id, err);
+    for (int table = 0; table < LISTS && found > 0 && result >= 0; table++)
+        result = read_table(&r, table, run_id, err);
     rps_database_exec(reader->db, "RELEASE code");
-    if (rows <= 0) {
-        rps_code_free(&r.code);
-        return (int)rows;
+    *ret = (struct rps_code){
+        .sampling = r.sampling,
+        .module = list[MODULES].array,
+        .module_count = list[MODULES].count,
+        .frame = list[FRAMES].array,
+        .frame_count = list[FRAMES].count,
+        .stack = list[STACKS].array,
+        .stack_count = list[STACKS].count,
+        .task = list[TASKS].array,
+        .task_count = list[TASKS].count,
+        .location = list[LOCATIONS].array,
+        .location_count = list[LOCATIONS].count,
+        .texts = r.texts.array,
+    };
+    if (found <= 0 || result < 0) {
+        rps_code_free(ret);
+        return result;
     }
-    place_texts(&r.code);
-    *ret = r.code;
+    place_texts(ret);
     return 1;
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
 /* cpu is in the key before period: a query for each CPU seeks. */
-#define COUNTS(table, id)                                                                          \
-    "SELECT c.level, c.cpu, c.period, c." id ", c.samples FROM " table " AS c"                     \
-    " WHERE c.run_id = ?1 AND c.level = ?2 AND c.cpu = ?3 AND c.period BETWEEN ?4 AND ?5"
+static const char sql_counts[] =
+    "SELECT cpu, period, stacks, tasks FROM code_count"
+    " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period BETWEEN ?4 AND ?5";
 
-#define NEXT_CPU(table)                                                                            \
-    "SELECT min(cpu) FROM " table " WHERE run_id = ?1 AND level = ?2 AND cpu > ?3"
+static const char sql_next_cpu[] =
+    "SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 AND cpu > ?3";
+
+/* The counts of a row. */
+static int walk_row(const struct rps_code_count_query *query, sqlite3_stmt *stmt, int level,
+                    struct rps_error *err)
+{
+    struct rps_code_counts_text text = {
+        .at = (const char *)sqlite3_column_text(stmt, query->tasks ? 3 : 2)};
+    struct rps_code_count count = {
+        .level = level,
+        .cpu = sqlite3_column_int(stmt, 0),
+        .period = (uint64_t)sqlite3_column_int64(stmt, 1),
+    };
+    int result = 0;
+
+    while (result == 0 && rps_code_counts_next(&text, &count.id)) {
+        count.samples = text.samples;
+        result = query->count(query->context, &count, err);
+    }
+    return result;
+}
 
 /* The counts of a level and CPU. */
 static int walk_counts(struct rps_reader *reader, const struct rps_code_count_query *query,
-                       sqlite3_stmt *stmt, struct rps_error *err)
+                       sqlite3_stmt *stmt, int level, struct rps_error *err)
 {
     int code, result = 0;
 
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        struct rps_code_count count = {
-            .level = (int)sqlite3_column_int64(stmt, 0),
-            .cpu = (int32_t)sqlite3_column_int64(stmt, 1),
-            .period = (uint64_t)sqlite3_column_int64(stmt, 2),
-            .id = sqlite3_column_int64(stmt, 3),
-        };
-        int64_t samples = sqlite3_column_int64(stmt, 4);
-
-        count.samples = samples > 0 ? (uint64_t)samples : 0;
-        if (count.id >= 0 && count.samples > 0)
-            result = query->count(query->context, &count, err);
-    }
+    while (result == 0 && (code = rps_reader_step(reader, stmt)) == SQLITE_ROW)
+        result = walk_row(query, stmt, level, err);
     if (result == 0 && code != SQLITE_DONE)
         result = rps_reader_error(reader, code, err);
     sqlite3_reset(stmt);
@@ -362,19 +363,20 @@ static int next_cpu(struct rps_reader *reader, sqlite3_stmt *stmt, int level, in
     return code == SQLITE_ROW ? found : rps_reader_error(reader, code, err);
 }
 
+/* As the store has it. */
+static int64_t period_number(uint64_t number)
+{
+    return number > INT64_MAX ? INT64_MAX : (int64_t)number;
+}
+
 int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
                            const struct rps_code_count_query *query, struct rps_error *err)
 {
     sqlite3_stmt *counts = NULL, *cpus = NULL;
-    uint64_t last = query->last > INT64_MAX ? INT64_MAX : query->last;
-    int result = rps_reader_prepare(
-        reader, query->tasks ? COUNTS("task_count", "task") : COUNTS("stack_count", "stack"),
-        run_id, &counts, err);
+    int result = rps_reader_prepare(reader, sql_counts, run_id, &counts, err);
 
     if (result == 0)
-        result = rps_reader_prepare(reader,
-                                    query->tasks ? NEXT_CPU("task_count") : NEXT_CPU("stack_count"),
-                                    run_id, &cpus, err);
+        result = rps_reader_prepare(reader, sql_next_cpu, run_id, &cpus, err);
     for (int level = RPS_LEVELS; level >= 0 && result == 0; level--) {
         int64_t cpu = INT64_MIN;
 
@@ -382,11 +384,11 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
             result = 0;
             if (query->cpu != RPS_CPU_ALL && cpu != query->cpu)
                 continue;
-            sqlite3_bind_int64(counts, 2, level);
+            sqlite3_bind_int(counts, 2, level);
             sqlite3_bind_int64(counts, 3, cpu);
-            sqlite3_bind_int64(counts, 4, (int64_t)query->first);
-            sqlite3_bind_int64(counts, 5, (int64_t)last);
-            result = walk_counts(reader, query, counts, err);
+            sqlite3_bind_int64(counts, 4, period_number(query->first));
+            sqlite3_bind_int64(counts, 5, period_number(query->last));
+            result = walk_counts(reader, query, counts, level, err);
         }
     }
     sqlite3_finalize(counts);
@@ -397,25 +399,24 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 int rps_reader_periods(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                        uint64_t *ret_first, uint64_t *ret_last, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, found;
+    struct rps_cursor *cursor = NULL;
+    struct rps_period row;
+    int got, found = 0;
 
-    if (rps_reader_prepare(reader,
-                           "SELECT min(period), max(last_period) FROM finest WHERE run_id = ?1"
-                           " AND start_ns + (end_ns - start_ns) / 2 >= ?2"
-                           " AND start_ns + (end_ns - start_ns) / 2 < ?3",
-                           run_id, &stmt, err) < 0)
+    /* blocks as coarse as lie in the part: some hundred rows of any run */
+    if (rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err) < 0)
         return RPS_FAILED;
-    sqlite3_bind_int64(stmt, 2, from_ns);
-    sqlite3_bind_int64(stmt, 3, to_ns);
-    code = rps_reader_step(reader, stmt);
-    found = code == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
-    if (found) {
-        *ret_first = (uint64_t)sqlite3_column_int64(stmt, 0);
-        *ret_last = (uint64_t)sqlite3_column_int64(stmt, 1);
+    while ((got = rps_cursor_next(cursor, &row, err)) > 0) {
+        uint64_t last = rps_period_last(&row);
+
+        if (!found || row.period < *ret_first)
+            *ret_first = row.period;
+        if (!found || last > *ret_last)
+            *ret_last = last;
+        found = 1;
     }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_ROW ? found : rps_reader_error(reader, code, err);
+    rps_cursor_close(cursor);
+    return got < 0 ? got : found;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_code.h"
 #include "database.h"
 #include "detection.h"
 #include "examine.h"
@@ -484,6 +485,8 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
         code = rebuild_sets(&r);
     if (code == SQLITE_OK)
         code = rebuild_periods(&r);
+    if (code == SQLITE_OK)
+        code = rps_check_code_repair(reader->db, run_id, r.examined.last_period, &r.dropped);
     if (code == SQLITE_OK)
         code = rebuild_description(&r);
     if (code == SQLITE_OK)

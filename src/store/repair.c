@@ -184,8 +184,9 @@ static int move_in_place(struct repair *repair, const char *path, const char *ne
 static int drop_strays(struct repair *repair)
 {
     static const char *const table[] = {
-        "event_set", "event", "metric",  "period", "rollup", "thinned", "metric_step",
-        "detection", "phase", "outlier", "mark",   "gap",    "run"};
+        "event_set", "event",    "metric",  "period", "rollup",     "thinned",  "metric_step",
+        "detection", "phase",    "outlier", "mark",   "gap",        "sampling", "module",
+        "frame",     "location", "stack",   "task",   "code_count", "run"};
     char sql[128];
     int code = SQLITE_OK;
 

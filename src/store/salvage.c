@@ -7,7 +7,7 @@
  * what it alone leads to; nothing beside that, since each of the stretches was read up to its
  * borders.
  *
- * A key is up to four numbers, compared one after the other. Where the upper border is the
+ * A key is up to five numbers, compared one after the other. Where the upper border is the
  * beginning of another run or CPU, the end of the one before is not known: there the middle is
  * sought by leaps that get longer.
  */
@@ -18,7 +18,7 @@
 
 #include "database.h"
 
-#define KEYS_MAX 4
+#define KEYS_MAX 5
 
 /* Halvings that may find nothing, one below the other: 15 queries and as many back. */
 #define FAILURES_MAX 4
@@ -50,6 +50,13 @@ static const struct table tables[] = {
     {"outlier", 3, {"run_id", "detection", "period"}, {1, 0, 0}, false, ""},
     {"mark", 3, {"run_id", "time_ns", "mark_no"}, {1, INT64_MIN, INT64_MIN}, false, ""},
     {"gap", 3, {"run_id", "start_ns", "gap_no"}, {1, 0, INT64_MIN}, false, ""},
+    {"sampling", 1, {"run_id"}, {1}, false, ""},
+    {"module", 2, {"run_id", "module"}, {1, 0}, false, ""},
+    {"frame", 2, {"run_id", "frame"}, {1, 0}, false, ""},
+    {"location", 3, {"run_id", "frame", "depth"}, {1, 0, 0}, false, ""},
+    {"stack", 2, {"run_id", "stack"}, {1, 0}, false, ""},
+    {"task", 2, {"run_id", "task"}, {1, 0}, false, ""},
+    {"code_count", 5, {"run_id", "level", "cpu", "period", "part"}, {1, 0, -1, 0, 0}, false, ""},
 };
 
 struct key {

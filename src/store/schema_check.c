@@ -27,9 +27,11 @@ struct own_table {
     }
 
 static const struct own_table own_tables[] = {
-    TABLE(run),     TABLE(event_set), TABLE(event),   TABLE(metric),    TABLE(metric_step),
-    TABLE(period),  TABLE(rollup),    TABLE(thinned), TABLE(detection), TABLE(phase),
-    TABLE(outlier), TABLE(mark),      TABLE(gap),     TABLE(heartbeat),
+    TABLE(run),        TABLE(event_set), TABLE(event),    TABLE(metric),    TABLE(metric_step),
+    TABLE(period),     TABLE(rollup),    TABLE(thinned),  TABLE(detection), TABLE(phase),
+    TABLE(outlier),    TABLE(mark),      TABLE(gap),      TABLE(heartbeat), TABLE(sampling),
+    TABLE(module),     TABLE(frame),     TABLE(location), TABLE(stack),     TABLE(task),
+    TABLE(code_count),
 };
 
 static const struct own_table *find_own(const char *name)

@@ -182,6 +182,8 @@ void rps_writer_close_run(struct rps_writer *writer)
     writer->downsample = NULL;
     rps_rollup_free(writer->rollup);
     writer->rollup = NULL;
+    free(writer->counts.entry);
+    writer->counts = (struct rps_code_counts){0};
     free(writer->measured);
     writer->measured = NULL;
     free(writer->sum);

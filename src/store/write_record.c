@@ -52,13 +52,34 @@ static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt, const void 
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
-/* SQL of counts, which add up. */
-#define COUNT(table, id)                                                                           \
-    "INSERT INTO " table " (run_id, level, cpu, period, " id ", samples)"                          \
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"                                                             \
-    " ON CONFLICT DO UPDATE SET samples = samples + excluded.samples"
+/* A count waits for the others of its period. */
+static int gather_count(struct rps_writer *writer, const struct rps_write_row *row, bool is_task)
+{
+    const struct rps_code_count count = {
+        .level = (int)row->number[0],
+        .cpu = (int32_t)row->number[1],
+        .period = (uint64_t)row->number[2],
+        .id = row->number[3],
+        .samples = (uint64_t)row->number[4],
+    };
 
-/* How records of each kind are inserted. A period's statement is made by period.c. */
+    return rps_code_counts_add(&writer->counts, &count, is_task);
+}
+
+static int gather_stack_count(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    (void)stmt;
+    return gather_count(writer, payload, false);
+}
+
+static int gather_task_count(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    (void)stmt;
+    return gather_count(writer, payload, true);
+}
+
+/* How records of each kind are inserted. A period's statement is made by period.c; counts have one
+ * together. */
 static const struct {
     const char *sql;
     int (*insert)(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload);
@@ -74,21 +95,22 @@ static const struct {
                                    " samples, complete, lost, throttled, unmapped, event, stacks)"
                                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                                    insert_row},
-    [RPS_WRITE_RECORD_MODULE] = {"INSERT INTO module (run_id, module, kind, path, build_id)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5)",
-                                 insert_row},
-    [RPS_WRITE_RECORD_FRAME] = {"INSERT INTO frame (run_id, frame, module, address)"
+    [RPS_WRITE_RECORD_MODULE] =
+        {"INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
+         " VALUES (?1, ?2, ?3, ?4, ?5)",
+         insert_row},
+    [RPS_WRITE_RECORD_FRAME] = {"INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
                                 " VALUES (?1, ?2, ?3, ?4)",
                                 insert_row},
-    [RPS_WRITE_RECORD_STACK] = {"INSERT INTO stack (run_id, stack, parent, frame)"
+    [RPS_WRITE_RECORD_STACK] = {"INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
                                 " VALUES (?1, ?2, nullif(?3, -1), ?4)",
                                 insert_row},
     [RPS_WRITE_RECORD_TASK] = {"INSERT INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
                                " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)"
                                " ON CONFLICT DO UPDATE SET end_ns = excluded.end_ns",
                                insert_row},
-    [RPS_WRITE_RECORD_STACK_COUNT] = {COUNT("stack_count", "stack"), insert_row},
-    [RPS_WRITE_RECORD_TASK_COUNT] = {COUNT("task_count", "task"), insert_row},
+    [RPS_WRITE_RECORD_STACK_COUNT] = {NULL, gather_stack_count},
+    [RPS_WRITE_RECORD_TASK_COUNT] = {NULL, gather_task_count},
 };
 
 int rps_write_record_prepare(struct rps_writer *writer)
@@ -113,6 +135,8 @@ int rps_write_record_prepare(struct rps_writer *writer)
 
     if (code == SQLITE_OK)
         code = rps_period_prepare(writer->db, 1, &s->rollup);
+    if (code == SQLITE_OK)
+        code = rps_code_counts_prepare(writer->db, &s->counts);
     for (int k = 1; k < RPS_WRITE_RECORD_KINDS && code == SQLITE_OK; k++) {
         if (kinds[k].sql)
             code = rps_database_prepare(writer->db, kinds[k].sql, &s->kind[k]);
@@ -126,7 +150,7 @@ void rps_write_record_finalize(struct rps_writer *writer)
 {
     struct rps_write_statements *s = &writer->statements;
     sqlite3_stmt *const statements[] = {s->begin,         s->commit,    s->rollback, s->run_state,
-                                        s->set_recording, s->heartbeat, s->rollup};
+                                        s->set_recording, s->heartbeat, s->rollup,   s->counts};
 
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sqlite3_finalize(statements[i]);

@@ -77,6 +77,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     writer->db = db;
     writer->run_id = run_id;
     pthread_mutex_lock(&writer->lock);
+    writer->lost_rows += blank; /* what was known of the code, or more, is gone with the run */
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);

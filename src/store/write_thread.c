@@ -93,10 +93,13 @@ static int insert_batch(struct rps_writer *writer, const struct batch *batch)
     struct rps_ring_place place = {0};
     int code = rps_writer_check_run(writer);
 
+    writer->counts.count = 0; /* one that failed may have left some */
     if (code == SQLITE_OK && is_beat_due(writer))
         code = beat(writer);
     while (code == SQLITE_OK && place.count < batch->count)
         code = rps_write_record_insert(writer, rps_ring_next(&batch->ring, &place));
+    if (code == SQLITE_OK)
+        code = rps_code_counts_insert(&writer->counts, writer->statements.counts, writer->run_id);
     return code;
 }
 

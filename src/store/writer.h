@@ -15,6 +15,7 @@
 
 #include "rpistat/store.h"
 
+#include "code_counts.h"
 #include "downsample.h"
 #include "ring.h"
 #include "rollup.h"
@@ -58,7 +59,7 @@ struct rps_write_row {
 /* What the run's records are inserted with; write_record.c's. */
 struct rps_write_statements {
     sqlite3_stmt *begin, *commit, *rollback, *run_state, *set_recording, *heartbeat;
-    sqlite3_stmt *kind[RPS_WRITE_RECORD_KINDS], *rollup;
+    sqlite3_stmt *kind[RPS_WRITE_RECORD_KINDS], *rollup, *counts;
 };
 
 struct rps_writer {
@@ -80,6 +81,7 @@ struct rps_writer {
     const struct rps_plan *plan; /* the caller's */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
+    struct rps_code_counts counts;     /* of the batch that is being written */
     struct rps_downsample *downsample; /* NULL: nothing is thinned */
     int set_count;
     uint8_t *measured;       /* by set: slots whose event is measured */

@@ -33,6 +33,7 @@ static void hand_over(const struct recording *recording, struct rps_writer *writ
         struct rps_period period = sound_period(n);
 
         rps_writer_period(writer, &period);
+        fixture_code(writer, n);
         atomic_store(&recording->progress->handed, n + 1);
         if ((n + 1) % recording->each != 0)
             continue;
@@ -61,6 +62,7 @@ int recording_make(const struct recording *recording, struct rps_error *err)
     if (result == 0) {
         atomic_store(&recording->progress->begun, true);
         hand_over(recording, writer);
+        fixture_code(writer, recording->periods);
         run.state = RPS_RUN_COMPLETE;
         run.exit_status = 0;
         result = rps_writer_end(writer, &run, err);

@@ -35,6 +35,46 @@ static void read_notes(struct rps_reader *reader, int64_t run_id)
         rps_notes_free(&notes);
 }
 
+static int take_count(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    (void)context;
+    (void)err;
+    fuzz_expect(count->id >= 0 && count->samples <= UINT64_C(99999999999), "a count is none");
+    return 0;
+}
+
+/* Every number is an index where the contract says so. */
+static void read_code(struct rps_reader *reader, int64_t run_id)
+{
+    struct rps_code_count_query query = {
+        .cpu = RPS_CPU_ALL, .last = UINT64_MAX, .count = take_count};
+    struct rps_code code;
+    uint64_t first, last;
+    struct rps_error err;
+
+    for (query.tasks = 0; query.tasks < 2; query.tasks++)
+        rps_reader_code_counts(reader, run_id, &query, &err);
+    if (rps_reader_periods(reader, run_id, 1, INT64_MAX, &first, &last, &err) > 0)
+        fuzz_expect(first <= last, "periods go back");
+    if (rps_reader_code(reader, run_id, &code, &err) <= 0)
+        return;
+    for (size_t i = 0; i < code.frame_count; i++)
+        fuzz_expect(code.frame[i].module < (int64_t)code.module_count, "a module is none");
+    for (size_t i = 0; i < code.stack_count; i++)
+        fuzz_expect(code.stack[i].parent < (int64_t)i &&
+                        code.stack[i].frame < (int64_t)code.frame_count,
+                    "a stack's caller or frame is none");
+    for (size_t i = 0; i < code.location_count; i++)
+        fuzz_expect(code.location[i].frame < (int64_t)code.frame_count &&
+                        code.location[i].function && code.location[i].file,
+                    "a location is none");
+    for (size_t i = 0; i < code.module_count; i++)
+        fuzz_expect(code.module[i].path != NULL, "a module has no path");
+    for (size_t i = 0; i < code.task_count; i++)
+        fuzz_expect(code.task[i].name != NULL, "a task has no name");
+    rps_code_free(&code);
+}
+
 static uint64_t count_periods(struct rps_reader *reader, int64_t run_id)
 {
     struct rps_cursor *cursor = NULL;
@@ -136,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rps_reader_runs(reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
             read_notes(reader, run_id[i]);
+            read_code(reader, run_id[i]);
             if (count_periods(reader, run_id[i]) <= PERIODS_MAX)
                 show(reader, run_id[i], (sum + (unsigned)i) % (RPS_PLOT_KIND_COUNT + 1));
         }

@@ -39,7 +39,9 @@ static void add_run(const char *path, int cpu_count, int state)
             period.cpu = cpu_count == 1 ? RPS_CPU_ALL : cpu;
             rps_writer_period(writer, &period);
         }
+        fixture_code(writer, n);
     }
+    fixture_code(writer, PERIODS);
     rps_writer_mark(writer, 2 * RPS_NS_PER_S, "half way");
     rps_writer_gap(writer, -1, 9 * RPS_NS_PER_S, RPS_NS_PER_S, "the disk was full");
     run.state = state == 0 ? RPS_RUN_COMPLETE : RPS_RUN_INTERRUPTED;
@@ -77,6 +79,20 @@ static void add_phases(const char *path)
                 "phases cannot be added to the good store");
 }
 
+/* Of two frames: one has an inlined function, one no name. */
+static void add_names(const char *path)
+{
+    struct rps_location location[] = {
+        {0, 0, "inlined", "a.h", 7, RPS_LOCATION_DEBUG},
+        {0, 1, "main", "a.c", 70, RPS_LOCATION_DEBUG},
+        {1, 0, "stripped", "", 0, RPS_LOCATION_NONE},
+    };
+    const struct rps_code code = {.location_count = ARRAY_OF(location), .location = location};
+    struct rps_error err;
+
+    fuzz_expect(rps_store_set_locations(path, 1, &code, &err) == 0, "frames cannot be named");
+}
+
 /* Take out what differs from call to call; the last run's recorder was killed. */
 static void make_the_same(const char *path)
 {
@@ -99,6 +115,7 @@ void hurt_prepare(void)
     add_run(path, 3, 0);
     add_run(path, 1, 1);
     add_phases(path);
+    add_names(path);
     make_the_same(path);
     file = fopen(path, "r");
     fuzz_expect(file && stat(path, &status) == 0, "the good store is not there");
@@ -112,9 +129,10 @@ void hurt_prepare(void)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static const char *const tables[] = {"run",     "event_set", "event",     "metric",   "metric_step",
-                                     "period",  "rollup",    "thinned",   "phase",    "mark",
-                                     "outlier", "gap",       "heartbeat", "detection"};
+static const char *const tables[] = {
+    "run",   "event_set", "event",   "metric", "metric_step", "period",    "rollup",   "thinned",
+    "phase", "mark",      "outlier", "gap",    "heartbeat",   "detection", "sampling", "module",
+    "frame", "location",  "stack",   "task",   "code_count",  "code_count"};
 
 /* Values that hurt whoever believes them, as SQL. */
 static const char *const values[] = {
@@ -167,6 +185,9 @@ static const char *const values[] = {
     "'operand'",
     "'clock'",
     "run_id + 1",
+    "'{\"1\":[0,1,39],\"7\":[1999999],\"9999999999\":[0]}'",
+    "'{\"1\":[12345678901]}'",
+    "'{\"1\":{\"a\":[3,{}]},\"x\":7,\"2\":\"y\"}'",
     "rowid"};
 
 /* The name of a column of the table; "run_id" when the number is none. */
@@ -233,6 +254,10 @@ static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
         "INSERT OR IGNORE INTO phase SELECT 1, 0, i % 3, i, i, i, char(65 + i % 26), i, i + 1, i, "
         "i,"
         " 1, 1 FROM n",
+        "INSERT OR IGNORE INTO stack SELECT 1, i * 150, i * 150 - 1, i FROM n",
+        "INSERT OR IGNORE INTO location SELECT 1, i % 50, i / 50, 'f' || i, 'x', i, 'debug' FROM n",
+        "INSERT OR IGNORE INTO code_count SELECT 1, i % 5, -1, i, i % 3, '{\"1\":[' || i || ']}',"
+        " '{}' FROM n",
         "INSERT OR IGNORE INTO detection SELECT 1, i, 'x', '{}', i % 3, 'r' || i FROM n",
         "INSERT OR IGNORE INTO event SELECT run_id, set_no + n.i, slot, name || n.i, spec, label,"
         " role, unit, family, modifiers, explain, type, config, config1, config2, state, reason,"

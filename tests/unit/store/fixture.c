@@ -211,6 +211,49 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
     return writer;
 }
 
+/* A frame and a stack, eight deep at most; a task now and then. */
+static void add_code(struct rps_writer *writer, int64_t n)
+{
+    const struct rps_frame frame = {n, n % 2, 0x1000 + 16 * (uint64_t)n};
+    const struct rps_stack stack = {n, n % 8 == 0 ? -1 : n - 1, n};
+    const struct rps_task task = {n / 20, 100, 100 + n / 20, "worker", n * 100000000, -1};
+
+    if (n < 2) {
+        const struct rps_module module = {n, RPS_MODULE_FILE, n ? "/usr/bin/b" : "/usr/bin/a",
+                                          "00ff"};
+
+        rps_writer_module(writer, &module);
+    }
+    rps_writer_frame(writer, &frame);
+    rps_writer_stack(writer, &stack);
+    if (n % 20 == 0)
+        rps_writer_task(writer, &task);
+}
+
+void fixture_code(struct rps_writer *writer, uint64_t n)
+{
+    const struct rps_sampling sampling = {.event = "cpu-clock",
+                                          .frequency = 99,
+                                          .stacks = "fp",
+                                          .samples = FIXTURE_SAMPLES * n,
+                                          .complete = n};
+    struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = n - 1};
+
+    rps_writer_sampling(writer, &sampling);
+    if (n < FIXTURE_STACKS)
+        add_code(writer, (int64_t)n);
+    if (n == 0)
+        return;
+    for (uint64_t part = 1; part <= 2; part++) {
+        count.id = part == 1 ? 0 : (int64_t)((n - 1) % FIXTURE_STACKS);
+        count.samples = part;
+        rps_writer_stack_count(writer, &count);
+    }
+    count.id = (int64_t)((n - 1) % FIXTURE_STACKS / 20);
+    count.samples = FIXTURE_SAMPLES;
+    rps_writer_task_count(writer, &count);
+}
+
 void fixture_end(struct rps_writer *writer, struct rps_run *run)
 {
     struct rps_error err;

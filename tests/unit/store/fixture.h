@@ -42,6 +42,15 @@ struct rps_period fixture_period(uint64_t n, unsigned int sets);
 struct rps_writer *fixture_writer(const char *path, const struct rps_writer_options *options,
                                   struct rps_run *run);
 
+/*
+ * What a recorder with samples hands over behind period n, the first with 0, the last when n
+ * periods were handed over: modules 0 and 1, frames, stacks and names of tasks as they come, counts
+ * of the period before n, and what sampling came to: FIXTURE_SAMPLES a period.
+ */
+#define FIXTURE_SAMPLES 3
+#define FIXTURE_STACKS  40
+void fixture_code(struct rps_writer *writer, uint64_t n);
+
 /* End the run, close, free the run. */
 void fixture_end(struct rps_writer *writer, struct rps_run *run);
 

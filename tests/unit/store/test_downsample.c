@@ -224,6 +224,8 @@ static void the_store_stays_small(void **state)
         struct rps_period period = next_period(&source, RPS_CPU_ALL);
 
         give(writer, &period);
+        if (n % 4 == 0)
+            fixture_code(writer, n);
         if (n % 256 == 0) {
             rps_writer_status(writer, &status);
             most = status.size_bytes > most ? status.size_bytes : most;
@@ -241,7 +243,9 @@ static void the_store_stays_small(void **state)
         assert_int_equal(sums.length_ns, 250000 * LENGTH_NS);
         assert_int_equal(sums.cycles, source.cycle);
     }
-    assert_true(fixture_number(path, "SELECT count(*) FROM period") > 10000);
+    assert_true(fixture_number(path, "SELECT count(*) FROM period") > 5000);
+    assert_int_equal(fixture_number(path, "SELECT sum(samples) FROM stack_count"),
+                     FIXTURE_SAMPLES * (250000 / 4 - 1));
     print_message("# 250,000 periods in %.2f MiB at most, %lld of them whole\n",
                   (double)most / (1 << 20),
                   (long long)fixture_number(path, "SELECT count(*) FROM period"));

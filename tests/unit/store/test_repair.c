@@ -71,9 +71,10 @@ static int64_t differences(void **state, const char *table)
 
 static void expect_the_same(void **state)
 {
-    static const char *const table[] = {"run",    "event_set", "event",       "metric", "period",
-                                        "rollup", "thinned",   "metric_step", "phase",  "outlier",
-                                        "mark",   "gap",       "detection"};
+    static const char *const table[] = {
+        "run",         "event_set", "event",    "metric", "period", "rollup",    "thinned",
+        "metric_step", "phase",     "outlier",  "mark",   "gap",    "detection", "sampling",
+        "module",      "frame",     "location", "stack",  "task",   "code_count"};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (differences(state, table[i]) != 0)
@@ -91,6 +92,8 @@ static void nothing_is_lost_of_a_sound_store(void **state)
                  "INSERT INTO mark VALUES (1, 5, 0, 'été'), (2, 6, 0, printf('%.*c', 9000, 'x'));"
                  "INSERT INTO gap VALUES (1, 5, 0, 3, 7, 'why');"
                  "INSERT INTO outlier VALUES (1, 0, 7);"
+                 "INSERT INTO location VALUES (1, 3, 0, 'f', 'f.c', 1, 'debug'),"
+                 " (1, 3, 1, 'main', '', 0, 'symbol');"
                  "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, 'A B, once'),"
                  " (2, 3, 'm', '{}', 0, NULL);"
                  "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period,"
@@ -211,7 +214,7 @@ static void a_file_that_was_cut(void **state)
     data = store_of(state, &size);
     for (size_t cut = 1; cut < 6; cut++) {
         repaired(state, data, size - cut * 3 * PAGE / 2, &findings);
-        assert_in_range(findings.repair.periods, 100, RUNS * PERIODS - 1);
+        assert_in_range(findings.repair.periods, 100, RUNS * PERIODS - (cut > 2));
     }
     free(data);
 }

@@ -1,0 +1,237 @@
+#include "code_counts.h"
+
+#include <stdlib.h>
+
+#include "database.h"
+
+/* Counts in a row, so that its text is not too long to be read. */
+#define ROW_COUNTS_MAX 10000
+
+#define DIGITS_MAX 10
+
+struct rps_code_counts_entry {
+    int64_t cpu, period, id;
+    uint64_t samples;
+    int level;
+    bool is_task;
+};
+
+typedef struct rps_code_counts_entry entry;
+
+/* --- gathering -------------------------------------------------------------------------------- */
+
+int rps_code_counts_add(struct rps_code_counts *counts, const struct rps_code_count *count,
+                        bool is_task)
+{
+    if (counts->count == counts->room) {
+        size_t room = counts->room ? 2 * counts->room : 256;
+        entry *grown = realloc(counts->entry, room * sizeof(*grown));
+
+        if (!grown)
+            return SQLITE_NOMEM;
+        counts->entry = grown;
+        counts->room = room;
+    }
+    counts->entry[counts->count++] = (entry){.level = count->level,
+                                             .cpu = count->cpu,
+                                             .period = (int64_t)count->period,
+                                             .is_task = is_task,
+                                             .id = count->id,
+                                             .samples = count->samples};
+    return SQLITE_OK;
+}
+
+int rps_code_counts_add_text(struct rps_code_counts *counts, const struct rps_code_count *of,
+                             bool is_task, const char *text)
+{
+    struct rps_code_counts_text walk = {.at = text};
+    struct rps_code_count count = *of;
+    int code = SQLITE_OK;
+
+    while (code == SQLITE_OK && rps_code_counts_next(&walk, &count.id)) {
+        count.samples = walk.samples;
+        code = rps_code_counts_add(counts, &count, is_task);
+    }
+    return code;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+#define ORDER(a, b)                                                                                \
+    if ((a) != (b))                                                                                \
+    return (a) < (b) ? -1 : 1
+
+/* Of one row, if there are not too many of it. */
+static int compare_rows(const entry *a, const entry *b)
+{
+    ORDER(a->level, b->level);
+    ORDER(a->cpu, b->cpu);
+    ORDER(a->period, b->period);
+    return 0;
+}
+
+static int compare_ids(const void *x, const void *y)
+{
+    const entry *a = x, *b = y;
+    int order = compare_rows(a, b);
+
+    if (order)
+        return order;
+    ORDER(a->is_task, b->is_task);
+    ORDER(a->id, b->id);
+    return 0;
+}
+
+static int compare_samples(const void *x, const void *y)
+{
+    const entry *a = x, *b = y;
+    int order = compare_rows(a, b);
+
+    if (order)
+        return order;
+    ORDER(a->is_task, b->is_task);
+    ORDER(a->samples, b->samples);
+    ORDER(a->id, b->id);
+    return 0;
+}
+
+/* Add up what is of one stack or task. */
+static void merge(struct rps_code_counts *counts)
+{
+    size_t merged = 0;
+
+    if (counts->count == 0)
+        return;
+    qsort(counts->entry, counts->count, sizeof(entry), compare_ids);
+    for (size_t i = 1; i < counts->count; i++) {
+        if (compare_ids(&counts->entry[merged], &counts->entry[i]) == 0)
+            counts->entry[merged].samples += counts->entry[i].samples;
+        else
+            counts->entry[++merged] = counts->entry[i];
+    }
+    counts->count = merged + 1;
+    qsort(counts->entry, counts->count, sizeof(entry), compare_samples);
+}
+
+/* Bind the text of `count` entries, which are in order of their samples. */
+static int bind_text(sqlite3_stmt *stmt, int index, const entry *first, size_t count)
+{
+    sqlite3_str *text = sqlite3_str_new(sqlite3_db_handle(stmt));
+    char *finished;
+
+    sqlite3_str_appendchar(text, 1, '{');
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || first[i].samples != first[i - 1].samples)
+            sqlite3_str_appendf(text, "%s\"%llu\":[", i > 0 ? "]," : "", first[i].samples);
+        else
+            sqlite3_str_appendchar(text, 1, ',');
+        sqlite3_str_appendf(text, "%lld", first[i].id);
+    }
+    sqlite3_str_appendall(text, count > 0 ? "]}" : "}");
+    finished = sqlite3_str_finish(text);
+    return finished ? sqlite3_bind_text(stmt, index, finished, -1, sqlite3_free) : SQLITE_NOMEM;
+}
+
+int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret)
+{
+    return rps_database_prepare(
+        db,
+        "INSERT INTO code_count (run_id, level, cpu, period, part, stacks, tasks)"
+        " VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(part) + 1, 0) FROM code_count"
+        " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period = ?4), ?5, ?6)",
+        ret);
+}
+
+static int insert_row(sqlite3_stmt *stmt, int64_t run_id, const entry *first, size_t count)
+{
+    size_t stacks = 0;
+    int code;
+
+    while (stacks < count && !first[stacks].is_task)
+        stacks++;
+    sqlite3_bind_int64(stmt, 1, run_id);
+    sqlite3_bind_int(stmt, 2, first->level);
+    sqlite3_bind_int64(stmt, 3, first->cpu);
+    sqlite3_bind_int64(stmt, 4, first->period);
+    code = bind_text(stmt, 5, first, stacks);
+    if (code == SQLITE_OK)
+        code = bind_text(stmt, 6, first + stacks, count - stacks);
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
+}
+
+int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, int64_t run_id)
+{
+    int code = SQLITE_OK;
+
+    merge(counts);
+    for (size_t first = 0, next; first < counts->count && code == SQLITE_OK; first = next) {
+        for (next = first + 1; next < counts->count && next - first < ROW_COUNTS_MAX &&
+                               compare_rows(&counts->entry[first], &counts->entry[next]) == 0;)
+            next++;
+        code = insert_row(stmt, run_id, &counts->entry[first], next - first);
+    }
+    counts->count = 0;
+    return code;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool take(struct rps_code_counts_text *text, const char *expected)
+{
+    while (*expected)
+        if (*text->at++ != *expected++) {
+            text->is_malformed = true;
+            return false;
+        }
+    return true;
+}
+
+static bool take_number(struct rps_code_counts_text *text, uint64_t *ret)
+{
+    int digits = 0;
+
+    for (*ret = 0; *text->at >= '0' && *text->at <= '9' && digits <= DIGITS_MAX; digits++)
+        *ret = *ret * 10 + (uint64_t)(*text->at++ - '0');
+    text->is_malformed = digits == 0 || digits > DIGITS_MAX;
+    return !text->is_malformed;
+}
+
+/* The end of the object, or what is seen another number of times. */
+static bool take_list(struct rps_code_counts_text *text)
+{
+    text->is_inside = take(text, "\"") && take_number(text, &text->samples) && take(text, "\":[");
+    return text->is_inside;
+}
+
+bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
+{
+    bool was_inside = text->is_inside;
+    uint64_t number;
+
+    if (text->is_malformed || !text->at) {
+        text->is_malformed = true;
+        return false;
+    }
+    if (was_inside && *text->at == ']') {
+        text->at++;
+        text->is_inside = false;
+    } else if (was_inside && !take(text, ",")) {
+        return false;
+    } else if (!was_inside && !take(text, "{")) {
+        return false;
+    }
+    if (!text->is_inside) {
+        if (*text->at == '}') {
+            text->is_malformed = text->at[1] != '\0';
+            text->at = NULL;
+            return false;
+        }
+        if ((was_inside && !take(text, ",")) || !take_list(text))
+            return false;
+    }
+    if (!take_number(text, &number))
+        return false;
+    text->is_malformed = number >= RPS_CODE_NUMBER_MAX;
+    *ret = (int64_t)number;
+    return !text->is_malformed;
+}

@@ -1,0 +1,353 @@
+/* The code that was seen: what is handed over is read again, counts add up whatever happens to
+ * their periods, and nothing in a hostile store is believed. */
+#include "recorder.h"
+#include "sound.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/code_counts.h"
+
+/* What a query of counts gives. */
+struct seen {
+    uint64_t samples, rows;
+    uint64_t of[FIXTURE_STACKS + 2];
+};
+
+static int see(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    struct seen *seen = context;
+
+    (void)err;
+    seen->samples += count->samples;
+    seen->rows++;
+    if (count->id < FIXTURE_STACKS + 2)
+        seen->of[count->id] += count->samples;
+    return 0;
+}
+
+static struct seen counts_of(struct rps_reader *reader, int tasks, uint64_t first, uint64_t last)
+{
+    struct seen seen = {0};
+    const struct rps_code_count_query query = {.tasks = tasks,
+                                               .cpu = RPS_CPU_ALL,
+                                               .first = first,
+                                               .last = last,
+                                               .count = see,
+                                               .context = &seen};
+    struct rps_error err;
+
+    if (rps_reader_code_counts(reader, 1, &query, &err) < 0)
+        fail_msg("%s", err.message);
+    return seen;
+}
+
+static struct rps_reader *open_reader(const char *path)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_error err;
+
+    if (rps_reader_open(&reader, path, &err) < 0)
+        fail_msg("%s", err.message);
+    return reader;
+}
+
+/* rps_reader_code, which must find some. */
+static struct rps_code code_of(const char *path)
+{
+    struct rps_reader *reader = open_reader(path);
+    struct rps_code code;
+    struct rps_error err;
+
+    if (rps_reader_code(reader, 1, &code, &err) <= 0)
+        fail_msg("%s", err.message);
+    rps_reader_close(reader);
+    return code;
+}
+
+static void what_is_handed_over(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_code code;
+    struct rps_reader *reader;
+    struct seen seen;
+
+    sound_store(path, 1, 100, 0);
+    code = code_of(path);
+    assert_string_equal(code.sampling.event, "cpu-clock");
+    assert_int_equal(code.sampling.samples, 100 * FIXTURE_SAMPLES);
+    assert_int_equal(code.sampling.complete, 100);
+    assert_int_equal(code.module_count, 2);
+    assert_string_equal(code.module[1].path, "/usr/bin/b");
+    assert_string_equal(code.module[0].build_id, "00ff");
+    assert_int_equal(code.frame_count, FIXTURE_STACKS);
+    assert_int_equal(code.frame[39].address, 0x1000 + 16 * 39);
+    assert_int_equal(code.frame[39].module, 1);
+    assert_int_equal(code.stack[8].parent, -1);
+    assert_int_equal(code.stack[9].parent, 8);
+    assert_int_equal(code.task_count, 2);
+    assert_string_equal(code.task[1].name, "worker");
+    assert_int_equal(code.task[1].start_ns, 2000000000);
+    assert_int_equal(code.task[1].end_ns, -1);
+    rps_code_free(&code);
+    reader = open_reader(path);
+    seen = counts_of(reader, 0, 0, UINT64_MAX);
+    assert_int_equal(seen.samples, 100 * FIXTURE_SAMPLES);
+    assert_int_equal(seen.of[0], 100 + 3 * 2);
+    assert_int_equal(seen.of[39], 2 * 2);
+    assert_int_equal(counts_of(reader, 1, 10, 29).of[0], 10 * FIXTURE_SAMPLES);
+    assert_int_equal(counts_of(reader, 0, 100, UINT64_MAX).rows, 0);
+    rps_reader_close(reader);
+    assert_int_equal(fixture_number(path, "SELECT sum(samples) FROM stack_count"), 300);
+    assert_string_equal(fixture_text(path, "SELECT group_concat(function || ' ' || samples) FROM"
+                                           " function_count WHERE period = 5"),
+                        "/usr/bin/a+0x1000 1,/usr/bin/b+0x1050 2");
+}
+
+/* A count that comes twice, or late, adds up; a task that comes again has ended; a frame that comes
+ * again ends no recording. */
+static void what_comes_again(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    const struct rps_task task = {0, 100, 100, "worker", 0, 777};
+    const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
+    const struct rps_frame frame = {2, 1, 7};
+    struct rps_reader *reader;
+    struct rps_code code;
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    recorder_write(writer, 0, 8);
+    for (uint64_t n = 0; n < 8; n++)
+        fixture_code(writer, n);
+    rps_writer_stack_count(writer, &count);
+    rps_writer_stack_count(writer, &count);
+    rps_writer_task(writer, &task);
+    rps_writer_frame(writer, &frame);
+    fixture_end(writer, &run);
+    reader = open_reader(path);
+    assert_int_equal(counts_of(reader, 0, 3, 3).of[0], 1 + 2 * 5);
+    rps_reader_close(reader);
+    code = code_of(path);
+    assert_int_equal(code.task[0].end_ns, 777);
+    assert_int_equal(code.frame[2].address, 0x1000 + 16 * 2);
+    rps_code_free(&code);
+}
+
+/* Sums stay what they were; a block counts where its first period lies, and a count that comes when
+ * its period is thinned stays under its number. */
+static void thinned_counts(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    const struct rps_code_count late = {.cpu = RPS_CPU_ALL, .period = 5, .id = 7, .samples = 1000};
+    const struct rps_writer_options keep = {.keep_ns = 60 * SOUND_LENGTH_NS};
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, &keep, &run);
+    struct rps_reader *reader;
+    struct findings findings;
+    struct seen seen;
+
+    for (uint64_t n = 0; n < 4000; n++) {
+        struct rps_period period = sound_period(n % 500);
+
+        period.period = n;
+        period.rotation = n / 2;
+        period.set_no = n % 2;
+        period.cycle = (n + 1) * 70000000;
+        period.cycles = 70000000;
+        period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
+        rps_writer_period(writer, &period);
+        fixture_code(writer, n);
+        if (n % 500 == 0)
+            recorder_wait_committed(writer, n);
+        if (n == 1000) /* period 5 is gone by now; the next level will be too, later */
+            rps_writer_stack_count(writer, &late);
+    }
+    fixture_code(writer, 4000);
+    recorder_wait_committed(writer, 4000);
+    rps_writer_stack_count(writer, &late);
+    fixture_end(writer, &run);
+    fixture_exec(path, "UPDATE sampling SET samples = 14000, lost = 2000");
+    reader = open_reader(path);
+    seen = counts_of(reader, 0, 0, UINT64_MAX);
+    assert_int_equal(seen.samples, 4000 * FIXTURE_SAMPLES + 2000);
+    assert_int_equal(seen.of[0], 4000 + 100 * 2);
+    assert_int_equal(seen.of[39], 100 * 2);
+    assert_int_equal(counts_of(reader, 1, 0, UINT64_MAX).samples, 4000 * FIXTURE_SAMPLES);
+    assert_int_equal(counts_of(reader, 0, 1, 4).rows, 0); /* in the block that begins at 0 */
+    assert_int_equal(counts_of(reader, 0, 5, 5).of[7], 1000);
+    assert_int_equal(counts_of(reader, 0, 3999, 3999).of[39], 2);
+    rps_reader_close(reader);
+    assert_in_range(fixture_number(path, "SELECT count(*) FROM code_count"), 60, 200);
+    assert_int_equal(fixture_number(path, "SELECT max(level) FROM code_count"), 2);
+    sound_check(&findings, path);
+    assert_string_equal(findings.text, "");
+}
+
+static void periods_of_a_part(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_reader *reader;
+    uint64_t first = 0, last = 0;
+    struct rps_error err;
+
+    sound_store(path, 1, 500, 100 * SOUND_LENGTH_NS); /* thinned */
+    reader = open_reader(path);
+    assert_int_equal(rps_reader_periods(reader, 1, 0, INT64_MAX, &first, &last, &err), 1);
+    assert_int_equal(first, 0);
+    assert_int_equal(last, 499);
+    assert_int_equal(rps_reader_periods(reader, 1, 450 * SOUND_LENGTH_NS, 460 * SOUND_LENGTH_NS,
+                                        &first, &last, &err),
+                     1);
+    assert_int_equal(first, 450);
+    assert_int_equal(last, 459);
+    assert_int_equal(
+        rps_reader_periods(reader, 1, 500 * SOUND_LENGTH_NS, INT64_MAX, &first, &last, &err), 0);
+    rps_reader_close(reader);
+}
+
+/* --- hostile stores --------------------------------------------------------------------------- */
+
+static void malformed_texts(void **state)
+{
+    static const struct {
+        const char *text;
+        int numbers; /* before what is malformed; + 100: nothing is */
+    } cases[] = {
+        {"{}", 100},
+        {"{\"1\":[0]}", 101},
+        {"{\"1\":[5,6],\"33\":[7]}", 103},
+        {"", 0},
+        {"{", 0},
+        {"{}x", 0},
+        {"{\"1\":[]}", 0},
+        {"{\"1\":[1", 1},
+        {"{\"1\":[1,", 1},
+        {"{\"1\":[1]", 1},
+        {"{\"1\":[1],}", 1},
+        {"{\"1\":[-1]}", 0},
+        {"{\"1\":[1999999]}", 101},
+        {"{\"1\":[2000000]}", 0},
+        {"{\"1\":[99999999999]}", 0},
+        {"{\"99999999999\":[1]}", 0},
+        {"{\"x\":[1]}", 0},
+        {"[1]", 0},
+        {" {}", 0},
+        {"{\"1\":[1.5]}", 1},
+        {"{\"1\":7}", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rps_code_counts_text text = {.at = cases[i].text};
+        int numbers = 0;
+        int64_t number;
+
+        while (rps_code_counts_next(&text, &number))
+            numbers++;
+        if (numbers + (text.is_malformed ? 0 : 100) != cases[i].numbers)
+            fail_msg("%s: %d numbers", cases[i].text, numbers);
+    }
+}
+
+/* Whatever is made of a row, every number that is read is an index, or -1. */
+static void hostile_rows(void **state)
+{
+    static const char *const sql[] = {
+        "UPDATE stack SET parent = stack",
+        "UPDATE stack SET parent = 9223372036854775807 WHERE stack = 3",
+        "UPDATE stack SET stack = 9223372036854775807 WHERE stack = 39",
+        "UPDATE stack SET stack = stack - 50",
+        "UPDATE stack SET frame = -9223372036854775808",
+        "UPDATE frame SET module = 77; UPDATE frame SET frame = 999999 WHERE frame = 39",
+        "UPDATE module SET kind = 'x', path = printf('%.*c', 100000, 'p') || char(7)",
+        "DELETE FROM module; DELETE FROM frame WHERE frame % 2",
+        "UPDATE task SET pid = -5, tid = 1 << 60, start_ns = -1, end_ns = -1, task = task + 7",
+        "INSERT INTO location VALUES (1, 3, 1, 'f', '', -1, 'how'), (1, 77, 0, 'f', '', 1, "
+        "'debug')",
+        "UPDATE code_count SET stacks = '', tasks = '{\"1\":[1999999]}'",
+        "UPDATE code_count SET cpu = cpu * (1 << 40), period = -period, level = 7",
+        "UPDATE sampling SET samples = -1, lost = -1, frequency = -1 << 62",
+    };
+    const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
+    unsigned char *data;
+    size_t size;
+
+    sound_store(path, 1, 50, 0);
+    data = sound_read(path, &size);
+    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+        struct findings findings;
+        struct rps_reader *reader;
+        struct rps_code code;
+
+        sound_write(path, data, size);
+        fixture_exec(path, sql[i]);
+        code = code_of(path);
+        for (size_t n = 0; n < code.stack_count; n++) {
+            assert_true(code.stack[n].stack == (int64_t)n);
+            assert_true(code.stack[n].parent < (int64_t)n && code.stack[n].parent >= -1);
+            assert_true(code.stack[n].frame < (int64_t)code.frame_count);
+        }
+        for (size_t n = 0; n < code.frame_count; n++)
+            assert_true(code.frame[n].module < (int64_t)code.module_count);
+        rps_code_free(&code);
+        reader = open_reader(path);
+        counts_of(reader, 0, 0, UINT64_MAX);
+        counts_of(reader, 1, 0, UINT64_MAX);
+        rps_reader_close(reader);
+        sound_repair(&findings, path, saved);
+        if (i + 1 < sizeof(sql) / sizeof(sql[0])) /* of the last no more than the totals is wrong */
+            continue;
+        assert_int_equal(fixture_number(saved, "SELECT samples FROM sampling"),
+                         50 * FIXTURE_SAMPLES);
+    }
+    free(data);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void names_beside_a_recorder(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_location location[] = {{3, 0, "inlined", "a.h", 7, RPS_LOCATION_DEBUG},
+                                      {3, 1, "main", "a.c", 70, RPS_LOCATION_DEBUG},
+                                      {4, 0, "stripped", "", 0, RPS_LOCATION_NONE}};
+    struct rps_code code = {.location_count = 3, .location = location};
+    struct rps_error err;
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    recorder_write(writer, 0, 10);
+    for (uint64_t n = 0; n <= 10; n++)
+        fixture_code(writer, n);
+    recorder_wait_committed(writer, 10);
+    assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0);
+    assert_int_equal(rps_store_set_locations(path, 7, &code, &err), RPS_FAILED);
+    fixture_says(&err, "run 7", NULL);
+    code.location_count = 2; /* takes the place of all */
+    assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0);
+    recorder_write(writer, 10, 20);
+    fixture_end(writer, &run);
+    code = code_of(path);
+    assert_int_equal(code.location_count, 2);
+    assert_string_equal(code.location[1].function, "main");
+    assert_int_equal(code.location[0].line, 7);
+    assert_int_equal(code.location[1].depth, 1);
+    rps_code_free(&code);
+    assert_int_equal(fixture_number(path, "SELECT samples FROM function_count WHERE period = 3"
+                                          " AND function = 'inlined'"),
+                     2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_handed_over),     TEST(what_comes_again), TEST(thinned_counts),
+        TEST(periods_of_a_part),       TEST(malformed_texts),  TEST(hostile_rows),
+        TEST(names_beside_a_recorder),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
