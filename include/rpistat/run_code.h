@@ -1,0 +1,74 @@
+/*
+ * The samples of a part of a run: how often each stack, or each task, was seen in it. A part is
+ * stretches of the run's periods; each belongs to a group, as a phase to its label, which counts for
+ * itself.
+ */
+#ifndef RPISTAT_RUN_CODE_H
+#define RPISTAT_RUN_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/code.h"
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/store.h"
+
+struct rps_code_stretch {
+    uint64_t first, last; /* numbers of its periods, both inclusive */
+    size_t group;
+};
+
+struct rps_code_part {
+    size_t count;
+    struct rps_code_stretch *stretch; /* owned; ascending, without overlap */
+    size_t group_count;
+};
+
+/* Which part: what all members that are set have in common. All zero but to_ns: INT64_MAX, the whole
+ * run. */
+struct rps_code_choice {
+    int64_t from_ns, to_ns;
+    const char *phase;  /* "B": whenever it comes; "B.2": the second time; "3", "2-4": by their
+                           numbers, from 0; NULL: any */
+    const char *region; /* periods wholly inside it; NULL: any */
+    const struct rps_phases *phases; /* of the run, borrowed; NULL: rps_run_phases_get, when a phase
+                                        is asked for */
+};
+
+/*
+ * The part that was chosen, as one group; without a period in it, it is empty. Errors: the store's;
+ * no such phase or region; RPS_USAGE when `phase` is none.
+ */
+int rps_code_part_choose(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_choice *choice, struct rps_code_part *ret,
+                         struct rps_error *err);
+
+/* The phases, a group each, or a group each label. RPS_FAILED without memory. */
+int rps_code_part_of_phases(const struct rps_phases *phases, int by_label,
+                            struct rps_code_part *ret, struct rps_error *err);
+
+/* RPS_USAGE when the text means no phase, as in rps_code_choice. */
+int rps_code_phase_check(const char *text, struct rps_error *err);
+
+void rps_code_part_free(struct rps_code_part *part);
+
+/* A number of samples of one stack, or task, in a group; the same one may come again. What is not 0
+ * ends the walk, which returns it when it is negative. */
+typedef int rps_run_code_each(void *context, size_t group, int64_t id, uint64_t samples,
+                              struct rps_error *err);
+
+/* Call `each` for all counts of stacks, or of tasks, in the part; of these CPUs alone where they are
+ * listed. Where a run is thinned, a block counts where its first period lies. */
+int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_code_part *part,
+                      const struct rps_cpus *cpus, int tasks, rps_run_code_each *each,
+                      void *context, struct rps_error *err);
+
+/* The counts of all groups together by number, in a new array (free()) as long as the code's
+ * stack_count, or task_count, for rps_shares_find. */
+int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct rps_code_part *part,
+                        const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
+                        uint64_t **ret, struct rps_error *err);
+
+#endif
