@@ -13,6 +13,7 @@
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
+#include "rpistat/shares.h"
 #include "rpistat/store.h"
 
 struct rps_code_stretch {
@@ -52,6 +53,10 @@ int rps_code_part_of_phases(const struct rps_phases *phases, int by_label,
 /* RPS_USAGE when the text means no phase, as in rps_code_choice. */
 int rps_code_phase_check(const char *text, struct rps_error *err);
 
+/* Keep what both have, in the groups of `part`. RPS_FAILED without memory. */
+int rps_code_part_keep(struct rps_code_part *part, const struct rps_code_part *other,
+                       struct rps_error *err);
+
 void rps_code_part_free(struct rps_code_part *part);
 
 /* A number of samples of one stack, or task, in a group; the same one may come again. What is not 0
@@ -70,5 +75,45 @@ int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rp
 int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct rps_code_part *part,
                         const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
                         uint64_t **ret, struct rps_error *err);
+
+/* The functions that a group's samples were in most: the innermost of the program, for which the
+ * kernel's work counts. */
+#define RPS_CODE_TOP 5
+
+struct rps_code_group {
+    uint64_t samples;
+    int count; /* of top */
+    struct rps_code_top {
+        struct rps_function_name name; /* its line: where most samples were */
+        double share;                  /* of the group's samples, 0 ... 1 */
+    } top[RPS_CODE_TOP];
+};
+
+struct rps_code_groups {
+    size_t count;
+    struct rps_code_group *group;   /* owned; names borrow from the code and from these: */
+    struct rps_function_name *name; /* owned */
+};
+
+/* Those of each group of a part. Errors: the store's. */
+int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_code_groups *ret,
+                         struct rps_error *err);
+void rps_code_groups_free(struct rps_code_groups *groups);
+
+/* "solve (three.c:40)", without the line where it is not known; for a sentence. Not longer than
+ * size; returns ret. */
+char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);
+
+/* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
+ * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in which
+ * its CPUs were idle. Errors: the store's. */
+int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         double **ret, struct rps_error *err);
+
+/* That the run has no samples, and how to get them: RPS_FAILED. */
+int rps_run_code_none(int64_t run_id, struct rps_error *err);
 
 #endif

@@ -19,6 +19,7 @@ const struct rps_command *const rps_commands[] = {
     &rps_command_runs,
     &rps_command_report,
     &rps_command_phases,
+    &rps_command_code,
     &rps_command_plot,
     &rps_command_watch,
     &rps_command_export,

@@ -2,11 +2,14 @@
 #include "rpistat/run_code.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/collect.h"
 #include "rpistat/parse.h"
+#include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
 #include "cpu_series.h"
 #include "run_regions.h"
@@ -53,26 +56,27 @@ int rps_code_part_of_phases(const struct rps_phases *phases, int by_label,
     return result;
 }
 
-/* What both have, in the groups of a. */
-static int intersect(struct rps_code_part *a, const struct rps_code_part *b, struct rps_error *err)
+int rps_code_part_keep(struct rps_code_part *part, const struct rps_code_part *other,
+                       struct rps_error *err)
 {
-    struct rps_code_part part = {0};
+    struct rps_code_part both = {0};
     int result = 0;
 
-    for (size_t i = 0, j = 0; i < a->count && j < b->count && result == 0;) {
-        const struct rps_code_stretch *x = &a->stretch[i], *y = &b->stretch[j];
+    for (size_t i = 0, j = 0; i < part->count && j < other->count && result == 0;) {
+        const struct rps_code_stretch *x = &part->stretch[i], *y = &other->stretch[j];
         uint64_t first = x->first > y->first ? x->first : y->first;
         uint64_t last = x->last < y->last ? x->last : y->last;
 
         if (first <= last)
-            result = add_stretch(&part, first, last, x->group, err);
+            result = add_stretch(&both, first, last, x->group, err);
         if (x->last <= y->last)
             i++;
         else
             j++;
     }
-    rps_code_part_free(a);
-    *a = part;
+    both.group_count = part->group_count;
+    rps_code_part_free(part);
+    *part = both;
     return result;
 }
 
@@ -162,7 +166,7 @@ static int keep_phases(struct rps_reader *reader, int64_t run_id,
         result = choose_phases(choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
                                run_id, choice->phase, &chosen, err);
     if (result == 0)
-        result = intersect(part, &chosen, err);
+        result = rps_code_part_keep(part, &chosen, err);
     rps_code_part_free(&chosen);
     rps_phase_levels_free(&levels);
     return result;
@@ -233,7 +237,7 @@ static int keep_region(struct rps_reader *reader, int64_t run_id,
         result = rps_cpu_series_walk(&series, add_period, &chosen, err);
     put_in_order(&chosen);
     if (result == 0)
-        result = intersect(part, &chosen, err);
+        result = rps_code_part_keep(part, &chosen, err);
     rps_code_part_free(&chosen);
     rps_notes_free(&marks);
     rps_run_regions_free(&regions);
@@ -246,7 +250,7 @@ int rps_code_part_choose(struct rps_reader *reader, int64_t run_id,
                          struct rps_error *err)
 {
     struct rps_code_part part = {0};
-    uint64_t first = 0, last = UINT64_MAX;
+    uint64_t first = 0, last = INT64_MAX;
     int result = 1;
 
     if (choice->from_ns > 0 || choice->to_ns < INT64_MAX)
@@ -359,5 +363,199 @@ int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct 
         *ret = counting.samples;
     else
         free(counting.samples);
+    return result;
+}
+
+int rps_run_code_none(int64_t run_id, struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED,
+                         "run %" PRId64 " has no samples of its code; `rpistat record` takes them "
+                         "unless it is told --no-samples",
+                         run_id);
+}
+
+/* --- the functions of groups ------------------------------------------------------------------ */
+
+struct tops {
+    const struct rps_code *code;
+    const int64_t *function; /* of each stack */
+    size_t function_count, group_count;
+    uint64_t *seen;  /* owned; seen[group * function_count + function] */
+    uint64_t *of;    /* owned; of each group all samples */
+    uint64_t *stack; /* owned; of each stack, in all groups */
+};
+
+static int add_top(void *context, size_t group, int64_t id, uint64_t samples, struct rps_error *err)
+{
+    struct tops *tops = context;
+
+    (void)err;
+    if ((uint64_t)id >= tops->code->stack_count)
+        return 0;
+    tops->of[group] += samples;
+    tops->stack[id] += samples;
+    if (tops->function[id] >= 0)
+        tops->seen[group * tops->function_count + (size_t)tops->function[id]] += samples;
+    return 0;
+}
+
+/* Put the function into its place among the group's, if it has one. */
+static void place_top(struct rps_code_group *group, const struct rps_function_name *name,
+                      uint64_t samples)
+{
+    double share = (double)samples / (double)group->samples;
+    int at = group->count;
+
+    while (at > 0 && group->top[at - 1].share < share)
+        at--;
+    if (at == RPS_CODE_TOP || samples == 0)
+        return;
+    if (group->count < RPS_CODE_TOP)
+        group->count++;
+    memmove(&group->top[at + 1], &group->top[at],
+            (size_t)(group->count - 1 - at) * sizeof(group->top[0]));
+    group->top[at] = (struct rps_code_top){*name, share};
+}
+
+/* The line of a function where most samples were. */
+static void place_lines(struct rps_code_groups *groups, const struct rps_shares *shares)
+{
+    for (size_t g = 0; g < groups->count; g++) {
+        for (int t = 0; t < groups->group[g].count; t++) {
+            struct rps_function_name *name = &groups->group[g].top[t].name;
+
+            for (size_t i = 0; i < shares->count; i++) {
+                if (strcmp(shares->share[i].name, name->function) == 0 &&
+                    strcmp(shares->share[i].module, name->module) == 0) {
+                    name->file = shares->share[i].file;
+                    name->line = shares->share[i].line;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+static int make_groups(const struct tops *tops, struct rps_code_groups *groups,
+                       struct rps_error *err)
+{
+    struct rps_shares shares = {0};
+
+    for (size_t g = 0; g < groups->count; g++) {
+        groups->group[g].samples = tops->of[g];
+        for (size_t f = 0; f < tops->function_count; f++)
+            place_top(&groups->group[g], &groups->name[f],
+                      tops->seen[g * tops->function_count + f]);
+    }
+    if (rps_shares_find(tops->code, tops->stack, RPS_SHARES_FUNCTION, &shares, err) < 0)
+        return RPS_FAILED;
+    place_lines(groups, &shares);
+    rps_shares_free(&shares);
+    return 0;
+}
+
+int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_code_groups *ret,
+                         struct rps_error *err)
+{
+    struct tops tops = {.code = code};
+    struct rps_code_groups groups = {.count = part->group_count};
+    int64_t *function = NULL;
+    int result = rps_shares_functions(code, 1, &function, &groups.name, &tops.function_count, err);
+
+    if (result < 0)
+        return result;
+    tops.function = function;
+    tops.seen = calloc(groups.count + 1, (tops.function_count + 1) * sizeof(*tops.seen));
+    tops.of = calloc(groups.count + 1, sizeof(*tops.of));
+    tops.stack = calloc(code->stack_count + 1, sizeof(*tops.stack));
+    groups.group = calloc(groups.count + 1, sizeof(*groups.group));
+    if (!tops.seen || !tops.of || !tops.stack || !groups.group)
+        result = rps_error_memory(err);
+    if (result == 0)
+        result = rps_run_code_walk(reader, run_id, part, cpus, 0, add_top, &tops, err);
+    if (result == 0)
+        result = make_groups(&tops, &groups, err);
+    if (result == 0)
+        *ret = groups;
+    else
+        rps_code_groups_free(&groups);
+    free(function);
+    free(tops.seen);
+    free(tops.of);
+    free(tops.stack);
+    return result;
+}
+
+void rps_code_groups_free(struct rps_code_groups *groups)
+{
+    free(groups->group);
+    free(groups->name);
+    *groups = (struct rps_code_groups){0};
+}
+
+char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name)
+{
+    const char *slash = strrchr(name->file, '/');
+
+    if (name->line > 0)
+        snprintf(ret, size, "%s (%s:%d)", name->function, slash ? slash + 1 : name->file,
+                 name->line);
+    else
+        snprintf(ret, size, "%s", name->function);
+    return ret;
+}
+
+/* --- time off the CPU ------------------------------------------------------------------------- */
+
+/* By the CPU use, a figure of the profile's labels: a group is one. */
+static int find_off_cpu(struct rps_reader *reader, int64_t run_id, const struct rps_phases *phases,
+                        const struct rps_cpus *cpus, double *off, struct rps_error *err)
+{
+    struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
+    struct rps_cpu_series series = {0};
+    struct rps_profile profile = {0};
+    int result = rps_cpu_series_open(&series, reader, run_id, 0, INT64_MAX, &sum, err);
+
+    if (result == 0)
+        result = rps_profile_run(reader, run_id, 0, INT64_MAX, &sum, phases, &profile, err);
+    for (size_t f = 0; f < profile.figure_count && result == 0; f++) {
+        for (int g = 0; g < phases->label_count; g++) {
+            double use = profile.mean[(size_t)g * profile.figure_count + f] / 100;
+
+            if (strcmp(profile.figure[f].name, RPS_COLLECT_CPU_USE) == 0 && isfinite(use))
+                off[g] = fmax(0, 1 - use / (series.by_cpu ? series.count : 1));
+        }
+    }
+    rps_profile_free(&profile);
+    rps_cpu_series_free(&series);
+    return result;
+}
+
+int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         double **ret, struct rps_error *err)
+{
+    struct rps_phases phases = {.count = part->count, .label_count = (int)part->group_count};
+    double *off = calloc(part->group_count + 1, sizeof(*off));
+    int result = 0;
+
+    phases.phase = calloc(part->count + 1, sizeof(*phases.phase));
+    if (!off || !phases.phase)
+        result = rps_error_memory(err);
+    for (size_t g = 0; g < part->group_count && off; g++)
+        off[g] = NAN;
+    for (size_t i = 0; i < part->count && result == 0; i++)
+        phases.phase[i] = (struct rps_phase){.first = part->stretch[i].first,
+                                             .last = part->stretch[i].last,
+                                             .label = (int)part->stretch[i].group};
+    if (result == 0 && part->count > 0)
+        result = find_off_cpu(reader, run_id, &phases, cpus, off, err);
+    if (result == 0)
+        *ret = off;
+    else
+        free(off);
+    rps_phases_free(&phases);
     return result;
 }
