@@ -106,6 +106,10 @@ void rps_code_groups_free(struct rps_code_groups *groups);
  * size; returns ret. */
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);
 
+/* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in ...";
+ * "" without samples. For a sentence, as above. */
+char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *group);
+
 /* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
  * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in which
  * its CPUs were idle. Errors: the store's. */

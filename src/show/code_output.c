@@ -94,7 +94,7 @@ static void put_share(struct rps_rows *rows, const struct rps_code_output *outpu
     rps_rows_text(rows, "module", share->module);
     rps_rows_text(rows, "file", share->file);
     rps_rows_int(rows, "line", share->line, share->line > 0);
-    rps_rows_bool(rows, "kernel", share->is_kernel, !is_task);
+    rps_rows_bool(rows, "in_kernel", share->is_kernel, !is_task);
     rps_rows_text(rows, "named_by",
                   is_task || output->by == RPS_SHARES_MODULE ? NULL
                                                              : rps_location_how_name(share->how));
@@ -127,7 +127,7 @@ static void put_call(struct rps_rows *rows, const struct rps_code_output *output
     rps_rows_text(rows, "module", call->module);
     rps_rows_text(rows, "file", call->file);
     rps_rows_int(rows, "line", call->line, call->line > 0);
-    rps_rows_bool(rows, "kernel", call->is_kernel, node > 0);
+    rps_rows_bool(rows, "in_kernel", call->is_kernel, node > 0);
     rps_rows_bool(rows, "inlined", call->is_inlined, node > 0);
     rps_rows_end_row(rows);
 }

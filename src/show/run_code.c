@@ -507,6 +507,21 @@ char *rps_code_function_text(char *ret, size_t size, const struct rps_function_n
     return ret;
 }
 
+char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *group)
+{
+    char name[256];
+
+    ret[0] = '\0';
+    if (group->count == 0)
+        return ret;
+    rps_code_function_text(name, sizeof(name), &group->top[0].name);
+    if (group->top[0].share < .5)
+        snprintf(ret, size, "%.0f %% in %s", 100 * group->top[0].share, name);
+    else
+        snprintf(ret, size, "in %s", name);
+    return ret;
+}
+
 /* --- time off the CPU ------------------------------------------------------------------------- */
 
 /* By the CPU use, a figure of the profile's labels: a group is one. */
