@@ -41,7 +41,7 @@ struct settings {
 };
 
 static const struct rps_option options[] = {
-    {"by", OPTION_BY, "NAME", "function, line, module, process or thread", "function",
+    {"by", OPTION_BY, "NAME", "line, module, process or thread", "function",
      "function line module process thread"},
     {"lines", OPTION_LINES, NULL, "the same as --by line", NULL},
     {"tree", OPTION_TREE, NULL, "calls as a tree, of 1 % of the samples and more", NULL},
@@ -251,6 +251,9 @@ static int find(struct rps_cli *cli, struct job *job)
     if (result == 0)
         result =
             rps_code_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
+    if (result == 0 && job->part.count == 0)
+        result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
+                               cli->run_id);
     if (result == 0)
         result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->part, &job->cpus,
                                       &job->off_cpu, &cli->err);
@@ -354,10 +357,9 @@ const struct rps_command rps_command_code = {
     .name = "code",
     .summary = "which code ran: functions, lines, threads, by phase",
     .usage = "[OPTIONS] [PHASE]",
-    .description =
-        "Say where the samples of a run were: in which functions, with the lines where most\n"
-        "were, and which functions each phase was in. Of a PHASE alone: B whenever it comes,\n"
-        "B.2 the second time, 2-4 those of these numbers, from 0, as `phases` has them in JSON.",
+    .description = "Say where the samples of a run were: in which functions, at which lines most,\n"
+                   "and which functions each phase was in. Of a PHASE alone: B whenever it comes,\n"
+                   "B.2 the second time, 2-4 by numbers, from 0, as `phases` has them in JSON.",
     .examples = "  rpistat code\n"
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"

@@ -301,10 +301,9 @@ const struct rps_command rps_command_export = {
                    "  long        a row an event and period\n"
                    "  long-rates  a row a derived figure and rotation\n"
                    "  every       a row a stretch of --every T, a column a derived figure\n"
-                   "  jsonl       a row of the other format as a JSON object in a line\n"
-                   "and of the samples of its code:\n"
-                   "  folded      a line a call stack, for flame graphs\n"
-                   "  pprof       a profile for pprof, with phases as labels",
+                   "  folded      a line a call stack of the samples, for flame graphs\n"
+                   "  pprof       a profile of the samples for pprof, with their phases\n"
+                   "  jsonl       a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
                 "  rpistat export --follow --rates               of a recording that goes on",
