@@ -219,6 +219,8 @@ def test_folded():
                          "main;%s;%s" % (solve, solve): 120}, all_of_it
     assert folded(expect(FOLDER.call("export", "-r", "1", "--format", "folded"), 0).stdout) == all_of_it
     assert folded(code("B", "--format", "folded").stdout)["main;load"] == 120
+    refused(FOLDER.call("code", "-r", "1", "--format", "folded", "-o", "/dev/full"), 1,
+            "could not be written: No space left")
     part = expect(FOLDER.call("export", "-r", "1", "--format", "folded", "--from", "phase:B", "--to",
                               "phase:B"), 0).stdout
     assert folded(part)["main;load"] == 60, part

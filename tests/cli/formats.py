@@ -240,7 +240,7 @@ def check_report(found, text):
         check_figure(figure, text)
     labels = {figure["label"] for figure in figures}
     block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split("\nCPU by CPU")[0]
-    block = block.split("\nRegions of")[0].split("\nMarks\n")[0]
+    block = block.split("\nRegions of")[0].split("\nWhere the time went")[0].split("\nMarks\n")[0]
     for line in block.splitlines()[4:]:
         label = re.match(r"  (.+?)(:| \(\w+\) |  )", line)
         assert not label or label.group(1) in labels or "eriods" in label.group(1) or \
