@@ -63,47 +63,47 @@ static int is_same(const struct key *a, const struct key *b)
            strcmp(a->file, b->file) == 0;
 }
 
-static size_t *find_slot(struct items *items, const struct key *key)
+/* Where the key's slot is, or is to be. */
+static size_t find_slot(const struct items *items, const struct key *key)
 {
     size_t at = hash_key(key) & (items->slots - 1);
 
     while (items->slot[at] && !is_same(&items->key[items->slot[at] - 1], key))
         at = (at + 1) & (items->slots - 1);
-    return &items->slot[at];
+    return at;
 }
 
 static int grow(struct items *items)
 {
-    struct items more = {.count = items->count, .slots = items->slots ? 2 * items->slots : 256};
+    size_t slots = items->slots ? 2 * items->slots : 256, *slot = calloc(slots, sizeof(*slot));
+    struct key *key = slot ? realloc(items->key, slots / 2 * sizeof(*key)) : NULL;
 
-    more.slot = calloc(more.slots, sizeof(*more.slot));
-    more.key = realloc(items->key, more.slots / 2 * sizeof(*more.key));
-    if (more.key)
-        items->key = more.key;
-    if (!more.slot || !more.key) {
-        free(more.slot);
+    if (!key) {
+        free(slot);
         return RPS_FAILED;
     }
-    for (size_t i = 0; i < more.count; i++)
-        *find_slot(&more, &more.key[i]) = i + 1;
+    items->key = key;
     free(items->slot);
-    *items = more;
+    items->slot = slot;
+    items->slots = slots;
+    for (size_t i = 0; i < items->count; i++)
+        slot[find_slot(items, &key[i])] = i + 1;
     return 0;
 }
 
 /* The number of the key; NONE without memory. */
 static size_t number_of(struct items *items, const struct key *key)
 {
-    size_t *slot;
+    size_t at;
 
     if (items->count >= items->slots / 2 && grow(items) < 0)
         return NONE;
-    slot = find_slot(items, key);
-    if (!*slot) {
+    at = find_slot(items, key);
+    if (!items->slot[at]) {
         items->key[items->count++] = *key;
-        *slot = items->count;
+        items->slot[at] = items->count;
     }
-    return *slot - 1;
+    return items->slot[at] - 1;
 }
 
 /* --- the items of frames ---------------------------------------------------------------------- */
@@ -716,7 +716,7 @@ static int grow_tree(struct growing *growing, const uint64_t *samples)
     const struct rps_code *code = growing->index->code;
     const struct key root = {.name = "", .file = "", .module = NONE};
     uint64_t *within = add_callees(code, samples);
-    size_t *node = malloc((code->stack_count + 1) * sizeof(*node)), at = 0;
+    size_t *node = calloc(code->stack_count + 1, sizeof(*node)), at = 0;
 
     growing->room = 64;
     growing->calls.call = calloc(growing->room, sizeof(*growing->calls.call));

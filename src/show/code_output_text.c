@@ -246,9 +246,9 @@ static void print_unnamed(const struct page *page)
 
 struct tree {
     const struct page *page;
-    size_t *order;         /* owned; nodes by parent, most samples first */
-    const size_t **callee; /* owned; of each node its first in `order` */
-    size_t *count;         /* owned; how many it has */
+    size_t *order;  /* owned; nodes by parent, most samples first */
+    size_t *callee; /* owned; of each node where its next one is in `order` */
+    size_t *count;  /* owned; how many it has */
 };
 
 static int by_parent(const void *a, const void *b, void *context)
@@ -292,7 +292,7 @@ static void print_callees(const struct tree *tree)
 
     for (;;) {
         if (tree->count[node] > 0) {
-            size_t next = *tree->callee[node]++;
+            size_t next = tree->order[tree->callee[node]++];
 
             tree->count[node]--;
             if (call[next].total < least) {
@@ -329,7 +329,7 @@ static int print_tree(const struct page *page, struct rps_error *err)
             size_t parent = calls->call[tree.order[i]].parent;
 
             if (tree.count[parent]++ == 0)
-                tree.callee[parent] = &tree.order[i];
+                tree.callee[parent] = i;
         }
         fputs("\n    Total     Self  Function, and what it calls\n", page->out);
         print_callees(&tree);

@@ -222,6 +222,19 @@ static void trees(void **state)
     rps_calls_free(&calls);
 }
 
+/* Counts of a store may be anything: sums that wrap leave a caller with none. */
+static void sums_that_wrap(void **state)
+{
+    static const uint64_t huge[10] = {[1] = UINT64_C(1) << 63, [3] = UINT64_C(1) << 63};
+    struct rps_calls calls;
+
+    (void)state;
+    assert_int_equal(rps_shares_calls(&code, huge, &calls, NULL), 0);
+    for (size_t i = 1; i < calls.count; i++)
+        assert_true(calls.call[i].parent < i);
+    rps_calls_free(&calls);
+}
+
 static void nothing(void **state)
 {
     static const uint64_t none[10] = {0};
@@ -297,6 +310,7 @@ int main(void)
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(innermost_functions),
         cmocka_unit_test(trees),
+        cmocka_unit_test(sums_that_wrap),
         cmocka_unit_test(nothing),
         cmocka_unit_test(deep_recursion),
     };
