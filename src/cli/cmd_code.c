@@ -336,7 +336,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         result = rps_reader_code(cli->reader, cli->run_id, &job.code, &cli->err);
     else
         goto out;
-    if (result == 0)
+    if (result == 0 || (result > 0 && job.code.stack_count == 0))
         result = rps_run_code_none(cli->run_id, &cli->err);
     if (result > 0)
         result = settings->is_resolving ? resolve(cli, &job.code) : 0;

@@ -125,8 +125,8 @@ static int find_code(struct rps_cli *cli, struct run_job *job)
     struct rps_code_part part = {0};
     int result = rps_reader_code(cli->reader, cli->run_id, &job->code, &cli->err);
 
-    if (result <= 0)
-        return result;
+    if (result <= 0 || job->code.stack_count == 0)
+        return result < 0 ? result : 0;
     result = rps_code_part_of_phases(shown_of(&job->found.found), 1, &part, &cli->err);
     if (result == 0)
         result = rps_code_groups_find(cli->reader, cli->run_id, &part, &job->options.cpus,

@@ -159,7 +159,7 @@ static int walk_code(struct walk *walk, struct rps_reader *reader,
     struct rps_code code = {0};
     int result = rps_reader_code(reader, run_id, &code, err);
 
-    if (result == 0)
+    if (result == 0 || (result > 0 && code.stack_count == 0))
         result = rps_run_code_none(run_id, err);
     if (result > 0)
         result = rps_code_part_choose(reader, run_id, choice, &part, err);

@@ -17,8 +17,8 @@ int rps_report_read_code(struct rps_report *report, struct rps_error *err)
     if (options->layout == RPS_REPORT_2013)
         return 0;
     result = rps_reader_code(reader, run_id, &report->code, err);
-    if (result <= 0)
-        return result;
+    if (result <= 0 || report->code.stack_count == 0)
+        return result < 0 ? result : 0;
     result = rps_code_part_choose(reader, run_id, &choice, &part, err);
     if (result == 0)
         result = rps_code_groups_find(reader, run_id, &part, &options->cpus, &report->code,

@@ -369,8 +369,8 @@ int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct 
 int rps_run_code_none(int64_t run_id, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
-                         "run %" PRId64 " has no samples of its code; `rpistat record` takes them "
-                         "unless it is told --no-samples",
+                         "run %" PRId64 " has no samples of its code; `rpistat record` takes them, "
+                         "while it is on a CPU, unless it is told --no-samples",
                          run_id);
 }
 

@@ -50,6 +50,6 @@ class Code:
         with self.store:
             for table, content in rows.items():
                 if content:
-                    self.store.executemany("INSERT INTO %s VALUES (%s)" % (table, ", ".join("?" * len(content[0]))),
+                    self.store.executemany("INSERT OR REPLACE INTO %s VALUES (%s)" % (table, ", ".join("?" * len(content[0]))),
                                            content)
         self.store.close()
