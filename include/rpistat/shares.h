@@ -19,8 +19,11 @@ enum rps_shares_by {
     RPS_SHARES_THREAD,
 };
 
+/* A function is what has one name in modules of one path, inlined or not. Code without a name is a
+ * function, and a line, of its own for each address: "libm.so.6+0x1a2b". */
 struct rps_share {
-    const char *name;   /* a function, a module's path, a process's name; borrowed from the code */
+    const char *name;   /* a function, a module's path, a process's name; borrowed from the code, or
+                           in `texts` */
     const char *module; /* path; "" of tasks */
     const char *file;   /* of functions and lines; "" not known */
     int line;         /* of a line; of a function the one that most samples were at; 0 not known */
@@ -34,11 +37,13 @@ struct rps_share {
 struct rps_shares {
     uint64_t samples; /* all */
     size_t count;
-    struct rps_share *share; /* owned; most of self first, then total, then by name */
+    struct rps_share *share; /* owned; most of self first, then total, then by name; none without
+                                samples */
+    char *texts;             /* owned */
 };
 
 /*
- * Shares of samples: samples[i] is how often stack i of the code was seen (or task i: PROCESS and
+ * Shares of samples in linear time: samples[i] is how often stack i of the code was seen (or task i: PROCESS and
  * THREAD), as long as the code's stack_count (task_count). *ret is for rps_shares_free; it borrows
  * the code's texts. RPS_FAILED without memory.
  */
@@ -48,10 +53,11 @@ void rps_shares_free(struct rps_shares *shares);
 
 /* The number of the function that is innermost in each stack, the innermost of the workload with
  * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0 as
- * they come; *ret_name gets their names, owned, borrowing the texts. */
+ * they come; *ret_name gets their names, to be freed, which borrow the code's texts. Here and in a
+ * tree all code of a module without names is one function: "[libm.so.6]". */
 struct rps_function_name {
     const char *function, *module, *file;
-    int line;
+    int line; /* the first that was met */
 };
 
 int rps_shares_functions(const struct rps_code *code, int user, int64_t **ret_function,
@@ -71,9 +77,11 @@ struct rps_call {
 struct rps_calls {
     size_t count;
     struct rps_call *call; /* owned */
+    char *texts;           /* owned */
 };
 
-/* The tree of `samples` (of stacks, as above), frames of one function as one node. */
+/* The tree of `samples` (of stacks, as above), frames of one function as one node; none without
+ * samples but the root. It borrows the code's texts. RPS_FAILED without memory. */
 int rps_shares_calls(const struct rps_code *code, const uint64_t *samples, struct rps_calls *ret,
                      struct rps_error *err);
 void rps_calls_free(struct rps_calls *calls);

@@ -89,6 +89,7 @@ extern const struct rps_command rps_command_record;
 extern const struct rps_command rps_command_runs;
 extern const struct rps_command rps_command_report;
 extern const struct rps_command rps_command_phases;
+extern const struct rps_command rps_command_code;
 extern const struct rps_command rps_command_plot;
 extern const struct rps_command rps_command_watch;
 extern const struct rps_command rps_command_export;

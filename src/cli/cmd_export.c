@@ -42,7 +42,7 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"format", OPTION_FORMAT, "NAME", "what a row is, see above", "wide",
-     "wide rates long long-rates every jsonl"},
+     "wide rates long long-rates every jsonl folded pprof"},
     {"rates", OPTION_RATES, NULL, "the same as --format rates", NULL},
     {"long", OPTION_LONG, NULL, "the same as --format long; also with --rates", NULL},
     {"every", OPTION_EVERY, "T", "a row a stretch T: mean, minimum, maximum of figures", NULL},
@@ -192,6 +192,26 @@ static int choose_format(struct rps_cli *cli)
     return 0;
 }
 
+/* Formats of samples have no rows to choose. */
+static int check_samples(struct rps_cli *cli)
+{
+    const struct settings *settings = cli->settings;
+
+    if (!settings->format->code)
+        return 0;
+    if (settings->is_rates || settings->is_long || settings->export.every_ns > 0 ||
+        settings->follow || settings->export.json || settings->export.clock)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format %s is of samples, not of rows: leave out --rates, --long, "
+                             "--every, --follow and --clock",
+                             settings->format->name);
+    if (settings->format->is_binary && !cli->output && isatty(STDOUT_FILENO))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format %s is not for a terminal: name a file with -o",
+                             settings->format->name);
+    return 0;
+}
+
 static int check_follow(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
@@ -218,7 +238,7 @@ static int check(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
-    if (choose_format(cli) < 0 || check_follow(cli) < 0)
+    if (check_samples(cli) < 0 || choose_format(cli) < 0 || check_follow(cli) < 0)
         return RPS_USAGE;
     if (settings->export.json &&
         (settings->export.separator != ',' || settings->export.decimal != '.' ||
@@ -281,6 +301,8 @@ const struct rps_command rps_command_export = {
                    "  long        a row an event and period\n"
                    "  long-rates  a row a derived figure and rotation\n"
                    "  every       a row a stretch of --every T, a column a derived figure\n"
+                   "  folded      a line a call stack of the samples, for flame graphs\n"
+                   "  pprof       a profile of the samples for pprof, with their phases\n"
                    "  jsonl       a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"

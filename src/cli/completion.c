@@ -34,7 +34,8 @@ static int has_letter(const struct rps_option *option)
 /* What an argument is beside words: "file", "folder", "run" or "". */
 static const char *source_of(const struct rps_option *option)
 {
-    if (strcmp(option->argument, "FILE") == 0 || strcmp(option->name, "sets") == 0)
+    if (strcmp(option->argument, "FILE") == 0 || strcmp(option->argument, "PATH") == 0 ||
+        strcmp(option->name, "sets") == 0)
         return "file";
     if (strcmp(option->argument, "DIR") == 0)
         return "folder";

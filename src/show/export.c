@@ -18,8 +18,8 @@
 #include "run_regions.h"
 
 const struct rps_export_format *const rps_export_formats[] = {
-    &rps_export_wide,       &rps_export_rates, &rps_export_long,
-    &rps_export_long_rates, &rps_export_every, NULL,
+    &rps_export_wide,  &rps_export_rates,  &rps_export_long,  &rps_export_long_rates,
+    &rps_export_every, &rps_export_folded, &rps_export_pprof, NULL,
 };
 
 const struct rps_export_format *rps_export_find(const char *name)
@@ -54,6 +54,19 @@ static int walk_period(void *context, const struct rps_period *period, struct rp
     return has_failed(walk);
 }
 
+/* What is left is written; 0, or that it could not be. */
+static int finish(struct walk *walk, struct rps_error *err)
+{
+    if (!has_failed(walk) && fflush(walk->job->out) != 0)
+        has_failed(walk);
+    if (walk->write_errno)
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the export could not be written: %s; make room, or choose another place with -o",
+            strerror(walk->write_errno));
+    return 0;
+}
+
 /* `each` is given `context`, which begins with the walk. */
 static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_series,
                         rps_cpu_series_each *each, struct rps_error *err)
@@ -67,14 +80,7 @@ static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_seri
         return result;
     if (!has_failed(walk) && walk->format->end)
         walk->format->end(job);
-    if (!has_failed(walk) && fflush(job->out) != 0)
-        has_failed(walk);
-    if (walk->write_errno)
-        return rps_error_set(
-            err, RPS_FAILED,
-            "the export could not be written: %s; make room, or choose another place with -o",
-            strerror(walk->write_errno));
-    return 0;
+    return finish(walk, err);
 }
 
 /* --- a run as it is --------------------------------------------------------------------------- */
@@ -139,6 +145,33 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     }
     rps_run_regions_free(&regions);
     rps_cpu_series_free(&cpu_series);
+    return result;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static int walk_code(struct walk *walk, struct rps_reader *reader,
+                     const struct rps_code_choice *choice, const struct rps_cpus *cpus,
+                     struct rps_error *err)
+{
+    int64_t run_id = walk->job->run->run_id;
+    struct rps_code_part part = {0};
+    struct rps_code code = {0};
+    int result = rps_reader_code(reader, run_id, &code, err);
+
+    if (result == 0 || (result > 0 && code.stack_count == 0))
+        result = rps_run_code_none(run_id, err);
+    if (result > 0)
+        result = rps_code_part_choose(reader, run_id, choice, &part, err);
+    if (result == 0) {
+        const struct rps_export_code of = {reader, &code, &part, cpus};
+
+        result = walk->format->code(walk->job, &of, err);
+    }
+    if (result == 0)
+        result = finish(walk, err);
+    rps_code_part_free(&part);
+    rps_code_free(&code);
     return result;
 }
 
@@ -280,10 +313,33 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
 int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                    int64_t run_id, const struct rps_export_options *options, struct rps_error *err)
 {
+    const struct rps_code_choice choice = {
+        .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_export_job job = {.out = out, .options = options};
     struct walk walk = {.format = format};
 
+    if (format->code)
+        return rps_export_code_run(format, out, reader, run_id, &choice, &options->cpus, err);
     return export_run(&walk, NULL, &job, reader, run_id, err);
+}
+
+int rps_export_code_run(const struct rps_export_format *format, FILE *out,
+                        struct rps_reader *reader, int64_t run_id,
+                        const struct rps_code_choice *choice, const struct rps_cpus *cpus,
+                        struct rps_error *err)
+{
+    struct rps_export_job job = {.out = out};
+    struct walk walk = {.format = format, .job = &job};
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(reader, run_id, &run, err);
+    job.run = &run;
+    if (result == 0)
+        result = walk_code(&walk, reader, choice, cpus, err);
+    rps_run_free(&run);
+    return result;
 }
 
 int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,

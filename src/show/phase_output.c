@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "rpistat/code_output.h"
 #include "rpistat/rows.h"
 #include "rpistat/text.h"
 
@@ -123,8 +124,9 @@ static void put_phases(struct rps_rows *rows, const struct rps_phase_output *out
     rps_rows_end(rows);
 }
 
-static void put_labels(struct rps_json *json, const struct rps_phase_output *output)
+static void put_labels(struct rps_rows *rows, const struct rps_phase_output *output)
 {
+    struct rps_json *json = rows->json;
     const struct rps_profile *profile = output->profile;
     char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
 
@@ -145,6 +147,8 @@ static void put_labels(struct rps_json *json, const struct rps_phase_output *out
             rps_json_text(json, "words", words);
         else
             rps_json_null(json, "words");
+        if (output->groups)
+            rps_code_rows_top(rows, &output->groups->group[l]);
         put_figures(json, "mean", profile, profile->mean + at);
         put_intervals(json, profile, profile->mean_interval + at);
         put_figures(json, "spread", profile, profile->spread + at);
@@ -232,7 +236,7 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
     put_levels(json, output);
     rps_json_text(json, "remark", output->remark);
     put_phases(&rows, output);
-    put_labels(json, output);
+    put_labels(&rows, output);
     put_whole(json, output->profile);
     rps_json_array(json, "outliers");
     for (size_t i = 0; i < output->phases->outlier_count; i++)

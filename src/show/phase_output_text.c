@@ -384,20 +384,27 @@ static int print_labels(struct page *page, const size_t *figure, size_t count,
     return result;
 }
 
-/* A line a label: what sets it apart. */
+/* A line a label: what sets it apart, and its function. */
 static void print_words(const struct page *page)
 {
     const struct rps_profile *profile = page->output->profile;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
+    const struct rps_code_groups *groups = page->output->groups;
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[CELL_SIZE] = "";
 
     if (profile->label_count > 1)
         fprintf(page->out, "\nWhat sets them apart from the whole%s:\n",
                 page->output->run ? " run" : "");
     for (int l = 0; l < profile->label_count && profile->label_count > 1; l++) {
         rps_phase_label(l, label);
-        rps_profile_words(words, profile, l, page->width - (int)strlen(label) - 4);
+        if (groups && (size_t)l < groups->count)
+            rps_code_group_text(code, sizeof(code), &groups->group[l]);
+        rps_profile_words(words, profile, l,
+                          page->width - (int)strlen(label) - 4 -
+                              (code[0] ? rps_text_width(code) + 2 : 0));
         fprintf(page->out, "  %s: ", label);
         rps_text_print(page->out, words);
+        fputs(words[0] && code[0] ? ", " : "", page->out);
+        rps_text_print(page->out, code);
         fputc('\n', page->out);
     }
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "report_parts.h"
+#include "rpistat/code_output.h"
 
 /* The figures of one tally, whose names in rows `kind` tells apart. */
 struct place {
@@ -243,6 +244,8 @@ static void put_words(struct rps_report *report)
     put_notes(report, "gaps", &report->gaps, "reason");
     put_notes(report, "marks", &report->marks, "text");
     put_regions(report);
+    if (report->groups.count > 0)
+        rps_code_rows_top(&report->rows, report->groups.group);
     rps_json_array(report->rows.json, "remarks");
     rps_report_remarks(report, put_remark);
     rps_json_end(report->rows.json);

@@ -7,6 +7,7 @@
 
 #include "rpistat/report.h"
 #include "rpistat/rows.h"
+#include "rpistat/run_code.h"
 #include "rpistat/tally.h"
 #include "cpu_series.h"
 #include "run_regions.h"
@@ -34,7 +35,9 @@ struct rps_report {
     struct rps_run_regions regions;
     struct rps_tally *region_tally; /* owned; of the periods that lie wholly inside each */
     struct rps_run_summary summary;
-    double *operand; /* of the plan's formulas */
+    struct rps_code code;
+    struct rps_code_groups groups; /* one, of the part that is reported; none without samples */
+    double *operand;               /* of the plan's formulas */
     rps_report_tell *tell;
     int titled;           /* the title of the remarks is printed */
     struct rps_rows rows; /* of a report for programs */
@@ -83,6 +86,10 @@ int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
  * regions. Nothing where there are none, and in the layout of 2013 (report_tables.c). */
 int rps_report_print_regions(struct rps_report *report, struct rps_error *err);
 void rps_report_print_marks(struct rps_report *report);
+
+/* Find the functions that the samples were in; say them, where there are any (report_code.c). */
+int rps_report_read_code(struct rps_report *report, struct rps_error *err);
+void rps_report_print_code(struct rps_report *report);
 
 /* 1 when the part that is reported has something of a mark or gap (report_data.c). */
 int rps_report_has_note(const struct rps_report *report, const struct rps_note *note);

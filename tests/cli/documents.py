@@ -14,6 +14,8 @@ import subprocess
 
 from program import COMMANDS, TIMEOUT, Folder, RPISTAT, call, environment, expect, tap
 
+import samples  # noqa: E402, in support
+
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(RPISTAT)))
 
 # What is run elsewhere.
@@ -38,6 +40,7 @@ CHANGED = [
     (r"--numbers 60000000\b", "--numbers 600000"),
     (r"--order compute:5s,chase-large:5s,compute:5s", "--order compute:50ms,chase-large:50ms,compute:50ms"),
     (r"--length 2s", "--length 50ms"),
+    (r"flamegraph\.pl", "cat"),
     (r"build/examples/latency(?= --sizes|$)", "build/examples/latency --samples 100"),
     (r"build/examples/micro --self", "build/examples/micro --self --turns 10000"),
     (r"build/examples/decimal --self", "build/examples/decimal --self --numbers 10000"),
@@ -97,6 +100,11 @@ class Place(Folder):
             shutil.copy(os.path.join(tap.root(), "src", "events", "sets", "software.ini"), self / name)
         if self.runs:
             expect(self.call("phases"), 0)
+            for run in range(1, self.runs + 1):
+                code = samples.Code(self / "rpistat.data", run)
+                for period in range(250):
+                    code.add(period, ["main", ("solve", "/bin/prog", "solve.c", 40)])
+                code.write()
             for name in ("naive.data", "long.data"):
                 expect(self.call("check", "--repair", "-o", name), 0)
             expect(self.call("runs", "-i", "naive.data", "1", "--set-tag", "build=42"), 0)

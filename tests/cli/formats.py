@@ -18,6 +18,8 @@ import time
 import program
 from program import RPISTAT, Folder, counting, environment, expect, refused, silence, tap
 
+import samples  # in support
+
 sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, where python3 is another one
 try:
     import jsonschema
@@ -27,7 +29,7 @@ except ImportError:
 REGIONS = os.path.abspath(sys.argv[2])
 with open(os.path.join(tap.root(), "schema", "output.schema.json"), encoding="utf-8") as schema_file:
     SCHEMA = json.load(schema_file)
-COMMANDS = ["runs", "report", "phases", "events", "verify", "check"]
+COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check"]
 
 # Events of the simulated processor in the roles of top-down, and one that it does not have.
 TOPDOWN = """\
@@ -61,6 +63,11 @@ def prepare():
         store.execute("INSERT INTO gap VALUES (1, 15000000000, 0, -1, 100000000, 'no disk')")
         store.execute("INSERT INTO mark VALUES (1, 5000000000, 0, 'warm')")
     store.close()
+    code = samples.Code(folder / "rpistat.data")
+    for period in range(250):
+        code.add(period, ["main", ("solve", "/bin/prog", "solve.c", 40)], 2)
+        code.add(period, ["main", ("", "/lib/libz.so", "", 0)], task=("helper", 100, 101))
+    code.write()
     with contextlib.suppress(tap.Skip):
         real = counting() + ["-q", "--period", "10ms"]
         expect(folder.call(*real, "--label", "regions", "--", REGIONS), 0)
@@ -233,7 +240,7 @@ def check_report(found, text):
         check_figure(figure, text)
     labels = {figure["label"] for figure in figures}
     block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split("\nCPU by CPU")[0]
-    block = block.split("\nRegions of")[0].split("\nMarks\n")[0]
+    block = block.split("\nRegions of")[0].split("\nWhere the time went")[0].split("\nMarks\n")[0]
     for line in block.splitlines()[4:]:
         label = re.match(r"  (.+?)(:| \(\w+\) |  )", line)
         assert not label or label.group(1) in labels or "eriods" in label.group(1) or \
@@ -351,6 +358,22 @@ def test_phases():
     assert "start_s" not in table["phases"][0] and table["run"] is None, table
 
 
+def test_code():
+    """code: rows of each kind, tree and stacks; the functions of phases and reports beside theirs"""
+    for by in ["function", "line", "module", "process", "thread"]:
+        found = found_by("code", "-r", "1", "--by", by)
+        check_same(found["code"], rows_by("code", "-r", "1", "--by", by))
+        assert sum(row["self"] for row in found["code"]) == found["samples"] == 750, found
+        assert found["by"] == by and found["sampling"]["taken"] == 750, found
+    found = found_by("code", "-r", "1", "--tree")
+    check_same(found["calls"], rows_by("code", "-r", "1", "--tree"))
+    found = found_by("code", "-r", "1", "A", "--stacks")
+    check_same(found["stacks"], rows_by("code", "-r", "1", "A", "--stacks"))
+    assert found["part"] == "phase A" and found["labels"] == [], found
+    assert found_by("report", "-r", "1")["top"][0]["name"] == "solve"
+    assert found_by("phases", "-r", "1")["labels"][0]["top"][0]["line"] == 40
+
+
 def test_events():
     """events: what the text says of each, the status too"""
     script = "sim:" + FOLDER.write("denied.sim", "fail r0b denied\nphase a 1s\n")
@@ -461,7 +484,7 @@ def test_jq():
 
 
 CASES = [test_schema, test_runs, test_report, test_report_part, test_real, test_live, test_empty,
-         test_phases, test_events, test_check, test_verify, test_unknown, test_files, test_manual,
+         test_phases, test_code, test_events, test_check, test_verify, test_unknown, test_files, test_manual,
          test_jq]
 try:
     tap.main(CASES)

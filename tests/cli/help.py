@@ -10,12 +10,13 @@ SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "KEY": "a", "AXIS": "cycles",
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
-    "THEME": "dark", "SIZE": "1G", "SET": "ascii", "HZ": "99", "EVENT": "page-faults:7",
+    "THEME": "dark", "PATH": "build", "SIZE": "1G", "SET": "ascii", "HZ": "99",
+    "EVENT": "page-faults:7",
 }
 NAMES = {"stacks": "dwarf", "cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
-         "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
+         "by": "line", "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
          "phases format": "csv", "report format": "2013", "runs format": "json",
-         "events format": "csv", "verify format": "json", "check format": "json", "phases metric": "cpi,cpu_use"}
+         "events format": "csv", "verify format": "json", "check format": "json", "code format": "json", "phases metric": "cpi,cpu_use"}
 
 
 def help_of(command):
@@ -122,9 +123,9 @@ def test_help_has_manual():
     for name, option in sections["COMMON OPTIONS"].items():
         where = COMMANDS
         if name == "input":
-            where = program.READING + ["watch", "check"]
+            where = program.READING + ["watch", "check", "code"]
         elif name in ("run", "from", "to"):
-            where = ["report", "phases", "plot", "export"] + ["runs", "watch"] * (name == "run")
+            where = ["report", "phases", "plot", "export", "code"] + ["runs", "watch"] * (name == "run")
         for command in COMMANDS:
             assert (name in helps[command]) == (command in where), (command, name)
             assert helps[command].get(name, option) == option, (command, name, option)
@@ -146,7 +147,7 @@ def test_options_are_taken():
 def test_formats():
     """the formats that the help of export names exist, and no others"""
     text = help_of("export")
-    names = re.findall(r"^  ([\w-]+)  +a row", text, re.M)
+    names = re.findall(r"^  ([\w-]+)  +a (?:row|line|profile)", text, re.M)
     assert len(names) >= 3, text
     refusal = call("export", "--format", "none-such").stderr
     assert re.search(r"there are (.*)\n", refusal).group(1).split(", ") == names, refusal

@@ -1,0 +1,123 @@
+/*
+ * The samples of a part of a run: how often each stack, or each task, was seen in it. A part is
+ * stretches of the run's periods; each belongs to a group, as a phase to its label, which counts for
+ * itself.
+ */
+#ifndef RPISTAT_RUN_CODE_H
+#define RPISTAT_RUN_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/code.h"
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/shares.h"
+#include "rpistat/store.h"
+
+struct rps_code_stretch {
+    uint64_t first, last; /* numbers of its periods, both inclusive */
+    size_t group;
+};
+
+struct rps_code_part {
+    size_t count;
+    struct rps_code_stretch *stretch; /* owned; ascending, without overlap */
+    size_t group_count;
+};
+
+/* Which part: what all members that are set have in common. All zero but to_ns: INT64_MAX, the whole
+ * run. */
+struct rps_code_choice {
+    int64_t from_ns, to_ns;
+    const char *phase;  /* "B": whenever it comes; "B.2": the second time; "3", "2-4": by their
+                           numbers, from 0; NULL: any */
+    const char *region; /* periods wholly inside it; NULL: any */
+    const struct rps_phases *phases; /* of the run, borrowed; NULL: rps_run_phases_get, when a phase
+                                        is asked for */
+};
+
+/*
+ * The part that was chosen, as one group; without a period in it, it is empty. Errors: the store's;
+ * no such phase or region; RPS_USAGE when `phase` is none.
+ */
+int rps_code_part_choose(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_choice *choice, struct rps_code_part *ret,
+                         struct rps_error *err);
+
+/* The phases, a group each, or a group each label. RPS_FAILED without memory. */
+int rps_code_part_of_phases(const struct rps_phases *phases, int by_label,
+                            struct rps_code_part *ret, struct rps_error *err);
+
+/* RPS_USAGE when the text means no phase, as in rps_code_choice. */
+int rps_code_phase_check(const char *text, struct rps_error *err);
+
+/* Keep what both have, in the groups of `part`. RPS_FAILED without memory. */
+int rps_code_part_keep(struct rps_code_part *part, const struct rps_code_part *other,
+                       struct rps_error *err);
+
+void rps_code_part_free(struct rps_code_part *part);
+
+/* A number of samples of one stack, or task, in a group; the same one may come again. What is not 0
+ * ends the walk, which returns it when it is negative. */
+typedef int rps_run_code_each(void *context, size_t group, int64_t id, uint64_t samples,
+                              struct rps_error *err);
+
+/* Call `each` for all counts of stacks, or of tasks, in the part; of these CPUs alone where they are
+ * listed. Where a run is thinned, a block counts where its first period lies. */
+int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_code_part *part,
+                      const struct rps_cpus *cpus, int tasks, rps_run_code_each *each,
+                      void *context, struct rps_error *err);
+
+/* The counts of all groups together by number, in a new array (free()) as long as the code's
+ * stack_count, or task_count, for rps_shares_find. */
+int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct rps_code_part *part,
+                        const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
+                        uint64_t **ret, struct rps_error *err);
+
+/* The functions that a group's samples were in most: the innermost of the program, for which the
+ * kernel's work counts. */
+#define RPS_CODE_TOP 5
+
+struct rps_code_group {
+    uint64_t samples;
+    int count; /* of top */
+    struct rps_code_top {
+        struct rps_function_name name; /* its line: where most samples were */
+        double share;                  /* of the group's samples, 0 ... 1 */
+    } top[RPS_CODE_TOP];
+};
+
+struct rps_code_groups {
+    size_t count;
+    struct rps_code_group *group;   /* owned; names borrow from the code and from these: */
+    struct rps_function_name *name; /* owned */
+};
+
+/* Those of each group of a part. Errors: the store's. */
+int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_code_groups *ret,
+                         struct rps_error *err);
+void rps_code_groups_free(struct rps_code_groups *groups);
+
+/* "solve (three.c:40)", without the line where it is not known; for a sentence. Not longer than
+ * size; returns ret. */
+char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);
+
+/* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in ...";
+ * "" without samples. For a sentence, as above. */
+char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *group);
+
+/* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
+ * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in which
+ * its CPUs were idle. Errors: the store's. */
+int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         double **ret, struct rps_error *err);
+
+/* That the run has no samples, and how to get them: RPS_FAILED. */
+int rps_run_code_none(int64_t run_id, struct rps_error *err);
+
+#endif

@@ -1,0 +1,378 @@
+/* `rpistat code`: which code ran in a run, in a part of it, and in each phase. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "cpus.h"
+#include "format.h"
+#include "rpistat/code_output.h"
+#include "rpistat/export.h"
+#include "rpistat/naming.h"
+#include "rpistat/parse.h"
+#include "rpistat/run_phases.h"
+
+#define AT_MOST_TEXT 20 /* rows of the text unless told otherwise */
+
+enum {
+    OPTION_BY = RPS_OPTION_OWN,
+    OPTION_LINES,
+    OPTION_TREE,
+    OPTION_STACKS,
+    OPTION_AT_MOST,
+    OPTION_CPU,
+    OPTION_REGION,
+    OPTION_FORMAT,
+    OPTION_RESOLVE,
+    OPTION_BINARIES,
+};
+
+struct settings {
+    enum rps_shares_by by;
+    int is_tree, is_stacks, is_resolving;
+    uint64_t at_most; /* 0: not said */
+    const char *cpus, *region;
+    enum rps_format format;
+    const struct rps_export_format *export; /* NULL: one of the above */
+    size_t binary_count;
+    const char *binary[RPS_RECORD_LIST_MAX];
+};
+
+static const struct rps_option options[] = {
+    {"by", OPTION_BY, "NAME", "line, module, process or thread", "function",
+     "function line module process thread"},
+    {"lines", OPTION_LINES, NULL, "the same as --by line", NULL},
+    {"tree", OPTION_TREE, NULL, "calls as a tree, of 1 % of the samples and more", NULL},
+    {"stacks", OPTION_STACKS, NULL, "the call stacks that were seen most", NULL},
+    {"at-most", OPTION_AT_MOST, "N", "so many rows (default 20 in text, else all)", NULL},
+    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: these only, as in 0-3,8", NULL},
+    {"region", OPTION_REGION, "NAME", "only the periods wholly inside that region", NULL},
+    {"format", OPTION_FORMAT, "NAME", "text, json, csv, folded or pprof", "text",
+     "text json csv folded pprof"},
+    {"resolve", OPTION_RESOLVE, NULL, "look for names again, and keep them", NULL, NULL, 1},
+    {"binaries", OPTION_BINARIES, "PATH", "of --resolve: a file or folder of programs", NULL, NULL,
+     1},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_by(struct rps_cli *cli, const char *name)
+{
+    struct settings *settings = cli->settings;
+
+    for (int by = 0; rps_code_by_names[by]; by++) {
+        if (strcmp(rps_code_by_names[by], name) == 0) {
+            settings->by = (enum rps_shares_by)by;
+            return 0;
+        }
+    }
+    return rps_error_set(&cli->err, RPS_USAGE,
+                         "--by: '%s' is none of function, line, module, process, thread", name);
+}
+
+static int set_format(struct rps_cli *cli, const char *name)
+{
+    struct settings *settings = cli->settings;
+    const struct rps_export_format *format = rps_export_find(name);
+
+    settings->export = format && format->code ? format : NULL;
+    return settings->export
+               ? 0
+               : rps_format_parse(name, ", folded, pprof", &settings->format, &cli->err);
+}
+
+static int add_binary(struct rps_cli *cli, const char *path)
+{
+    struct settings *settings = cli->settings;
+
+    if (settings->binary_count == RPS_RECORD_LIST_MAX)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--binaries: more than %d paths; name a folder of them",
+                             RPS_RECORD_LIST_MAX);
+    settings->binary[settings->binary_count++] = path;
+    return 0;
+}
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    switch (letter) {
+    case OPTION_BY:
+        return set_by(cli, argument);
+    case OPTION_LINES:
+        settings->by = RPS_SHARES_LINE;
+        return 0;
+    case OPTION_TREE:
+        settings->is_tree = 1;
+        return 0;
+    case OPTION_STACKS:
+        settings->is_stacks = 1;
+        return 0;
+    case OPTION_AT_MOST:
+        return rps_parse_uint64("--at-most", argument, 1, INT32_MAX, &settings->at_most, &cli->err);
+    case OPTION_CPU:
+        settings->cpus = argument;
+        return rps_cpus_check(argument, &cli->err);
+    case OPTION_REGION:
+        settings->region = argument;
+        return 0;
+    case OPTION_FORMAT:
+        return set_format(cli, argument);
+    case OPTION_RESOLVE:
+        settings->is_resolving = 1;
+        return 0;
+    default:
+        return add_binary(cli, argument);
+    }
+}
+
+static int check(struct rps_cli *cli)
+{
+    const struct settings *settings = cli->settings;
+
+    if (settings->is_tree + settings->is_stacks > 1 ||
+        ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--tree and --stacks are of functions, and one at a time: leave out "
+                             "--by, --lines or one of them");
+    if (settings->binary_count > 0 && !settings->is_resolving)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--binaries says where --resolve looks for names: add --resolve");
+    if (settings->export && settings->export->is_binary && !cli->output && isatty(STDOUT_FILENO))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format %s is not for a terminal: name a file with -o",
+                             settings->export->name);
+    return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int resolve(struct rps_cli *cli, struct rps_code *code)
+{
+    const struct settings *settings = cli->settings;
+    const struct rps_naming_options naming = {.binary = settings->binary,
+                                              .binary_count = settings->binary_count};
+    char sentence[sizeof(cli->err.message) + 64];
+    struct rps_error err;
+    int result;
+
+    rps_progress_begin(cli, "looking for names of functions");
+    result = rps_naming_name(code, &naming, &cli->err);
+    if (result == 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
+        rps_progress_end(cli);
+        snprintf(sentence, sizeof(sentence), "the names are not kept with the run: %s",
+                 err.message);
+        if (!cli->quiet)
+            rps_output_message(sentence);
+    }
+    rps_progress_end(cli);
+    return result;
+}
+
+/* --- a part of a run -------------------------------------------------------------------------- */
+
+struct job {
+    struct rps_run run;
+    struct rps_code code;
+    struct rps_code_choice choice;
+    struct rps_cpus cpus;
+    int *cpu_list;
+    struct rps_phase_levels levels;
+    struct rps_code_part part, labels;
+    struct rps_shares shares;
+    struct rps_calls calls;
+    struct rps_code_groups groups;
+    double *off_cpu, *groups_off_cpu;
+};
+
+static void job_free(struct job *job)
+{
+    free(job->groups_off_cpu);
+    free(job->off_cpu);
+    rps_code_groups_free(&job->groups);
+    rps_calls_free(&job->calls);
+    rps_shares_free(&job->shares);
+    rps_code_part_free(&job->labels);
+    rps_code_part_free(&job->part);
+    rps_phase_levels_free(&job->levels);
+    free(job->cpu_list);
+    rps_code_free(&job->code);
+    rps_run_free(&job->run);
+}
+
+static int find_shares(struct rps_cli *cli, struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    int tasks = settings->by == RPS_SHARES_PROCESS || settings->by == RPS_SHARES_THREAD;
+    uint64_t *samples = NULL;
+    int result = rps_run_code_counts(cli->reader, cli->run_id, &job->part, &job->cpus, &job->code,
+                                     tasks, &samples, &cli->err);
+
+    if (result == 0)
+        result = rps_shares_find(&job->code, samples, settings->by, &job->shares, &cli->err);
+    if (result == 0 && (settings->is_tree || settings->is_stacks))
+        result = rps_shares_calls(&job->code, samples, &job->calls, &cli->err);
+    free(samples);
+    return result;
+}
+
+/* The functions of each phase, of tables of the code. */
+static int find_groups(struct rps_cli *cli, struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    int result;
+
+    if (job->choice.phase || settings->is_tree || settings->is_stacks ||
+        settings->by > RPS_SHARES_MODULE)
+        return 0;
+    result = rps_run_phases_get(cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
+    if (result <= 0 || rps_phase_levels_shown(&job->levels)->label_count < 2)
+        return result < 0 ? result : 0;
+    result =
+        rps_code_part_of_phases(rps_phase_levels_shown(&job->levels), 1, &job->labels, &cli->err);
+    if (result == 0)
+        result = rps_code_part_keep(&job->labels, &job->part, &cli->err);
+    if (result == 0)
+        result = rps_code_groups_find(cli->reader, cli->run_id, &job->labels, &job->cpus,
+                                      &job->code, &job->groups, &cli->err);
+    if (result == 0)
+        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->labels, &job->cpus,
+                                      &job->groups_off_cpu, &cli->err);
+    return result;
+}
+
+static int find(struct rps_cli *cli, struct job *job)
+{
+    int result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
+
+    rps_progress_begin(cli, "looking at the code");
+    if (result == 0)
+        result =
+            rps_code_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
+    if (result == 0 && job->part.count == 0)
+        result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
+                               cli->run_id);
+    if (result == 0)
+        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->part, &job->cpus,
+                                      &job->off_cpu, &cli->err);
+    if (result == 0)
+        result = find_shares(cli, job);
+    if (result == 0)
+        result = find_groups(cli, job);
+    rps_progress_end(cli);
+    return result;
+}
+
+/* "phase B, region solve, 10.0 s to 20.0 s"; NULL: all of the run. */
+static const char *part_text(const struct job *job, char *ret, size_t size)
+{
+    const struct rps_code_choice *choice = &job->choice;
+    size_t used = 0;
+
+    ret[0] = '\0';
+    if (choice->phase)
+        used += (size_t)snprintf(ret, size, "phase %s", choice->phase);
+    if (choice->region && used < size)
+        used += (size_t)snprintf(ret + used, size - used, "%sregion %s", used ? ", " : "",
+                                 choice->region);
+    if (choice->from_ns > 0 && used < size)
+        used += (size_t)snprintf(ret + used, size - used, "%sfrom %.3f s", used ? ", " : "",
+                                 (double)choice->from_ns / 1e9);
+    if (choice->to_ns < INT64_MAX && used < size)
+        used += (size_t)snprintf(ret + used, size - used, "%sto %.3f s",
+                                 choice->from_ns > 0 ? " "
+                                 : used              ? ", "
+                                                     : "",
+                                 (double)choice->to_ns / 1e9);
+    return used ? ret : NULL;
+}
+
+static int write_job(struct rps_cli *cli, const struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    int is_text = settings->format == RPS_FORMAT_TEXT, columns = 0;
+    char part[512];
+    struct rps_code_output output = {
+        .run = &job->run,
+        .code = &job->code,
+        .part = part_text(job, part, sizeof(part)),
+        .view = settings->is_tree     ? RPS_CODE_TREE
+                : settings->is_stacks ? RPS_CODE_STACKS
+                                      : RPS_CODE_TABLE,
+        .by = settings->by,
+        .shares = &job->shares,
+        .calls = &job->calls,
+        .at_most = settings->at_most > 0 ? (size_t)settings->at_most
+                   : is_text             ? AT_MOST_TEXT
+                                         : 0,
+        .off_cpu = job->off_cpu[0],
+        .groups = job->groups_off_cpu ? &job->groups : NULL,
+        .groups_off_cpu = job->groups_off_cpu,
+        .locale = cli->locale,
+    };
+
+    if (!is_text)
+        return rps_code_output_rows(cli->out, &output, settings->format, &cli->err);
+    if (cli->out == stdout && rps_output_terminal(&columns, NULL))
+        output.width = columns;
+    return rps_code_output_text(cli->out, &output, &cli->err);
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct settings *settings = cli->settings;
+    struct job job = {.choice = {.from_ns = cli->from_ns,
+                                 .to_ns = cli->to_ns,
+                                 .phase = argc > 0 ? argv[0] : NULL,
+                                 .region = settings->region}};
+    int result = job.choice.phase ? rps_code_phase_check(job.choice.phase, &cli->err) : 0;
+
+    rps_run_init(&job.run);
+    if (result == 0 && settings->cpus)
+        result = rps_cpus_choose(cli, settings->cpus, &job.cpus, &job.cpu_list);
+    if (result == 0)
+        result = rps_reader_code(cli->reader, cli->run_id, &job.code, &cli->err);
+    else
+        goto out;
+    if (result == 0 || (result > 0 && job.code.stack_count == 0))
+        result = rps_run_code_none(cli->run_id, &cli->err);
+    if (result > 0)
+        result = settings->is_resolving ? resolve(cli, &job.code) : 0;
+    if (result == 0 && settings->export) {
+        result = rps_export_code_run(settings->export, cli->out, cli->reader, cli->run_id,
+                                     &job.choice, &job.cpus, &cli->err);
+    } else if (result == 0) {
+        result = find(cli, &job);
+        if (result == 0)
+            result = write_job(cli, &job);
+    }
+out:
+    job_free(&job);
+    return result;
+}
+
+const struct rps_command rps_command_code = {
+    .name = "code",
+    .summary = "which code ran: functions, lines, threads, by phase",
+    .usage = "[OPTIONS] [PHASE]",
+    .description = "Say where the samples of a run were: in which functions, at which lines most,\n"
+                   "and which functions each phase was in. Of a PHASE alone: B whenever it comes,\n"
+                   "B.2 the second time, 2-4 by numbers, from 0, as `phases` has them in JSON.",
+    .examples = "  rpistat code\n"
+                "  rpistat code B --lines\n"
+                "  rpistat code --tree --from 10s --to 20s\n"
+                "  rpistat code --by thread --format csv\n"
+                "  rpistat code B --format folded | flamegraph.pl > b.svg\n"
+                "  rpistat code --resolve --binaries ./build",
+    .input = RPS_INPUT_RUN,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file to write",
+    .operand_max = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,46 @@
+/* Where the time went, by samples: what the report says of the code. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report_parts.h"
+
+int rps_report_read_code(struct rps_report *report, struct rps_error *err)
+{
+    const struct rps_report_options *options = report->options;
+    const struct rps_code_choice choice = {
+        .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
+    struct rps_reader *reader = report->cpu_series.reader;
+    int64_t run_id = report->run.run_id;
+    struct rps_code_part part = {0};
+    int result;
+
+    if (options->layout == RPS_REPORT_2013)
+        return 0;
+    result = rps_reader_code(reader, run_id, &report->code, err);
+    if (result <= 0 || report->code.stack_count == 0)
+        return result < 0 ? result : 0;
+    result = rps_code_part_choose(reader, run_id, &choice, &part, err);
+    if (result == 0)
+        result = rps_code_groups_find(reader, run_id, &part, &options->cpus, &report->code,
+                                      &report->groups, err);
+    rps_code_part_free(&part);
+    return result;
+}
+
+void rps_report_print_code(struct rps_report *report)
+{
+    const struct rps_code_group *group = report->groups.group;
+    char text[RPS_CODE_TOP * 160 + 1], name[128];
+    size_t used = 0;
+
+    if (report->groups.count == 0 || group->count == 0)
+        return;
+    for (int t = 0; t < group->count && used < sizeof(text); t++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.1f %%", t > 0 ? ", " : "",
+                             rps_code_function_text(name, sizeof(name), &group->top[t].name),
+                             100 * group->top[t].share);
+    fprintf(report->out, "\nWhere the time went (%" PRIu64 " samples; see `rpistat code`)\n",
+            group->samples);
+    rps_report_wrapped(report, text, 2);
+}

@@ -1,0 +1,356 @@
+"""code: where the samples of a run were; exports of them; the functions of phases and reports."""
+import csv
+import io
+import json
+import os
+import pty
+import re
+import sqlite3
+import subprocess
+
+from program import Folder, RPISTAT, environment, expect, refused, tap
+
+from samples import Code  # in support
+
+# Two kinds of phases, A B sleep A B, of 80, 60, 40, 80 and 60 periods; C is the sleep.
+SCRIPT = """\
+clock 700M
+seed 1
+noise 3%
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
+default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
+phase calm 8s
+phase busy 6s dc_miss=10M main_tlb_miss=900k
+sleep 4s
+phase calm 8s
+phase busy 6s dc_miss=10M main_tlb_miss=900k
+"""
+WORK = "/usr/bin/work"
+MAIN = ("main", WORK, "/src/work.c", 10)
+LOAD = ("load", WORK, "/src/load.c", 7)
+LOAD_ON = ("load", WORK, "/src/load.c", 9)
+SOLVE = ("solve;\x1b[31m", WORK, "/src/solve.c", 40)  # a name that is no friend
+COPY = ("copy_page", "[kernel]", "", 0)
+BARE = ("", "/usr/lib/libz.so.1", "", 0)  # a module without names
+
+FOLDER = Folder()
+
+
+def prepare():
+    """Runs 1 (with samples, all at known places), 2 (without any)."""
+    folder = FOLDER.__enter__()
+    folder.write("script.sim", SCRIPT)
+    folder.record("-q")
+    folder.record("-q", "--label", "bare", "--duration", "2s")
+    code = Code(folder / "rpistat.data")
+    for period in range(320):
+        if period < 80 or 180 <= period < 260:
+            code.add(period, [MAIN, LOAD], 3)
+            code.add(period, [MAIN, LOAD_ON], 1)
+            code.add(period, [MAIN, LOAD, COPY], 4)
+            code.add(period, [MAIN], 1)
+            code.add(period, [MAIN, BARE], 1, task=("helper", 100, 101))
+        elif period < 140 or period >= 260:
+            code.add(period, [MAIN, SOLVE], 8)
+            code.add(period, [MAIN, SOLVE, SOLVE], 1)
+            code.add(period, [MAIN, LOAD], 1, task=("other", 200, 200))
+    code.write(complete=280, lost=2800)
+    expect(folder.call("phases", "-r", "1"), 0)
+    store = sqlite3.connect(folder / "rpistat.data")
+    with store:  # a boundary that is found a period off is put right: counts are exact
+        for at in (80, 140, 180, 260):
+            store.execute("UPDATE phase SET first_period = ?1, start_ns = ?1 * 100000000"
+                          " WHERE abs(first_period - ?1) <= 3", [at])
+            store.execute("UPDATE phase SET last_period = ?1 - 1, end_ns = ?1 * 100000000"
+                          " WHERE abs(last_period + 1 - ?1) <= 3", [at])
+    store.close()
+    return folder
+
+
+def code(*arguments, status=0):
+    return expect(FOLDER.call("code", "-r", "1", *arguments), status)
+
+
+def found_by(*arguments):
+    return json.loads(code("--format", "json", *arguments).stdout)
+
+
+def shares(*arguments):
+    return {row["name"]: (row["self"], row["total"]) for row in found_by(*arguments)["code"]}
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+def test_functions():
+    """functions with what they took themselves and with what they called, recursion once"""
+    found = found_by()
+    assert found["samples"] == 2800 and found["unnamed"] == 160 and found["off_cpu"] == 0.125, found
+    assert {row["name"]: (row["self"], row["total"]) for row in found["code"]} == {
+        "main": (160, 2800), "load": (640 + 120, 1400), "copy_page": (640, 640),
+        "solve;\x1b[31m": (1080, 1080), "libz.so.1+0x1040": (160, 160)}, found["code"]
+    rows = {row["name"]: row for row in found["code"]}
+    assert rows["load"]["line"] == 7 and rows["load"]["file"] == "/src/load.c", rows
+    assert rows["copy_page"]["in_kernel"] and not rows["main"]["in_kernel"], rows
+    assert rows["libz.so.1+0x1040"]["named_by"] == "none", rows
+    assert [row["self"] for row in found["code"]] == sorted(
+        (row["self"] for row in found["code"]), reverse=True)
+    assert abs(rows["load"]["self_share"] - 760 / 2800) < 1e-6, rows
+
+
+def test_by():
+    """lines, modules, processes and threads"""
+    lines = [(row["name"], row["line"], row["self"]) for row in found_by("--lines")["code"]]
+    assert ("load", 9, 160) in lines and ("load", 7, 600) in lines, lines
+    assert shares("--by", "module") == {
+        WORK: (2000, 2800), "[kernel]": (640, 640), "/usr/lib/libz.so.1": (160, 160)}
+    threads = {(row["name"], row["pid"], row["tid"]): row["self"]
+               for row in found_by("--by", "thread")["code"]}
+    assert threads == {("work", 100, 100): 2520, ("helper", 100, 101): 160,
+                       ("other", 200, 200): 120}, threads
+    assert shares("--by", "process") == {"work": (2680, 2680), "other": (120, 120)}
+    assert sum(line.startswith("other") for line in
+               code("--by", "thread", "--format", "csv").stdout.splitlines()) == 1
+
+
+def test_phase():
+    """of a phase: whenever it comes, the second time, by numbers; of times and a region of the run"""
+    assert shares("B") == shares("b") == {
+        "main": (0, 1200), "load": (120, 120), "solve;\x1b[31m": (1080, 1080)}, shares("B")
+    assert shares("B.2")["load"] == shares("1")["load"] == (60, 60), (shares("B.2"), shares("1"))
+    assert shares("A.2") == shares("3") != shares("A"), shares("A.2")
+    assert shares("0-1")["main"] == (80, 1400), shares("0-1")
+    part = shares("--from", "7s", "--to", "9s")
+    assert part["solve;\x1b[31m"] == (90, 90) and part["copy_page"] == (40, 40), part
+    assert shares("B", "--from", "20s") == shares("B.2")
+    assert shares("--from", "phase:B", "--to", "phase:B") == shares("B.1")
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    with store:  # of which only whole periods count: 10.1 s to 10.9 s
+        store.execute("INSERT INTO mark VALUES (1, 10050000000, 0, 'region inner begin')")
+        store.execute("INSERT INTO mark VALUES (1, 10950000000, 0, 'region inner end')")
+    store.close()
+    assert shares("--region", "inner")["solve;\x1b[31m"] == (72, 72), shares("--region", "inner")
+    refused(FOLDER.call("code", "-r", "1", "Z"), 1, "no phase 'Z'", "A to C")
+    refused(FOLDER.call("code", "-r", "1", "7"), 1, "no phase '7'")
+    refused(FOLDER.call("code", "-r", "1", "--region", "outer"), 1, "outer", "inner")
+    refused(FOLDER.call("code", "-r", "1", "A", "--from", "8.5s", "--to", "9s"), 1, "no period")
+
+
+def test_labels():
+    """beside it the functions of each phase, with the kernel's work for them"""
+    labels = {row["label"]: row for row in found_by()["labels"]}
+    assert list(labels) == ["A", "B", "C"], labels
+    top = {label: (row["top"][0]["name"], row["top"][0]["line"]) if row["top"] else None
+           for label, row in labels.items()}
+    assert top == {"A": ("load", 7), "B": ("solve;\x1b[31m", 40), "C": None}, top
+    assert abs(labels["A"]["top"][0]["self_share"] - .8) < .01, labels
+    assert (labels["A"]["off_cpu"], labels["C"]["off_cpu"]) == (0, 1), labels
+    assert found_by("B")["labels"] == [], "one phase alone"
+
+
+def test_text():
+    """text says what was sampled and how far it can be trusted; it is as wide as asked for"""
+    text = code().stdout
+    assert "2800 samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
+    assert "Chains complete: 10 %;" in text and "-fno-omit-frame-pointer" in text, text
+    assert "Lost: 50.0 % of the run's samples" in text, text
+    assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
+    assert re.search(r"^ +A +1600 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
+    assert "5.7 % of the samples are in code without names" in text and "--resolve" in text, text
+    assert "\x1b" not in text, text
+    few = code("--at-most", "2").stdout
+    assert "and 3 more: --at-most" in few and "copy_page" not in few, few
+    for line in shown_in(60).splitlines():
+        assert len(line) <= 100, line
+
+
+def shown_in(columns):
+    """The command on a terminal so many columns wide."""
+    master, slave = pty.openpty()
+    with os.fdopen(master, "rb", 0) as end:
+        subprocess.run([RPISTAT, "code", "-r", "1", "-q"], cwd=FOLDER.path, stdout=slave, check=True,
+                       env=environment(COLUMNS=str(columns), TERM="xterm"), timeout=60)
+        os.close(slave)
+        shown = b""
+        try:
+            while part := end.read(65536):
+                shown += part
+        except OSError:
+            pass
+    return shown.decode()
+
+
+def test_tree():
+    """calls as a tree: callers above, most samples first, a module without names as one"""
+    text = code("--tree").stdout
+    rows = re.findall(r"^ +([\d.]+) % +(?:([\d.]+) %)?( +)(\S+)", text, re.M)
+    assert [(total, name) for total, _, _, name in rows if name != "of"][:6] == [
+        ("100.0", "main"), ("50.0", "load"), ("22.9", "copy_page"), ("38.6", "solve;\\x1b[31m"),
+        ("4.3", "solve;\\x1b[31m"), ("5.7", "[libz.so.1]")], rows
+    calls = found_by("--tree")["calls"]
+    assert calls[0]["caller"] is None and calls[0]["total"] == 2800, calls[0]
+    for row in calls[1:]:
+        assert row["caller"] < row["call"], row
+    assert sum(row["self"] for row in calls) == 2800, calls
+    sheet = list(csv.DictReader(io.StringIO(code("--tree", "--format", "csv").stdout)))
+    assert [row["call"] for row in sheet] == [str(row["call"]) for row in calls], sheet
+    assert code("--stacks", "--at-most", "1").stdout.count("main;") == 1
+
+
+# --- other formats ----------------------------------------------------------------------------
+
+
+def folded(text):
+    """{stack: samples}, as flamegraph.pl reads lines."""
+    found = {}
+    for line in text.splitlines():
+        match = re.fullmatch(r"(.*)\s+?(\d+)", line)  # the count is behind the last blank
+        assert match and match.group(1) not in found, line
+        found[match.group(1)] = int(match.group(2))
+    return found
+
+
+def test_folded():
+    """folded stacks: a line each, whatever the names of functions have in them"""
+    all_of_it = folded(code("--format", "folded").stdout)
+    solve = "solve: [31m"
+    assert all_of_it == {"main": 160, "main;load": 760, "main;load;copy_page": 640,
+                         "main;[libz.so.1]": 160, "main;" + solve: 960,
+                         "main;%s;%s" % (solve, solve): 120}, all_of_it
+    assert folded(expect(FOLDER.call("export", "-r", "1", "--format", "folded"), 0).stdout) == all_of_it
+    assert folded(code("B", "--format", "folded").stdout)["main;load"] == 120
+    refused(FOLDER.call("code", "-r", "1", "--format", "folded", "-o", "/dev/full"), 1,
+            "could not be written: No space left")
+    part = expect(FOLDER.call("export", "-r", "1", "--format", "folded", "--from", "phase:B", "--to",
+                              "phase:B"), 0).stdout
+    assert folded(part)["main;load"] == 60, part
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """{number: values} of a message in protobuf's wire format."""
+    found, at = {}, 0
+    while at < len(data):
+        key, at = varint(data, at)
+        assert key & 7 in (0, 2), key
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+            assert at <= len(data)
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def packed(data):
+    found, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        found.append(value)
+    return found
+
+
+class Profile:
+    """profile.proto of pprof, as far as it is written."""
+
+    def __init__(self, data):
+        whole = fields(data)
+        self.text = [text.decode() for text in whole[6]]
+        assert self.text[0] == ""
+        self.types = [self.type_of(data) for data in whole[1]]
+        self.period = (self.type_of(whole[11][0]), whole[12][0])
+        self.mapping = {one[1][0]: one for one in map(fields, whole[3])}
+        self.function = {one[1][0]: one for one in map(fields, whole[5])}
+        self.location = {one[1][0]: one for one in map(fields, whole[4])}
+        self.samples = [self.sample(fields(data)) for data in whole[2]]
+
+    def type_of(self, data):
+        one = fields(data)
+        return self.text[one[1][0]], self.text[one[2][0]]
+
+    def sample(self, one):
+        labels = [fields(data) for data in one.get(3, [])]
+        return ([name for location in packed(one[1][0]) for name in self.names(location)],
+                packed(one[2][0]), {self.text[label[1][0]]: self.text[label[2][0]] for label in labels})
+
+    def names(self, number):
+        """(function, line) of a location, the innermost first; without any its module."""
+        location = self.location[number]
+        lines = [fields(data) for data in location.get(4, [])]
+        if not lines:
+            return [self.text[self.mapping[location[2][0]][5][0]]]
+        return [(self.text[self.function[line[1][0]][2][0]], line.get(2, [0])[0]) for line in lines]
+
+
+def test_pprof():
+    """a profile for pprof: samples and time by stack, line and phase, modules with their build-ids"""
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    with store:
+        store.execute("UPDATE module SET build_id = 'abcd1234' WHERE path = ?", [WORK])
+        frame = store.execute("SELECT frame FROM location WHERE function = 'load' AND line = 9").fetchone()[0]
+        store.execute("INSERT INTO location VALUES (1, ?, 1, 'outer', '/src/load.c', 5, 'debug')", [frame])
+    store.close()
+    expect(FOLDER.call("export", "-r", "1", "--format", "pprof", "-o", "all.pb"), 0)
+    profile = Profile(FOLDER.read("all.pb"))
+    assert profile.types == [("samples", "count"), ("time", "nanoseconds")], profile.types
+    assert profile.period == (("time", "nanoseconds"), 10**9 // 99), profile.period
+    assert sum(values[0] for _, values, _ in profile.samples) == 2800, profile.samples
+    assert all(values[1] == values[0] * (10**9 // 99) for _, values, _ in profile.samples)
+    stacks = {(tuple(stack), labels.get("phase")): values[0] for stack, values, labels in profile.samples}
+    assert stacks[(("load", 9), ("outer", 5), ("main", 10)), "A"] == 160, stacks  # inlined: the caller behind
+    assert stacks[("/usr/lib/libz.so.1", ("main", 10)), "A"] == 160, stacks
+    assert stacks[(("load", 7), ("main", 10)), "B"] == 120, stacks
+    assert "abcd1234" in {profile.text[one[6][0]] for one in profile.mapping.values() if 6 in one}
+    expect(FOLDER.call("code", "-r", "1", "B", "--format", "pprof", "-o", "b.pb"), 0)
+    profile = Profile(FOLDER.read("b.pb"))
+    assert {labels["phase"] for _, _, labels in profile.samples} == {"B"}, profile.samples
+    assert sum(values[0] for _, values, _ in profile.samples) == 1200, profile.samples
+
+
+# --- elsewhere --------------------------------------------------------------------------------
+
+
+def test_phases():
+    """phases say each label's function; one of less than half of the samples with its share"""
+    words = expect(FOLDER.call("phases", "-r", "1"), 0).stdout.split("What sets them apart")[1]
+    assert re.search(r"^  A: \S.*, in load \(load\.c:7\)$", words, re.M), words
+    assert re.search(r"^  B: \S.*, in solve;\\x1b\[31m \(solve\.c:40\)$", words, re.M), words
+    assert re.search(r"^  C: [^,]*$", words, re.M), words
+    labels = json.loads(expect(FOLDER.call("phases", "-r", "1", "--format", "json"), 0).stdout)["labels"]
+    assert [label["top"][0]["name"] for label in labels[:2]] == ["load", "solve;\x1b[31m"], labels
+    bare = json.loads(expect(FOLDER.call("phases", "-r", "bare", "--format", "json"), 0).stdout)
+    assert "top" not in bare["labels"][0], bare
+
+
+def test_report():
+    """the report says where the time went, of a part too; not in the layout of 2013"""
+    text = expect(FOLDER.call("report", "-r", "1"), 0).stdout
+    assert re.search(r"Where the time went \(2800 samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
+    part = expect(FOLDER.call("report", "-r", "1", "--from", "8s", "--to", "10s"), 0).stdout
+    assert re.search(r"Where the time went \(200 samples.*\n  solve.* 90\.0 %", part), part
+    assert "time went" not in FOLDER.call("report", "-r", "1", "--format", "2013").stdout
+    assert "time went" not in FOLDER.call("report", "-r", "bare").stdout
+    top = json.loads(FOLDER.call("report", "-r", "1", "--format", "json").stdout)["top"]
+    assert top[0]["name"] == "load" and top[0]["self_share"] == .5, top
+
+
+def test_without():
+    """a run without samples says so, and how to get them"""
+    for command in [["code"], ["code", "A"], ["export", "--format", "folded"],
+                    ["export", "--format", "pprof", "-o", "x.pb"]]:
+        refused(FOLDER.call(*command, "-r", "bare"), 1, "has no samples of its code", "--no-samples")
+
+
+prepare()
+try:
+    tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
+              test_report, test_pprof, test_phases, test_without])
+finally:
+    FOLDER.__exit__()

@@ -1,0 +1,55 @@
+"""Samples for the tests of what reads them: rows of code put into a store beside the periods of a run."""
+import sqlite3
+
+
+class Code:
+    """`add` stacks of functions to the periods of a run, then `write` them.
+
+    A function is a name, or (name, module, file, line); a stack goes from the outermost one on.
+    """
+
+    def __init__(self, path, run=1, frequency=99):
+        self.store, self.run, self.frequency = sqlite3.connect(path, timeout=10), run, frequency
+        self.modules, self.frames, self.stacks, self.tasks = {}, {}, {}, {}
+        self.counts, self.task_counts = {}, {}
+
+    def _module(self, path):
+        return self.modules.setdefault(path, len(self.modules))
+
+    def _stack(self, functions):
+        parent = None
+        for function in functions:
+            name, module, file, line = function if isinstance(function, tuple) else (function, "/usr/bin/work", "", 0)
+            frame = self.frames.setdefault((name, self._module(module), file, line), len(self.frames))
+            parent = self.stacks.setdefault((parent, frame), len(self.stacks))
+        return parent
+
+    def add(self, period, functions, samples=1, cpu=-1, task=("work", 100, 100)):
+        """So many samples of a stack in a period."""
+        for counts, key in [(self.counts, self._stack(functions)),
+                            (self.task_counts, self.tasks.setdefault(task, len(self.tasks)))]:
+            place = (cpu, period, key)
+            counts[place] = counts.get(place, 0) + samples
+
+    def write(self, complete=None, lost=0):
+        """`complete`: samples whose chains are; all, unless said."""
+        samples, run = sum(self.counts.values()), self.run
+        rows = {
+            "sampling": [(run, "cpu-clock", self.frequency, 0, "fp", samples, samples if complete is None else complete,
+                          lost, 0, 0)],
+            "module": [(run, n, "kernel" if path == "[kernel]" else "file", path, "")
+                       for path, n in self.modules.items()],
+            "frame": [(run, n, key[1], 4096 + 16 * n) for key, n in self.frames.items()],
+            "location": [(run, n, 0, name, file, line, "debug" if file else "symbol")
+                         for (name, _, file, line), n in self.frames.items() if name],
+            "stack": [(run, n, parent, frame) for (parent, frame), n in self.stacks.items()],
+            "stack_count": [(run, 0, cpu, period, n, count) for (cpu, period, n), count in self.counts.items()],
+            "task": [(run, n, pid, tid, name, 0, None) for (name, pid, tid), n in self.tasks.items()],
+            "task_count": [(run, 0, cpu, period, n, count) for (cpu, period, n), count in self.task_counts.items()],
+        }
+        with self.store:
+            for table, content in rows.items():
+                if content:
+                    self.store.executemany("INSERT OR REPLACE INTO %s VALUES (%s)" % (table, ", ".join("?" * len(content[0]))),
+                                           content)
+        self.store.close()

@@ -1,0 +1,319 @@
+/* Shares of samples by function, line, module, process and thread, and trees of calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpistat/shares.h"
+
+/*
+ * A program: main (frame 0) calls work (1) and, where rest (2) is inlined in it, spin (3); work calls
+ * itself. The kernel (4) is entered from work. Frame 5 is in a library without names, and 6 beside
+ * it; 7 is main at another line.
+ */
+static struct rps_module modules[] = {
+    {0, RPS_MODULE_FILE, "/bin/prog", ""},
+    {1, RPS_MODULE_KERNEL, "[kernel]", ""},
+    {2, RPS_MODULE_FILE, "/lib/libx.so", ""},
+    {3, RPS_MODULE_FILE, "/bin/prog", "abcd"}, /* built anew */
+};
+static struct rps_frame frames[] = {{0, 0, 0x10}, {1, 0, 0x20}, {2, 0, 0x30}, {3, 3, 0x40},
+                                    {4, 1, 0x50}, {5, 2, 0x60}, {6, 2, 0x70}, {7, 0, 0x18}};
+static struct rps_location locations[] = {
+    {0, 0, "main", "prog.c", 5, RPS_LOCATION_DEBUG},
+    {1, 0, "work", "prog.c", 20, RPS_LOCATION_DEBUG},
+    {2, 0, "rest", "prog.c", 30, RPS_LOCATION_DEBUG},
+    {2, 1, "spin", "prog.c", 40, RPS_LOCATION_DEBUG},
+    {3, 0, "spin", "prog.c", 41, RPS_LOCATION_DEBUG},
+    {4, 0, "do_syscall", "", 0, RPS_LOCATION_SYMBOL},
+    {5, 0, "stripped", "", 0, RPS_LOCATION_NONE},
+    {7, 0, "main", "prog.c", 8, RPS_LOCATION_DEBUG},
+};
+static struct rps_stack stacks[] = {
+    {0, -1, 0},  /* main */
+    {1, 0, 1},   /* main work */
+    {2, 1, 1},   /* main work work */
+    {3, 0, 2},   /* main spin(rest) */
+    {4, 2, 4},   /* main work work kernel */
+    {5, 0, 5},   /* main libx+0x60 */
+    {6, 5, 6},   /* main libx+0x60 libx+0x70 */
+    {7, -1, 3},  /* spin, of the other build */
+    {8, -1, -1}, /* of which nothing is known */
+    {9, -1, 7},  /* main, elsewhere */
+};
+static struct rps_task tasks[] = {
+    {0, 10, 10, "sh", 0, -1},     {1, 10, 10, "prog", 5, -1}, /* after an exec */
+    {2, 10, 11, "worker", 6, -1}, {3, 20, 21, "alone", 6, -1}, {4, 10, 12, "idle", 6, -1},
+};
+static struct rps_code code = {.module_count = 4,
+                               .frame_count = 8,
+                               .location_count = 8,
+                               .stack_count = 10,
+                               .task_count = 5,
+                               .module = modules,
+                               .frame = frames,
+                               .location = locations,
+                               .stack = stacks,
+                               .task = tasks};
+static const uint64_t samples[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 3};
+
+static const struct rps_share *find(const struct rps_shares *shares, const char *name)
+{
+    for (size_t i = 0; i < shares->count; i++) {
+        if (strcmp(shares->share[i].name, name) == 0)
+            return &shares->share[i];
+    }
+    fail_msg("%s is not there", name);
+    return NULL;
+}
+
+static void has(const struct rps_shares *shares, const char *name, uint64_t self, uint64_t total)
+{
+    const struct rps_share *share = find(shares, name);
+
+    assert_int_equal(share->self, self);
+    assert_int_equal(share->total, total);
+}
+
+static void functions(void **state)
+{
+    struct rps_shares shares;
+
+    (void)state;
+    assert_int_equal(rps_shares_find(&code, samples, RPS_SHARES_FUNCTION, &shares, NULL), 0);
+    assert_int_equal(shares.samples, 514);
+    assert_int_equal(shares.count, 8);
+    has(&shares, "main", 1 + 3, 1 + 2 + 4 + 8 + 16 + 32 + 64 + 3);
+    has(&shares, "work", 6, 22); /* once, however often it is in a stack */
+    has(&shares, "rest", 8, 8);
+    has(&shares, "spin", 128, 136); /* rest is inlined in it, and of both builds */
+    has(&shares, "do_syscall", 16, 16);
+    has(&shares, "libx.so+0x60", 32, 96);
+    has(&shares, "libx.so+0x70", 64, 64);
+    has(&shares, "[unknown]", 256, 256);
+    assert_string_equal(shares.share[0].name, "[unknown]");
+    assert_string_equal(shares.share[1].name, "spin");
+    assert_string_equal(shares.share[1].module, "/bin/prog");
+    assert_int_equal(find(&shares, "main")->line, 8); /* where most of its own samples were */
+    assert_int_equal(find(&shares, "spin")->line, 41);
+    assert_string_equal(find(&shares, "spin")->file, "prog.c");
+    assert_true(find(&shares, "do_syscall")->is_kernel);
+    assert_int_equal(find(&shares, "libx.so+0x60")->how, RPS_LOCATION_NONE);
+    assert_int_equal(find(&shares, "work")->how, RPS_LOCATION_DEBUG);
+    rps_shares_free(&shares);
+}
+
+static void lines_and_modules(void **state)
+{
+    struct rps_shares shares;
+
+    (void)state;
+    assert_int_equal(rps_shares_find(&code, samples, RPS_SHARES_LINE, &shares, NULL), 0);
+    assert_int_equal(shares.count, 10); /* main and spin at two lines each */
+    has(&shares, "work", 6, 22);
+    assert_int_equal(find(&shares, "work")->line, 20);
+    rps_shares_free(&shares);
+
+    assert_int_equal(rps_shares_find(&code, samples, RPS_SHARES_MODULE, &shares, NULL), 0);
+    assert_int_equal(shares.count, 4);
+    has(&shares, "/bin/prog", 1 + 6 + 8 + 128 + 3, 258);
+    has(&shares, "/lib/libx.so", 96, 96);
+    has(&shares, "[kernel]", 16, 16);
+    has(&shares, "[unknown]", 256, 256);
+    rps_shares_free(&shares);
+}
+
+static void processes_and_threads(void **state)
+{
+    static const uint64_t seen[] = {5, 1, 10, 7, 0};
+    struct rps_shares shares;
+
+    (void)state;
+    assert_int_equal(rps_shares_find(&code, seen, RPS_SHARES_THREAD, &shares, NULL), 0);
+    assert_int_equal(shares.count, 4); /* the idle one was not seen */
+    assert_string_equal(shares.share[0].name, "worker");
+    assert_int_equal(shares.share[0].tid, 11);
+    rps_shares_free(&shares);
+
+    assert_int_equal(rps_shares_find(&code, seen, RPS_SHARES_PROCESS, &shares, NULL), 0);
+    assert_int_equal(shares.count, 2);
+    assert_string_equal(shares.share[0].name, "prog"); /* what its first thread is called last */
+    assert_int_equal(shares.share[0].self, 16);
+    assert_int_equal(shares.share[0].pid, 10);
+    assert_string_equal(shares.share[1].name, "alone");
+    rps_shares_free(&shares);
+}
+
+static void innermost_functions(void **state)
+{
+    struct rps_function_name *name;
+    int64_t *function;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(rps_shares_functions(&code, 0, &function, &name, &count, NULL), 0);
+    assert_string_equal(name[function[4]].function, "do_syscall");
+    assert_string_equal(name[function[3]].function, "rest");
+    assert_int_equal(function[5], function[6]); /* a module without names is one */
+    assert_string_equal(name[function[5]].function, "[libx.so]");
+    assert_int_equal(function[3] == function[7], 0);
+    assert_int_equal(function[8], -1);
+    free(function);
+    free(name);
+    assert_int_equal(rps_shares_functions(&code, 1, &function, &name, &count, NULL), 0);
+    assert_string_equal(name[function[4]].function, "work");
+    assert_string_equal(name[function[1]].file, "prog.c");
+    assert_int_equal(name[function[1]].line, 20);
+    free(function);
+    free(name);
+}
+
+/* The node of that path below the root, "main;work". */
+static const struct rps_call *call_at(const struct rps_calls *calls, const char *path)
+{
+    char text[256], *rest = text, *name;
+    size_t at = 0;
+
+    snprintf(text, sizeof(text), "%s", path);
+    while ((name = strsep(&rest, ";"))) {
+        size_t i = at + 1;
+
+        while (i < calls->count &&
+               (calls->call[i].parent != at || strcmp(calls->call[i].function, name) != 0))
+            i++;
+        if (i == calls->count)
+            fail_msg("%s is not there", path);
+        at = i;
+    }
+    return &calls->call[at];
+}
+
+static void trees(void **state)
+{
+    static uint64_t few[10] = {[3] = 7};
+    struct rps_calls calls;
+
+    (void)state;
+    assert_int_equal(rps_shares_calls(&code, samples, &calls, NULL), 0);
+    assert_int_equal(calls.call[0].total, 514);
+    assert_int_equal(calls.call[0].self, 0);
+    assert_int_equal(call_at(&calls, "main")->total, 130);
+    assert_int_equal(call_at(&calls, "main")->self, 4); /* two frames, one function */
+    assert_int_equal(call_at(&calls, "main;work;work")->total, 20);
+    assert_int_equal(call_at(&calls, "main;work;work;do_syscall")->self, 16);
+    assert_true(call_at(&calls, "main;work;work;do_syscall")->is_kernel);
+    assert_int_equal(call_at(&calls, "main;spin")->self, 0);
+    assert_int_equal(call_at(&calls, "main;spin")->is_inlined, 0);
+    assert_int_equal(call_at(&calls, "main;spin;rest")->self, 8);
+    assert_int_equal(call_at(&calls, "main;spin;rest")->is_inlined, 1);
+    assert_int_equal(call_at(&calls, "main;[libx.so];[libx.so]")->self, 64);
+    assert_int_equal(call_at(&calls, "spin")->total, 128);
+    for (size_t i = 1; i < calls.count; i++)
+        assert_true(calls.call[i].parent < i);
+    rps_calls_free(&calls);
+
+    assert_int_equal(rps_shares_calls(&code, few, &calls, NULL), 0);
+    assert_int_equal(calls.count, 4); /* what has no samples is not in it */
+    rps_calls_free(&calls);
+}
+
+/* Counts of a store may be anything: sums that wrap leave a caller with none. */
+static void sums_that_wrap(void **state)
+{
+    static const uint64_t huge[10] = {[1] = UINT64_C(1) << 63, [3] = UINT64_C(1) << 63};
+    struct rps_calls calls;
+
+    (void)state;
+    assert_int_equal(rps_shares_calls(&code, huge, &calls, NULL), 0);
+    for (size_t i = 1; i < calls.count; i++)
+        assert_true(calls.call[i].parent < i);
+    rps_calls_free(&calls);
+}
+
+static void nothing(void **state)
+{
+    static const uint64_t none[10] = {0};
+    struct rps_code empty = {0};
+    struct rps_shares shares;
+    struct rps_calls calls;
+
+    (void)state;
+    assert_int_equal(rps_shares_find(&empty, none, RPS_SHARES_FUNCTION, &shares, NULL), 0);
+    assert_int_equal(shares.count, 0);
+    rps_shares_free(&shares);
+    assert_int_equal(rps_shares_find(&code, none, RPS_SHARES_LINE, &shares, NULL), 0);
+    assert_int_equal(shares.count, 0);
+    rps_shares_free(&shares);
+    assert_int_equal(rps_shares_calls(&empty, none, &calls, NULL), 0);
+    assert_int_equal(calls.count, 1);
+    rps_calls_free(&calls);
+}
+
+/* A stack of 200,000 calls of 20,000 functions, each again and again: were the way up looked at for
+ * each, this would take days. */
+#define DEEP  200000
+#define NAMES 20000
+
+static void deep_recursion(void **state)
+{
+    struct rps_location *location = calloc(NAMES, sizeof(*location));
+    struct rps_frame *frame = calloc(NAMES, sizeof(*frame));
+    struct rps_stack *stack = calloc(DEEP, sizeof(*stack));
+    uint64_t *seen = calloc(DEEP, sizeof(*seen));
+    char(*name)[16] = calloc(NAMES, sizeof(*name));
+    struct rps_code deep = {.module_count = 1,
+                            .frame_count = NAMES,
+                            .location_count = NAMES,
+                            .stack_count = DEEP,
+                            .module = modules,
+                            .frame = frame,
+                            .location = location,
+                            .stack = stack};
+    struct rps_shares shares;
+    struct rps_calls calls;
+
+    (void)state;
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name[i], sizeof(name[i]), "f%d", i);
+        frame[i] = (struct rps_frame){i, 0, (uint64_t)i};
+        location[i] = (struct rps_location){i, 0, name[i], "f.c", i + 1, RPS_LOCATION_DEBUG};
+    }
+    for (int i = 0; i < DEEP; i++) {
+        stack[i] = (struct rps_stack){i, i - 1, i % NAMES};
+        seen[i] = 1;
+    }
+    assert_int_equal(rps_shares_find(&deep, seen, RPS_SHARES_FUNCTION, &shares, NULL), 0);
+    assert_int_equal(shares.count, NAMES);
+    has(&shares, "f0", DEEP / NAMES, DEEP);
+    has(&shares, "f19999", DEEP / NAMES, DEEP - 19999);
+    rps_shares_free(&shares);
+    assert_int_equal(rps_shares_calls(&deep, seen, &calls, NULL), 0);
+    assert_int_equal(calls.count, DEEP + 1);
+    rps_calls_free(&calls);
+    free(name);
+    free(seen);
+    free(stack);
+    free(frame);
+    free(location);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions),
+        cmocka_unit_test(lines_and_modules),
+        cmocka_unit_test(processes_and_threads),
+        cmocka_unit_test(innermost_functions),
+        cmocka_unit_test(trees),
+        cmocka_unit_test(sums_that_wrap),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(deep_recursion),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* Parts of a run for its samples, and what is said of a phase's functions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "rpistat/run_code.h"
+
+static struct rps_phase phases_of_run[] = {
+    {.first = 0, .last = 9, .label = 0},
+    {.first = 10, .last = 19, .label = 1},
+    {.first = 20, .last = 29, .label = 0},
+};
+static const struct rps_phases phases = {.count = 3, .phase = phases_of_run, .label_count = 2};
+
+static void has_stretch(const struct rps_code_part *part, size_t i, uint64_t first, uint64_t last,
+                        size_t group)
+{
+    assert_in_range(i, 0, part->count - 1);
+    assert_int_equal(part->stretch[i].first, first);
+    assert_int_equal(part->stretch[i].last, last);
+    assert_int_equal(part->stretch[i].group, group);
+}
+
+static void phases_are_groups(void **state)
+{
+    struct rps_code_part part;
+
+    (void)state;
+    assert_int_equal(rps_code_part_of_phases(&phases, 1, &part, NULL), 0);
+    assert_int_equal(part.group_count, 2);
+    has_stretch(&part, 2, 20, 29, 0);
+    rps_code_part_free(&part);
+    assert_int_equal(rps_code_part_of_phases(&phases, 0, &part, NULL), 0);
+    assert_int_equal(part.group_count, 3);
+    has_stretch(&part, 2, 20, 29, 2);
+    rps_code_part_free(&part);
+}
+
+static void parts_are_cut(void **state)
+{
+    struct rps_code_stretch stretch[] = {{2, 4, 0}, {6, 12, 0}, {19, 40, 0}};
+    const struct rps_code_part other = {.count = 3, .stretch = stretch, .group_count = 1};
+    struct rps_code_part part;
+
+    (void)state;
+    assert_int_equal(rps_code_part_of_phases(&phases, 1, &part, NULL), 0);
+    assert_int_equal(rps_code_part_keep(&part, &other, NULL), 0);
+    assert_int_equal(part.count, 5);
+    has_stretch(&part, 0, 2, 4, 0);
+    has_stretch(&part, 1, 6, 9, 0);
+    has_stretch(&part, 2, 10, 12, 1);
+    has_stretch(&part, 3, 19, 19, 1);
+    has_stretch(&part, 4, 20, 29, 0);
+    assert_int_equal(part.group_count, 2);
+    assert_int_equal(rps_code_part_keep(&part, &(struct rps_code_part){0}, NULL), 0);
+    assert_int_equal(part.count, 0);
+    rps_code_part_free(&part);
+}
+
+static void names_of_phases(void **state)
+{
+    static const char *const right[] = {"B", "b", "AA.12", "0", "2-4", "3-3"};
+    static const char *const wrong[] = {"",   "B.0", "B.",  "B-2", "4-2",
+                                        "-2", "2.1", "B.x", "1-",  "+1"};
+    struct rps_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
+        assert_int_equal(rps_code_phase_check(right[i], &err), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(rps_code_phase_check(wrong[i], &err), RPS_USAGE);
+}
+
+static void words_of_a_group(void **state)
+{
+    struct rps_code_group group = {
+        .samples = 100,
+        .count = 1,
+        .top = {{.name = {.function = "solve", .module = "/bin/x", .file = "a/three.c", .line = 40},
+                 .share = .5}}};
+    char text[64], little[8];
+
+    (void)state;
+    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "in solve (three.c:40)");
+    group.top[0].share = .344;
+    assert_string_equal(rps_code_group_text(text, sizeof(text), &group),
+                        "34 % in solve (three.c:40)");
+    group.top[0].name.line = 0;
+    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "34 % in solve");
+    assert_string_equal(rps_code_group_text(little, sizeof(little), &group), "34 % in");
+    group.count = 0;
+    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_are_groups),
+        cmocka_unit_test(parts_are_cut),
+        cmocka_unit_test(names_of_phases),
+        cmocka_unit_test(words_of_a_group),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
