@@ -15,7 +15,7 @@ load "common.gp"
 load "axis.gp"
 
 heading = 24 * px
-foot = (foot_px + duty * duty_px) * px
+foot = (foot_px + duty * duty_px + code_px) * px
 panel_height = 1.0 * (floor_y - head - foot) / panels
 band_opacity(n) = !apart ? "A0" : n <= 2 ? "C0" : "D8"
 series_band(m, n) = "#" . band_opacity(n) . colour[(m - 1) % 8 + 1]
@@ -59,11 +59,11 @@ do for [p = 1 : panels] {
     }
     set label 3 caption(line) at screen across(left), up(top + heading - 11 * px) left noenhanced \
         textcolor rgb dark
-    if (p == panels) {
+    if (p == panels && !code_lines) {
         set label 4 caption(3) at screen across((left + right) / 2), up(floor_y - 9 * px) \
             center noenhanced textcolor rgb quiet
     }
-    if (p == panels && !duty) {
+    if (p == panels && !duty && !code_lines) {
         eval x_tics
     } else {
         eval x_tics_bare
@@ -105,11 +105,18 @@ do for [p = 1 : panels] {
     line = line + 1 + lines[p]
 }
 
+if (code_lines > 0) {
+    code_floor = floor_y - (foot_px + duty * duty_px) * px
+    code_text = words_text + words
+    load "code.gp"
+}
+
 # How much of the time each event set was counted: one line, faint, as it is about the measurement.
 if (duty) {
     unset label
     unset arrow
     unset key
+    unset object
     set tmargin at screen up(floor_y - (foot_px + duty_px - 16) * px)
     set bmargin at screen up(floor_y - foot_px * px)
     set yrange [0 : 1]

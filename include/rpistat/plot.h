@@ -36,6 +36,19 @@ enum rps_theme {
     RPS_THEME_DARK,
 };
 
+/* What the panel "Code" of a run with samples shows shares of. */
+enum rps_plot_code {
+    RPS_PLOT_CODE_CHOSEN, /* functions; no panel where metrics or panels are named */
+    RPS_PLOT_CODE_FUNCTION,
+    RPS_PLOT_CODE_MODULE,
+    RPS_PLOT_CODE_THREAD,
+    RPS_PLOT_CODE_NONE,
+    RPS_PLOT_CODE_COUNT,
+};
+
+/* As `--code` takes it. */
+extern const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT];
+
 struct rps_plot_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU; kinds but RPS_PLOT_TIME add them up */
@@ -52,6 +65,7 @@ struct rps_plot_options {
     const char *const *panel;  /* borrowed: texts that occur in titles of panels, in any case; these
                                   panels only */
     size_t panel_count;        /* 0: all */
+    enum rps_plot_code code;   /* of RPS_PLOT_TIME */
     const char *output;        /* file; its ending (.png .svg .pdf .html) chooses the format; "-": a
                                   drawing in characters, into `out` */
     const char *keep;          /* folder to leave script and data in, or NULL */

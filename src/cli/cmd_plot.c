@@ -23,6 +23,7 @@ enum {
     OPTION_PANEL,
     OPTION_THEME,
     OPTION_NO_PHASES,
+    OPTION_CODE,
     OPTION_CHARS,
     OPTION_SIXEL,
 };
@@ -33,6 +34,7 @@ struct settings {
     int clock;
     enum rps_theme theme;
     int no_phases;
+    enum rps_plot_code code;
     size_t metric_count, panel_count;
     const char *metric[PLOT_LIST_MAX]; /* in text */
     const char *panel[PLOT_LIST_MAX];
@@ -61,6 +63,8 @@ static const struct rps_option options[] = {
     {"kind", OPTION_KIND, "KIND", "what is drawn, see above", "time"},
     {"metric", OPTION_METRIC, "LIST", "these metrics only, separated by commas", NULL},
     {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
+    {"code", OPTION_CODE, "WHAT", "shares of time, where samples were taken, by what", "function",
+     "function module thread none"},
     {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
     {"theme", OPTION_THEME, "THEME", "light or dark", NULL, "light dark"},
     {"x", OPTION_AXIS, "AXIS", "the axis to the right: time, clock or cycles", "time",
@@ -106,6 +110,20 @@ static int set_theme(struct rps_cli *cli, const char *argument)
                              argument);
     settings->theme = strcmp(argument, "dark") == 0 ? RPS_THEME_DARK : RPS_THEME_LIGHT;
     return 0;
+}
+
+static int set_code(struct rps_cli *cli, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    for (int code = RPS_PLOT_CODE_FUNCTION; code < RPS_PLOT_CODE_COUNT; code++) {
+        if (strcmp(argument, rps_plot_code_names[code]) == 0) {
+            settings->code = (enum rps_plot_code)code;
+            return 0;
+        }
+    }
+    return rps_error_set(&cli->err, RPS_USAGE,
+                         "--code: '%s' is not function, module, thread or none", argument);
 }
 
 /* Names between commas; the option may be given again. */
@@ -155,6 +173,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         return add_panel(cli, argument);
     case OPTION_THEME:
         return set_theme(cli, argument);
+    case OPTION_CODE:
+        return set_code(cli, argument);
     case OPTION_NO_PHASES:
         settings->no_phases = 1;
         return 0;
@@ -250,6 +270,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .clock = settings->clock,
         .theme = settings->theme,
         .no_phases = settings->no_phases,
+        .code = settings->code,
         .metric = settings->metric,
         .metric_count = settings->metric_count,
         .panel = settings->panel,

@@ -460,7 +460,8 @@ static double frame_height(const struct rps_picture *picture)
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            rps_picture_strip_height(picture) +
-           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0);
+           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) +
+           rps_picture_code_height(picture);
 }
 
 void rps_picture_drop_panels(struct rps_picture *picture, int fit)
@@ -495,6 +496,10 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
         picture->height <
             (frame + (double)PICTURE_PANEL_LEAST * picture->panel_count) * picture->scale)
         rps_series_free(&picture->duty);
+    if (picture->height <
+        (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
+            picture->scale)
+        rps_picture_code_free(&picture->code); /* panels before it */
     rps_picture_drop_panels(
         picture,
         (int)((picture->height / picture->scale - frame_height(picture)) / PICTURE_PANEL_LEAST));
@@ -508,6 +513,7 @@ void rps_picture_free(struct rps_picture *picture)
         free_series(picture->series,
                     (size_t)picture->plan->metric_count * (size_t)picture->line_count);
     rps_series_free(&picture->duty);
+    rps_picture_code_free(&picture->code);
     free(picture->panel);
     free(picture->chosen);
     free(picture->cycle_map.time_s);

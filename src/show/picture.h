@@ -27,6 +27,7 @@
 #define RPS_PICTURE_STRIP_HEIGHT  22  /* of the phases' strip */
 #define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
 #define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
+#define RPS_PICTURE_CODE_HEIGHT   120 /* of the panel "Code", without its legend */
 #define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
 #define RPS_PICTURE_COLUMN_LEFT   8
 #define RPS_PICTURE_COLUMN_MARGIN 11
@@ -58,6 +59,22 @@ struct rps_picture_words {
     } word[RPS_PICTURE_WORDS_MOST];
 };
 
+/* The panel "Code", stacked: shares of the time, in steps: picture_code.c. */
+#define RPS_PICTURE_CODE_LINES 8
+#define RPS_PICTURE_CODE_NAME  256
+
+struct rps_picture_code {
+    int line_count; /* 0: no panel */
+    char name[RPS_PICTURE_CODE_LINES][RPS_PICTURE_CODE_NAME]; /* most of all samples first */
+    int colour[RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's */
+    char title[RPS_PICTURE_CODE_NAME];
+    size_t step_count;
+    double *at;           /* owned; step_count + 1 places on the axis */
+    double *share;        /* owned; % of each line of each step; NaN where nothing is known */
+    int rows, columns;    /* of the legend */
+    double entry;         /* ... and width of one of it, in pixels at scale 1 */
+};
+
 struct rps_picture {
     struct rps_run run;
     struct rps_plan *plan;
@@ -84,6 +101,7 @@ struct rps_picture {
                                   empty when it is not drawn */
     struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
                                   else empty */
+    struct rps_picture_code code;
     int panel_count;           /* at least 1 */
     int panel_total;           /* with those for which there was no room */
     int *panel;                /* owned; panel of each metric, negative when it is not drawn */
@@ -211,6 +229,22 @@ int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
 
 /* Height of the strip and that band, in pixels at scale 1; 0 without phases. */
 int rps_picture_strip_height(const struct rps_picture *picture);
+
+/* --- code: picture_code.c --------------------------------------------------------------------- */
+
+/* Read what the panel "Code" of a picture with bins shows, and lay out its legend; line_count stays
+ * 0 where there is no such panel. */
+int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
+                          struct rps_error *err);
+void rps_picture_code_free(struct rps_picture_code *code);
+
+/* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
+double rps_picture_code_height(const struct rps_picture *picture);
+
+/* Its numbers for figure.gp, with code.dat; and its texts. */
+int rps_picture_write_code(const struct rps_picture *picture, int folder_fd, FILE *file,
+                           struct rps_error *err);
+void rps_picture_write_code_texts(const struct rps_picture *picture, FILE *file);
 
 /* --- files: picture_files.c, picture_overlay.c, picture_text.c, picture_axis.c
  * --------------------- */

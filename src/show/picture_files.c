@@ -128,6 +128,8 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
     fprintf(file, "duty = %d\n", picture->duty.count > 0);
     result = rps_picture_write_overlay(picture, folder_fd, file, err);
     rps_picture_write_words(picture, file);
+    if (result == 0)
+        result = rps_picture_write_code(picture, folder_fd, file, err);
     return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
 }
 
@@ -176,6 +178,7 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
         write_panel_texts(picture, p, file);
     rps_picture_write_overlay_texts(picture, file);
     rps_picture_write_words_texts(picture, file);
+    rps_picture_write_code_texts(picture, file);
     rps_picture_write_zeros(picture, file);
     fprintf(file, "END\n");
     return rps_picture_file_close(file, name, err);
@@ -247,7 +250,9 @@ int rps_picture_write_time(struct rps_picture *picture, struct rps_reader *reade
                            const struct rps_plot_options *options, int folder_fd,
                            struct rps_error *err)
 {
-    if (rps_picture_bin(picture, 0, err) < 0 || read_words(picture, reader, options, err) < 0)
+    if (rps_picture_bin(picture, 0, err) < 0 ||
+        rps_picture_read_code(picture, options, err) < 0 ||
+        read_words(picture, reader, options, err) < 0)
         return RPS_FAILED;
     rps_picture_fit(picture, options);
     if (write_numbers(picture, folder_fd, err) < 0 || write_texts(picture, folder_fd, err) < 0)

@@ -49,8 +49,14 @@ const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
     [RPS_PLOT_PCA] = {"pca", "principal components over time, and against each other"},
 };
 
+const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
+    [RPS_PLOT_CODE_CHOSEN] = "chosen", [RPS_PLOT_CODE_FUNCTION] = "function",
+    [RPS_PLOT_CODE_MODULE] = "module", [RPS_PLOT_CODE_THREAD] = "thread",
+    [RPS_PLOT_CODE_NONE] = "none",
+};
+
 /* The script of a kind, and what it loads. */
-#define PLOT_SCRIPTS_MAX 6
+#define PLOT_SCRIPTS_MAX 7
 
 struct plot_kind {
     rps_picture_write_kind *write;
@@ -59,7 +65,7 @@ struct plot_kind {
 
 static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
     [RPS_PLOT_TIME] = {rps_picture_write_time,
-                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp"}},
+                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp", "code.gp"}},
     [RPS_PLOT_PHASES] = {rps_picture_write_profile,
                          {"phases.gp", "common.gp", "title.gp", "words.gp"}},
     [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},
