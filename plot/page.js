@@ -132,6 +132,9 @@ function duration(s) {
 const plots = [];
 let from = data.from, to = data.to;
 
+/* What page_code.js takes from here: `marked` are the stretches that it shows, of phases. */
+const page = globalThis.page = { data, element, palette, number, place, duration, marked: [], shown: () => [from, to] };
+
 function show(low, high) {
     const least = (data.to - data.from) * 1e-6;
     low = Math.max(data.from, low);
@@ -146,6 +149,7 @@ function show(low, high) {
     drawStrip();
     fillValues();
     showRange();
+    document.dispatchEvent(new Event("shown"));
     spot === null || spot < from || spot > to ? unpoint() : point(spot, near, false);
 }
 
@@ -477,6 +481,11 @@ function drawStrip() {
     context.textAlign = "right";
     if (data.phases.length > 0)
         context.fillText("Phases", LEFT - 7, notes + 9.5);
+    context.strokeStyle = "#" + palette().text;
+    context.lineWidth = 2;
+    for (const [a, b] of page.marked)
+        if (b > from && a < to)
+            context.strokeRect(Math.max(LEFT, at(a)) + 1, notes + 1, Math.min(right, at(b)) - Math.max(LEFT, at(a)) - 2, 16);
     if (band !== null)
         drawBand(context, at, notes + 20, across);
 }
@@ -499,7 +508,7 @@ function aligned(panel) {
 
 /* The highest value that is shown, or the whole panel's scale where no part is. */
 function scaleOf(panel, plot) {
-    if (from <= data.from && to >= data.to)
+    if (panel.steps || from <= data.from && to >= data.to)
         return [panel.from, panel.to];
     let low = Math.min(0, panel.from), high = -Infinity;
     const x = plot.data[0];
@@ -541,9 +550,9 @@ function axes(last) {
 function seriesOf(panel) {
     const series = [{}], bands = [];
     panel.lines.forEach((line, n) => {
-        const colour = () => "#" + palette().line[n % 8];
+        const colour = () => panel.steps ? "transparent" : lineColour(panel, n);
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
-        series.push({ stroke: colour, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
+        series.push({ stroke: colour, points: panel.steps ? { show: false } : undefined, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
                     edge, { ...edge }, { ...edge }, { ...edge });
         bands.push({ series: [5 * n + 3, 5 * n + 2], fill: () => hex(palette().line[n % 8], 0.22) });
         bands.push({ series: [5 * n + 5, 5 * n + 4], fill: () => hex(palette().line[n % 8], 0.28) });
@@ -551,6 +560,27 @@ function seriesOf(panel) {
     if (panel.lines.length === 0)
         series.push({ stroke: "transparent" });
     return { series, bands };
+}
+
+const lineColour = (panel, n) => "#" + (!panel.steps ? palette().line[n % 8]
+    : panel.colours[n] < 0 ? palette().grid : palette().line[panel.colours[n]]);
+
+/* Shares, one on another, each as long as its step. */
+function drawSteps(context, panel, at, { left, top, width, height }) {
+    const places = panel.steps.map(x => Math.round(Math.max(left, Math.min(left + width, at(x)))));
+    const base = panel.lines[0].value.map(() => 0);
+    panel.lines.forEach((line, n) => {
+        context.fillStyle = lineColour(panel, n);
+        for (let i = 0; i < line.value.length; i++) {
+            const low = base[i], high = base[i] = Math.min(100, low + (line.value[i] || 0));
+            if (high > low && places[i + 1] > places[i])
+                context.fillRect(places[i], top + height * (1 - high / 100), places[i + 1] - places[i], height * (high - low) / 100);
+        }
+    });
+    context.fillStyle = "#" + palette().background;
+    for (const phase of data.phases.length <= MOST_SHADED * 4 ? data.phases : [])
+        if (phase.from > Math.max(from, data.from) && phase.from < to)
+            context.fillRect(Math.round(at(phase.from)), top, uPlot.pxRatio, height);
 }
 
 /* With Ctrl (which a trackpad's pinch is told as) or the command key; else the page scrolls. */
@@ -635,7 +665,7 @@ function addPanel(panel, last) {
     const heading = element("h2", {}, panel.title);
     if (panel.lines.length > 1)
         panel.lines.forEach((line, n) => heading.append(element("span", { className: "key", title: line.explain },
-            element("i", { className: n >= 8 ? "dashed" : "" }),
+            element("i", { className: panel.steps ? "area" : n >= 8 ? "dashed" : "" }),
             line.label + (panel.unit || !line.unit ? "" : " (" + line.unit + ")"))));
     else if (panel.lines.length === 1)
         heading.title = panel.lines[0].explain;
@@ -662,7 +692,10 @@ function addPanel(panel, last) {
             drawClear: [plot => {
                 const at = x => plot.valToPos(x, "x", true);
                 const { left, top, width, height } = plot.bbox;
-                drawBehind(plot.ctx, at, left, top, width, height, uPlot.pxRatio);
+                if (panel.steps)
+                    drawSteps(plot.ctx, panel, at, plot.bbox);
+                else
+                    drawBehind(plot.ctx, at, left, top, width, height, uPlot.pxRatio);
             }],
             draw: [plot => {
                 const at = x => plot.valToPos(x, "x", true);
@@ -679,13 +712,14 @@ function addPanel(panel, last) {
     };
     const plot = new uPlot(options, aligned(panel), holder);
     plot.heading = heading;
+    plot.panel = panel;
     plots.push(plot);
     colourKeys(plot);
 }
 
 function colourKeys(plot) {
     plot.heading.querySelectorAll("i").forEach((key, n) => {
-        key.style.background = key.style.borderColor = "#" + palette().line[n % 8];
+        key.style.background = key.style.borderColor = lineColour(plot.panel, n);
     });
 }
 
@@ -707,9 +741,10 @@ const cell = (content, className) => element("td", { className: className || "" 
 function tipRows(plot, panel, i, first) {
     const value = (n, k) => plot.data[5 * n + k][i];
     const range = (least, most) => number(least) + " \u2026 " + number(most);
-    const shown = panel.lines.map((line, n) => n).filter(n => value(n, 1) !== undefined && value(n, 1) !== null);
-    const dot = n => element("span", { style: { color: "#" + palette().line[n % 8] } }, "\u25cf ");
-    if (shown.length > 4 && !first) {
+    const shown = panel.lines.map((line, n) => n).filter(n => value(n, 1) !== undefined && value(n, 1) !== null &&
+        (!panel.steps || value(n, 1) > 0));
+    const dot = n => element("span", { style: { color: lineColour(panel, n) } }, "\u25cf ");
+    if (shown.length > 4 && !first && !panel.steps) {
         const values = shown.map(n => value(n, 1));
         return [element("tr", {}, cell(panel.title), cell(range(Math.min(...values), Math.max(...values)), "number"), cell(""))];
     }
@@ -904,6 +939,8 @@ function addTables() {
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
+Object.assign(page, { table, cell, rowHead, swatch, drawStrip, spoken,
+    phaseAt: pixels => phaseAt(from + (pixels - LEFT) / (strip.clientWidth - LEFT - RIGHT) * (to - from)) });
 document.getElementById("title").textContent = data.title;
 document.getElementById("subtitle").textContent = data.subtitle;
 document.getElementById("zeros").textContent = data.zeros.replace(/\n */g, " ");
@@ -916,6 +953,11 @@ if (data.panels.some(panel => panel.lines.some(line => line.low.some(low => low 
     document.getElementById("resolution").append(data.binned
         ? " The darker band inside is the 95 % interval of the point."
         : " What was counted in turns is drawn with its 95 % interval.");
+if (data.codePanel) {
+    const { title, at, lines } = data.codePanel, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
+    data.panels.push({ title, unit: "%", from: 0, to: 100, steps: at, colours: lines.map(line => line.colour),
+        lines: lines.map(({ name, share }) => ({ label: name, unit: "%", x, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+}
 if (data.duty.x.length > 0)
     data.panels.push({
         title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
@@ -964,6 +1006,7 @@ function setTheme(theme) {
         colourKeys(plot);
     }
     drawStrip();
+    document.dispatchEvent(new Event("redraw"));
 }
 
 /* As wide as the window, or as a sheet of paper. */
@@ -973,6 +1016,7 @@ function fit(width = null) {
     for (const plot of plots)
         plot.setSize({ width: width || plot.root.parentNode.clientWidth, height: plot.height });
     drawStrip();
+    document.dispatchEvent(new CustomEvent("redraw", { detail: width }));
     if (spot !== null)
         point(spot, near, false);
 }

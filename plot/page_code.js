@@ -1,0 +1,419 @@
+/*
+ * The part of the page about code: calls as a flame graph, from the outermost down, and functions as a table, of
+ * any stretch of the run, or of two compared. page.js hands over what it has in `page`.
+ */
+"use strict";
+(() => {
+const { data, element, palette, table, cell, rowHead } = page;
+const code = data.code;
+if (!code)
+    return;
+const ROW = 18, FONT = "12px system-ui, 'DejaVu Sans', Arial, sans-serif", LETTER = 6.6, LEAST = 0.4;
+const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, CHANCE = 2;
+const ink = "#101010", plain = "DDDDDD", found = "F06BE6";
+const part = name => document.getElementById(name);
+const holder = part("flame"), canvas = holder.firstElementChild, of = part("codeOf"), beside = part("codeWith"), search = part("codeSearch");
+
+/* --- the data ------------------------------------------------------------------------------- */
+
+/* Calls have lower numbers than those that they made; number 0 is the root, of everything. */
+const count = code.caller.length, caller = code.caller.map((distance, call) => call - distance);
+const functions = code.functions.name.map((name, i) => ({
+    name, module: code.functions.module[i], file: code.functions.file[i], line: code.functions.line[i], self: 0, total: 0 }));
+const functionOf = code.function, callees = caller.map(() => []);
+const nameOf = call => call === 0 ? "all" : functionOf[call] < 0 ? "others" : functions[functionOf[call]].name;
+const base = path => path.slice(path.lastIndexOf("/") + 1) || path || "[unknown]";
+const where = each => each.file ? base(each.file) + (each.line ? ":" + each.line : "") : "";
+
+/* The counts of bin b are those from starts[b] to before starts[b + 1]. */
+const starts = [0], calls = [], counts = [];
+for (const bin of code.counts.split(";")) {
+    let call = 0;
+    for (const text of bin ? bin.split(",") : []) {
+        const [distance, samples] = text.split("x");
+        calls.push(call += +distance);
+        counts.push(samples === undefined ? 1 : +samples);
+    }
+    starts.push(calls.length);
+}
+const middles = code.edges.slice(1).map((end, i) => (code.edges[i] + end) / 2);
+
+/* How often each call was there in the bins that are asked for, with what it called. */
+function totals(isIn) {
+    const self = new Float64Array(count), total = new Float64Array(count);
+    let length = 0;
+    middles.forEach((middle, bin) => {
+        if (!isIn(middle))
+            return;
+        length += code.edges[bin + 1] - code.edges[bin];
+        for (let i = starts[bin]; i < starts[bin + 1]; i++)
+            self[calls[i]] += counts[i];
+    });
+    for (let call = count - 1; call > 0; call--) {
+        total[call] += self[call];
+        total[caller[call]] += total[call];
+    }
+    total[0] += self[0];
+    return { self, total, all: total[0], length };
+}
+
+const whole = totals(() => true);
+for (let call = 1; call < count; call++)
+    callees[caller[call]].push(call);
+for (const each of callees)
+    each.sort((a, b) => (functionOf[a] < 0) - (functionOf[b] < 0) || whole.total[b] - whole.total[a]);
+
+/* Calls that are not inside another one of the same function: of these is its total. */
+const isOutermost = functionOf.map((each, call) => {
+    let at = caller[call];
+    while (at > 0 && functionOf[at] !== each)
+        at = caller[at];
+    return at === 0;
+});
+
+/* Colours of modules, those with most samples first. */
+const ofModule = code.modules.map(() => 0);
+for (let call = 1; call < count; call++)
+    if (functionOf[call] >= 0)
+        ofModule[functions[functionOf[call]].module] += whole.self[call];
+const modules = code.modules.map((path, i) => i).filter(i => ofModule[i] > 0).sort((a, b) => ofModule[b] - ofModule[a]);
+const colourOfModule = i => {
+    const rank = modules.indexOf(i);
+    return rank >= 0 && rank < MODULES ? palette().band[rank] : plain;
+};
+
+/* --- what is chosen ------------------------------------------------------------------------- */
+
+const inPhases = phases => x => phases.some(phase => x >= phase.from && x <= phase.to);
+const choices = { shown: { name: "what is shown above" }, all: { name: "the whole run", isIn: () => true } };
+
+function addChoices() {
+    const option = (value, name) => element("option", { value }, name);
+    const groups = [["Phases that are alike", data.labels.map((label, i) => {
+        const phases = data.phases.filter(phase => phase.label === i);
+        choices["label" + i] = { name: label.name, phases, isIn: inPhases(phases) };
+        return phases.length > 0 ? ["label" + i, label.name + ", " + (phases.length > 1 ? phases.length + " times" : "once")] : null;
+    })], ["Phases in order of time", data.phases.slice(0, PHASES).map((phase, i) => {
+        const name = data.labels[phase.label].name + " from " + page.place(phase.from, 1);
+        choices["phase" + i] = { name, phases: [phase], isIn: inPhases([phase]) };
+        return ["phase" + i, name];
+    })]];
+    for (const list of [of, beside]) {
+        list.append(...(list === of ? [option("shown", "what is shown above")] : [option("", "nothing")]), option("all", "the whole run"));
+        for (const [label, options] of groups)
+            if (options.some(each => each))
+                list.append(element("optgroup", { label }, ...options.filter(each => each).map(each => option(...each))));
+    }
+}
+
+/* `mine` is of what is looked at, `other` of what it is compared with, or null. */
+let mine = whole, other = null, zoomed = 0, current = 0, matches = null, boxes = [], sortBy = "self", falling = true;
+
+const share = (of, value) => of.all > 0 ? value / of.all : 0;
+const width = call => other ? (share(mine, mine.total[call]) + share(other, other.total[call])) / 2 : share(mine, mine.total[call]);
+const percent = value => value === 0 ? "0 %" : (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
+const points = value => (value > 0 ? "+" : value < 0 ? "\u2212" : "\u00b1") + (100 * Math.abs(value)).toFixed(1);
+
+function choose() {
+    const [low, high] = page.shown();
+    choices.shown.isIn = x => x >= low && x <= high;
+    mine = totals(choices[of.value].isIn);
+    other = beside.value ? totals(choices[beside.value].isIn) : null;
+    page.marked = (choices[of.value].phases || []).map(phase => [phase.from, phase.to]);
+    page.drawStrip();
+    while (zoomed > 0 && width(zoomed) === 0)
+        zoomed = current = caller[zoomed];
+    addUp();
+    tellAbout();
+    find();
+}
+
+/* What each function has. */
+function addUp() {
+    for (const each of functions)
+        Object.assign(each, { self: 0, total: 0, otherSelf: 0, otherTotal: 0 });
+    for (let call = 1; call < count; call++) {
+        const each = functions[functionOf[call]];
+        if (!each)
+            continue;
+        each.self += mine.self[call];
+        each.total += isOutermost[call] ? mine.total[call] : 0;
+        if (other) {
+            each.otherSelf += other.self[call];
+            each.otherTotal += isOutermost[call] ? other.total[call] : 0;
+        }
+    }
+}
+
+function tellAbout() {
+    const complete = code.samples > 0 ? code.complete / code.samples : 0, about = part("codeAbout"), could = code.frequency * mine.length * code.cpus;
+    const asleep = code.frequency > 0 && data.axisIsTime && could > 0 ? 1 - mine.all / could : 0;
+    about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
+        (other ? ", compared with " + other.all.toLocaleString("en") + " of " + choices[beside.value].name : "") +
+        (asleep > 0.005 ? "; asleep or not sampled " + percent(asleep) + " of the time" : "") + ". ");
+    if (complete < FEW)
+        about.append(element("span", { className: "warning" }, "Chains complete: " + Math.floor(100 * complete) + " %. "),
+            "Where a chain is cut, calls are missing at its outer end: what a function took itself is right in any case.");
+}
+
+/* --- the flame graph ------------------------------------------------------------------------ */
+
+/* How sure a difference is: beyond chance, in standard errors. */
+function change(call) {
+    const a = share(mine, mine.total[call]), b = share(other, other.total[call]);
+    const error = Math.sqrt((mine.all > 0 ? a / mine.all : 0) + (other.all > 0 ? b / other.all : 0));
+    return error > 0 && Math.abs(a - b) > CHANCE * error ? (a - b) / (a + b) : 0;
+}
+
+const parts = hex => [0, 2, 4].map(at => parseInt(hex.slice(at, at + 2), 16));
+
+/* From `middle` to `low` (-1) or `high` (1). */
+function colourOfChange(value) {
+    const { low, middle, high } = palette(), from = parts(middle), to = parts(value < 0 ? low : high), by = Math.sqrt(Math.abs(value));
+    return from.map((each, i) => Math.round(each + (to[i] - each) * by).toString(16).padStart(2, "0")).join("");
+}
+
+function inkOn(colour) {
+    const [r, g, b] = parts(colour);
+    return 0.299 * r + 0.587 * g + 0.114 * b > 125 ? ink : "#FFFFFF";
+}
+
+function colourOf(call) {
+    if (matches && matches[call])
+        return found;
+    if (other)
+        return colourOfChange(call === 0 ? 0 : change(call));
+    return functionOf[call] < 0 ? plain : colourOfModule(functions[functionOf[call]].module);
+}
+
+/* The calls that can be seen, as boxes: those that lead to the one that is looked at, and all below it. */
+function layOut(across) {
+    const above = [];
+    for (let call = zoomed; call > 0; call = caller[call])
+        above.unshift(caller[call]);
+    boxes = above.map((call, row) => ({ call, row, x: 0, w: across, above: true }));
+    const scale = width(zoomed) > 0 ? across / width(zoomed) : 0, todo = [{ call: zoomed, row: above.length, x: 0 }];
+    while (todo.length > 0) {
+        const { call, row, x } = todo.pop(), w = width(call) * scale;
+        let at = x;
+        if (w < LEAST)
+            continue;
+        boxes.push({ call, row, x, w });
+        for (const each of callees[call]) {
+            todo.push({ call: each, row: row + 1, x: at });
+            at += width(each) * scale;
+        }
+    }
+}
+
+function draw(across = 0) {
+    const ratio = devicePixelRatio || 1, room = across || holder.clientWidth, pen = canvas.getContext("2d");
+    layOut(room);
+    part("codeOut").setAttribute("aria-disabled", zoomed === 0);
+    const rows = boxes.reduce((most, box) => Math.max(most, box.row + 1), 1), height = rows * ROW + 2;
+    canvas.width = room * ratio;
+    canvas.height = height * ratio;
+    canvas.style.height = height + "px";
+    canvas.style.width = across ? across + "px" : "";
+    pen.scale(ratio, ratio);
+    pen.font = FONT;
+    pen.textBaseline = "middle";
+    for (const { call, row, x, w, above } of boxes) {
+        const colour = colourOf(call), dim = above || matches && !matches[call], letters = Math.floor((w - 6) / LETTER);
+        pen.globalAlpha = dim ? 0.45 : 1;
+        pen.fillStyle = "#" + colour;
+        pen.fillRect(x, row * ROW + 1, Math.max(LEAST, w - (w > 3 ? 1 : 0)), ROW - 1);
+        pen.globalAlpha = 1;
+        if (letters < 3)
+            continue;
+        const name = nameOf(call);
+        pen.fillStyle = dim ? "#" + palette().text : inkOn(colour);
+        pen.fillText(name.length > letters ? name.slice(0, letters - 1) + "\u2026" : name, x + 3, row * ROW + ROW / 2 + 1, w - 4);
+    }
+    const box = boxes.find(each => each.call === current);
+    if (box && document.activeElement === holder) {
+        pen.strokeStyle = "#" + palette().text;
+        pen.lineWidth = 2;
+        pen.strokeRect(box.x + 1, box.row * ROW + 2, Math.max(2, box.w - 3), ROW - 3);
+    }
+}
+
+function describe(call) {
+    const each = functions[functionOf[call]], parts = [nameOf(call)];
+    if (each)
+        parts.push(code.modules[each.module] || "[unknown]", where(each));
+    parts.push(percent(share(mine, mine.total[call])) + " of the samples" +
+        (mine.self[call] > 0 ? ", " + percent(share(mine, mine.self[call])) + " itself" : ""));
+    if (other)
+        parts.push(points(share(mine, mine.total[call]) - share(other, other.total[call])) + " points of " + percent(share(other, other.total[call])));
+    return parts.filter(text => text).join(" \u00b7 ");
+}
+
+const tell = call => { part("codeCall").textContent = describe(call); };
+
+function zoom(call) {
+    zoomed = current = call;
+    tell(call);
+    draw();
+}
+
+function callAt(event) {
+    const at = canvas.getBoundingClientRect(), x = event.clientX - at.left, row = Math.floor((event.clientY - at.top) / ROW);
+    const box = boxes.find(each => each.row === row && x >= each.x && x < each.x + Math.max(1, each.w));
+    return box ? box.call : null;
+}
+
+canvas.addEventListener("mousemove", event => { const call = callAt(event); if (call !== null) tell(call); });
+canvas.addEventListener("mouseleave", () => tell(current));
+canvas.addEventListener("click", event => { const call = callAt(event); if (call !== null) zoom(call); });
+part("codeOut").addEventListener("click", () => zoom(0));
+
+/* Beside a call: the next one that its caller made and that can be seen. */
+function sibling(step) {
+    const seen = new Set(boxes.map(box => box.call)), row = callees[caller[current]].filter(call => seen.has(call));
+    return current === 0 ? 0 : row[Math.max(0, Math.min(row.length - 1, row.indexOf(current) + step))];
+}
+
+const KEYS = {
+    ArrowUp: () => caller[current], ArrowDown: () => callees[current].find(call => boxes.some(box => box.call === call)) || current,
+    ArrowLeft: () => sibling(-1), ArrowRight: () => sibling(1), Home: () => 0,
+};
+
+holder.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key] && event.key !== "Enter" && event.key !== "Escape")
+        return;
+    event.preventDefault();
+    if (event.key === "Enter")
+        zoom(current);
+    else if (event.key === "Escape")
+        zoom(zoomed === 0 ? 0 : caller[zoomed]);
+    else
+        current = KEYS[event.key]();
+    tell(current);
+    page.spoken.textContent = describe(current);
+    draw();
+});
+holder.addEventListener("focus", () => { tell(current); draw(); });
+holder.addEventListener("blur", () => draw());
+
+/* --- searching, and functions --------------------------------------------------------------- */
+
+function find() {
+    const text = search.value.trim().toLowerCase();
+    const fits = functions.map(each => text && (each.name.toLowerCase().includes(text) || code.modules[each.module].toLowerCase().includes(text)));
+    matches = text ? functionOf.map(each => each >= 0 && fits[each]) : null;
+    let samples = 0;
+    for (let call = 1; call < count && matches; call++) {
+        let at = caller[call];
+        while (matches[call] && at > 0 && !matches[at])
+            at = caller[at];
+        samples += matches[call] && at === 0 ? mine.total[call] : 0;
+    }
+    part("codeFound").textContent = !text ? "" : matches.includes(true) ? percent(share(mine, samples)) + " of the samples" : "nothing found";
+    fillLegend();
+    tell(current);
+    draw();
+    fillFunctions(functions.filter((each, i) => !text || fits[i]));
+}
+
+function fillLegend() {
+    const key = (colour, text) => element("span", {}, element("i", { style: { background: "#" + colour } }), text);
+    const name = list => choices[list.value].name;
+    part("codeLegend").replaceChildren(...(other
+        ? [key(colourOfChange(1), "more in " + name(of) + " than in " + name(beside)), key(colourOfChange(-1), "less"),
+           key(palette().middle, "no more different than by chance"), element("span", {}, "As wide as the mean of both shares.")]
+        : [...modules.slice(0, MODULES).map(i => key(colourOfModule(i), base(code.modules[i]))),
+           modules.length > MODULES ? key(plain, "others") : ""]), matches ? key(found, "found") : "");
+}
+
+const byText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+
+const columns = () => [
+    { id: "name", name: "Function", of: each => each.name },
+    { id: "self", name: "Self", of: each => share(mine, each.self), show: percent },
+    ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: each => share(mine, each.self) - share(other, each.otherSelf), show: points }] : [],
+    { id: "total", name: "Total", of: each => share(mine, each.total), show: percent },
+    ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: each => share(mine, each.total) - share(other, each.otherTotal), show: points }] : [],
+    { id: "module", name: "Module", of: each => base(code.modules[each.module]), title: each => code.modules[each.module] },
+    { id: "where", name: "File", of: where, title: each => each.file },
+];
+
+function fillFunctions(list) {
+    const shown = columns(), by = shown.find(column => column.id === sortBy) || shown[1];
+    const compare = (a, b) => typeof a === "number" ? (by.id.endsWith("Change") ? Math.abs(a) - Math.abs(b) : a - b) : byText(a, b);
+    const there = list.filter(each => each.total > 0 || each.otherTotal > 0)
+        .sort((a, b) => (falling ? -1 : 1) * compare(by.of(a), by.of(b)) || b.total - a.total || byText(a.name, b.name));
+    const rows = there.slice(0, FUNCTIONS).map(each => element("tr", {}, ...shown.map(column => {
+        if (column.id !== "name")
+            return element("td", { className: column.show ? "number" : "", title: column.title ? column.title(each) : "" },
+                column.show ? column.show(column.of(each)) : column.of(each));
+        const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
+        button.addEventListener("click", () => { search.value = each.name; find(); });
+        return rowHead(button);
+    })));
+    const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.sort : null;
+    const made = table("Functions", shown.map(column => column.name), rows);
+    made.querySelectorAll("thead th").forEach((head, i) => {
+        const column = shown[i], button = element("button", { type: "button", title: "Sort by it", "data-sort": column.id }, column.name);
+        if (column.full)
+            button.setAttribute("aria-label", column.full);
+        head.className = column.show ? "number" : "";
+        if (column.id === by.id)
+            head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+        button.addEventListener("click", () => {
+            falling = sortBy === column.id ? !falling : Boolean(column.show);
+            sortBy = column.id;
+            find();
+        });
+        head.replaceChildren(button);
+    });
+    part("functions").replaceChildren(element("h2", {}, "Functions"), made,
+        there.length > FUNCTIONS ? element("p", { className: "hint" }, "The first " + FUNCTIONS + " of " + there.length + "; search for others.") : "");
+    if (focused)
+        part("functions").querySelector("[data-sort='" + focused + "']").focus();
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+let waiting = 0;
+
+/* Many changes come before the next frame. */
+function later(change) {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(change);
+}
+
+addChoices();
+part("code").hidden = false;
+choose();
+of.addEventListener("change", choose);
+beside.addEventListener("change", () => {
+    [sortBy, falling] = [beside.value ? "selfChange" : "self", true];
+    choose();
+});
+search.addEventListener("input", find);
+search.addEventListener("keydown", event => {
+    if (event.key === "Escape") {
+        search.value = "";
+        find();
+    }
+});
+document.addEventListener("shown", () => {
+    of.value = "shown";
+    later(choose);
+});
+document.addEventListener("redraw", event => {
+    if (event.detail || matchMedia("print").matches)
+        find(), draw(event.detail || 0);
+    else
+        later(find);
+});
+document.getElementById("strip").addEventListener("click", event => {
+    const phase = page.phaseAt(event.offsetX), i = data.phases.indexOf(phase);
+    if (!phase || !choices["phase" + i])
+        return;
+    of.value = "phase" + i;
+    choose();
+    part("code").scrollIntoView({ block: "nearest" });
+});
+})();

@@ -77,6 +77,7 @@ struct rps_call {
 struct rps_calls {
     size_t count;
     struct rps_call *call; /* owned */
+    size_t *node;          /* owned; of each stack where it ends; SIZE_MAX: it has no samples */
     char *texts;           /* owned */
 };
 

@@ -728,6 +728,7 @@ static int grow_tree(struct growing *growing, const uint64_t *samples)
     for (size_t s = 0; s < code->stack_count && at != NONE; s++) {
         size_t parent = parent_of(code, s);
 
+        node[s] = NONE;
         if (within[s] == 0)
             continue;
         at = node[s] = add_stack(growing, s, parent == NONE ? 0 : node[parent]);
@@ -735,7 +736,7 @@ static int grow_tree(struct growing *growing, const uint64_t *samples)
             growing->calls.call[at].self += samples[s];
     }
     free(within);
-    free(node);
+    growing->calls.node = node;
     return at == NONE ? RPS_FAILED : 0;
 }
 
@@ -752,6 +753,7 @@ int rps_shares_calls(const struct rps_code *code, const uint64_t *samples, struc
     failed = grow_tree(&growing, samples) < 0;
     if (failed) {
         free(growing.calls.call);
+        free(growing.calls.node);
     } else {
         struct rps_call *call = growing.calls.call;
 
@@ -772,6 +774,7 @@ int rps_shares_calls(const struct rps_code *code, const uint64_t *samples, struc
 void rps_calls_free(struct rps_calls *calls)
 {
     free(calls->call);
+    free(calls->node);
     free(calls->texts);
     *calls = (struct rps_calls){0};
 }

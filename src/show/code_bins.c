@@ -111,8 +111,9 @@ static void choose_grid(const struct filling *filling, size_t bin_count)
     size_t last = filling->knot_count - 1, at = 0;
 
     for (size_t i = 0; i <= bin_count; i++) {
-        int64_t time_ns = knot[0].time_ns + (int64_t)((double)(knot[last].time_ns - knot[0].time_ns) *
-                                                      (double)i / (double)bin_count);
+        int64_t time_ns =
+            knot[0].time_ns + (int64_t)((double)(knot[last].time_ns - knot[0].time_ns) * (double)i /
+                                        (double)bin_count);
 
         while (at < last && knot[at + 1].time_ns <= time_ns)
             at++;
@@ -124,9 +125,8 @@ static int choose_edges(const struct filling *filling, size_t bin_count, struct 
 {
     const struct rps_picture *picture = filling->picture;
     struct rps_code_bins *bins = filling->bins;
-    size_t phases = picture->has_phases && picture->phases.count <= BINS_PHASES
-                        ? picture->phases.count
-                        : 0;
+    size_t phases =
+        picture->has_phases && picture->phases.count <= BINS_PHASES ? picture->phases.count : 0;
     int64_t from = filling->knot[0].time_ns;
     int64_t to = filling->knot[filling->knot_count - 1].time_ns;
     size_t count = bin_count + 1, kept = 0, own = 2 * phases;
@@ -182,7 +182,8 @@ static int compare_cells(const void *a, const void *b)
 {
     const struct rps_code_cell *x = a, *y = b;
 
-    return x->bin != y->bin ? (x->bin > y->bin) - (x->bin < y->bin) : (x->id > y->id) - (x->id < y->id);
+    return x->bin != y->bin ? (x->bin > y->bin) - (x->bin < y->bin)
+                            : (x->id > y->id) - (x->id < y->id);
 }
 
 static void merge_cells(struct rps_code_bins *bins)
@@ -269,6 +270,42 @@ int rps_code_bins_read(const struct rps_picture *picture, size_t bin_count, int 
         result = read_counts(&filling, tasks, err);
     free(filling.knot);
     return result;
+}
+
+void rps_code_bins_rename(struct rps_code_bins *bins, const size_t *id)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bins->cell_count; i++) {
+        const struct rps_code_cell *cell = &bins->cell[i];
+
+        if (id[cell->id] != SIZE_MAX)
+            bins->cell[kept++] =
+                (struct rps_code_cell){cell->bin, (uint32_t)id[cell->id], cell->samples};
+    }
+    bins->cell_count = kept;
+    merge_cells(bins);
+}
+
+int rps_code_bins_widen(struct rps_code_bins *bins)
+{
+    size_t kept = 0, before = bins->bin_count, cell = 0;
+    int is_first = 0; /* of two */
+
+    for (size_t i = 0; i < before; i++) {
+        is_first = i == 0 || bins->is_phase[i] || !is_first;
+        if (is_first) {
+            bins->edge_ns[kept] = bins->edge_ns[i];
+            bins->is_phase[kept++] = bins->is_phase[i];
+        }
+        for (; cell < bins->cell_count && bins->cell[cell].bin == i; cell++)
+            bins->cell[cell].bin = (uint32_t)(kept - 1);
+    }
+    bins->edge_ns[kept] = bins->edge_ns[before];
+    bins->is_phase[kept] = bins->is_phase[before];
+    bins->bin_count = kept;
+    merge_cells(bins);
+    return kept < before;
 }
 
 void rps_code_bins_free(struct rps_code_bins *bins)

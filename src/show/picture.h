@@ -64,15 +64,16 @@ struct rps_picture_words {
 #define RPS_PICTURE_CODE_NAME  256
 
 struct rps_picture_code {
-    int line_count; /* 0: no panel */
+    int line_count;                                           /* 0: no panel */
     char name[RPS_PICTURE_CODE_LINES][RPS_PICTURE_CODE_NAME]; /* most of all samples first */
-    int colour[RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's */
+    int colour
+        [RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's */
     char title[RPS_PICTURE_CODE_NAME];
     size_t step_count;
-    double *at;           /* owned; step_count + 1 places on the axis */
-    double *share;        /* owned; % of each line of each step; NaN where nothing is known */
-    int rows, columns;    /* of the legend */
-    double entry;         /* ... and width of one of it, in pixels at scale 1 */
+    double *at;        /* owned; step_count + 1 places on the axis */
+    double *share;     /* owned; % of each line of each step; NaN where nothing is known */
+    int rows, columns; /* of the legend */
+    double entry;      /* ... and width of one of it, in pixels at scale 1 */
 };
 
 struct rps_picture {
@@ -102,10 +103,10 @@ struct rps_picture {
     struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
                                   else empty */
     struct rps_picture_code code;
-    int panel_count;           /* at least 1 */
-    int panel_total;           /* with those for which there was no room */
-    int *panel;                /* owned; panel of each metric, negative when it is not drawn */
-    int zero_rows;             /* lines that name what is nothing but zeros, and */
+    int panel_count; /* at least 1 */
+    int panel_total; /* with those for which there was no room */
+    int *panel;      /* owned; panel of each metric, negative when it is not drawn */
+    int zero_rows;   /* lines that name what is nothing but zeros, and */
     char zeros[RPS_PICTURE_TEXT_SIZE]; /* these lines */
     int has_phases;
     char remark[RPS_PHASE_REMARK_SIZE]; /* on the whole run: that it repeats, drifts; or "" */

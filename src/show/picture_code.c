@@ -15,10 +15,10 @@
 
 #define CODE_TOP     (RPS_PICTURE_CODE_LINES - 2) /* with a name of their own; then "other", and */
 #define CODE_ASLEEP  "asleep or not sampled"
-#define CODE_SAMPLES 50    /* that a step would have of a busy CPU, at least */
-#define CODE_STEPS   1000  /* at most, but for phases */
-#define CODE_OTHER   7     /* colour of "other", the palette's grey */
-#define CODE_CUT     32    /* characters of a name in a legend */
+#define CODE_SAMPLES 50   /* that a step would have of a busy CPU, at least */
+#define CODE_STEPS   1000 /* at most, but for phases */
+#define CODE_OTHER   7    /* colour of "other", the palette's grey */
+#define CODE_CUT     32   /* characters of a name in a legend */
 #define CODE_SWATCH  14
 
 /* What the samples are told apart by: a number for each stack, or task. */
@@ -27,7 +27,7 @@ struct keys {
     uint64_t *samples; /* owned; of each key */
     size_t ids, count;
     struct rps_function_name *function; /* owned; of functions */
-    int top[CODE_TOP]; /* keys with most samples, in that order */
+    int top[CODE_TOP];                  /* keys with most samples, in that order */
     int top_count;
 };
 

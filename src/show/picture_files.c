@@ -250,8 +250,7 @@ int rps_picture_write_time(struct rps_picture *picture, struct rps_reader *reade
                            const struct rps_plot_options *options, int folder_fd,
                            struct rps_error *err)
 {
-    if (rps_picture_bin(picture, 0, err) < 0 ||
-        rps_picture_read_code(picture, options, err) < 0 ||
+    if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0 ||
         read_words(picture, reader, options, err) < 0)
         return RPS_FAILED;
     rps_picture_fit(picture, options);

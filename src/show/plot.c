@@ -65,7 +65,8 @@ struct plot_kind {
 
 static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
     [RPS_PLOT_TIME] = {rps_picture_write_time,
-                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp", "code.gp"}},
+                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp",
+                        "code.gp"}},
     [RPS_PLOT_PHASES] = {rps_picture_write_profile,
                          {"phases.gp", "common.gp", "title.gp", "words.gp"}},
     [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},

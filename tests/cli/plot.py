@@ -116,7 +116,7 @@ def test_page_policy():
     assert directives["default-src"] == "'none'" and "connect-src" not in directives, directives
     hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
               for kind, text in found.scripts if kind == "run"]
-    assert len(hashes) == 2
+    assert len(hashes) == 3
     assert directives["script-src"].split() == hashes, \
         "in plot/page.html, script-src must be " + " ".join(hashes)
     loaded = [attribute for attribute in found.attributes if attribute[1] in ("src", "href", "srcset")

@@ -170,6 +170,70 @@ void drawing_story(struct fixture *fixture)
     detected(fixture, levels, 3, 1);
 }
 
+/* Modules, stacks with a frame each, and threads of drawing_samples. */
+static void write_code(struct fixture *fixture)
+{
+    static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/story", ""},
+                                               {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
+    static const struct rps_frame frame[] = {{0, 0, 16}, {1, 0, 32}, {2, 0, 48}, {3, 1, 64}};
+    static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
+    static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1}, {1, 7, 8, "story", 0, -1}};
+    struct rps_sampling sampling = {
+        .event = "cpu-clock", .frequency = 100, .stacks = "fp", .samples = 840, .complete = 840};
+
+    rps_writer_sampling(fixture->writer, &sampling);
+    for (int i = 0; i < 2; i++)
+        rps_writer_module(fixture->writer, &module[i]);
+    for (int i = 0; i < 4; i++) {
+        rps_writer_frame(fixture->writer, &frame[i]);
+        rps_writer_stack(fixture->writer, &stack[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        rps_writer_task(fixture->writer, &task[i]);
+}
+
+static void name_code(struct fixture *fixture)
+{
+    static struct rps_location location[] = {{0, 0, "main", "story.c", 9, RPS_LOCATION_DEBUG},
+                                             {1, 0, "work", "story.c", 3, RPS_LOCATION_DEBUG},
+                                             {2, 0, "rest", "story.c", 5, RPS_LOCATION_DEBUG},
+                                             {3, 0, "sys", "", 0, RPS_LOCATION_SYMBOL}};
+    const struct rps_code code = {.location_count = 4, .location = location};
+    struct rps_error err;
+
+    if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+void drawing_samples(struct fixture *fixture)
+{
+    static const struct rps_phase phase[] = {{.first = 0, .last = 59, .label = 0},
+                                             {.first = 60, .last = 119, .label = 1}};
+    const uint64_t count[2] = {3000000, 4000};
+
+    fixture_write(fixture);
+    write_code(fixture);
+    for (uint64_t i = 0; i < 120; i++) {
+        const struct rps_code_count work = {.cpu = -1, .period = i, .id = 1, .samples = 8};
+        const struct rps_code_count rest = {.cpu = -1, .period = i, .id = 2, .samples = 4};
+        const struct rps_code_count sys = {.cpu = -1, .period = i, .id = 3, .samples = 2};
+        const struct rps_code_count thread = {
+            .cpu = -1, .period = i, .id = i < 60 ? 0 : 1, .samples = i < 60 ? 8 : 6};
+
+        fixture_period(fixture, 5000000, count);
+        if (i < 60)
+            rps_writer_stack_count(fixture->writer, &work);
+        if (i >= 60) {
+            rps_writer_stack_count(fixture->writer, &rest);
+            rps_writer_stack_count(fixture->writer, &sys);
+        }
+        rps_writer_task_count(fixture->writer, &thread);
+    }
+    fixture_read(fixture);
+    name_code(fixture);
+    drawing_detected(fixture, phase, 2);
+}
+
 char *drawing_characters(struct fixture *fixture, struct rps_plot_options options)
 {
     char *text = NULL;

@@ -120,12 +120,13 @@ static void compare_svg(const char *name, const char *svg)
 struct golden {
     enum rps_plot_kind kind;
     enum rps_theme theme;
+    int samples; /* 1: of drawing_samples */
 };
 
 static struct golden golden_pictures[] = {
-    {RPS_PLOT_TIME, RPS_THEME_LIGHT},   {RPS_PLOT_TIME, RPS_THEME_DARK},
-    {RPS_PLOT_PHASES, RPS_THEME_LIGHT}, {RPS_PLOT_SCATTER, RPS_THEME_LIGHT},
-    {RPS_PLOT_HEAT, RPS_THEME_LIGHT},
+    {RPS_PLOT_TIME, RPS_THEME_LIGHT, 0},   {RPS_PLOT_TIME, RPS_THEME_DARK, 0},
+    {RPS_PLOT_PHASES, RPS_THEME_LIGHT, 0}, {RPS_PLOT_SCATTER, RPS_THEME_LIGHT, 0},
+    {RPS_PLOT_HEAT, RPS_THEME_LIGHT, 0},   {RPS_PLOT_TIME, RPS_THEME_LIGHT, 1},
 };
 
 static void test_golden(void **state)
@@ -139,7 +140,10 @@ static void test_golden(void **state)
 
     drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
-    drawing_story(&fixture);
+    if (golden->samples)
+        drawing_samples(&fixture);
+    else
+        drawing_story(&fixture);
     strcpy(keep, fixture_file(&fixture, "keep"));
     strcpy(path, fixture_file(&fixture, "a.svg"));
     options.keep = keep;
@@ -147,7 +151,7 @@ static void test_golden(void **state)
     data = gather(keep);
     svg = drawing_text(path, NULL);
     fixture_end(&fixture);
-    snprintf(name, sizeof(name), "%s-%s.txt", rps_plot_kinds[kind].name,
+    snprintf(name, sizeof(name), "%s-%s.txt", golden->samples ? "code" : rps_plot_kinds[kind].name,
              theme == RPS_THEME_DARK ? "dark" : "light");
     compare(name, data);
     strcpy(strrchr(name, '.'), ".svg");
@@ -631,6 +635,7 @@ int main(void)
         {"test_golden_phases", test_golden, NULL, NULL, &golden_pictures[2]},
         {"test_golden_scatter", test_golden, NULL, NULL, &golden_pictures[3]},
         {"test_golden_heat", test_golden, NULL, NULL, &golden_pictures[4]},
+        {"test_golden_code", test_golden, NULL, NULL, &golden_pictures[5]},
         cmocka_unit_test(test_many_labels),
         cmocka_unit_test(test_crowded_phases),
         cmocka_unit_test(test_phases_on_cycles),

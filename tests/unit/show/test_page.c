@@ -10,6 +10,9 @@
 #include <cmocka.h>
 
 #include "drawing.h"
+#include "rpistat/clock.h"
+
+#define STACKS 30000
 
 static char *draw_page(struct fixture *fixture, struct rps_plot_options options)
 {
@@ -61,8 +64,8 @@ static void test_hostile_text(void **state)
     strcpy(fixture.plan->metric[1].label, "\" onload=\"alert(4)");
     drawing_story(&fixture);
     text = draw_page(&fixture, (struct rps_plot_options){0});
-    assert_int_equal(drawing_count(text, "<script"), 3); /* the data, uPlot, the page's own */
-    assert_int_equal(drawing_count(text, "</script"), 3);
+    assert_int_equal(drawing_count(text, "<script"), 4); /* the data, uPlot, the page's own */
+    assert_int_equal(drawing_count(text, "</script"), 4);
     assert_int_equal(drawing_count(text, "</SCRIPT"), 0);
     assert_int_equal(drawing_count(text, "<img"), 0);
     assert_int_equal(drawing_count(text, "<!--"), 0);
@@ -74,10 +77,47 @@ static void test_hostile_text(void **state)
     fixture_end(&fixture);
 }
 
-/* A long run is a page of bins, not of periods: at most 2 MB, with thousands of phases too. */
+/* More stacks than a page has room for, under names of 300 letters. */
+static void write_stacks(struct fixture *fixture)
+{
+    const struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 99, .stacks = "fp"};
+    const struct rps_module module = {0, RPS_MODULE_FILE, "/usr/bin/deep", ""};
+
+    rps_writer_sampling(fixture->writer, &sampling);
+    rps_writer_module(fixture->writer, &module);
+    for (int64_t i = 0; i < STACKS; i++) {
+        const struct rps_frame frame = {i, 0, (uint64_t)i};
+        const struct rps_stack stack = {i, (i - 1) / 2 - (i == 0), i};
+
+        rps_writer_frame(fixture->writer, &frame);
+        rps_writer_stack(fixture->writer, &stack);
+    }
+}
+
+static void name_stacks(const struct fixture *fixture)
+{
+    struct rps_location *location = calloc(STACKS, sizeof(*location));
+    const struct rps_code code = {.location_count = STACKS, .location = location};
+    char(*name)[300] = calloc(STACKS, sizeof(*name));
+    struct rps_error err;
+
+    assert_true(location && name);
+    for (int i = 0; i < STACKS; i++) {
+        snprintf(name[i], sizeof(name[i]), "%0299d", i);
+        location[i] = (struct rps_location){i, 0, name[i], "", 0, RPS_LOCATION_SYMBOL};
+    }
+    if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
+        fail_msg("%s", err.message);
+    free(location);
+    free(name);
+}
+
+/* A long run is a page of bins, not of periods: at most 2 MB, with thousands of phases too; with
+ * samples, a hundred different ones a bin, at most 3 MB. */
 static void test_long_run(void **state)
 {
     const uint64_t count[2] = {3000000, 4000};
+    const struct rps_writer_options roomy = {.commit_ns = RPS_NS_PER_S, .ring_periods = 400000};
     static struct rps_phase phase[8000];
     struct fixture fixture;
     char *text;
@@ -86,12 +126,25 @@ static void test_long_run(void **state)
     for (size_t i = 0; i < 8000; i++)
         phase[i] = (struct rps_phase){.first = 5 * i, .last = 5 * i + 4, .label = (int)i % 2};
     fixture_begin(&fixture, "arm1176");
-    fixture_write(&fixture);
-    for (int i = 0; i < 40000; i++)
+    fixture_write_with(&fixture, &roomy);
+    write_stacks(&fixture);
+    for (int i = 0; i < 40000; i++) {
         fixture_period(&fixture, (uint64_t)(5000000 + i % 1000), count);
+        for (int k = 0; k < 5; k++) {
+            const struct rps_code_count some = {
+                .cpu = -1, .period = (uint64_t)i, .id = (i * 5 + k) * 7919 % STACKS, .samples = 2};
+
+            rps_writer_stack_count(fixture.writer, &some);
+        }
+    }
     fixture_read(&fixture);
+    name_stacks(&fixture);
     drawing_detected(&fixture, phase, 8000);
     text = draw_page(&fixture, (struct rps_plot_options){0});
+    assert_non_null(strstr(text, "\"counts\": \""));
+    assert_true(strlen(text) < 3000000);
+    free(text);
+    text = draw_page(&fixture, (struct rps_plot_options){.code = RPS_PLOT_CODE_NONE});
     assert_in_range((int)drawing_number(text, "\"points\": "), 1800, 2001);
     assert_non_null(strstr(text, "\"binned\": true"));
     assert_true(strlen(text) < 2000000);
