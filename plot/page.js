@@ -526,10 +526,10 @@ function scaleOf(panel, plot) {
     return high > low ? [low, low + (high - low) * 1.05] : [panel.from, panel.to];
 }
 
-function axes(last) {
+function axes(panel, last) {
     const axis = {
         stroke: () => "#" + palette().text,
-        grid: { stroke: () => "#" + palette().grid, width: 1 },
+        grid: { show: !panel.steps, stroke: () => "#" + palette().grid, width: 1 },
         ticks: { stroke: () => "#" + palette().axis, width: 1, size: 4 },
         font: "12px system-ui, 'DejaVu Sans', Arial, sans-serif",
     };
@@ -685,7 +685,7 @@ function addPanel(panel, last) {
             x: { time: false, range: () => [from, to] },
             y: { range: plot => scaleOf(panel, plot) },
         },
-        axes: axes(last),
+        axes: axes(panel, last),
         ...seriesOf(panel),
         hooks: {
             init: [mover, wheel, touch],

@@ -63,7 +63,7 @@ static const struct rps_option options[] = {
     {"kind", OPTION_KIND, "KIND", "what is drawn, see above", "time"},
     {"metric", OPTION_METRIC, "LIST", "these metrics only, separated by commas", NULL},
     {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
-    {"code", OPTION_CODE, "WHAT", "shares of time, where samples were taken, by what", "function",
+    {"code", OPTION_CODE, "WHAT", "of sampled runs: shares of time by WHAT", "function",
      "function module thread none"},
     {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
     {"theme", OPTION_THEME, "THEME", "light or dark", NULL, "light dark"},

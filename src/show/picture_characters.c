@@ -10,6 +10,8 @@
  *     the axis of time or cycles
  *     Phases  |----A----|--B--|      a band of letters
  *     finer   |..|...|..|..|..|      phases of a finer level
+ *     Code    aaaaaaaabbbbb          what had most of the time, and
+ *             a parse  b solve       its names
  *     Marks        ^warm  ^done
  *     what is nothing but zeros, and the names of the panels without room
  *
@@ -28,8 +30,10 @@
 #define PANEL_LEAST   4
 #define NAMED_LEAST   2 /* panels that are not given up to name those left out */
 #define LABEL_COLUMNS (RPS_PICTURE_COLUMN_LEFT - 2) /* of a number beside a panel */
-#define LEGEND_LEAST  4 /* letters of a line's name that say something */
-#define NOTE_LEAST    3 /* ... of a mark's text */
+#define LEGEND_LEAST  4  /* letters of a line's name that say something */
+#define NOTE_LEAST    3  /* ... of a mark's text */
+#define CODE_ROWS     2  /* letters, and their names */
+#define CODE_ROOM     24 /* columns of a name */
 #define LINES_MOST    26
 #define NAME_SIZE     256
 
@@ -37,9 +41,9 @@ struct drawing {
     struct rps_picture *picture;
     const struct rps_plot_options *options;
     struct rps_raster raster;
-    int columns;                                                     /* of the panels */
-    int frame;                                                       /* rows that are not panels */
-    int title, subtitle, legend, phases, finer, notes, zeros, names; /* ... of these */
+    int columns; /* of the panels */
+    int frame;   /* rows that are not panels */
+    int title, subtitle, legend, phases, finer, code, notes, zeros, names; /* ... of these */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* panels without room, in lines */
 };
 
@@ -89,6 +93,7 @@ static void fit(struct drawing *drawing)
     drawing->subtitle = grant(drawing, !drawing->options->untitled, 1);
     drawing->notes = grant(drawing, rps_picture_note_rows(picture), 1);
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
+    drawing->code = grant(drawing, picture->code.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)
         fit_panels(drawing, height - drawing->frame);
@@ -388,6 +393,51 @@ static int draw_finer(struct drawing *drawing, int row, struct rps_error *err)
     return 0;
 }
 
+/* The line that has most of a step. */
+static int most_of(const struct rps_picture_code *code, size_t step)
+{
+    const double *share = &code->share[step * RPS_PICTURE_CODE_LINES];
+    int most = 0;
+
+    for (int line = 1; line < code->line_count; line++)
+        most = share[line] > share[most] ? line : most;
+    return most;
+}
+
+/* A letter a function, for each column that of the one which has most of it; asleep a dot. */
+static void draw_code(struct drawing *drawing, int row)
+{
+    const struct rps_picture *picture = drawing->picture;
+    const struct rps_picture_code *code = &picture->code;
+    char letter[RPS_PICTURE_CODE_LINES][2], name[RPS_PICTURE_CODE_NAME];
+    int column = RPS_PICTURE_COLUMN_LEFT;
+    size_t step = 0;
+
+    for (int line = 0; line < code->line_count; line++)
+        snprintf(letter[line], sizeof(letter[line]), "%c",
+                 code->colour[line] < 0 ? '.' : 'a' + line);
+    rps_raster_text(&drawing->raster, 0, row, "Code", RPS_RASTER_PLAIN);
+    for (int k = 0; k < drawing->columns; k++) {
+        double at = picture->from + (k + 0.5) / drawing->columns * (picture->to - picture->from);
+        int line;
+
+        while (step + 1 < code->step_count && code->at[step + 1] <= at)
+            step++;
+        line = most_of(code, step);
+        if (at >= code->at[0] && at < code->at[code->step_count])
+            rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, letter[line],
+                            RPS_RASTER_INK + line);
+    }
+    for (int line = 0; line < code->line_count; line++) {
+        strcpy(name, code->name[line]);
+        rps_picture_cut_text(name, CODE_ROOM);
+        if (column + rps_text_width(name) + 2 > picture->width)
+            break;
+        rps_raster_text(&drawing->raster, column, row + 1, letter[line], RPS_RASTER_INK + line);
+        column = 2 + rps_raster_text(&drawing->raster, column + 2, row + 1, name, RPS_RASTER_PLAIN);
+    }
+}
+
 /* A tic, and as much of its text as there is room for before column `end`. */
 static void draw_note(struct drawing *drawing, int row, int at, char *text, int end)
 {
@@ -444,6 +494,10 @@ static int draw_below(struct drawing *drawing, struct rps_error *err)
         return RPS_FAILED;
     if (drawing->finer && draw_finer(drawing, row++, err) < 0)
         return RPS_FAILED;
+    if (drawing->code) {
+        draw_code(drawing, row);
+        row += CODE_ROWS;
+    }
     if (drawing->notes)
         draw_notes(drawing, row++);
     row = draw_rows(drawing, row, picture->zeros, drawing->zeros);
@@ -478,7 +532,7 @@ int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_pl
     struct drawing drawing = {.picture = picture, .options = options};
     int result;
 
-    if (rps_picture_bin(picture, 0, err) < 0)
+    if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0)
         return RPS_FAILED;
     fit(&drawing);
     if (rps_raster_init(&drawing.raster, options->width > 0 ? options->width : picture->width,

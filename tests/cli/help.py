@@ -15,7 +15,7 @@ SAMPLES = {
 }
 NAMES = {"stacks": "dwarf", "cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "by": "line", "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
-         "phases format": "csv", "report format": "2013", "runs format": "json",
+         "plot code": "thread", "phases format": "csv", "report format": "2013", "runs format": "json",
          "events format": "csv", "verify format": "json", "check format": "json", "code format": "json", "phases metric": "cpi,cpu_use"}
 
 

@@ -11,6 +11,7 @@ import subprocess
 
 from program import Folder, expect, tap
 from chromium import Browser
+from samples import Code
 
 FOLDER = Folder(runs=1)
 BROWSER = None
@@ -203,8 +204,9 @@ def test_axe():
         raise tap.Skip("axe-core is not installed; RPISTAT_AXE can name its axe.min.js")
     with open(path, encoding="utf-8") as file:
         axe = file.read()
-    for window, theme in [(WIDE, "light"), (NARROW, "dark")]:
-        browser = opened(**window, theme=theme)
+    for name, window, theme in [("run.html", WIDE, "light"), ("run.html", NARROW, "dark"), ("code.html", WIDE, "light"),
+                                ("code.html", NARROW, "dark")]:
+        browser = opened(name, **window, theme=theme)
         browser.evaluate("document.getElementById('values').open = true")
         browser.mouse("mouseMoved", *middle(browser, 2))
         browser.evaluate(axe)
@@ -235,10 +237,173 @@ def test_print():
         assert "Whole run" not in text
 
 
-CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print]
+MAIN, WORK = ["_start", "main"], "/usr/bin/work"
+
+
+def add_samples():
+    """In the run's first ten seconds `load` reads, in the next ones `solve` multiplies; then it sleeps."""
+    code = Code(FOLDER / "rpistat.data")
+    for period in range(200):
+        if period < 100:
+            code.add(period, MAIN + ["load", ("parse_block", WORK, "src/parse.c", 120)], 6)
+            code.add(period, MAIN + ["load", ("read", "/lib/libc.so.6", "", 0), ("vfs_read", "[kernel]", "", 0)], 4)
+        else:
+            code.add(period, MAIN + ["solve", ("multiply", WORK, "src/matrix.c", 30)], 7)
+            code.add(period, MAIN + ["solve", ("parse_block", WORK, "src/parse.c", 120)], 3)
+    code.write(complete=1700)
+
+
+def functions(browser):
+    """The rows of the table of functions."""
+    browser.frame()
+    return browser.evaluate("[...document.querySelectorAll('#functions tbody tr')].map(row => "
+                            "[...row.children].map(cell => cell.innerText))")
+
+
+def text_of(browser, name):
+    return browser.evaluate("document.getElementById('%s').textContent" % name)
+
+
+def choose(browser, name, value):
+    browser.evaluate("(() => { const list = document.getElementById('%s'); list.value = '%s'; "
+                     "list.dispatchEvent(new Event('change')); })()" % (name, value))
+
+
+def place_of(browser, row, share):
+    """A place in the window, in a row of the flame graph."""
+    left, top, width = browser.evaluate("(() => { const graph = document.querySelector('#flame canvas'); "
+        "graph.scrollIntoView({block: 'center'}); const b = graph.getBoundingClientRect(); "
+        "return [b.left, b.top, b.width]; })()")
+    return left + share * width, top + 18 * row + 9
+
+
+def click(browser, x, y):
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.mouse(kind, x, y, button="left", clickCount=1)
+
+
+def test_code_stretches():
+    """functions of the whole run, of the phase that is clicked in the strip, of what is zoomed to"""
+    browser = opened("code.html", **WIDE)
+    assert functions(browser)[:2] == [["parse_block", "45.0 %", "45.0 %", "work", "parse.c:120"],
+                                      ["multiply", "35.0 %", "35.0 %", "work", "matrix.c:30"]], functions(browser)
+    about = text_of(browser, "codeAbout")
+    assert "2,000 samples" in about and "Chains complete: 85 %" in about and "asleep or not sampled 19." in about, about
+    left, top, width, height = browser.evaluate("(() => { const b = document.querySelector('#strip canvas')"
+                                                ".getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
+    click(browser, left + 62 + 0.2 * (width - 96), top + 9)
+    assert browser.evaluate("document.getElementById('codeOf').value") == "phase0"
+    found = {row[0]: row[1:3] for row in functions(browser)}
+    assert found["parse_block"] == ["60.0 %", "60.0 %"] and "multiply" not in found, found
+    assert found["load"] == ["0 %", "100.0 %"] and browser.evaluate("scrollY") > 0, found
+    browser.evaluate("scrollTo(0, 0)")
+    left, top, width, height = browser.evaluate(PLACES)[0]
+    for kind, part in [("mousePressed", 0.5), ("mouseMoved", 0.55), ("mouseMoved", 0.7), ("mouseReleased", 0.7)]:
+        browser.mouse(kind, left + part * width, top + height / 2, button="left", buttons=1, clickCount=1)
+    assert browser.evaluate("document.getElementById('codeOf').value") == "shown"
+    found = {row[0]: row[1] for row in functions(browser)}
+    assert found["multiply"] == "70.0 %" and "load" not in found, found
+
+
+def test_code_search():
+    """a search says the share of what it finds, each sample once; functions are sorted by any column"""
+    browser = opened("code.html", **WIDE)
+    browser.evaluate("document.getElementById('codeSearch').focus()")
+    browser.call("Input.insertText", text="READ")
+    assert [row[0] for row in functions(browser)] == ["vfs_read", "read"], functions(browser)
+    assert text_of(browser, "codeFound") == "20.0 % of the samples"
+    browser.key("Escape")
+    assert text_of(browser, "codeFound") == "" and len(functions(browser)) == 8
+    browser.evaluate("document.querySelector('[data-sort=name]').click()")
+    assert [row[0] for row in functions(browser)][:3] == ["_start", "load", "main"], functions(browser)
+    assert browser.evaluate("document.querySelector('#functions [aria-sort]').ariaSort") == "ascending"
+    browser.evaluate("document.querySelector('#functions tbody button').click()")
+    assert text_of(browser, "codeFound") == "100.0 % of the samples"
+
+
+def test_code_keyboard():
+    """without a mouse: from call to call, into one and out again, said aloud"""
+    browser = opened("code.html", **WIDE)
+    browser.evaluate("document.getElementById('codeOut').focus()")
+    browser.key("Tab")
+    assert browser.evaluate("document.activeElement.id + getComputedStyle(document.activeElement).outlineStyle") == "flamesolid"
+    for key, name in [("ArrowDown", "_start"), ("ArrowDown", "main"), ("ArrowDown", "load"), ("ArrowRight", "solve"),
+                      ("ArrowDown", "multiply"), ("ArrowRight", "parse_block"), ("Enter", "parse_block")]:
+        browser.key(key)
+        assert text_of(browser, "codeCall").startswith(name), (key, name, text_of(browser, "codeCall"))
+        assert text_of(browser, "spoken") == text_of(browser, "codeCall")
+    assert text_of(browser, "codeCall") == "parse_block \u00b7 /usr/bin/work \u00b7 parse.c:120 \u00b7 " \
+                                           "15.0 % of the samples, 15.0 % itself"
+    browser.mouse("mouseMoved", *place_of(browser, 4, 0.05))  # it is alone: as wide as everything
+    assert text_of(browser, "codeCall").startswith("parse_block")
+    for name in ("solve", "main", "_start", "all", "all"):
+        browser.key("Escape")
+        assert text_of(browser, "codeCall").startswith(name), (name, text_of(browser, "codeCall"))
+
+
+def test_code_compared():
+    """two labels: the table says by how much, colours where it is more or less than by chance, and the legend what they are"""
+    browser = opened("code.html", **WIDE)
+    choose(browser, "codeOf", "label0")
+    choose(browser, "codeWith", "label1")
+    found = {row[0]: row[1:5] for row in functions(browser)}
+    assert found["parse_block"][0] == "60.0 %" and re.match("\u2212(68|69|70)", found["multiply"][1]), found
+    assert functions(browser)[0][0] == "multiply", functions(browser)  # what has changed most comes first
+    assert "more in A than in B" in text_of(browser, "codeLegend")
+    colours = browser.evaluate("""(() => { const graph = document.querySelector('#flame canvas'), pen = graph.getContext('2d');
+        return [[2, 0.9], [3, 0.45], [3, 0.95]].map(([row, part]) =>
+            [...pen.getImageData(part * graph.width, row * 18 + 3, 1, 1).data].slice(0, 3)); })()""")
+    main, load, solve = colours
+    assert main == [0xf7, 0xf7, 0xf7] and load[0] > 3 * load[2] and solve[2] > 3 * solve[0], colours
+    choose(browser, "codeWith", "")
+    assert len(functions(browser)[0]) == 5 and "work" in text_of(browser, "codeLegend")
+
+
+def test_code_touch():
+    """a tap shows a call alone, one on the first row all again; nothing is wider than the window"""
+    browser = opened("code.html", **NARROW)
+    for row, part, name in [(3, 0.9, "solve"), (4, 0.05, "multiply"), (0, 0.5, "all")]:
+        x, y = place_of(browser, row, part)
+        browser.touch("touchStart", (x, y))
+        browser.touch("touchEnd")
+        browser.wait("document.getElementById('codeCall').textContent.startsWith('%s')" % name)
+    assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_code_print():
+    """printed: the calls as wide as the sheet, and the functions"""
+    browser = opened("code.html", **WIDE, theme="dark")
+    browser.evaluate("window.printed = 0; addEventListener('beforeprint', () => { "
+                     "printed = document.querySelector('#flame canvas').clientWidth; })")
+    FOLDER.write("code.pdf", browser.pdf())
+    assert 800 < browser.evaluate("printed") < 1000, browser.evaluate("printed")
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", "-layout", FOLDER / "code.pdf", "-"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        assert "Where the time went" in text and "parse.c:120" in text and "compared with" not in text, text
+
+
+def test_code_panel():
+    """the panel of shares tells them at the pointer"""
+    browser = opened("code.html", **WIDE)
+    titles = browser.evaluate("[...document.querySelectorAll('.panel h2')].map(head => head.textContent)")
+    place = next(n for n, title in enumerate(titles) if title.startswith("Code: share of the time by function"))
+    browser.evaluate("document.querySelectorAll('.panel')[%d].scrollIntoView({block: 'center'})" % place)
+    left, top, width, height = browser.evaluate(PLACES)[place]
+    browser.mouse("mouseMoved", left + 0.2 * width, top + height / 2)
+    text = browser.evaluate(TIP)
+    assert re.search(r"parse_block\s+60 %", text) and re.search(r"vfs_read\s+40 %", text), text
+    assert "multiply" not in text, text
+
+
+CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
+         test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
+         test_code_panel]
 
 with FOLDER:
     expect(FOLDER.call("plot", "-o", "run.html"), 0)
+    add_samples()
+    expect(FOLDER.call("plot", "-o", "code.html"), 0)
     try:
         with Browser() as BROWSER:
             tap.main(CASES)

@@ -150,6 +150,22 @@ static void test_panel_of_part(void **state)
     free(text);
 }
 
+/* In characters each column has the letter of what had most of it. */
+static void test_characters(void **state)
+{
+    char *text;
+
+    (void)state;
+    text = drawing_characters(&fixture, (struct rps_plot_options){.width = 51, .ascii = 1});
+    assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb\n"
+                                 "        a work  b rest  c sys\n"));
+    free(text);
+    text = drawing_characters(
+        &fixture, (struct rps_plot_options){.width = 51, .ascii = 1, .code = RPS_PLOT_CODE_NONE});
+    assert_null(strstr(text, "Code"));
+    free(text);
+}
+
 /* --- the page --------------------------------------------------------------------------------- */
 
 /* Every bin has its calls: main is the root's, the others are main's, sys is called by rest. */
@@ -183,7 +199,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_widen),         cmocka_unit_test(test_rename),
         cmocka_unit_test(test_panel),         cmocka_unit_test(test_panel_by),
-        cmocka_unit_test(test_panel_of_part), cmocka_unit_test(test_page),
+        cmocka_unit_test(test_panel_of_part), cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_page),
     };
 
     setenv("TZ", "UTC0", 1);
