@@ -85,7 +85,7 @@ const colourOfModule = i => {
 /* --- what is chosen ------------------------------------------------------------------------- */
 
 const inPhases = phases => x => phases.some(phase => x >= phase.from && x <= phase.to);
-const choices = { shown: { name: "what is shown above" }, all: { name: "the whole run", isIn: () => true } };
+const choices = { shown: { name: "what is shown above" }, all: { name: "everything", isIn: () => true } };
 
 function addChoices() {
     const option = (value, name) => element("option", { value }, name);
@@ -99,7 +99,7 @@ function addChoices() {
         return ["phase" + i, name];
     })]];
     for (const list of [of, beside]) {
-        list.append(...(list === of ? [option("shown", "what is shown above")] : [option("", "nothing")]), option("all", "the whole run"));
+        list.append(...(list === of ? [option("shown", "what is shown above")] : [option("", "nothing")]), option("all", "everything"));
         for (const [label, options] of groups)
             if (options.some(each => each))
                 list.append(element("optgroup", { label }, ...options.filter(each => each).map(each => option(...each))));

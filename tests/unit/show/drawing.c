@@ -179,7 +179,7 @@ static void write_code(struct fixture *fixture)
     static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
     static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1}, {1, 7, 8, "story", 0, -1}};
     struct rps_sampling sampling = {
-        .event = "cpu-clock", .frequency = 100, .stacks = "fp", .samples = 840, .complete = 840};
+        .event = "cpu-clock", .frequency = 100, .stacks = "fp", .samples = 846, .complete = 846};
 
     rps_writer_sampling(fixture->writer, &sampling);
     for (int i = 0; i < 2; i++)
@@ -207,8 +207,8 @@ static void name_code(struct fixture *fixture)
 
 void drawing_samples(struct fixture *fixture)
 {
-    static const struct rps_phase phase[] = {{.first = 0, .last = 59, .label = 0},
-                                             {.first = 60, .last = 119, .label = 1}};
+    static const struct rps_phase phase[] = {{.first = 0, .last = 62, .label = 0},
+                                             {.first = 63, .last = 119, .label = 1}};
     const uint64_t count[2] = {3000000, 4000};
 
     fixture_write(fixture);
@@ -218,12 +218,12 @@ void drawing_samples(struct fixture *fixture)
         const struct rps_code_count rest = {.cpu = -1, .period = i, .id = 2, .samples = 4};
         const struct rps_code_count sys = {.cpu = -1, .period = i, .id = 3, .samples = 2};
         const struct rps_code_count thread = {
-            .cpu = -1, .period = i, .id = i < 60 ? 0 : 1, .samples = i < 60 ? 8 : 6};
+            .cpu = -1, .period = i, .id = i < 63 ? 0 : 1, .samples = i < 63 ? 8 : 6};
 
         fixture_period(fixture, 5000000, count);
-        if (i < 60)
+        if (i < 63)
             rps_writer_stack_count(fixture->writer, &work);
-        if (i >= 60) {
+        if (i >= 63) {
             rps_writer_stack_count(fixture->writer, &rest);
             rps_writer_stack_count(fixture->writer, &sys);
         }

@@ -83,8 +83,8 @@ static void test_rename(void **state)
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-/* Shares of the time, most first, in steps of half a second that end where the phase does; what was
- * not sampled on top. */
+/* Shares of the time, most first, in steps of half a second; the last of a phase ends where it does,
+ * and is longer by what is less than a step. What was not sampled lies on top. */
 static void test_panel(void **state)
 {
     char *text;
@@ -92,9 +92,10 @@ static void test_panel(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read((struct rps_plot_options){0}, "code.dat");
-    assert_int_equal(drawing_count(text, "\n"), 1 + 2 * 24);
+    assert_int_equal(drawing_count(text, "\n"), 1 + 2 * (12 + 11));
     assert_non_null(strstr(text, "tops\n0 0 80 80 80 100\n0.5 0 80 80 80 100\n0.5 0 80"));
-    assert_non_null(strstr(text, "\n6 0 80 80 80 100\n6 0 0 40 60 100\n6.5 0 0 40 60 100\n"));
+    assert_non_null(strstr(text, "\n5.5 0 80 80 80 100\n6.3 0 80 80 80 100\n"
+                                 "6.3 0 0 40 60 100\n6.8 0 0 40 60 100\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
     assert_non_null(strstr(text,
@@ -143,7 +144,7 @@ static void test_panel_of_part(void **state)
     assert_non_null(strstr(text, " Hz\n|rest\n|sys\n|asleep or not sampled\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.axis = RPS_AXIS_CYCLE}, "code.dat");
-    assert_non_null(strstr(text, "\n300000000 0 80 80 80 100\n300000000 0 0 40 60 100\n"));
+    assert_non_null(strstr(text, "\n315000000 0 80 80 80 100\n315000000 0 0 40 60 100\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.width = 400, .height = 300}, "figure.gp");
     assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 0);
@@ -157,7 +158,7 @@ static void test_characters(void **state)
 
     (void)state;
     text = drawing_characters(&fixture, (struct rps_plot_options){.width = 51, .ascii = 1});
-    assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb\n"
+    assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbb\n"
                                  "        a work  b rest  c sys\n"));
     free(text);
     text = drawing_characters(
@@ -183,7 +184,7 @@ static void test_page(void **state)
     assert_non_null(strstr(text, "\"function\": [-1, 0, 2, 1, 3]"));
     assert_non_null(strstr(text, "\"counts\": \"2x8;2x8;"));
     assert_non_null(strstr(text, ";2x8;3x4,1x2;"));
-    assert_int_equal(drawing_count(text, "2x8;"), 60);
+    assert_int_equal(drawing_count(text, "2x8;"), 63);
     assert_non_null(strstr(text, "\"name\": \"asleep or not sampled\""));
     free(text);
     drawing_must(&fixture, fixture_file(&fixture, "a.html"),
