@@ -328,12 +328,15 @@ function fillLegend() {
 
 const byText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
 
+const selfChange = each => share(mine, each.self) - share(other, each.otherSelf);
+const totalChange = each => share(mine, each.total) - share(other, each.otherTotal);
+
 const columns = () => [
     { id: "name", name: "Function", of: each => each.name },
     { id: "self", name: "Self", of: each => share(mine, each.self), show: percent },
-    ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: each => share(mine, each.self) - share(other, each.otherSelf), show: points }] : [],
+    ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: selfChange, show: points }] : [],
     { id: "total", name: "Total", of: each => share(mine, each.total), show: percent },
-    ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: each => share(mine, each.total) - share(other, each.otherTotal), show: points }] : [],
+    ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: totalChange, show: points }] : [],
     { id: "module", name: "Module", of: each => base(code.modules[each.module]), title: each => code.modules[each.module] },
     { id: "where", name: "File", of: where, title: each => each.file },
 ];

@@ -8,7 +8,8 @@
  * no text can end the element; '<' stands in strings only, where that is the same character.
  *
  * A page holds bins, not periods: some thousand points a line are as many as a screen shows, and
- * what lies between is in their band. All of it is at most 2 MB, for a month too, and 3 MB with samples.
+ * what lies between is in their band. All of it is at most 2 MB, for a month too, and with samples
+ * 3 MB.
  */
 #include "page.h"
 

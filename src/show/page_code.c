@@ -24,6 +24,7 @@ void rps_page_code_free(struct rps_page_code *code)
     free(code->place);
     free(code->call);
     free(code->caller);
+    free(code->others);
     rps_calls_free(&code->calls);
     rps_code_free(&code->code);
     memset(code, 0, sizeof(*code));

@@ -12,7 +12,7 @@
 /* A number with enough digits for a screen: half as many bytes as all of them. */
 void rps_page_put_number(struct rps_json *json, double value, int digits);
 
-/* The samples of a run: its tree of calls, and how often each call was the innermost in each bin. */
+/* The samples of a run: its tree of calls, and how often each was the innermost in each bin. */
 struct rps_page_code {
     struct rps_code code; /* all zero: the run has no samples */
     struct rps_calls calls;

@@ -36,9 +36,9 @@ void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, si
  * it. */
 void drawing_story(struct fixture *fixture);
 
-/* Write a run of 120 periods with phases A and B, and 100 samples a second: of `work` in A, at 80 %,
- * of `rest` and of `sys`, which it calls in the kernel, in B, at 40 % and 20 %; of a thread each
- * phase; and open it. */
+/* Write a run of 120 periods with phases A and B, and 100 samples a second: of `work` in A, at
+ * 80 %, of `rest` and of `sys`, which it calls in the kernel, in B, at 40 % and 20 %; of a thread
+ * each phase; and open it. */
 void drawing_samples(struct fixture *fixture);
 
 #endif

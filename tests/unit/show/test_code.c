@@ -83,8 +83,8 @@ static void test_rename(void **state)
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-/* Shares of the time, most first, in steps of half a second; the last of a phase ends where it does,
- * and is longer by what is less than a step. What was not sampled lies on top. */
+/* Shares of the time, most first, in steps of half a second; the last of a phase ends where it
+ * does, and is longer by what is less than a step. What was not sampled lies on top. */
 static void test_panel(void **state)
 {
     char *text;
