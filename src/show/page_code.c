@@ -3,7 +3,7 @@
  * each bin, so that the page itself adds up any stretch, and compares two.
  *
  * An hour of a build has hundreds of thousands of counts. Rare calls become "others" of their
- * caller, and bins wider, until all of it is a megabyte at most.
+ * caller, and bins wider, until all of it is a megabyte and a half at most.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ void rps_page_code_free(struct rps_page_code *code)
     free(code->caller);
     free(code->others);
     rps_calls_free(&code->calls);
+    rps_shares_free(&code->shares);
     rps_code_free(&code->code);
     memset(code, 0, sizeof(*code));
 }
@@ -127,6 +128,14 @@ static int make_small(struct rps_page_code *code, struct rps_error *err)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+static int compare_shares(const void *a, const void *b)
+{
+    const struct rps_share *x = a, *y = b;
+    int result = strcmp(x->module, y->module);
+
+    return result ? result : strcmp(x->name, y->name);
+}
+
 static int find_calls(struct rps_page_code *code, struct rps_error *err)
 {
     const struct rps_code_bins *bins = &code->bins;
@@ -138,6 +147,10 @@ static int find_calls(struct rps_page_code *code, struct rps_error *err)
     for (size_t i = 0; i < bins->cell_count; i++)
         samples[bins->cell[i].id] += bins->cell[i].samples;
     result = rps_shares_calls(&code->code, samples, &code->calls, err);
+    if (result == 0)
+        result = rps_shares_find(&code->code, samples, RPS_SHARES_FUNCTION, &code->shares, err);
+    if (result == 0)
+        qsort(code->shares.share, code->shares.count, sizeof(*code->shares.share), compare_shares);
     free(samples);
     return result;
 }
@@ -175,9 +188,9 @@ int rps_page_read_code(const struct rps_picture *picture, struct rps_page_code *
 
 /* The functions of the places: numbers in order of module and name. */
 struct functions {
-    const struct rps_call **call; /* owned; in that order, one a function */
-    const struct rps_call **most; /* owned; of each the call with most samples of its own */
-    int64_t *of;                  /* owned; of each place; -1: the root, -2: others */
+    const struct rps_call **call;   /* owned; in that order, one a function */
+    const struct rps_share **where; /* owned; of each its lines; NULL: not known */
+    int64_t *of;                    /* owned; of each place; -1: the root, -2: others */
     size_t count;
 };
 
@@ -200,9 +213,9 @@ static int find_functions(const struct rps_page_code *code, struct functions *fu
     size_t count = 0;
 
     functions->call = calloc(code->place_count + 1, sizeof(*functions->call));
-    functions->most = calloc(code->place_count + 1, sizeof(*functions->most));
+    functions->where = calloc(code->place_count + 1, sizeof(*functions->where));
     functions->of = calloc(code->place_count + 1, sizeof(*functions->of));
-    if (!functions->call || !functions->most || !functions->of)
+    if (!functions->call || !functions->where || !functions->of)
         return RPS_FAILED;
     for (size_t i = 1; i < code->place_count; i++) {
         if (code->call[i] != OTHERS)
@@ -223,9 +236,13 @@ static int find_functions(const struct rps_page_code *code, struct functions *fu
         found = bsearch(&call, functions->call, functions->count, sizeof(*functions->call),
                         compare_functions);
         functions->of[i] = found - functions->call;
-        found = &functions->most[functions->of[i]];
-        if (!*found || call->self > (*found)->self)
-            *found = call;
+    }
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct rps_share key = {.module = functions->call[i]->module,
+                                      .name = functions->call[i]->function};
+
+        functions->where[i] = bsearch(&key, code->shares.share, code->shares.count,
+                                      sizeof(*code->shares.share), compare_shares);
     }
     return 0;
 }
@@ -257,11 +274,11 @@ static void put_functions(struct rps_json *json, const struct functions *functio
     rps_json_end(json);
     rps_json_array(json, "file");
     for (size_t i = 0; i < functions->count; i++)
-        put_cut(json, functions->most[i]->file);
+        put_cut(json, functions->where[i] ? functions->where[i]->file : "");
     rps_json_end(json);
     rps_json_array(json, "line");
     for (size_t i = 0; i < functions->count; i++)
-        rps_json_int64(json, NULL, functions->most[i]->line);
+        rps_json_int64(json, NULL, functions->where[i] ? functions->where[i]->line : 0);
     rps_json_end(json);
     rps_json_array(json, "module");
     for (size_t i = 0; i < functions->count; i++) {
@@ -375,7 +392,7 @@ int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
         rps_json_end(json);
     }
     free(functions.call);
-    free(functions.most);
+    free(functions.where);
     free(functions.of);
     return failed ? rps_error_memory(err) : 0;
 }

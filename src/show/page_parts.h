@@ -16,6 +16,7 @@ void rps_page_put_number(struct rps_json *json, double value, int digits);
 struct rps_page_code {
     struct rps_code code; /* all zero: the run has no samples */
     struct rps_calls calls;
+    struct rps_shares shares; /* of functions, for their lines: in order of module and name */
     size_t *place;  /* owned; of each call its place in the page: what is too rare shares one with
                       others that the same function called */
     size_t *call;   /* owned; of each place its call; SIZE_MAX: others, that were called by */

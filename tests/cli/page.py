@@ -248,7 +248,8 @@ def add_samples():
             code.add(period, MAIN + ["load", ("parse_block", WORK, "src/parse.c", 120)], 6)
             code.add(period, MAIN + ["load", ("read", "/lib/libc.so.6", "", 0), ("vfs_read", "[kernel]", "", 0)], 4)
         else:
-            code.add(period, MAIN + ["solve", ("multiply", WORK, "src/matrix.c", 30)], 7)
+            code.add(period, MAIN + ["solve", ("multiply", WORK, "src/matrix.c", 29)], 1)
+            code.add(period, MAIN + ["solve", ("multiply", WORK, "src/matrix.c", 30)], 6)
             code.add(period, MAIN + ["solve", ("parse_block", WORK, "src/parse.c", 120)], 3)
     code.write(complete=1700)
 

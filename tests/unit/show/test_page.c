@@ -103,7 +103,7 @@ static void name_stacks(const struct fixture *fixture)
 
     assert_true(location && name);
     for (int i = 0; i < STACKS; i++) {
-        snprintf(name[i], sizeof(name[i]), "%0299d", i);
+        snprintf(name[i], sizeof(name[i]), "</script><b>%0280d", i);
         location[i] = (struct rps_location){i, 0, name[i], "", 0, RPS_LOCATION_SYMBOL};
     }
     if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
@@ -143,6 +143,8 @@ static void test_long_run(void **state)
     text = draw_page(&fixture, (struct rps_plot_options){0});
     assert_non_null(strstr(text, "\"counts\": \""));
     assert_true(strlen(text) < 3000000);
+    assert_int_equal(drawing_count(text, "</script"), 4);
+    assert_non_null(strstr(text, "\"\\u003c/script>\\u003cb>000"));
     free(text);
     text = draw_page(&fixture, (struct rps_plot_options){.code = RPS_PLOT_CODE_NONE});
     assert_in_range((int)drawing_number(text, "\"points\": "), 1800, 2001);
