@@ -358,6 +358,7 @@ static int find_names(struct rps_record_samples *samples, const char *path, int6
 
     if (rc == 0 && code.frame_count > 0 && code.location_count == 0)
         rc = rps_naming_name(&code, &options, err);
+    code.sampling.complete = rps_tracker_complete(samples->tracker, &code);
     if (rc == 0)
         rc = rps_store_set_locations(path, run_id, &code, err);
     rps_code_free(&code);

@@ -295,7 +295,8 @@ static size_t parent_of(const struct rps_code *code, size_t stack)
     return parent >= 0 && (uint64_t)parent < stack ? (size_t)parent : NONE;
 }
 
-/* Samples of each stack and all that it called, in a new array; NULL without memory. */
+/* Samples of each stack and all that it called, in a new array; NULL without memory. Counts of a
+ * store may be anything: sums end at the largest number. */
 static uint64_t *add_callees(const struct rps_code *code, const uint64_t *samples)
 {
     uint64_t *within = malloc((code->stack_count + 1) * sizeof(*within));
@@ -304,8 +305,12 @@ static uint64_t *add_callees(const struct rps_code *code, const uint64_t *sample
         return NULL;
     memcpy(within, samples, code->stack_count * sizeof(*within));
     for (size_t s = code->stack_count; s-- > 0;) {
-        if (parent_of(code, s) != NONE)
-            within[parent_of(code, s)] += within[s];
+        size_t parent = parent_of(code, s);
+
+        if (parent != NONE && within[s] > UINT64_MAX - within[parent])
+            within[parent] = UINT64_MAX;
+        else if (parent != NONE)
+            within[parent] += within[s];
     }
     return within;
 }

@@ -447,6 +447,9 @@ static int write_locations(sqlite3 *db, int64_t run_id, const struct rps_code *c
             result = rps_database_run(stmt);
     }
     sqlite3_finalize(stmt);
+    if (result == SQLITE_OK)
+        result = rps_database_do(db, "UPDATE sampling SET complete = ? WHERE run_id = ?", "ii",
+                                 (int64_t)code->sampling.complete, run_id);
     return result;
 }
 

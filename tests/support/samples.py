@@ -43,9 +43,11 @@ class Code:
             "location": [(run, n, 0, name, file, line, "debug" if file else "symbol")
                          for (name, _, file, line), n in self.frames.items() if name],
             "stack": [(run, n, parent, frame) for (parent, frame), n in self.stacks.items()],
-            "stack_count": [(run, 0, cpu, period, n, count) for (cpu, period, n), count in self.counts.items()],
             "task": [(run, n, pid, tid, name, 0, None) for (name, pid, tid), n in self.tasks.items()],
-            "task_count": [(run, 0, cpu, period, n, count) for (cpu, period, n), count in self.task_counts.items()],
+            "code_count": [(run, 0, cpu, period, n, '{"%d":[%d]}' % (count, n), "{}")
+                           for (cpu, period, n), count in self.counts.items()] +
+                          [(run, 0, cpu, period, 1000000 + n, "{}", '{"%d":[%d]}' % (count, n))
+                           for (cpu, period, n), count in self.task_counts.items()],
         }
         with self.store:
             for table, content in rows.items():

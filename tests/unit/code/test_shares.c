@@ -222,8 +222,8 @@ static void trees(void **state)
     rps_calls_free(&calls);
 }
 
-/* Counts of a store may be anything: sums that wrap leave a caller with none. */
-static void sums_that_wrap(void **state)
+/* Counts of a store may be anything. */
+static void sums_too_large(void **state)
 {
     static const uint64_t huge[10] = {[1] = UINT64_C(1) << 63, [3] = UINT64_C(1) << 63};
     struct rps_calls calls;
@@ -310,7 +310,7 @@ int main(void)
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(innermost_functions),
         cmocka_unit_test(trees),
-        cmocka_unit_test(sums_that_wrap),
+        cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
         cmocka_unit_test(deep_recursion),
     };

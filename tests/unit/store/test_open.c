@@ -79,8 +79,9 @@ static void a_new_store_has_its_marks(void **state)
     assert_string_equal(
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
-        "detection event event_set gap heartbeat mark metric metric_step outlier period phase "
-        "rollup run thinned estimate finest rate run_summary sample shown_phase");
+        "code_count detection event event_set frame gap heartbeat location mark metric metric_step "
+        "module outlier period phase rollup run sampling stack task thinned estimate finest "
+        "function_count rate run_summary sample shown_phase stack_count task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
                                           " name NOT LIKE 'sqlite_%'"),
@@ -345,7 +346,7 @@ static int full_disk_child(const char *folder)
     struct rps_error err = {"no error"};
 
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("tmpfs", folder, "tmpfs", 0, "size=300k") != 0)
+        mount("tmpfs", folder, "tmpfs", 0, "size=500k") != 0)
         return 2;
     snprintf(path, sizeof(path), "%s/s", folder);
     snprintf(filler, sizeof(filler), "%s/filler", folder);
