@@ -96,6 +96,26 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
  * observation. Only once. */
 int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err);
 
+/* Fewer samples make no value of such a signal: less than a period of 100 ms has at 99 Hz. */
+#define RPS_COLLECT_BIN_SAMPLES 8
+
+/* How often a sample of the code was in each function, in every observation. */
+struct rps_collect_samples {
+    size_t function_count;
+    char (*name)[RPS_NAME_SIZE * 2]; /* what its signal is called */
+    const uint32_t *of;              /* of[function * observations + observation] */
+    const uint32_t *all;             /* all samples of each observation */
+};
+
+/*
+ * Add a signal a function behind those that were collected: the square root of its share of the
+ * samples, seen in each observation that has enough of them, or in the middle of a bin of several;
+ * a bin that a gap or a pause breaks off weighs less, or is left out. Noise floor: 1 / (2 sqrt(n))
+ * of the n samples of the value that has fewest; resolution: 0.05. RPS_FAILED without memory.
+ */
+int rps_collected_add_samples(struct rps_collected *collected,
+                              const struct rps_collect_samples *samples, struct rps_error *err);
+
 /* Release what the struct points to and zero it. */
 void rps_collected_free(struct rps_collected *collected);
 

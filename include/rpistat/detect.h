@@ -27,6 +27,8 @@ struct rps_signals {
                             boundaries; labels may tell smaller differences apart; NULL: none */
     uint8_t *broken; /* owned; broken[i] is 1 when something was lost just before observation i (a
                         gap): a boundary whatever the signals say; NULL: never */
+    size_t share_count; /* of the signals, the last ones that are shares of one whole: they may be
+                           seen now and then, and weigh less where phases are merged */
 };
 
 void rps_signals_free(struct rps_signals *signals);

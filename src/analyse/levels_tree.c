@@ -18,6 +18,10 @@
  * set apart more than a minute of other work does. */
 #define SEEN_RESOLUTION .1
 
+/* Shares of one whole are worth so many signals together: as more goes to one function, less goes to
+ * others, and a nap that the counters show should not be lost among them. */
+#define SHARES_WORTH 3.0
+
 /* What a signal is like inside the leaves. */
 struct inside {
     double weight, squares; /* of deviations from the leaf's mean */
@@ -207,18 +211,18 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
     describe_signal(tree, to, column, &inside);
 }
 
-/* The signal behind the others: how many of them were seen, whether well or not. Who sleeps has no
+/* The signal behind the others: how many of them were seen, but shares, whether well or not. Who sleeps has no
  * rates, and that sets a stretch apart as much as if all of them were different. */
 static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
                     const struct rps_phases *fine, struct rps_error *err)
 {
+    size_t steady = signals->signal_count - signals->share_count;
     double *seen = calloc(signals->count, sizeof(*seen));
-    struct column column = {signals->count, seen, NULL,
-                            SEEN_RESOLUTION * (double)signals->signal_count};
+    struct column column = {signals->count, seen, NULL, SEEN_RESOLUTION * (double)steady};
 
     if (!seen)
         return rps_error_memory(err);
-    for (size_t s = 0; s < signals->signal_count; s++) {
+    for (size_t s = 0; s < steady; s++) {
         struct column other = column_of(signals, s);
 
         for (size_t i = 0; i < signals->count; i++)
@@ -242,6 +246,8 @@ int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phas
             struct column column = column_of(signals, s);
 
             add_signal(&tree, &column, fine, s);
+            if (s >= signals->signal_count - signals->share_count)
+                tree.worth[s] *= fmin(1, SHARES_WORTH / (double)signals->share_count);
         }
         result = add_seen(&tree, signals, fine, err);
     }

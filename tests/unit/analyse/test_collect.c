@@ -583,6 +583,158 @@ static void test_blocks(void **state)
     rps_plan_free(plan);
 }
 
+/* --- samples of the code ---------------------------------------------------------------------- */
+
+#define OBSERVATIONS 200
+
+struct counts {
+    uint32_t of[2 * OBSERVATIONS], all[OBSERVATIONS]; /* functions "one" and "two" */
+};
+
+/* Samples of observation i: all, and of the two functions. */
+static void count(struct counts *counts, size_t i, uint32_t all, uint32_t one, uint32_t two)
+{
+    counts->all[i] = all;
+    counts->of[i] = one;
+    counts->of[OBSERVATIONS + i] = two;
+}
+
+/* OBSERVATIONS that were collected, with a gap before `gap` (0: none), and the two functions. */
+static struct rps_collected with_samples(const struct counts *counts, size_t gap)
+{
+    static char names[2][RPS_NAME_SIZE * 2] = {"samples in one", "samples in two"};
+    struct rps_collect_samples samples = {2, names, counts->of, counts->all};
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    struct rps_collected collected;
+    struct rps_error err;
+
+    for (uint64_t n = 0; n < OBSERVATIONS; n++)
+        add(collect, 0, period_of(gap > 0 && n >= gap ? n + 9 : n, 1, 1, 500000 + 1000 * n, 1000));
+    collected = end(collect);
+    if (rps_collected_add_samples(&collected, &samples, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_plan_free(plan);
+    return collected;
+}
+
+/* Where a signal was seen: how often, and the place of the k-th. */
+static size_t seen(const struct rps_collected *collected, const char *name, size_t k,
+                   size_t *ret_place)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < collected->signals.count; i++) {
+        if (!isfinite(value_of(collected, name, i)))
+            continue;
+        if (count++ == k)
+            *ret_place = i;
+    }
+    return count;
+}
+
+/* Three samples an observation: a value where there are enough, in their middle, and nothing in
+ * between; what was counted stays as it was. */
+static void test_samples(void **state)
+{
+    const size_t bins = 67; /* of three observations, but for the last */
+    struct counts counts;
+    struct rps_collected collected;
+    size_t place = 0;
+
+    (void)state;
+    for (size_t i = 0; i < OBSERVATIONS; i++)
+        count(&counts, i, 3, i < OBSERVATIONS / 2 ? 2 : 0, 1);
+    collected = with_samples(&counts, 0);
+    assert_int_equal(collected.signals.signal_count, 4);
+    assert_int_equal(collected.signals.share_count, 2);
+    assert_int_equal(collected.signal[signal_of(&collected, "samples in two")].metric, -1);
+    assert_int_equal(seen(&collected, "samples in one", 2, &place), bins);
+    assert_int_equal(place, 7);
+    near(value_of(&collected, "samples in one", 7), sqrt(2. / 3));
+    near(value_of(&collected, "samples in two", 7), sqrt(1. / 3));
+    near(weight_of(&collected, "samples in one", 7), 1);
+    seen(&collected, "samples in one", bins - 1, &place);
+    assert_int_equal(place, 198);
+    near(value_of(&collected, "samples in one", place), 0);
+    near(value_of(&collected, "samples in two", place), sqrt(1. / 3));
+    near(weight_of(&collected, "samples in one", place), 6. / RPS_COLLECT_BIN_SAMPLES);
+    for (size_t i = 0; i < OBSERVATIONS; i++)
+        near(weight_of(&collected, "cpt", i), 1);
+    near(value_of(&collected, "cpt", 9), log1p(1000000.0 / 509000));
+    near(collected.signals.noise_floor[signal_of(&collected, "cpt")], 0);
+    near(collected.signals.noise_floor[signal_of(&collected, "samples in one")], 1 / (2 * sqrt(9)));
+    near(collected.signals.resolution[signal_of(&collected, "samples in one")], 0.05);
+    rps_collected_free(&collected);
+}
+
+/* Many samples in every observation: each is a bin. None: nothing is seen. */
+static void test_many_samples_and_none(void **state)
+{
+    struct counts counts = {{0}, {0}};
+    struct rps_collected collected;
+    size_t place = 0;
+
+    (void)state;
+    for (size_t i = 0; i < OBSERVATIONS; i++)
+        count(&counts, i, i % 2 ? 100000 : 0, 40000, 0);
+    collected = with_samples(&counts, 0);
+    assert_int_equal(seen(&collected, "samples in one", 5, &place), OBSERVATIONS / 2);
+    assert_int_equal(place, 11);
+    near(value_of(&collected, "samples in one", place), sqrt(0.4));
+    near(value_of(&collected, "samples in two", place), 0);
+    rps_collected_free(&collected);
+    memset(&counts, 0, sizeof(counts));
+    collected = with_samples(&counts, 0);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 0);
+    rps_collected_free(&collected);
+}
+
+/* A gap ends a bin, and so does a pause: with most of its samples it weighs as much less, with few
+ * it goes on behind the pause, but not behind the gap. */
+static void test_broken_bins(void **state)
+{
+    const uint32_t most = RPS_COLLECT_BIN_SAMPLES * 6 / 10, few = RPS_COLLECT_BIN_SAMPLES / 8;
+    struct counts counts = {{0}, {0}};
+    struct rps_collected collected;
+    size_t place = 0;
+
+    (void)state;
+    count(&counts, 10, most, most, 0);
+    count(&counts, 30, RPS_COLLECT_BIN_SAMPLES, 0, 0);
+    collected = with_samples(&counts, 0);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 2);
+    assert_int_equal(place, 10);
+    near(value_of(&collected, "samples in one", 10), 1);
+    near(weight_of(&collected, "samples in one", 10), (float)most / RPS_COLLECT_BIN_SAMPLES);
+    near(value_of(&collected, "samples in one", 30), 0);
+    rps_collected_free(&collected);
+
+    count(&counts, 10, few, few, 0);
+    collected = with_samples(&counts, 0);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1);
+    assert_int_equal(place, 30);
+    near(value_of(&collected, "samples in one", 30),
+         sqrt((double)few / (few + RPS_COLLECT_BIN_SAMPLES)));
+    rps_collected_free(&collected);
+
+    collected = with_samples(&counts, 20);
+    assert_int_equal(collected.signals.broken[20], 1);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1);
+    near(value_of(&collected, "samples in one", 30), 0);
+    rps_collected_free(&collected);
+
+    count(&counts, 12, most, 0, 0); /* no pause: as long as the bin, but short */
+    count(&counts, 10, few, few, 0);
+    count(&counts, 30, 0, 0, 0);
+    collected = with_samples(&counts, 0);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1);
+    assert_int_equal(place, 12);
+    near(value_of(&collected, "samples in one", 12), sqrt((double)few / (few + most)));
+    rps_collected_free(&collected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,6 +754,9 @@ int main(void)
         cmocka_unit_test(test_rotations_side_by_side),
         cmocka_unit_test(test_numbers_far_apart),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_many_samples_and_none),
+        cmocka_unit_test(test_broken_bins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

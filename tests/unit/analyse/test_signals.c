@@ -1,16 +1,18 @@
 /* What the detector makes of the signals that are collected: other programs' use of the CPU, a
- * workload's own, ratios of few events, ratios by rare ones. */
+ * workload's own, ratios of few events, ratios by rare ones, shares of samples. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "detect_series.h"
 #include "rpistat/collect.h"
+#include "rpistat/random.h"
 
 #define PERIOD_NS INT64_C(100000000)
 
@@ -361,6 +363,153 @@ static void test_denominator_rare_now_and_then(void **state)
     rps_collected_free(&collected);
 }
 
+/* --- samples of the code ---------------------------------------------------------------------- */
+
+#define FUNCTIONS        5
+#define OBSERVATIONS_MAX 2000
+
+/* What part of the samples is in each function; the rest is in others. */
+struct mix {
+    double share[FUNCTIONS];
+};
+
+static const struct mix loading = {{.7, 0, 0, .1, .1}}, solving = {{0, .8, 0, .1, .05}},
+                        saving = {{0, 0, .6, .2, .1}};
+
+struct sampled {
+    struct series series;
+    uint64_t state;
+    uint32_t of[FUNCTIONS][OBSERVATIONS_MAX], all[OBSERVATIONS_MAX];
+};
+
+static struct sampled *begin_sampled(uint64_t seed)
+{
+    struct sampled *sampled = calloc(1, sizeof(*sampled));
+
+    assert_non_null(sampled);
+    sampled->series = begin(NULL);
+    sampled->state = seed;
+    return sampled;
+}
+
+/* A usual period with so many samples, drawn from the mix. */
+static void add_sampled(struct sampled *sampled, const struct mix *mix, uint32_t samples)
+{
+    size_t i = sampled->series.count;
+
+    assert_true(i < OBSERVATIONS_MAX);
+    add(&sampled->series, &usual);
+    sampled->all[i] = samples;
+    for (uint32_t n = 0; n < samples; n++) {
+        double at = rps_random_unit(&sampled->state);
+
+        for (size_t f = 0; f < FUNCTIONS && at >= 0; f++) {
+            at -= mix->share[f];
+            sampled->of[f][i] += at < 0;
+        }
+    }
+}
+
+/* The phases that the detector finds; frees. */
+static struct rps_phases detect_sampled(struct sampled *sampled)
+{
+    static const struct rps_detect_options usual_options;
+    static char names[FUNCTIONS][RPS_NAME_SIZE * 2] = {"read", "solve", "write", "copy", "main"};
+    size_t count = sampled->series.count;
+    uint32_t *of = calloc(FUNCTIONS * count, sizeof(*of));
+    struct rps_collect_samples samples = {FUNCTIONS, names, of, sampled->all};
+    struct rps_collected collected = end(&sampled->series);
+    struct rps_phases phases;
+    struct rps_error err;
+
+    assert_non_null(of);
+    for (size_t f = 0; f < FUNCTIONS; f++)
+        memcpy(of + f * count, sampled->of[f], count * sizeof(*of));
+    if (rps_collected_add_samples(&collected, &samples, &err) < 0 ||
+        rps_detect(&collected.signals, &usual_options, &phases, NULL, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_collected_free(&collected);
+    free(of);
+    free(sampled);
+    return phases;
+}
+
+static void check_one(struct sampled *sampled, uint64_t seed)
+{
+    struct rps_phases phases = detect_sampled(sampled);
+
+    if (phases.count != 1)
+        fail_msg("seed %llu: %zu phases", (unsigned long long)seed, phases.count);
+    rps_phases_free(&phases);
+}
+
+/* What is counted is the same all the time; the code that runs is not. */
+static void test_functions_make_phases(void **state)
+{
+    static const struct mix *const mixes[] = {&loading, &solving, &saving};
+    struct sampled *sampled = begin_sampled(1);
+    struct rps_phases phases;
+
+    (void)state;
+    for (int i = 0; i < 180; i++)
+        add_sampled(sampled, mixes[i / 30 % 3], 10);
+    phases = detect_sampled(sampled);
+    assert_int_equal(phases.count, 6);
+    assert_int_equal(phases.label_count, 3);
+    for (size_t k = 0; k < 6; k++) {
+        assert_in_range(phases.phase[k].first + 5, 30 * k, 30 * k + 10);
+        assert_int_equal(phases.phase[k].label, k % 3);
+    }
+    rps_phases_free(&phases);
+}
+
+/* Chance alone makes no phase. */
+static void test_a_steady_mix_is_one_phase(void **state)
+{
+    static const struct mix mix = {{.4, .25, .15, .1, .04}};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct sampled *sampled = begin_sampled(seed);
+
+        for (int i = 0; i < 600; i++)
+            add_sampled(sampled, &mix, i % 2 ? 9 : 11);
+        check_one(sampled, seed);
+    }
+}
+
+/* How many samples there are says how often it was looked, and not what the workload does. */
+static void test_their_number_makes_no_phase(void **state)
+{
+    static const struct mix mix = {{.4, .25, .15, .1, .04}};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct sampled *sampled = begin_sampled(seed);
+
+        for (int i = 0; i < 600; i++)
+            add_sampled(sampled, &mix, i < 300 ? 40 : 3);
+        check_one(sampled, seed);
+    }
+}
+
+/* A share that grows slowly is a line, and no flight of steps. */
+static void test_a_drifting_share_is_one_phase(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        struct sampled *sampled = begin_sampled(seed);
+
+        for (int i = 0; i < 1500; i++) {
+            double part = i / 1500.0;
+            struct mix mix = {{.6 - .3 * part, .1 + .3 * part, .2, .05, .05}};
+
+            add_sampled(sampled, &mix, 10);
+        }
+        check_one(sampled, seed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +522,10 @@ int main(void)
         cmocka_unit_test(test_rate_in_other_units),
         cmocka_unit_test(test_rare_denominator),
         cmocka_unit_test(test_denominator_rare_now_and_then),
+        cmocka_unit_test(test_functions_make_phases),
+        cmocka_unit_test(test_a_steady_mix_is_one_phase),
+        cmocka_unit_test(test_their_number_makes_no_phase),
+        cmocka_unit_test(test_a_drifting_share_is_one_phase),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
