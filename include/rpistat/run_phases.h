@@ -35,8 +35,10 @@ struct rps_run_phases_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU: RPS_CPUS_EACH gives a signal a metric and CPU;
                                   else the CPUs are added up */
-    const char *const *metric; /* borrowed: names of metrics to look at */
-    size_t metric_count;       /* 0: all that vary */
+    const char *const *metric; /* borrowed: names of metrics to look at; "samples" are those of the
+                                  code, "samples in solve" the ones of a function */
+    size_t metric_count;       /* 0: all that vary, samples too */
+    int no_samples;            /* 1: whatever the names are, no samples are looked at */
     int64_t min_length_ns;     /* shortest phase as a time; used when find.detect.min_length is 0 */
     struct rps_phases_options find;
 };
@@ -54,7 +56,7 @@ struct rps_run_phases {
                                  detector. Where event sets take turns, it is chosen so that each
                                  was on twice */
     size_t signal_count;
-    char (*signal)[RPS_NAME_SIZE * 2]; /* owned; names: "cpi", "cpi of CPU 2" */
+    char (*signal)[RPS_NAME_SIZE * 2]; /* owned; names: "cpi", "cpi of CPU 2", "samples in solve" */
 };
 
 /*

@@ -144,6 +144,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     job->options.to_ns = cli->to_ns;
     job->options.metric = settings->metric;
     job->options.metric_count = settings->metric_count;
+    job->options.no_samples = settings->no_samples;
     job->options.min_length_ns = settings->min_length_ns;
     job->options.find = settings->find;
     if (result == 0)

@@ -23,6 +23,7 @@ struct rps_phases_settings {
     const char *csv; /* NULL: a run */
     struct rps_csv_options table;
     int components;
+    int no_samples;
 };
 
 extern const struct rps_option rps_phases_options[];

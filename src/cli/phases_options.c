@@ -20,6 +20,7 @@ enum {
     OPTION_CPU,
     OPTION_FORMAT,
     OPTION_PCA,
+    OPTION_NO_SAMPLES,
     OPTION_CSV,
     OPTION_SEPARATOR,
     OPTION_DECIMAL,
@@ -36,6 +37,7 @@ const struct rps_option rps_phases_options[] = {
     {"max-phases", OPTION_MAX_PHASES, "N", "most kinds of phases that are told apart", "20"},
     {"exact", OPTION_EXACT, NULL, "exact search; slow for long runs", NULL},
     {"variance", OPTION_VARIANCE, NULL, "a change of the spread is a new phase too", NULL},
+    {"no-samples", OPTION_NO_SAMPLES, NULL, "look at what was counted alone", NULL},
     {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
     {"pca", OPTION_PCA, NULL, "principal components of the metrics too", NULL},
     {"format", OPTION_FORMAT, "NAME", "text, json or csv", "text", "text json csv"},
@@ -181,6 +183,9 @@ int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument)
         return set_format(cli, argument);
     case OPTION_PCA:
         settings->components = 1;
+        return 0;
+    case OPTION_NO_SAMPLES:
+        settings->no_samples = 1;
         return 0;
     case OPTION_SEPARATOR:
         return set_mark(cli, "--separator", ",;|\t", argument, &settings->table.separator);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rpistat/collect.h"
+#include "code_signals.h"
 #include "cpu_series.h"
 
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
@@ -78,34 +79,77 @@ static int walk_cpus(struct rps_reader *reader, const struct rps_cpu_series *cpu
     return result;
 }
 
-/* as_shown: by rotation, and rates as they are shown; not for the detector. */
+/* The names that were asked for: those of the plan, and behind them those of samples. */
+struct names {
+    const char **name; /* owned */
+    size_t metric_count, sample_count;
+};
+
+static int split_names(const struct rps_run_phases_options *options, struct names *ret,
+                       struct rps_error *err)
+{
+    *ret = (struct names){.name = calloc(options->metric_count + 1, sizeof(*ret->name))};
+    if (!ret->name)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < options->metric_count; i++) {
+        size_t behind = options->metric_count - 1 - ret->sample_count;
+
+        if (rps_code_signals_is_name(options->metric[i])) {
+            ret->name[behind] = options->metric[i];
+            ret->sample_count++;
+        } else {
+            ret->name[ret->metric_count++] = options->metric[i];
+        }
+    }
+    return 0;
+}
+
+/* as_shown: by rotation, and rates as they are shown; not for the detector, and without samples. */
 static int collect_run(struct rps_reader *reader, const struct rps_run *run,
                        const struct rps_run_phases_options *options, int as_shown,
                        struct rps_collected *ret, struct rps_error *err)
 {
-    struct rps_collect_options collect = {.name = options->metric,
-                                          .name_count = options->metric_count,
-                                          .by_rotation = as_shown,
-                                          .as_shown = as_shown,
-                                          .period_ns = run->period_ns};
+    struct rps_collect_options collect = {
+        .by_rotation = as_shown, .as_shown = as_shown, .period_ns = run->period_ns};
+    struct rps_code_signals samples = {0};
     struct rps_cpu_series cpu_series = {0};
     struct rps_plan *plan = NULL;
-    int result = rps_reader_plan(reader, run->run_id, &plan, err);
+    struct names names = {0};
+    int result = split_names(options, &names, err);
 
+    if (result == 0)
+        result = rps_reader_plan(reader, run->run_id, &plan, err);
     collect.plan = plan;
+    collect.name = names.name;
+    collect.name_count = names.metric_count;
     if (result == 0)
         result = rps_cpu_series_open(&cpu_series, reader, run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
     if (result == 0 && cpu_series.count == 0)
         result = rps_cpu_series_none(&cpu_series, err);
+    if (result == 0 && options->no_samples && names.sample_count > 0)
+        result = rps_error_set(err, RPS_USAGE, "--no-samples leaves nothing of '%s'",
+                               names.name[names.metric_count]);
+    if (result == 0 && !as_shown && !options->no_samples &&
+        (names.sample_count > 0 || options->metric_count == 0))
+        result = rps_code_signals_choose(reader, run->run_id, cpu_series.first, cpu_series.last,
+                                         &options->cpus, names.name + names.metric_count,
+                                         names.sample_count, &samples, err);
     if (result == 0) {
-        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
+        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1 + (int)samples.count);
         collect.level = cpu_series.resolution;
         collect.by_rotation = as_shown || collect.level > 0;
         result = walk_cpus(reader, &cpu_series, &options->cpus, &collect, ret, err);
     }
+    if (result == 0 && samples.count > 0) {
+        if (names.metric_count == 0 && names.sample_count > 0) /* they alone */
+            ret->signals.signal_count = 0;
+        result = rps_code_signals_add(&samples, reader, run->run_id, &options->cpus, ret, err);
+    }
+    rps_code_signals_free(&samples);
     rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
+    free(names.name);
     return result;
 }
 

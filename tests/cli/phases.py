@@ -10,6 +10,8 @@ import sqlite3
 
 from program import Folder, environment, expect, is_sanitized, refused, tap
 
+import samples  # of ../support, which program.py names
+
 # Boundaries at 8, 14, 18 and 27 s; the second and the last are alike, so are the first and the fourth.
 SCRIPT = """\
 clock 700M
@@ -487,6 +489,69 @@ def test_wrong_usage():
         refused(FOLDER.call("phases", *arguments), 2, *words)
 
 
+# --- samples of the code ----------------------------------------------------------------------
+
+
+def sampled(folder):
+    """A program that loads, solves and saves, twice, of which every period counts the same."""
+    folder.write("three.sim", "noise 1%\nseed 3\nphase all 18s instructions=100M branches=5M\n")
+    expect(folder.call("record", "-q", "--no-samples", "-e", "instructions,branches", "--pmu", "sim:three.sim"), 0)
+    code, dice = samples.Code(folder / "rpistat.data"), random.Random(1)
+    stacks = [[["main", "load"]] * 8 + [["main", "load", "copy"]] * 2,
+              [["main", "solve"]] * 9 + [["main", "solve", ("page", "[kernel]", "", 0)]],
+              [["main", "save"]] * 7 + [["main", "save", "copy"]] * 3]
+    for period in range(180):
+        for _ in range(10):
+            code.add(period, dice.choice(stacks[period // 30 % 3]))
+    code.write()
+
+
+def test_samples():
+    """code that comes and goes makes phases, where counters say nothing; what was looked at is kept"""
+    with Folder() as folder:
+        sampled(folder)
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+        starts = [phase["first"] for phase in found["phases"]]
+        assert [phase["label"] for phase in found["phases"]] == list("ABCABC"), found["phases"]
+        assert all(abs(start - 30 * k) <= 3 for k, start in enumerate(starts)), starts
+        in_functions = ["samples in solve", "samples in load", "samples in save", "samples in copy"]
+        looked_at = found["parameters"]["signals"]
+        assert [name for name in looked_at if name.startswith("samples")] == in_functions, looked_at
+        assert "branches_rate" in looked_at, looked_at
+        store = sqlite3.connect(folder / "rpistat.data")
+        (kept,), = store.execute("SELECT parameters FROM detection").fetchall()
+        store.close()
+        assert json.loads(kept) == found["parameters"], kept
+        for arguments, count, signals in [
+                (["--no-samples"], 1, [name for name in looked_at if name not in in_functions]),
+                (["--metric", "branches_rate"], 1, ["branches_rate"]),
+                (["--metric", "samples"], 6, in_functions),
+                (["--metric", "samples in solve,branches_rate"], 5, ["branches_rate", "samples in solve"]),
+                (["--from", "3s", "--to", "9s"], 2, None)]:
+            part = json.loads(expect(folder.call("phases", "--format", "json", *arguments), 0).stdout)
+            assert len(part["phases"]) == count, (arguments, part["phases"])
+            assert signals is None or part["parameters"]["signals"] == signals, part["parameters"]
+        expect(folder.call("phases", "--pca"), 0)
+        refused(folder.call("phases", "--metric", "samples in nothing"), 2, "samples in nothing",
+                "rpistat code")
+        refused(folder.call("phases", "--metric", "samples", "--no-samples"), 2, "--no-samples")
+    refused(FOLDER.call("phases", "--metric", "samples"), 2, "has no samples")
+
+
+def test_code_without_names():
+    """where nothing has a name, pages of code tell phases apart"""
+    with Folder() as folder:
+        sampled(folder)
+        store = sqlite3.connect(folder / "rpistat.data")
+        with store:
+            store.execute("UPDATE location SET how = 'none', function = 'stripped'")
+            store.execute("UPDATE frame SET address = 65536 * frame + 16")
+        store.close()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+        assert len(found["phases"]) == 6, found["phases"]
+        assert "samples in work+0x10000" in found["parameters"]["signals"], found["parameters"]
+
+
 def test_short_runs():
     """a run too short for phases is refused; --cpu where nothing was recorded by CPU too"""
     with Folder() as folder:
@@ -504,4 +569,4 @@ with FOLDER:
               test_components, test_options, test_levels, test_drift, test_kept, test_kept_levels,
               test_read_only, test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_bad_tables,
-              test_odd_tables, test_wrong_usage, test_short_runs])
+              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_short_runs])

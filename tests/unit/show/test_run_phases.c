@@ -308,6 +308,153 @@ static void test_by_cpu(void **state)
     fixture_end(&fixture);
 }
 
+/* --- samples of the code ---------------------------------------------------------------------- */
+
+enum stack { IN_FIRST, IN_SECOND, IN_KERNEL_FOR_FIRST, IN_KERNEL_ALONE, STACKS };
+
+/* Two functions of the workload, the first at two addresses, and one of the kernel. */
+static void write_code(struct fixture *fixture)
+{
+    static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/work", ""},
+                                               {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
+    static const struct rps_frame frame[] = {
+        {0, 0, 0x1000}, {1, 0, 0x5000}, {2, 0, 0x9000}, {3, 1, 5}};
+    static const struct rps_stack stack[STACKS] = {{IN_FIRST, -1, 0},
+                                                   {IN_SECOND, IN_FIRST, 2},
+                                                   {IN_KERNEL_FOR_FIRST, IN_FIRST, 3},
+                                                   {IN_KERNEL_ALONE, -1, 3}};
+    const struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 99, .stacks = "fp"};
+
+    rps_writer_sampling(fixture->writer, &sampling);
+    for (int i = 0; i < 2; i++)
+        rps_writer_module(fixture->writer, &module[i]);
+    for (int i = 0; i < 4; i++)
+        rps_writer_frame(fixture->writer, &frame[i]);
+    for (int i = 0; i < STACKS; i++)
+        rps_writer_stack(fixture->writer, &stack[i]);
+}
+
+static void write_counts(struct fixture *fixture, int level, int32_t cpu, uint64_t period,
+                         enum stack stack, uint64_t samples)
+{
+    const struct rps_code_count count = {level, cpu, period, stack, samples};
+
+    rps_writer_stack_count(fixture->writer, &count);
+}
+
+static void name_code(struct fixture *fixture)
+{
+    struct rps_location location[] = {{0, 0, "first", "", 0, RPS_LOCATION_SYMBOL},
+                                      {1, 0, "first", "", 0, RPS_LOCATION_SYMBOL},
+                                      {2, 0, "second", "", 0, RPS_LOCATION_SYMBOL}};
+    const struct rps_code code = {.location_count = 3, .location = location};
+    struct rps_error err;
+
+    if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static int has_signal(const struct rps_run_phases *found, const char *name)
+{
+    int has = 0;
+
+    for (size_t s = 0; s < found->signal_count; s++)
+        has |= strcmp(found->signal[s], name) == 0;
+    return has;
+}
+
+/* Two CPUs on which the same is counted all the time. On the second the workload goes on from its
+ * first function to its second at 60; both spend some time in the kernel, and the kernel for itself
+ * more and more. */
+static void make_sampled_cpus(struct fixture *fixture)
+{
+    uint64_t state = 1;
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    write_code(fixture);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        fixture->next.cpu = cpu;
+        fixture->next.period = fixture->next.cycle = 0;
+        fixture->next.start_ns = 0;
+        add_periods(fixture, QUIET, 120, &state);
+        for (uint64_t n = 0; n < 120; n++) {
+            enum stack where = cpu && n >= 60 ? IN_SECOND : IN_FIRST;
+
+            write_counts(fixture, 0, cpu, n, where, (uint64_t)(200 * jitter(&state) - 191.5));
+            write_counts(fixture, 0, cpu, n, IN_KERNEL_FOR_FIRST,
+                         (uint64_t)(50 * jitter(&state) - 47.5));
+            write_counts(fixture, 0, cpu, n, IN_KERNEL_ALONE, n);
+        }
+    }
+    fixture_read(fixture);
+    name_code(fixture);
+}
+
+static void test_samples_by_cpu(void **state)
+{
+    static const int first[] = {0};
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct fixture fixture;
+
+    (void)state;
+    make_sampled_cpus(&fixture);
+    for (int way = RPS_CPUS_CHOSEN; way <= RPS_CPUS_EACH; way++) {
+        options.cpus.way = (enum rps_cpus_way)way;
+        found = detect_with(&fixture, &options);
+        assert_int_equal(shown_of(&found)->count, 2);
+        check_near(shown_of(&found)->phase[1].first, 60, 3);
+        assert_true(has_signal(&found, "samples in first"));
+        assert_true(has_signal(&found, "samples in second"));
+        rps_run_phases_free(&found);
+    }
+    options.no_samples = 1;
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 1);
+    assert_false(has_signal(&found, "samples in first"));
+    rps_run_phases_free(&found);
+
+    options =
+        (struct rps_run_phases_options){.to_ns = INT64_MAX, .cpus = {.cpu = first, .count = 1}};
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 1);
+    assert_true(has_signal(&found, "samples in first"));
+    assert_false(has_signal(&found, "samples in second"));
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+/* Where a run is thinned a block has the samples of all its periods; numbers that are nobody's, as a
+ * damaged store has them, are left out. */
+static void test_samples_of_blocks(void **state)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct fixture fixture;
+    uint64_t jitters = 1;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    write_code(&fixture);
+    add_periods(&fixture, QUIET, 512, &jitters);
+    for (uint64_t n = 0; n < 512; n += 16) {
+        write_counts(&fixture, 1, RPS_CPU_ALL, n, n < 256 ? IN_FIRST : IN_SECOND, 150);
+        write_counts(&fixture, 1, RPS_CPU_ALL, n, IN_KERNEL_FOR_FIRST, 7 + n / 16 % 5);
+    }
+    write_counts(&fixture, 0, RPS_CPU_ALL, 7, (enum stack)4711, UINT64_C(1) << 40);
+    write_counts(&fixture, 0, RPS_CPU_ALL, 100000, IN_FIRST, 10);
+    fixture_read(&fixture);
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 2);
+    check_near(shown_of(&found)->phase[1].first, 256, 16);
+    assert_true(has_signal(&found, "samples in work+0x1000")); /* nobody has named it */
+    assert_true(has_signal(&found, "samples in work+0x9000"));
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
 /* --- profiles --------------------------------------------------------------------------------- */
 
 static size_t figure_of(const struct rps_profile *profile, const char *name)
@@ -484,6 +631,8 @@ int main(void)
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_long_run),
         cmocka_unit_test(test_by_cpu),
+        cmocka_unit_test(test_samples_by_cpu),
+        cmocka_unit_test(test_samples_of_blocks),
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_profile_of_signals),
         cmocka_unit_test(test_components),

@@ -1,0 +1,392 @@
+/*
+ * Samples of the code as signals: which functions, and how often they were seen in each
+ * observation.
+ *
+ * The counts are read twice, once to find the functions that matter and once to put them into the
+ * observations: a day has millions of them, and there are thousands of functions. It is the
+ * innermost function of the workload that counts: the kernel's below it are what it asked for, and
+ * are in the counters; threads of the kernel, and idle CPUs, are nobody's.
+ */
+#include "code_signals.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/code.h"
+#include "rpistat/run_code.h"
+#include "rpistat/text.h"
+
+#define PREFIX    "samples"
+#define PREFIX_IN PREFIX " in "
+
+/* A function that has less of the samples is none of the signals. */
+#define SHARE_MIN 0.03
+
+/* Code without names is told apart by its pages. */
+#define PAGE_BITS 12
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* A frame, and what is told of it. */
+struct place {
+    int64_t module;
+    const char *name; /* NULL: not known */
+    uint64_t page;    /* of the address, where there is no name */
+    size_t frame;
+};
+
+/* The functions of the workload, numbered from 0. */
+struct functions {
+    size_t count;
+    struct place *place;  /* owned; one frame of each */
+    int64_t *of_stack;    /* owned; -1: none */
+    uint64_t *samples;    /* owned; of each */
+    uint64_t all_samples; /* of all of them */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->module != y->module)
+        return x->module < y->module ? -1 : 1;
+    if (!x->name || !y->name)
+        return x->name || y->name ? (x->name != NULL) - (y->name != NULL)
+                                  : (x->page > y->page) - (x->page < y->page);
+    return strcmp(x->name, y->name);
+}
+
+static int is_workload(const struct rps_code *code, const struct rps_frame *frame)
+{
+    return frame->module < 0 || code->module[frame->module].kind != RPS_MODULE_KERNEL;
+}
+
+/* The frames of the workload as places, in order; how many there are. */
+static size_t list_places(const struct rps_code *code, struct place *place)
+{
+    const struct rps_location *location = code->location, *end = location + code->location_count;
+    size_t count = 0;
+
+    for (size_t f = 0; f < code->frame_count; f++) {
+        while (location < end && location->frame < (int64_t)f)
+            location++;
+        if (!is_workload(code, &code->frame[f]))
+            continue;
+        place[count] =
+            (struct place){code->frame[f].module, NULL, code->frame[f].address >> PAGE_BITS, f};
+        if (location < end && location->frame == (int64_t)f && location->how != RPS_LOCATION_NONE)
+            place[count].name = location->function;
+        count++;
+    }
+    qsort(place, count, sizeof(*place), compare_places);
+    return count;
+}
+
+/* Number the functions: places that are alike are one. Stacks take that of their innermost frame
+ * that has one; callers come before them. */
+static void number(const struct rps_code *code, struct functions *functions, int64_t *of_frame)
+{
+    size_t places = list_places(code, functions->place), kept = 0;
+
+    for (size_t f = 0; f < code->frame_count; f++)
+        of_frame[f] = -1;
+    for (size_t p = 0; p < places; p++) {
+        if (kept == 0 || compare_places(&functions->place[kept - 1], &functions->place[p]) != 0)
+            functions->place[kept++] = functions->place[p];
+        of_frame[functions->place[p].frame] = (int64_t)kept - 1;
+    }
+    functions->count = kept;
+    for (size_t s = 0; s < code->stack_count; s++) {
+        const struct rps_stack *stack = &code->stack[s];
+        int64_t own = stack->frame >= 0 ? of_frame[stack->frame] : -1;
+
+        functions->of_stack[s] =
+            own < 0 && stack->parent >= 0 ? functions->of_stack[stack->parent] : own;
+    }
+}
+
+static int find_functions(const struct rps_code *code, struct functions *ret, struct rps_error *err)
+{
+    int64_t *of_frame = calloc(code->frame_count + 1, sizeof(*of_frame));
+    int result = 0;
+
+    ret->place = calloc(code->frame_count + 1, sizeof(*ret->place));
+    ret->of_stack = calloc(code->stack_count + 1, sizeof(*ret->of_stack));
+    ret->samples = calloc(code->frame_count + 1, sizeof(*ret->samples));
+    if (of_frame && ret->place && ret->of_stack && ret->samples)
+        number(code, ret, of_frame);
+    else
+        result = rps_error_memory(err);
+    free(of_frame);
+    return result;
+}
+
+static void functions_free(struct functions *functions)
+{
+    free(functions->samples);
+    free(functions->of_stack);
+    free(functions->place);
+}
+
+/* How often each was seen in the periods. */
+static int count_samples(struct rps_reader *reader, int64_t run_id, uint64_t first, uint64_t last,
+                         const struct rps_cpus *cpus, const struct rps_code *code,
+                         struct functions *functions, struct rps_error *err)
+{
+    struct rps_code_stretch stretch = {first, last, 0};
+    struct rps_code_part part = {1, &stretch, 1};
+    uint64_t *samples = NULL;
+    int result = rps_run_code_counts(reader, run_id, &part, cpus, code, 0, &samples, err);
+
+    for (size_t s = 0; s < code->stack_count && result == 0; s++) {
+        if (functions->of_stack[s] < 0)
+            continue;
+        functions->samples[functions->of_stack[s]] += samples[s];
+        functions->all_samples += samples[s];
+    }
+    free(samples);
+    return result;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+int rps_code_signals_is_name(const char *name)
+{
+    return strcmp(name, PREFIX) == 0 || strncmp(name, PREFIX_IN, strlen(PREFIX_IN)) == 0;
+}
+
+/* "samples in solve", "samples in libfoo.so.1+0x3000". */
+static void name_signal(const struct rps_code *code, const struct place *place,
+                        char ret[RPS_NAME_SIZE * 2])
+{
+    const char *path = place->module >= 0 ? code->module[place->module].path : "";
+    const char *slash = strrchr(path, '/');
+    const char *of = place->name ? place->name : slash ? slash + 1 : path[0] ? path : "[unknown]";
+    char page[32] = "";
+    size_t room;
+
+    if (!place->name)
+        snprintf(page, sizeof(page), "+0x%" PRIx64, place->page << PAGE_BITS);
+    room = RPS_NAME_SIZE * 2 - sizeof(PREFIX_IN) - strlen(page);
+    snprintf(ret, RPS_NAME_SIZE * 2, PREFIX_IN "%.*s%s", (int)rps_text_cut(of, room), of, page);
+}
+
+/* Is the signal one that was asked for? `named` is set for those that are. */
+static int is_chosen(const char *signal, const char *const *name, size_t name_count,
+                     int is_frequent, uint8_t *named)
+{
+    int chosen = name_count == 0 && is_frequent;
+
+    for (size_t i = 0; i < name_count; i++) {
+        int is_it = strcmp(name[i], PREFIX) == 0 ? is_frequent : strcmp(name[i], signal) == 0;
+
+        named[i] |= (uint8_t)is_it;
+        chosen |= is_it;
+    }
+    return chosen;
+}
+
+struct ranked {
+    uint64_t samples;
+    size_t function;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->samples != y->samples)
+        return x->samples > y->samples ? -1 : 1;
+    return (x->function > y->function) - (x->function < y->function);
+}
+
+/* The functions that are chosen, most of the samples first; how many there are. */
+static size_t rank(const struct rps_code *code, const struct functions *functions,
+                   const char *const *name, size_t name_count, uint8_t *named,
+                   struct ranked *ranked)
+{
+    size_t count = 0;
+
+    for (size_t f = 0; f < functions->count; f++) {
+        double share = (double)functions->samples[f] / (double)functions->all_samples;
+        char signal[RPS_NAME_SIZE * 2];
+
+        name_signal(code, &functions->place[f], signal);
+        if (functions->samples[f] > 0 &&
+            is_chosen(signal, name, name_count, share > SHARE_MIN, named))
+            ranked[count++] = (struct ranked){functions->samples[f], f};
+    }
+    qsort(ranked, count, sizeof(*ranked), compare_ranks);
+    return count;
+}
+
+/* From the functions that were ranked to the signals of stacks. */
+static int make_signals(const struct rps_code *code, const struct functions *functions,
+                        const struct ranked *ranked, size_t count, struct rps_code_signals *ret,
+                        struct rps_error *err)
+{
+    int32_t *signal = calloc(functions->count + 1, sizeof(*signal));
+
+    ret->name = calloc(count + 1, sizeof(*ret->name));
+    ret->of_stack = calloc(code->stack_count + 1, sizeof(*ret->of_stack));
+    if (!signal || !ret->name || !ret->of_stack) {
+        free(signal);
+        return rps_error_memory(err);
+    }
+    for (size_t f = 0; f < functions->count; f++)
+        signal[f] = RPS_CODE_SIGNALS_OTHER;
+    for (size_t i = 0; i < count; i++) {
+        signal[ranked[i].function] = (int32_t)i;
+        name_signal(code, &functions->place[ranked[i].function], ret->name[i]);
+    }
+    for (size_t s = 0; s < code->stack_count; s++)
+        ret->of_stack[s] =
+            functions->of_stack[s] < 0 ? RPS_CODE_SIGNALS_NONE : signal[functions->of_stack[s]];
+    ret->count = count;
+    ret->stack_count = code->stack_count;
+    free(signal);
+    return 0;
+}
+
+/* Choose of the functions that were counted. */
+static int choose(const struct rps_code *code, const struct functions *functions,
+                  const char *const *name, size_t name_count, struct rps_code_signals *ret,
+                  struct rps_error *err)
+{
+    struct ranked *ranked = calloc(functions->count + 1, sizeof(*ranked));
+    uint8_t *named = calloc(name_count + 1, sizeof(*named));
+    int result = ranked && named ? 0 : rps_error_memory(err);
+
+    if (result == 0)
+        result = make_signals(code, functions, ranked,
+                              rank(code, functions, name, name_count, named, ranked), ret, err);
+    for (size_t i = 0; i < name_count && result == 0; i++) {
+        if (!named[i])
+            result = rps_error_set(err, RPS_USAGE,
+                                   "there are no '%s'%s: rpistat code names the functions", name[i],
+                                   strcmp(name[i], PREFIX) == 0 ? " that could be told apart" : "");
+    }
+    free(named);
+    free(ranked);
+    return result;
+}
+
+/* Choose of the code of a run that has any. */
+static int choose_of(struct rps_reader *reader, int64_t run_id, const struct rps_code *code,
+                     uint64_t first, uint64_t last, const struct rps_cpus *cpus,
+                     const char *const *name, size_t name_count, struct rps_code_signals *ret,
+                     struct rps_error *err)
+{
+    struct functions functions = {0};
+    int result = find_functions(code, &functions, err);
+
+    if (result == 0)
+        result = count_samples(reader, run_id, first, last, cpus, code, &functions, err);
+    if (result == 0)
+        result = choose(code, &functions, name, name_count, ret, err);
+    functions_free(&functions);
+    return result;
+}
+
+int rps_code_signals_choose(struct rps_reader *reader, int64_t run_id, uint64_t first,
+                            uint64_t last, const struct rps_cpus *cpus, const char *const *name,
+                            size_t name_count, struct rps_code_signals *ret, struct rps_error *err)
+{
+    struct rps_code_signals signals = {0};
+    struct rps_code code = {0};
+    int result = rps_reader_code(reader, run_id, &code, err);
+
+    if (result > 0 && code.stack_count > 0)
+        result =
+            choose_of(reader, run_id, &code, first, last, cpus, name, name_count, &signals, err);
+    else if (result >= 0 && name_count > 0)
+        result =
+            rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code", run_id);
+    else if (result > 0)
+        result = 0;
+    rps_code_free(&code);
+    if (result == 0)
+        *ret = signals;
+    else
+        rps_code_signals_free(&signals);
+    return result;
+}
+
+void rps_code_signals_free(struct rps_code_signals *signals)
+{
+    free(signals->of_stack);
+    free(signals->name);
+    *signals = (struct rps_code_signals){0};
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+struct counting {
+    const struct rps_code_signals *signals;
+    size_t count;       /* observations */
+    uint32_t *of, *all; /* as in struct rps_collect_samples */
+};
+
+/* A store may say anything; sums of so many observations must not overflow. */
+static void add(uint32_t *to, uint64_t samples)
+{
+    *to = samples > UINT32_MAX - *to ? UINT32_MAX : *to + (uint32_t)samples;
+}
+
+static int count_stack(void *context, size_t observation, int64_t stack, uint64_t samples,
+                       struct rps_error *err)
+{
+    const struct counting *counting = context;
+    int32_t signal;
+
+    (void)err;
+    if ((uint64_t)stack >= counting->signals->stack_count)
+        return 0;
+    signal = counting->signals->of_stack[stack];
+    if (signal >= 0)
+        add(&counting->of[(size_t)signal * counting->count + observation], samples);
+    if (signal != RPS_CODE_SIGNALS_NONE)
+        add(&counting->all[observation], samples);
+    return 0;
+}
+
+/* The observations, a group each. */
+static int part_of(const struct rps_collected *collected, struct rps_code_part *ret,
+                   struct rps_error *err)
+{
+    size_t count = collected->signals.count;
+
+    *ret = (struct rps_code_part){count, calloc(count + 1, sizeof(*ret->stretch)), count};
+    if (!ret->stretch)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        ret->stretch[i] = (struct rps_code_stretch){collected->first[i], collected->last[i], i};
+    return 0;
+}
+
+int rps_code_signals_add(const struct rps_code_signals *signals, struct rps_reader *reader,
+                         int64_t run_id, const struct rps_cpus *cpus,
+                         struct rps_collected *collected, struct rps_error *err)
+{
+    struct counting counting = {.signals = signals, .count = collected->signals.count};
+    struct rps_code_part part = {0};
+    int result = part_of(collected, &part, err);
+
+    counting.of = calloc(signals->count * counting.count + 1, sizeof(*counting.of));
+    counting.all = calloc(counting.count + 1, sizeof(*counting.all));
+    if (result == 0 && (!counting.of || !counting.all))
+        result = rps_error_memory(err);
+    if (result == 0)
+        result = rps_run_code_walk(reader, run_id, &part, cpus, 0, count_stack, &counting, err);
+    if (result == 0)
+        result = rps_collected_add_samples(
+            collected,
+            &(struct rps_collect_samples){signals->count, signals->name, counting.of, counting.all},
+            err);
+    rps_code_part_free(&part);
+    free(counting.all);
+    free(counting.of);
+    return result;
+}
