@@ -78,19 +78,6 @@ static int block_error(ssize_t length)
 
 /* --- the three -------------------------------------------------------------------------------- */
 
-/* A number of `length` digits; -1: it is none. */
-static inline int parse_digits(const char *text, int length)
-{
-    int value = 0;
-
-    for (int i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return -1;
-        value = value * 10 + (text[i] - '0');
-    }
-    return value;
-}
-
 OWN_FUNCTION static int load(struct plate *plate)
 {
     double *value = plate->at[plate->block * BLOCK_ROWS];
@@ -100,12 +87,15 @@ OWN_FUNCTION static int load(struct plate *plate)
         return error;
     lap_ns(plate);
     for (const char *c = plate->text; c < plate->text + BLOCK_LENGTH; c += NUMBER_LENGTH) {
-        int whole = parse_digits(c, WHOLE_DIGITS);
-        int part = parse_digits(c + WHOLE_DIGITS + 1, PART_DIGITS);
+        int parts = 0;
 
-        if (whole < 0 || part < 0 || c[WHOLE_DIGITS] != '.')
-            return EILSEQ;
-        *value++ = whole + (double)part / PART_UNIT;
+        for (int i = 0; i < WHOLE_DIGITS + 1 + PART_DIGITS; i++) {
+            if (i == WHOLE_DIGITS ? c[i] != '.' : c[i] < '0' || c[i] > '9')
+                return EILSEQ;
+            if (i != WHOLE_DIGITS)
+                parts = parts * 10 + (c[i] - '0');
+        }
+        *value++ = (double)parts / PART_UNIT;
     }
     plate->own_ns += lap_ns(plate);
     return 0;
@@ -127,14 +117,6 @@ OWN_FUNCTION static int solve(struct plate *plate)
     return 0;
 }
 
-static inline void format_digits(char *text, int value, int length)
-{
-    while (length-- > 0) {
-        text[length] = (char)('0' + value % 10);
-        value /= 10;
-    }
-}
-
 OWN_FUNCTION static int save(struct plate *plate)
 {
     const double *value = plate->at[plate->block * BLOCK_ROWS];
@@ -143,10 +125,15 @@ OWN_FUNCTION static int save(struct plate *plate)
     for (char *c = plate->text; c < plate->text + BLOCK_LENGTH; c += NUMBER_LENGTH) {
         int parts = (int)(*value++ * PART_UNIT + 0.5);
 
-        format_digits(c, parts / PART_UNIT, WHOLE_DIGITS);
-        c[WHOLE_DIGITS] = '.';
-        format_digits(c + WHOLE_DIGITS + 1, parts % PART_UNIT, PART_DIGITS);
         c[NUMBER_LENGTH - 1] = ' ';
+        for (int i = WHOLE_DIGITS + PART_DIGITS; i >= 0; i--) {
+            if (i == WHOLE_DIGITS) {
+                c[i] = '.';
+                continue;
+            }
+            c[i] = (char)('0' + parts % 10);
+            parts /= 10;
+        }
     }
     plate->own_ns += lap_ns(plate);
     error = block_error(pwrite(plate->file, plate->text, BLOCK_LENGTH, file_offset(plate)));

@@ -43,28 +43,22 @@ struct rps_shares {
 };
 
 /*
- * Shares of samples in linear time: samples[i] is how often stack i of the code was seen (or task i: PROCESS and
- * THREAD), as long as the code's stack_count (task_count). *ret is for rps_shares_free; it borrows
- * the code's texts. RPS_FAILED without memory.
+ * Shares of samples in linear time: samples[i] is how often stack i of the code was seen (or task
+ * i: PROCESS and THREAD), as long as the code's stack_count (task_count). *ret is for
+ * rps_shares_free; it borrows the code's texts. RPS_FAILED without memory.
  */
 int rps_shares_find(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
                     struct rps_shares *ret, struct rps_error *err);
 void rps_shares_free(struct rps_shares *shares);
 
-/* The number of the function that is innermost in each stack, the innermost of the workload with
- * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0 as
- * they come; *ret_name gets their names, to be freed, which borrow the code's texts. Here and in a
- * tree all code of a module without names is one function: "[libm.so.6]". */
+/* What is told of a function. */
 struct rps_function_name {
     const char *function, *module, *file;
-    int line; /* the first that was met */
+    int line;
 };
 
-int rps_shares_functions(const struct rps_code *code, int user, int64_t **ret_function,
-                         struct rps_function_name **ret_name, size_t *ret_count,
-                         struct rps_error *err);
-
-/* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
+/* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. All
+ * code of a module without names is one function: "[libm.so.6]". */
 struct rps_call {
     size_t parent;        /* of the root: itself */
     const char *function; /* of the root: "all" */

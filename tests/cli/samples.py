@@ -1,7 +1,9 @@
 """Real samples of programs whose functions have known shares: who ran, where, and what it is called.
 
-usage: samples.py RPISTAT FOLDER          FOLDER has known, known-static, known-stripped, libknown.so
+usage: samples.py RPISTAT FOLDER THREE PHASED   FOLDER has known, known-static, known-stripped, libknown.so
 """
+import csv
+import json
 import os
 import shutil
 import signal
@@ -12,8 +14,8 @@ import sys
 import program
 from program import RPISTAT, Folder, environment, expect, tap
 
-BUILT = os.path.abspath(sys.argv[2])
-MS = 1500  # CPU time of a program: 150 samples at 99 Hz, 1,500 at 997
+BUILT, THREE, PHASED = map(os.path.abspath, sys.argv[2:5])
+MS = 700  # CPU time of a program: 70 samples at 99 Hz, 700 at 997
 
 
 def known(name="known"):
@@ -208,5 +210,39 @@ def check_unprivileged():
         near(shares(folder)[0]["alpha"], 0.7, 7, "alpha")
 
 
-tap.main([check_known, check_callers, check_files, check_none, check_threshold, check_attached, check_processes,
+def phases(folder, store):
+    """The phases that are shown, each with its label, start, end and top function."""
+    found = json.loads(expect(program.call("phases", "-i", store, "--format", "json", cwd=folder.path), 0).stdout)
+    return found["phases"], {label["label"]: label for label in found["labels"]}
+
+
+@program.undisturbed
+def check_phases():
+    """load, solve, save, twice: six phases of three kinds, each in its function for its share of the time"""
+    with Folder() as folder:
+        record(folder, "--frequency", "997", THREE, "--length", "1s", "--boundaries", folder / "true.csv")
+        with open(folder / "true.csv", encoding="ascii", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["phase"] != "setup"]
+        answer = program.call("code", "-i", "s.data", "--format", "json", cwd=folder.path)
+        expect(answer, 0)
+        found, labels = phases(folder, "s.data")
+        assert [phase["label"] for phase in found] == list("ABCABC"), found
+        for label, name in zip("ABC", ("load", "solve", "save")):
+            top = labels[label]["top"]
+            assert top["function"] == name, (label, labels)
+            truth = [float(row["own_s"]) / float(row["cpu_s"]) for row in rows if row["phase"] == name]
+            near(top["share"], sum(truth) / len(truth), 3, name)
+
+
+@program.undisturbed
+def check_told_apart():
+    """work that counters merge is told apart by its functions"""
+    with Folder() as folder:
+        record(folder, PHASED, "--order", "compute:2s,chase-small:2s,compute:2s")
+        found, _ = phases(folder, "s.data")
+        starts = [phase["start_s"] for phase in found]
+        assert any(abs(start - 2) < 0.4 for start in starts) and any(abs(start - 4) < 0.4 for start in starts), found
+
+
+tap.main([check_phases, check_told_apart, check_known, check_callers, check_files, check_none, check_threshold, check_attached, check_processes,
           check_unprivileged])

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The examples do what they say: phases, products, chases, samples, predictions, digits.
 
-usage: examples.py PHASED NAIVE INTERCHANGE CHASE LATENCY MICRO DECIMAL THREE
+usage: examples.py PHASED NAIVE INTERCHANGE CHASE LATENCY MICRO DECIMAL THREE SESSIONS
 """
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 
-PHASED, NAIVE, INTERCHANGE, CHASE, LATENCY, MICRO, DECIMAL, THREE = map(os.path.abspath, sys.argv[1:9])
+PHASED, NAIVE, INTERCHANGE, CHASE, LATENCY, MICRO, DECIMAL, THREE, SESSIONS = map(os.path.abspath, sys.argv[1:10])
 
 
 def run(*command):
@@ -107,6 +108,15 @@ def check_three_usage():
     for options in (["--boundaries", "/dev/null/none"], ["--file", "/dev/null/none"]):
         done = run(THREE, *options)
         assert done.returncode == 1 and done.stderr.count("\n") == 1, (options, done)
+
+
+def check_sessions():
+    """sessions says once a second how many requests it answers, and refuses what makes no sense"""
+    lines = output_of(SESSIONS, "--length", "2100ms", "--after", "1s", "--fixed").splitlines()
+    assert len(lines) == 2 and all(re.fullmatch(r" *\d+ s: +\d+ requests a second", line) for line in lines), lines
+    for options in (["--length", "0"], ["--after", "x"], ["extra"]):
+        done = run(SESSIONS, *options)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, (options, done)
 
 
 def check_products():
@@ -282,6 +292,6 @@ def check_self():
 
 
 tap.main([check_order, check_contiguous, check_lengths, check_usage, check_three,
-          check_three_plate, check_three_usage, check_products, check_known_product,
+          check_three_plate, check_three_usage, check_sessions, check_products, check_known_product,
           check_new_usage, check_chase, check_chase_self, check_latency, check_micro,
           check_micro_self, check_decimal, check_self])

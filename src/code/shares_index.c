@@ -1,0 +1,281 @@
+/* Functions, lines or modules as items with numbers; each frame gets its own. */
+#include "shares_index.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADDRESS_SIZE 24 /* of "+0x..." or "[]" behind a module's name */
+
+/* --- items ------------------------------------------------------------------------------------ */
+
+void rps_share_items_free(struct rps_share_items *items)
+{
+    free(items->key);
+    free(items->slot);
+    *items = (struct rps_share_items){0};
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint64_t hash_key(const struct rps_share_key *key)
+{
+    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), key->name);
+
+    return mix(mix(hash_text(hash, key->file), key->module), (uint64_t)key->line);
+}
+
+static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)
+{
+    return a->module == b->module && a->line == b->line && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
+/* Where the key's slot is, or is to be. */
+static size_t find_slot(const struct rps_share_items *items, const struct rps_share_key *key)
+{
+    size_t at = hash_key(key) & (items->slots - 1);
+
+    while (items->slot[at] && !is_same(&items->key[items->slot[at] - 1], key))
+        at = (at + 1) & (items->slots - 1);
+    return at;
+}
+
+static int grow(struct rps_share_items *items)
+{
+    size_t slots = items->slots ? 2 * items->slots : 256, *slot = calloc(slots, sizeof(*slot));
+    struct rps_share_key *key = slot ? realloc(items->key, slots / 2 * sizeof(*key)) : NULL;
+
+    if (!key) {
+        free(slot);
+        return RPS_FAILED;
+    }
+    items->key = key;
+    free(items->slot);
+    items->slot = slot;
+    items->slots = slots;
+    for (size_t i = 0; i < items->count; i++)
+        slot[find_slot(items, &key[i])] = i + 1;
+    return 0;
+}
+
+size_t rps_share_items_number(struct rps_share_items *items, const struct rps_share_key *key)
+{
+    size_t at;
+
+    if (items->count >= items->slots / 2 && grow(items) < 0)
+        return RPS_SHARE_NONE;
+    at = find_slot(items, key);
+    if (!items->slot[at]) {
+        items->key[items->count++] = *key;
+        items->slot[at] = items->count;
+    }
+    return items->slot[at] - 1;
+}
+
+/* --- the items of frames ---------------------------------------------------------------------- */
+
+void rps_share_index_free(struct rps_share_index *index)
+{
+    free(index->module);
+    free(index->first);
+    free(index->item);
+    free(index->line);
+    free(index->texts);
+    rps_share_items_free(&index->items);
+    rps_share_items_free(&index->lines);
+}
+
+const char *rps_share_index_path(const struct rps_code *code, size_t module)
+{
+    return module < code->module_count && code->module[module].path[0] ? code->module[module].path
+                                                                       : RPS_SHARE_UNKNOWN;
+}
+
+int rps_share_index_is_kernel(const struct rps_code *code, size_t module)
+{
+    return module < code->module_count && code->module[module].kind == RPS_MODULE_KERNEL;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static int find_modules(struct rps_share_index *index)
+{
+    const struct rps_code *code = index->code;
+    struct rps_share_items paths = {0};
+    size_t *first = calloc(code->module_count + 1, sizeof(*first)), found = 0;
+
+    index->module = calloc(code->module_count + 1, sizeof(*index->module));
+    for (size_t m = 0; m < code->module_count && first && index->module && found != RPS_SHARE_NONE;
+         m++) {
+        const struct rps_share_key key = {
+            .name = rps_share_index_path(code, m), .file = "", .line = code->module[m].kind};
+
+        found = rps_share_items_number(&paths, &key);
+        if (found == RPS_SHARE_NONE)
+            break;
+        if (found + 1 == paths.count && first[found] == 0)
+            first[found] = m + 1;
+        index->module[m] = first[found] - 1;
+    }
+    if (index->module)
+        index->module[code->module_count] = code->module_count;
+    rps_share_items_free(&paths);
+    free(first);
+    return index->module && first && found != RPS_SHARE_NONE ? 0 : RPS_FAILED;
+}
+
+size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
+{
+    const struct rps_code *code = index->code;
+
+    return index->module[frame < code->frame_count && code->frame[frame].module >= 0
+                             ? (size_t)code->frame[frame].module
+                             : code->module_count];
+}
+
+/* Room for the names of all frames that have none. */
+static int reserve_texts(struct rps_share_index *index)
+{
+    size_t bytes = 1;
+
+    for (size_t f = 0; f <= index->code->frame_count; f++)
+        bytes +=
+            strlen(file_name(rps_share_index_path(index->code, rps_share_index_module(index, f)))) +
+            ADDRESS_SIZE;
+    index->texts = malloc(bytes);
+    return index->texts ? 0 : RPS_FAILED;
+}
+
+/* "libm.so.6+0x1a2b", or folded "[libm.so.6]". */
+static const char *address_name(struct rps_share_index *index, size_t frame)
+{
+    const struct rps_code *code = index->code;
+    const char *name = file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
+    char *text = index->texts + index->used;
+
+    if (frame >= code->frame_count || (index->fold && name[0] == '['))
+        return name;
+    if (index->fold)
+        index->used += (size_t)sprintf(text, "[%s]", name) + 1;
+    else
+        index->used += (size_t)sprintf(text, "%s+0x%" PRIx64, name, code->frame[frame].address) + 1;
+    return text;
+}
+
+/* Add what a frame is at one depth; `at` is NULL for one without a name. */
+static int add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
+{
+    size_t module = rps_share_index_module(index, frame), e = index->entries++;
+    struct rps_share_key key = {.file = "", .module = module};
+
+    if (index->by == RPS_SHARES_MODULE) {
+        key.name = rps_share_index_path(index->code, module);
+        index->item[e] = index->line[e] = rps_share_items_number(&index->items, &key);
+        return index->item[e] == RPS_SHARE_NONE ? RPS_FAILED : 0;
+    }
+    key.name = at ? at->function : address_name(index, frame);
+    if (index->by == RPS_SHARES_FUNCTION) {
+        index->item[e] = rps_share_items_number(&index->items, &key);
+        if (index->item[e] == RPS_SHARE_NONE)
+            return RPS_FAILED;
+        key.name = index->items.key[index->item[e]].name;
+    }
+    if (at) {
+        key.file = at->file;
+        key.line = at->line;
+    }
+    index->line[e] =
+        rps_share_items_number(index->by == RPS_SHARES_LINE ? &index->items : &index->lines, &key);
+    if (index->by == RPS_SHARES_LINE)
+        index->item[e] = index->line[e];
+    return index->line[e] == RPS_SHARE_NONE ? RPS_FAILED : 0;
+}
+
+static int add_frames(struct rps_share_index *index)
+{
+    const struct rps_code *code = index->code;
+    size_t at = 0;
+    int result = 0;
+
+    for (size_t f = 0; f <= code->frame_count && result == 0; f++) {
+        index->first[f] = index->entries;
+        while (at < code->location_count && code->location[at].frame < (int64_t)f)
+            at++;
+        while (result == 0 && at < code->location_count && code->location[at].frame == (int64_t)f &&
+               code->location[at].how != RPS_LOCATION_NONE) {
+            result = add_entry(index, f, &code->location[at++]);
+            if (index->by == RPS_SHARES_MODULE)
+                break;
+        }
+        if (index->entries == index->first[f] && result == 0)
+            result = add_entry(index, f, NULL);
+    }
+    index->first[code->frame_count + 1] = index->entries;
+    return result;
+}
+
+int rps_share_index_make(struct rps_share_index *index, const struct rps_code *code,
+                         enum rps_shares_by by, int fold, struct rps_error *err)
+{
+    size_t most = code->frame_count + 1 + code->location_count;
+
+    *index = (struct rps_share_index){.code = code, .by = by, .fold = fold};
+    index->first = calloc(code->frame_count + 2, sizeof(*index->first));
+    index->item = calloc(most, sizeof(*index->item));
+    index->line = calloc(most, sizeof(*index->line));
+    if (index->first && index->item && index->line && find_modules(index) == 0 &&
+        reserve_texts(index) == 0 && add_frames(index) == 0)
+        return 0;
+    rps_share_index_free(index);
+    return rps_error_memory(err);
+}
+
+size_t rps_share_frame_of(const struct rps_code *code, size_t stack)
+{
+    int64_t frame = code->stack[stack].frame;
+
+    return frame >= 0 && (uint64_t)frame < code->frame_count ? (size_t)frame : code->frame_count;
+}
+
+size_t rps_share_parent_of(const struct rps_code *code, size_t stack)
+{
+    int64_t parent = code->stack[stack].parent;
+
+    return parent >= 0 && (uint64_t)parent < stack ? (size_t)parent : RPS_SHARE_NONE;
+}
+
+uint64_t *rps_share_add_callees(const struct rps_code *code, const uint64_t *samples)
+{
+    uint64_t *within = malloc((code->stack_count + 1) * sizeof(*within));
+
+    if (!within)
+        return NULL;
+    memcpy(within, samples, code->stack_count * sizeof(*within));
+    for (size_t s = code->stack_count; s-- > 0;) {
+        size_t parent = rps_share_parent_of(code, s);
+
+        if (parent != RPS_SHARE_NONE && within[s] > UINT64_MAX - within[parent])
+            within[parent] = UINT64_MAX;
+        else if (parent != RPS_SHARE_NONE)
+            within[parent] += within[s];
+    }
+    return within;
+}

@@ -1,0 +1,66 @@
+/*
+ * The items of frames: what shares.c counts by and shares_calls.c makes trees of. An item is a
+ * function, a line or a module.
+ */
+#ifndef RPISTAT_CODE_SHARES_INDEX_H
+#define RPISTAT_CODE_SHARES_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/shares.h"
+
+#define RPS_SHARE_NONE    SIZE_MAX
+#define RPS_SHARE_UNKNOWN "[unknown]"
+
+struct rps_share_key {
+    const char *name, *file;
+    size_t module; /* number of the first of its path; module_count: not known */
+    int line;
+};
+
+/* What keys are numbered by: the slots of a hash table hold number + 1. */
+struct rps_share_items {
+    size_t count, slots;
+    struct rps_share_key *key; /* owned; room for half as many as slots */
+    size_t *slot;              /* owned */
+};
+
+/* Behind the last frame stands one that is not known, for stacks of frame -1. */
+struct rps_share_index {
+    const struct rps_code *code;
+    enum rps_shares_by by;
+    int fold;       /* 1: code of a module without names is one function */
+    size_t *module; /* owned; of each module and the one that is not known: the first of its path */
+    size_t *first;  /* owned; of each frame, and one more: where its items are in `item` */
+    size_t *item;   /* owned; of a frame in order of depth */
+    size_t *line;   /* owned; the same places: numbers in `lines` */
+    struct rps_share_items items, lines;
+    size_t entries;
+    char *texts; /* owned */
+    size_t used;
+};
+
+/* The number of the key; RPS_SHARE_NONE without memory. */
+size_t rps_share_items_number(struct rps_share_items *items, const struct rps_share_key *key);
+void rps_share_items_free(struct rps_share_items *items);
+
+/* fold: code of a module without names is one function. RPS_FAILED without memory. */
+int rps_share_index_make(struct rps_share_index *index, const struct rps_code *code,
+                         enum rps_shares_by by, int fold, struct rps_error *err);
+void rps_share_index_free(struct rps_share_index *index);
+
+/* The module of a frame, by its number; its path, or RPS_SHARE_UNKNOWN; is it the kernel? */
+size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);
+const char *rps_share_index_path(const struct rps_code *code, size_t module);
+int rps_share_index_is_kernel(const struct rps_code *code, size_t module);
+
+/* The stack's frame; frame_count for one that is not known. Its caller; RPS_SHARE_NONE. */
+size_t rps_share_frame_of(const struct rps_code *code, size_t stack);
+size_t rps_share_parent_of(const struct rps_code *code, size_t stack);
+
+/* Samples of each stack and all that it called, in a new array; NULL without memory. Counts of a
+ * store may be anything: sums end at the largest number. */
+uint64_t *rps_share_add_callees(const struct rps_code *code, const uint64_t *samples);
+
+#endif
