@@ -1,6 +1,7 @@
 /*
  * The nouns of code: modules, frames in them, stacks of frames, the names of frames, and tasks; as
- * the recorder finds them, the store keeps them and readers see them. Numbers count from 0 in a run.
+ * the recorder finds them, the store keeps them and readers see them. Numbers count from 0 in a
+ * run.
  */
 #ifndef RPISTAT_CODE_H
 #define RPISTAT_CODE_H

@@ -118,10 +118,10 @@ enum rps_loop_end {
  * one event set, which counts while it is read, when that takes a quarter. It shrinks again when
  * half of that would do, later and later where that does not last. A mark says so each time.
  *
- * Samples are drained once a period, after it was handed over, and more often where the sampler asks
- * for it: those that are older than the drain before, all of them at the end, when the last period
- * was handed over. None are taken in a pause. When the sampler fails a mark says why, and the
- * recording goes on without it.
+ * Samples are drained once a period, after it was handed over, and more often where the sampler
+ * asks for it: those that are older than the drain before, all of them at the end, when the last
+ * period was handed over. None are taken in a pause. When the sampler fails a mark says why, and
+ * the recording goes on without it.
  *
  * The run's time is the event loop's, which stands still while the machine sleeps: nothing is
  * missing in it then. A mark says that the machine slept and for how long; another one when the

@@ -1,7 +1,7 @@
 /*
  * The samples of a part of a run: how often each stack, or each task, was seen in it. A part is
- * stretches of the run's periods; each belongs to a group, as a phase to its label, which counts for
- * itself.
+ * stretches of the run's periods; each belongs to a group, as a phase to its label, which counts
+ * for itself.
  */
 #ifndef RPISTAT_RUN_CODE_H
 #define RPISTAT_RUN_CODE_H
@@ -27,8 +27,8 @@ struct rps_code_part {
     size_t group_count;
 };
 
-/* Which part: what all members that are set have in common. All zero but to_ns: INT64_MAX, the whole
- * run. */
+/* Which part: what all members that are set have in common. All zero but to_ns: INT64_MAX, the
+ * whole run. */
 struct rps_code_choice {
     int64_t from_ns, to_ns;
     const char *phase;  /* "B": whenever it comes; "B.2": the second time; "3", "2-4": by their
@@ -64,8 +64,8 @@ void rps_code_part_free(struct rps_code_part *part);
 typedef int rps_run_code_each(void *context, size_t group, int64_t id, uint64_t samples,
                               struct rps_error *err);
 
-/* Call `each` for all counts of stacks, or of tasks, in the part; of these CPUs alone where they are
- * listed. Where a run is thinned, a block counts where its first period lies. */
+/* Call `each` for all counts of stacks, or of tasks, in the part; of these CPUs alone where they
+ * are listed. Where a run is thinned, a block counts where its first period lies. */
 int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_code_part *part,
                       const struct rps_cpus *cpus, int tasks, rps_run_code_each *each,
                       void *context, struct rps_error *err);
@@ -106,13 +106,13 @@ void rps_code_groups_free(struct rps_code_groups *groups);
  * size; returns ret. */
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);
 
-/* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in ...";
- * "" without samples. For a sentence, as above. */
+/* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in
+ * ..."; "" without samples. For a sentence, as above. */
 char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *group);
 
 /* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
- * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in which
- * its CPUs were idle. Errors: the store's. */
+ * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in
+ * which its CPUs were idle. Errors: the store's. */
 int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
                          const struct rps_code_part *part, const struct rps_cpus *cpus,
                          double **ret, struct rps_error *err);

@@ -1,7 +1,7 @@
 /*
  * Samples: what a sampler hands over beside the periods. A sample is the call stack that ran at one
- * moment on one CPU; the other kinds tell what is needed to say later which code its addresses were:
- * which file was mapped where, which process came of which, what a thread is called.
+ * moment on one CPU; the other kinds tell what is needed to say later which code its addresses
+ * were: which file was mapped where, which process came of which, what a thread is called.
  */
 #ifndef RPISTAT_SAMPLE_H
 #define RPISTAT_SAMPLE_H
@@ -16,13 +16,13 @@
 #define RPS_BUILD_ID_MAX 20 /* bytes */
 
 enum rps_sample_kind {
-    RPS_SAMPLE_STACK, /* a sample */
-    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id */
-    RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
-    RPS_SAMPLE_NAME, /* thread tid is called `path` now; is_exec: by an exec, which empties memory */
+    RPS_SAMPLE_STACK,  /* a sample */
+    RPS_SAMPLE_MAP,    /* executable memory: address, length, file_offset, path, build_id */
+    RPS_SAMPLE_FORK,   /* thread tid of process pid was made by parent_pid, parent_tid */
+    RPS_SAMPLE_NAME,   /* thread tid is called `path`; is_exec: by an exec, which empties memory */
     RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
-    RPS_SAMPLE_SYMBOL, /* the code at map_address, map_length long, is function `path`, of source_file
-                          and source_line: of a simulation. pid 0: in all processes */
+    RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
+                          source_file and source_line; pid 0: in all processes */
 };
 
 /* What a thread's registers and the top of its stack were, for unwinding. */

@@ -257,8 +257,9 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 int rps_reader_periods(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                        uint64_t *ret_first, uint64_t *ret_last, struct rps_error *err);
 
-/* Put the locations of `code`, and how many stacks are complete, in the place of what the run of the
- * store at path has, in one transaction. Errors: those of rps_writer_open; a run that is not there. */
+/* Put the locations of `code`, and how many stacks are complete, in the place of what the run of
+ * the store at path has, in one transaction. Errors: those of rps_writer_open; a run that is not
+ * there. */
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err);
 

@@ -1,7 +1,7 @@
 /*
- * The tracker: from samples to modules, frames, stacks and tasks with numbers of their own. It knows
- * which file each process has mapped where, and unwinds stacks that were copied. Its memory grows
- * with the code that was seen, not with time.
+ * The tracker: from samples to modules, frames, stacks and tasks with numbers of their own. It
+ * knows which file each process has mapped where, and unwinds stacks that were copied. Its memory
+ * grows with the code that was seen, not with time.
  */
 #ifndef RPISTAT_TRACKER_H
 #define RPISTAT_TRACKER_H
@@ -16,7 +16,7 @@
  * (4 KiB): names are not known while recording. */
 #define RPS_TRACKER_FRAMES_MAX 200000
 
-/* Who gets what is new, each before the first that refers to it; texts are borrowed for the call. */
+/* Who gets what is new, each before the first that refers to it. Texts are borrowed. */
 struct rps_tracker_sink {
     void *context;
     void (*module)(void *context, const struct rps_module *module);

@@ -1,12 +1,13 @@
 /*
  * Shares of samples as signals.
  *
- * The variance of the square root of a share is 1 / (4 n) of n samples, whatever the share. A period
- * has some ten of them a CPU; where it has fewer, periods are added up to a bin, and the signal is
- * seen once a bin, in its middle: with few samples the square root depends on how many they are,
- * and that is the CPU use. Larger bins were tried and dropped: signals that are seen in one period
- * of ten hide the short phases that the counters show. What chance does is told to the detector by
- * the noise floor, without which single periods give phases that nobody can see in the program.
+ * The variance of the square root of a share is 1 / (4 n) of n samples, whatever the share. A
+ * period has some ten of them a CPU; where it has fewer, periods are added up to a bin, and the
+ * signal is seen once a bin, in its middle: with few samples the square root depends on how many
+ * they are, and that is the CPU use. Larger bins were tried and dropped: signals that are seen in
+ * one period of ten hide the short phases that the counters show. What chance does is told to the
+ * detector by the noise floor, without which single periods give phases that nobody can see in the
+ * program.
  */
 #include <math.h>
 #include <stdio.h>
@@ -78,8 +79,8 @@ static size_t middle_of(const struct rps_collect_samples *samples, const struct 
     return i;
 }
 
-/* End a bin: the signals, from number `signal` on, are seen in it. 0 when there are too few samples,
- * which it keeps. */
+/* End a bin: the signals, from number `signal` on, are seen in it. 0 when there are too few
+ * samples, which it keeps. */
 static int end_bin(const struct rps_collect_samples *samples, struct bin *bin, size_t signal,
                    struct rps_signals *signals)
 {

@@ -18,8 +18,8 @@
  * set apart more than a minute of other work does. */
 #define SEEN_RESOLUTION .1
 
-/* Shares of one whole are worth so many signals together: as more goes to one function, less goes to
- * others, and a nap that the counters show should not be lost among them. */
+/* Shares of one whole are worth so many signals together: as more goes to one function, less goes
+ * to others, and a nap that the counters show should not be lost among them. */
 #define SHARES_WORTH 3.0
 
 /* What a signal is like inside the leaves. */
@@ -211,8 +211,8 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
     describe_signal(tree, to, column, &inside);
 }
 
-/* The signal behind the others: how many of them were seen, but shares, whether well or not. Who sleeps has no
- * rates, and that sets a stretch apart as much as if all of them were different. */
+/* The signal behind the others: how many of them were seen, but shares, whether well or not. Who
+ * sleeps has no rates, and that sets a stretch apart as much as if all of them were different. */
 static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
                     const struct rps_phases *fine, struct rps_error *err)
 {

@@ -121,8 +121,8 @@ static const char *take_text(const char **at, size_t bytes, char **to)
     return text;
 }
 
-/* Take the message at data. Returns its length; 0 when it is not whole yet; NONSENSE when it is none;
- * RPS_FAILED without memory. `texts` has room for its texts. */
+/* Take the message at data. Returns its length; 0 when it is not whole yet; NONSENSE when it is
+ * none; RPS_FAILED without memory. `texts` has room for its texts. */
 static ssize_t take_message(struct rps_naming *naming, const struct rps_naming_group *group,
                             const char *data, size_t size, char *texts, struct rps_error *err)
 {

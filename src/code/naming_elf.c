@@ -1,6 +1,6 @@
 /*
- * Reading one module's file, in the child process: which file it is, where in it the frames are, and
- * the order of what is told.
+ * Reading one module's file, in the child process: which file it is, where in it the frames are,
+ * and the order of what is told.
  *
  * A file that compilers did not make may name others, for its debug information: links are followed
  * beside the file and under /usr/lib/debug only, and once those are open the process has no
@@ -33,7 +33,7 @@ struct reading {
     const char *reason;  /* then */
 };
 
-/* Nothing but regular files has the name beside the file: elfutils would wait for a pipe's writer. */
+/* Only regular files have the name beside the file: elfutils would wait for a pipe's writer. */
 static int is_harmless(const char *file, const char *name)
 {
     static const char *const folders[] = {"", ".debug/"};

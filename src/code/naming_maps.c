@@ -130,8 +130,8 @@ int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group
     return rc;
 }
 
-/* "START SIZE NAME", in hexadecimal; the name may have blanks. The last entry is right where several
- * overlap: code is made anew where other code was. */
+/* "START SIZE NAME", in hexadecimal; the name may have blanks. The last entry is right where
+ * several overlap: code is made anew where other code was. */
 static int note_jit(const struct rps_naming_group *group, struct entry *entry, char *line,
                     struct rps_error *err)
 {

@@ -1,6 +1,7 @@
 /*
  * Unwinding: the callers of a frame, by the call frame information of the files and a copy of the
- * stack. Built without elfutils, or for a processor whose registers it does not know, there are none.
+ * stack. Built without elfutils, or for a processor whose registers it does not know, there are
+ * none.
  */
 #ifndef RPISTAT_CODE_UNWIND_H
 #define RPISTAT_CODE_UNWIND_H

@@ -151,8 +151,8 @@ static uint64_t rate_of(const struct sim *sim, uint64_t event)
     return event < SIM_EVENT_COUNT ? sim->rate[event] : 0;
 }
 
-/* Samples of what the workload does from now to limit_ns. With a frequency there are samples as long
- * as the event happens at all. */
+/* Samples of what the workload does from now to limit_ns. With a frequency there are samples as
+ * long as the event happens at all. */
 static void sample_until(struct sim *sim, int64_t limit_ns)
 {
     struct sim_sampler *sampler = &sim->sampler;

@@ -113,7 +113,7 @@ static void take(struct sim_sampler *sampler, size_t m, int64_t time_ns)
                              script->code.function[stack->function[stack->depth - 1]].line_count;
 }
 
-/* When there have been so many: the least passed_ns of which rps_sim_events_at is `events` or more. */
+/* When there have been so many: the least passed_ns for which rps_sim_events_at is >= events. */
 static int64_t when_events(uint64_t rate, uint64_t events)
 {
     return (int64_t)(events / rate * RPS_NS_PER_S +

@@ -43,8 +43,8 @@ int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *s
                          const struct rps_sampling_options *options, struct rps_sampler *ret,
                          struct rps_error *err);
 
-/* With `runs`: the workload runs in a phase from from_ns to to_ns; since start_ns the event has this rate (of
- * SIM_TIME: RPS_NS_PER_S). */
+/* With `runs`: the workload runs in a phase from from_ns to to_ns; since start_ns the event has
+ * this rate (of SIM_TIME: RPS_NS_PER_S). */
 struct sim_going {
     const struct sim_phase *phase;
     uint64_t rate;

@@ -1,6 +1,6 @@
 /*
- * Which code ran, for people: what was sampled and how far it can be trusted, then a table, a tree of
- * calls or the stacks that were seen most, and the functions of each phase.
+ * Which code ran, for people: what was sampled and how far it can be trusted, then a table, a tree
+ * of calls or the stacks that were seen most, and the functions of each phase.
  */
 #include "rpistat/code_output.h"
 

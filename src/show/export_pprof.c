@@ -1,10 +1,10 @@
 /*
- * Samples as pprof reads them: a message Profile of profile.proto, in protobuf's wire format. Fields
- * of the message may come in any order, so that they are written as they are known.
+ * Samples as pprof reads them: a message Profile of profile.proto, in protobuf's wire format.
+ * Fields of the message may come in any order, so that they are written as they are known.
  *
  * Values are samples and, where they were taken by frequency, the time that they stand for. Each
- * sample says its phase. Addresses are offsets in files, as the store has them, so that mappings say
- * that all is named: pprof would look for symbols at other places.
+ * sample says its phase. Addresses are offsets in files, as the store has them, so that mappings
+ * say that all is named: pprof would look for symbols at other places.
  */
 #include <stdlib.h>
 #include <string.h>

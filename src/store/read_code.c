@@ -3,8 +3,8 @@
  * and the counts, which are handed over one by one. It is written anew when its frames are named.
  *
  * A store is input from elsewhere. A number is an index where it is what its rows are in order of,
- * and not too high; a row whose parent, frame or module is not there is kept as one of which nothing is
- * known, so that counts still add up.
+ * and not too high; a row whose parent, frame or module is not there is kept as one of which
+ * nothing is known, so that counts still add up.
  */
 #include <stdlib.h>
 #include <string.h>

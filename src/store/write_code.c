@@ -8,8 +8,8 @@
 
 #include "database.h"
 
-/* Append a row, with as many numbers and texts as its kind has. Half of the ring is for periods: what
- * has no room in the other half is lost. */
+/* Append a row, with as many numbers and texts as its kind has. Half of the ring is for periods:
+ * what has no room in the other half is lost. */
 static void push(struct rps_writer *writer, enum rps_write_record_kind kind, const int64_t *number,
                  size_t numbers, const char *const *text, size_t texts)
 {

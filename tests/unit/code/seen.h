@@ -25,7 +25,7 @@ struct seen {
 /* A tracker of a run that starts at start_ns, which tells ret; NULL without memory. */
 struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns);
 
-/* The frame of the last sample, so many callers from the innermost on; NULL beyond the outermost. */
+/* The frame of the last sample, so many callers from the innermost; NULL beyond the outermost. */
 const struct rps_frame *seen_frame(const struct seen *seen, int depth);
 
 /* Its module. */

@@ -411,7 +411,7 @@ static void test_no_code_there(void **state)
     rps_code_free(&code);
 }
 
-/* --- a store from elsewhere -------------------------------------------------------------------- */
+/* --- a store from elsewhere ------------------------------------------------------------------- */
 
 /* How often the file was opened while its code was named so. */
 static int count_opens(const struct program *program, const struct rps_naming_options *options)

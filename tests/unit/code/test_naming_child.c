@@ -1,5 +1,6 @@
 /* A child process of naming that does as the module's path says: its limits, and what its parent
- * makes of nonsense. This program's rps_naming_read_elf stands in place of the one in the library. */
+ * makes of nonsense. This program's rps_naming_read_elf stands in place of the library's.
+ */
 #include "code/naming_child.h"
 
 #include <setjmp.h>

@@ -12,9 +12,9 @@
 #include "rpistat/shares.h"
 
 /*
- * A program: main (frame 0) calls work (1) and, where rest (2) is inlined in it, spin (3); work calls
- * itself. The kernel (4) is entered from work. Frame 5 is in a library without names, and 6 beside
- * it; 7 is main at another line.
+ * A program: main (frame 0) calls work (1) and, where rest (2) is inlined in it, spin (3); work
+ * calls itself. The kernel (4) is entered from work. Frame 5 is in a library without names, and 6
+ * beside it; 7 is main at another line.
  */
 static struct rps_module modules[] = {
     {0, RPS_MODULE_FILE, "/bin/prog", ""},

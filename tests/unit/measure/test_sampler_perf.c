@@ -554,7 +554,7 @@ static int count_rings(void)
     return count;
 }
 
-/* Fifty threads are attached to, and stand still; what is started is heard of, and later sampled. */
+/* Fifty threads are attached to, and stand still; what is started is heard of, later sampled. */
 static void test_attach(void **state)
 {
     static const struct rps_sampling_options options = {.frequency = 997};

@@ -425,8 +425,8 @@ static void test_samples_by_cpu(void **state)
     fixture_end(&fixture);
 }
 
-/* Where a run is thinned a block has the samples of all its periods; numbers that are nobody's, as a
- * damaged store has them, are left out. */
+/* Where a run is thinned a block has the samples of all its periods; numbers that are nobody's, as
+ * a damaged store has them, are left out. */
 static void test_samples_of_blocks(void **state)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
