@@ -51,14 +51,20 @@ int rps_shares_find(const struct rps_code *code, const uint64_t *samples, enum r
                     struct rps_shares *ret, struct rps_error *err);
 void rps_shares_free(struct rps_shares *shares);
 
-/* What is told of a function. */
+/* The number of the function that is innermost in each stack, the innermost of the workload with
+ * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0
+ * as they come; *ret_name gets their names, to be freed, which borrow the code's texts. Here and in
+ * a tree all code of a module without names is one function: "[libm.so.6]". */
 struct rps_function_name {
     const char *function, *module, *file;
-    int line;
+    int line; /* the first that was met */
 };
 
-/* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. All
- * code of a module without names is one function: "[libm.so.6]". */
+int rps_shares_functions(const struct rps_code *code, int user, int64_t **ret_function,
+                         struct rps_function_name **ret_name, size_t *ret_count,
+                         struct rps_error *err);
+
+/* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {
     size_t parent;        /* of the root: itself */
     const char *function; /* of the root: "all" */

@@ -149,6 +149,30 @@ static void processes_and_threads(void **state)
     rps_shares_free(&shares);
 }
 
+static void innermost_functions(void **state)
+{
+    struct rps_function_name *name;
+    int64_t *function;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(rps_shares_functions(&code, 0, &function, &name, &count, NULL), 0);
+    assert_string_equal(name[function[4]].function, "do_syscall");
+    assert_string_equal(name[function[3]].function, "rest");
+    assert_int_equal(function[5], function[6]); /* a module without names is one */
+    assert_string_equal(name[function[5]].function, "[libx.so]");
+    assert_int_equal(function[3] == function[7], 0);
+    assert_int_equal(function[8], -1);
+    free(function);
+    free(name);
+    assert_int_equal(rps_shares_functions(&code, 1, &function, &name, &count, NULL), 0);
+    assert_string_equal(name[function[4]].function, "work");
+    assert_string_equal(name[function[1]].file, "prog.c");
+    assert_int_equal(name[function[1]].line, 20);
+    free(function);
+    free(name);
+}
+
 /* The node of that path below the root, "main;work". */
 static const struct rps_call *call_at(const struct rps_calls *calls, const char *path)
 {
@@ -284,6 +308,7 @@ int main(void)
         cmocka_unit_test(functions),
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),
+        cmocka_unit_test(innermost_functions),
         cmocka_unit_test(trees),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
