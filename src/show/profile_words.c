@@ -303,7 +303,7 @@ static void write_clause(char *ret, const struct pair *pair, size_t f)
 static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pair)
 {
     if (pair->unsure)
-        strcpy(ret, "nothing sure sets it apart");
+        strcpy(ret, "nothing counted sets it apart for sure");
     else if (pair->compared)
         strcpy(ret, pair->rest       ? "like the rest"
                     : is_table(pair) ? "like the whole"

@@ -1,6 +1,7 @@
 /*
- * A program whose functions have known shares of its time: of each 10 ms of CPU time alpha has 7,
- * beta 3; of beta's time a part that is inlined has all. usage: known MS [LIBRARY]
+ * A program whose functions have known shares of its time: of each 3 to 11 ms of CPU time alpha has
+ * seven tenths, beta three; of beta's time a part that is inlined has all. Lengths differ so that
+ * they keep step with no sampler. usage: known MS [LIBRARY]
  *
  * With a library its function gamma_part has the first half, and it is unloaded then.
  */
@@ -45,9 +46,16 @@ static __attribute__((noinline)) void beta(int64_t until_ns)
 
 static __attribute__((noinline)) void rounds(int64_t until_ns)
 {
-    for (int64_t now = cpu_ns(); now < until_ns; now += 10000000) {
-        alpha(now + 7000000);
-        beta(now + 10000000);
+    uint64_t random = 1;
+    int64_t now = cpu_ns();
+
+    while (now < until_ns) {
+        int64_t length_ns = 3000000 + (int64_t)(random >> 41);
+
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        alpha(now + length_ns / 10 * 7);
+        now += length_ns;
+        beta(now);
     }
 }
 

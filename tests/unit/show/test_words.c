@@ -225,7 +225,7 @@ static void test_follows_cpu_use(void **state)
 static void test_intervals(void **state)
 {
     const struct given given = {"cpi", "CPI", "", 1, 2};
-    static const char unsure[] = "nothing sure sets it apart";
+    static const char unsure[] = "nothing counted sets it apart for sure";
     struct made made;
 
     (void)state;
@@ -249,7 +249,7 @@ static void test_intervals(void **state)
 static void test_counted(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 1000, 3000};
-    static const char unsure[] = "nothing sure sets it apart";
+    static const char unsure[] = "nothing counted sets it apart for sure";
     struct made made;
 
     (void)state;
@@ -294,7 +294,7 @@ static void test_main_label(void **state)
     assert_string_equal(words_of(&made, 1), "like the rest");
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_ONCE;
-    assert_string_equal(words_of(&made, 1), "nothing sure sets it apart");
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
 }
 
 /* Columns differ by what they vary, wherever their nought is. */
