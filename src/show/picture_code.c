@@ -224,7 +224,7 @@ static void lay_out(struct rps_picture *picture)
         longest = width > longest ? width : longest;
     }
     longest = longest < CODE_CUT ? longest : CODE_CUT;
-    code->entry = longest * RPS_PICTURE_CHARACTER + CODE_SWATCH + 10;
+    code->entry = longest * RPS_PICTURE_CHARACTER + CODE_SWATCH + 24;
     code->columns = across > 2 * code->entry ? (int)(across / code->entry) : 1;
     code->columns = code->columns < code->line_count ? code->columns : code->line_count;
     code->rows = code->line_count > 0 ? (code->line_count + code->columns - 1) / code->columns : 0;
