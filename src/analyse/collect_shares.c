@@ -19,6 +19,9 @@
 /* A bin that a gap, a pause or the end breaks off must have so many. */
 #define BIN_LEAST (RPS_COLLECT_BIN_SAMPLES / 2)
 
+/* Fewer bins say nothing of what chance does to the shares: the signals are as if never seen. */
+#define BINS_MIN 8
+
 /* Observations without a sample that are a pause, if the bin is no longer. */
 #define PAUSE_LEAST 4
 
@@ -29,6 +32,7 @@ struct bin {
     size_t first, last; /* observations: the first and the last in which samples were */
     uint64_t samples;
     uint64_t fewest; /* samples of a whole bin before it; UINT64_MAX: there was none */
+    size_t whole;    /* bins before it */
 };
 
 /* Room for the signals behind those that there are; nothing is seen of them yet. */
@@ -98,8 +102,10 @@ static int end_bin(const struct rps_collect_samples *samples, struct bin *bin, s
         signals->value[at] = sqrt((double)own / (double)bin->samples);
         signals->weight[at] = fminf((float)bin->samples / (float)RPS_COLLECT_BIN_SAMPLES, 1);
     }
-    if (bin->samples >= RPS_COLLECT_BIN_SAMPLES && bin->samples < bin->fewest)
-        bin->fewest = bin->samples;
+    if (bin->samples >= RPS_COLLECT_BIN_SAMPLES) {
+        bin->whole++;
+        bin->fewest = bin->samples < bin->fewest ? bin->samples : bin->fewest;
+    }
     bin->samples = 0;
     return 1;
 }
@@ -132,6 +138,11 @@ static void fill(const struct rps_collect_samples *samples, size_t signal,
             end_bin(samples, &bin, signal, signals);
     }
     end_bin(samples, &bin, signal, signals);
+    for (size_t i = signal * signals->count;
+         i < signals->signal_count * signals->count && bin.whole < BINS_MIN; i++) {
+        signals->value[i] = NAN;
+        signals->weight[i] = 0;
+    }
     for (size_t s = signal; s < signals->signal_count; s++)
         signals->noise_floor[s] = 1 / (2 * sqrt((double)bin.fewest));
 }

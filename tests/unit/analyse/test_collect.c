@@ -587,6 +587,8 @@ static void test_blocks(void **state)
 
 #define OBSERVATIONS 200
 
+#define WHOLE 8 /* bins that there are at least */
+
 struct counts {
     uint32_t of[2 * OBSERVATIONS], all[OBSERVATIONS]; /* functions "one" and "two" */
 };
@@ -701,10 +703,12 @@ static void test_broken_bins(void **state)
     size_t place = 0;
 
     (void)state;
+    for (size_t i = 60; i < 60 + WHOLE; i++)
+        count(&counts, i, RPS_COLLECT_BIN_SAMPLES, 0, 0);
     count(&counts, 10, most, most, 0);
     count(&counts, 30, RPS_COLLECT_BIN_SAMPLES, 0, 0);
     collected = with_samples(&counts, 0);
-    assert_int_equal(seen(&collected, "samples in one", 0, &place), 2);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 2 + WHOLE);
     assert_int_equal(place, 10);
     near(value_of(&collected, "samples in one", 10), 1);
     near(weight_of(&collected, "samples in one", 10), (float)most / RPS_COLLECT_BIN_SAMPLES);
@@ -713,7 +717,7 @@ static void test_broken_bins(void **state)
 
     count(&counts, 10, few, few, 0);
     collected = with_samples(&counts, 0);
-    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1 + WHOLE);
     assert_int_equal(place, 30);
     near(value_of(&collected, "samples in one", 30),
          sqrt((double)few / (few + RPS_COLLECT_BIN_SAMPLES)));
@@ -721,7 +725,7 @@ static void test_broken_bins(void **state)
 
     collected = with_samples(&counts, 20);
     assert_int_equal(collected.signals.broken[20], 1);
-    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1 + WHOLE);
     near(value_of(&collected, "samples in one", 30), 0);
     rps_collected_free(&collected);
 
@@ -729,9 +733,28 @@ static void test_broken_bins(void **state)
     count(&counts, 10, few, few, 0);
     count(&counts, 30, 0, 0, 0);
     collected = with_samples(&counts, 0);
-    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), 1 + WHOLE);
     assert_int_equal(place, 12);
     near(value_of(&collected, "samples in one", 12), sqrt((double)few / (few + most)));
+    rps_collected_free(&collected);
+}
+
+/* Too few bins to know what chance does. */
+static void test_few_bins(void **state)
+{
+    struct counts counts = {{0}, {0}};
+    struct rps_collected collected;
+    size_t place = 0;
+
+    (void)state;
+    for (size_t i = 60; i < 60 + WHOLE; i++) {
+        collected = with_samples(&counts, 0);
+        assert_int_equal(seen(&collected, "samples in one", 0, &place), 0);
+        rps_collected_free(&collected);
+        count(&counts, i, RPS_COLLECT_BIN_SAMPLES, 0, 0);
+    }
+    collected = with_samples(&counts, 0);
+    assert_int_equal(seen(&collected, "samples in one", 0, &place), WHOLE);
     rps_collected_free(&collected);
 }
 
@@ -757,6 +780,7 @@ int main(void)
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_many_samples_and_none),
         cmocka_unit_test(test_broken_bins),
+        cmocka_unit_test(test_few_bins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
