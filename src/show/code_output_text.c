@@ -17,6 +17,7 @@
 #define CALL_LEAST    .01 /* of a tree, of all samples */
 #define TOP_LEAST     .05 /* of a phase's samples, of functions beyond its first */
 #define TOP_TEXT      3   /* functions of a phase */
+#define REASONS       3   /* modules of which it is said why they have no names */
 #define WHOLE_CHAINS  .9  /* complete: calls can be trusted */
 #define CELL_SIZE     320
 #define INDENT        2
@@ -230,16 +231,58 @@ static int print_table(const struct page *page, struct rps_error *err)
     return result;
 }
 
+/* Why frames of that module have no names; NULL: nobody has looked for them. */
+static const char *find_reason(const struct rps_code *code, const char *module)
+{
+    for (size_t i = 0; i < code->location_count; i++) {
+        const struct rps_location *at = &code->location[i];
+        int64_t own = code->frame[at->frame].module;
+
+        if (at->how == RPS_LOCATION_NONE && own >= 0 && strcmp(code->module[own].path, module) == 0)
+            return at->function;
+    }
+    return NULL;
+}
+
+/* The modules that most samples without names are in, each once. */
+static void print_reasons(const struct page *page)
+{
+    const struct rps_shares *shares = page->output->shares;
+    const char *said[REASONS];
+    int count = 0;
+
+    for (size_t i = 0; i < shares->count && count < REASONS; i++) {
+        const struct rps_share *share = &shares->share[i];
+        const char *reason = NULL;
+        int s = 0;
+
+        while (s < count && strcmp(said[s], share->module) != 0)
+            s++;
+        if (s == count && share->how == RPS_LOCATION_NONE && share->self > 0)
+            reason = find_reason(page->output->code, share->module);
+        if (!reason)
+            continue;
+        said[count++] = share->module;
+        fputs("  ", page->out);
+        rps_text_print(page->out, share->module);
+        fputs(": ", page->out);
+        rps_text_print(page->out, reason);
+        fputc('\n', page->out);
+    }
+}
+
 static void print_unnamed(const struct page *page)
 {
     uint64_t unnamed = rps_code_unnamed(page->output);
     char share[CELL_SIZE];
 
-    if (unnamed > 0)
-        fprintf(page->out,
-                "\n%s of the samples are in code without names (module+address): `rpistat code "
-                "--resolve` looks\nfor them again, with --binaries in files that you name.\n",
-                share_text(share, share_of(unnamed, page->output->shares->samples)));
+    if (unnamed == 0)
+        return;
+    fprintf(page->out,
+            "\n%s of the samples are in code without names (module+address): `rpistat code "
+            "--resolve` looks\nfor them again, with --binaries in files that you name.\n",
+            share_text(share, share_of(unnamed, page->output->shares->samples)));
+    print_reasons(page);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */

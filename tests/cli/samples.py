@@ -141,6 +141,21 @@ def check_files():
             assert rows and rows[0][1] == "none" and reason in rows[0][0], (what, rows)
 
 
+def check_resolve():
+    """names that are missing are found later in files that the user names, and others stay"""
+    with Folder() as folder:
+        shutil.copy(known(), folder / "copy")
+        record(folder, "sh", "-c", "./copy 400 & sleep 0.2; mv copy moved; wait")
+        before = [row for row in ask(folder, SHARES, 0) if row[1] != "none"]
+        text = expect(program.call("code", "-i", "s.data", cwd=folder.path), 0).stdout
+        assert "without names" in text and "/copy: not there any more" in text, text
+        expect(program.call("code", "-i", "s.data", "--resolve", cwd=folder.path), 0)
+        assert [row for row in ask(folder, SHARES, 0) if row[1] != "none"] == before
+        text = expect(program.call("code", "-i", "s.data", "--resolve", "--binaries", "moved", cwd=folder.path), 0).stdout
+        assert "alpha" in text and "/copy: " not in text, text
+        assert [row for row in ask(folder, SHARES, 0) if not row[2].endswith("/copy")] == before
+
+
 def check_none():
     """--no-samples leaves no rows, and a recording that cannot sample as asked says why before it begins"""
     with Folder() as folder:
@@ -242,5 +257,5 @@ def check_told_apart():
         assert any(abs(start - 1) < 0.4 for start in starts) and any(abs(start - 2) < 0.4 for start in starts), found
 
 
-tap.main([check_phases, check_told_apart, check_known, check_callers, check_files, check_none, check_threshold, check_attached, check_processes,
+tap.main([check_phases, check_told_apart, check_known, check_callers, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
           check_unprivileged])
