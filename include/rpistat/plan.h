@@ -115,8 +115,9 @@ struct rps_plan {
     char name[RPS_NAME_SIZE]; /* "arm1176", "generic", "software" */
     char title[RPS_NAME_SIZE * 2];
     char explain[RPS_EXPLAIN_SIZE];
-    char match[RPS_MATCH_SIZE]; /* processors it is for; "" any */
-    struct rps_event clock;     /* the clock event; set by the PMU backend */
+    char match[RPS_MATCH_SIZE];  /* processors it is for; "" any */
+    struct rps_event clock;      /* the clock event; set by the PMU backend */
+    char sampled[RPS_SPEC_SIZE]; /* event that samples are taken by: sets leave it a counter; "" */
     int set_count;
     struct rps_event_set *set; /* owned */
     int metric_count;

@@ -157,9 +157,9 @@ struct rps_fitting {
 /*
  * Choose the clock event, try every event, drop what cannot be counted (it keeps its place with a
  * state and a reason), and fit the sets to the counters: with `merge` sets are joined in order as
- * long as they can be counted together; a set that is too large is split either way. Formulas are
- * compiled again. RPS_FAILED when no event of the plan can be counted; its message gives the first
- * reason.
+ * long as they can be counted together, and beside the event that samples are taken by; a set that
+ * is too large is split either way. Formulas are compiled again. RPS_FAILED when no event of the
+ * plan can be counted; its message gives the first reason.
  */
 int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan, int merge,
                     struct rps_fitting *ret, struct rps_error *err);

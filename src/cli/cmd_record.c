@@ -142,6 +142,7 @@ static void tell_habit(const struct rps_recording *r, const char *path)
 static int prepare_counters(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
+    uint64_t threshold = 0;
     char *path = NULL;
     int rc;
 
@@ -161,6 +162,9 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
     rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err);
     if (rc == 0)
         rc = rps_record_plan_load(settings, r->pmu, &r->plan, r->note, err);
+    if (rc == 0 && !settings->no_samples)
+        rc = rps_record_samples_event(settings, r->plan->sampled, sizeof(r->plan->sampled),
+                                      &threshold, err);
     if (rc == 0)
         rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting, err);
     if (rc < 0)

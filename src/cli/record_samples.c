@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,21 +254,18 @@ void rps_record_samples_period(struct rps_record_samples *samples, const struct 
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* --sample EVENT:N, or EVENT alone; *ret_event is owned. */
-static int parse_event(const char *text, char **ret_event, uint64_t *ret_threshold,
-                       struct rps_error *err)
+int rps_record_samples_event(const struct rps_record_settings *settings, char *ret, size_t size,
+                             uint64_t *ret_threshold, struct rps_error *err)
 {
+    const char *text = settings->sample ? settings->sample : "";
     const char *colon = strrchr(text, ':');
-    int rc = 0;
+    int has_threshold = colon && isdigit((unsigned char)colon[1]);
 
-    if (colon && isdigit((unsigned char)colon[1]))
-        rc = rps_parse_uint64("--sample EVENT:N", colon + 1, 1, INT64_MAX, ret_threshold, err);
-    else
-        colon = NULL;
-    if (rc < 0)
-        return rc;
-    *ret_event = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
-    return *ret_event ? 0 : rps_error_memory(err);
+    *ret_threshold = 0;
+    snprintf(ret, size, "%.*s", has_threshold ? (int)(colon - text) : (int)strlen(text), text);
+    return has_threshold
+               ? rps_parse_uint64("--sample EVENT:N", colon + 1, 1, INT64_MAX, ret_threshold, err)
+               : 0;
 }
 
 int rps_record_samples_open(struct rps_record_samples **ret,
@@ -277,17 +275,16 @@ int rps_record_samples_open(struct rps_record_samples **ret,
     struct rps_sampling_options options = {.frequency = settings->frequency,
                                            .stacks = settings->stacks};
     struct rps_record_samples *samples = calloc(1, sizeof(*samples));
-    char *event = NULL;
+    char event[RPS_SPEC_SIZE];
     int rc = samples ? 0 : rps_error_memory(err);
 
-    if (rc == 0 && settings->sample)
-        rc = parse_event(settings->sample, &event, &options.threshold, err);
-    options.event = event;
+    if (rc == 0)
+        rc = rps_record_samples_event(settings, event, sizeof(event), &options.threshold, err);
+    options.event = rc == 0 && event[0] ? event : NULL;
     if (rc == 0 && !pmu->open_sampler)
         rc = rps_error_set(err, RPS_FAILED, "these counters take no samples");
     if (rc == 0)
         rc = pmu->open_sampler(pmu_self, &options, target, &samples->sampler, err);
-    free(event);
     if (rc < 0) {
         free(samples);
         return rc;

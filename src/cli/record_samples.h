@@ -9,6 +9,11 @@
 
 struct rps_record_samples;
 
+/* The event of --sample EVENT or EVENT:N, "" when it was not given, and N, or 0. RPS_USAGE for a
+ * number that is none. */
+int rps_record_samples_event(const struct rps_record_settings *settings, char *ret, size_t size,
+                             uint64_t *ret_threshold, struct rps_error *err);
+
 /*
  * Open a sampler of the backend on the target that was attached, as the settings have it. Errors:
  * those of open_sampler.

@@ -90,6 +90,7 @@ struct fit {
     const struct rps_pmu *pmu;
     void *self;
     struct rps_fitting *fitting;
+    struct rps_event sampled; /* what samples are taken by; its state: measured, or there is none */
 };
 
 static void __attribute__((format(printf, 2, 3))) say(struct fit *fit, const char *format, ...)
@@ -109,12 +110,14 @@ static void __attribute__((format(printf, 2, 3))) say(struct fit *fit, const cha
 
 static int set_fits(struct fit *fit, const struct rps_event_set *set)
 {
-    const struct rps_event *event[RPS_SLOT_MAX];
+    const struct rps_event *event[RPS_SLOT_MAX + 1];
     int count = 0;
 
     for (int s = 0; s < set->event_count; s++)
         if (set->event[s].state == RPS_EVENT_MEASURED && !set->event[s].by_clock)
             event[count++] = &set->event[s];
+    if (count > 0 && fit->sampled.state == RPS_EVENT_MEASURED)
+        event[count++] = &fit->sampled;
     return count == 0 || fit->pmu->fits(fit->self, event, count);
 }
 
@@ -341,13 +344,25 @@ static void drop_idle_sets(struct rps_plan *plan)
     }
 }
 
+/* One that cannot be sampled needs no counter; who opens the sampler says why. */
+static void find_sampled(struct fit *fit, const char *spec)
+{
+    struct rps_event event = {.name = "sampled"};
+    struct rps_error unheard;
+
+    snprintf(event.spec, sizeof(event.spec), "%s", spec);
+    if (spec[0] && fit->pmu->try_event(fit->self, &event, &unheard) == 0)
+        fit->sampled = event;
+}
+
 int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan, int merge,
                     struct rps_fitting *ret, struct rps_error *err)
 {
     struct rps_fitting fitting = {.counter_count = -1};
-    struct fit fit = {pmu, self, &fitting};
+    struct fit fit = {pmu, self, &fitting, {.state = RPS_EVENT_UNSUPPORTED}};
     int measured = 0, rc;
 
+    find_sampled(&fit, plan->sampled);
     if ((rc = pmu->choose_clock(self, &plan->clock, err)) < 0 ||
         (rc = try_events(&fit, plan, &measured, err)) < 0)
         return rc;

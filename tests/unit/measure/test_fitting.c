@@ -43,14 +43,16 @@ static const struct rps_pmu counters_pmu = {
     .choose_clock = choose_cycles, .try_event = try_event, .fits = fits};
 
 /* The document as it is counted without merging, where there are so many counters. */
-static struct rps_plan *fit(const char *document, int counters)
+static struct rps_plan *fit(const char *document, int counters, const char *sampled)
 {
     struct rps_plan *plan = NULL;
     struct rps_fitting fitting;
     struct rps_error err = {""};
 
-    if (rps_plan_load(document, &plan, &err) != 0 ||
-        rps_pmu_prepare(&counters_pmu, &counters, plan, 0, &fitting, &err) != 0)
+    if (rps_plan_load(document, &plan, &err) != 0)
+        fail_msg("%s", err.message);
+    snprintf(plan->sampled, sizeof(plan->sampled), "%s", sampled);
+    if (rps_pmu_prepare(&counters_pmu, &counters, plan, 0, &fitting, &err) != 0)
         fail_msg("%s", err.message);
     return plan;
 }
@@ -97,13 +99,31 @@ static void test_topdown_fits(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct rps_plan *plan = fit(rows[i].plan, rows[i].counters);
+        struct rps_plan *plan = fit(rows[i].plan, rows[i].counters, "");
 
         assert_string_equal(events_of(plan, rows[i].set), rows[i].events);
         for (int m = 0; m < plan->metric_count; m++)
             assert_true(plan->metric[m].formula.step_count > 1); /* none lost its events */
         rps_plan_free(plan);
     }
+}
+
+/* An event that samples are taken by has a counter beside every set; one that nobody knows needs
+ * none. */
+static void test_sampled_event(void **state)
+{
+    static const char *const five = "td_cycles td_frontend td_issued td_retired td_recovery";
+    struct rps_plan *plan = fit("intel-skylake", 5, "cache-misses");
+
+    (void)state;
+    assert_string_equal(events_of(plan, "topdown.a"), five);
+    rps_plan_free(plan);
+    plan = fit("intel-skylake", 4, "cache-misses");
+    assert_string_not_equal(events_of(plan, "topdown.a"), five);
+    rps_plan_free(plan);
+    plan = fit("intel-skylake", 4, "no-such-event");
+    assert_string_equal(events_of(plan, "topdown.a"), five);
+    rps_plan_free(plan);
 }
 
 /* --- kinds of core ---------------------------------------------------------------------------- */
@@ -151,6 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_topdown_fits),
+        cmocka_unit_test(test_sampled_event),
         cmocka_unit_test(test_raw_events_on_intel),
         cmocka_unit_test(test_raw_events_on_arm),
     };
