@@ -184,13 +184,6 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
-static int begin_samples(struct rps_recording *r, int64_t start_ns, struct rps_error *err)
-{
-    return r->samples
-               ? rps_record_samples_begin(r->samples, r->writer, &r->target.target, start_ns, err)
-               : 0;
-}
-
 int rps_record_launch(struct rps_recording *r, struct rps_error *err)
 {
     int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
@@ -219,15 +212,15 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     if (r->simulated) {
         r->event_loop = r->pmu->event_loop(r->pmu_self);
-        return begin_samples(r, r->event_loop->now_ns(r->event_loop->self), err);
+        rps_record_samples_begin(r->samples, r->writer, r->event_loop->now_ns(r->event_loop->self));
+        return 0;
     }
     if ((rc = open_event_loop(r, err)) < 0)
         return rc;
     if (r->argv && (rc = release(r, err)) < 0)
         return rc;
-    if ((rc = begin_samples(r, r->run.start_monotonic_ns, err)) < 0 || !r->argv)
-        return rc;
-    return starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
+    rps_record_samples_begin(r->samples, r->writer, r->run.start_monotonic_ns);
+    return r->argv && starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }
 
 /*

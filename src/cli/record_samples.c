@@ -79,8 +79,11 @@ static void on_stack(void *context, const struct rps_stack *stack)
 static void on_task(void *context, const struct rps_task *task)
 {
     struct rps_record_samples *samples = context;
+    struct rps_task told = *task;
 
-    rps_writer_task(samples->writer, task);
+    told.start_ns -= samples->start_ns;
+    told.end_ns -= told.end_ns >= 0 ? samples->start_ns : 0;
+    rps_writer_task(samples->writer, &told);
 }
 
 static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
@@ -268,32 +271,6 @@ int rps_record_samples_event(const struct rps_record_settings *settings, char *r
                : 0;
 }
 
-int rps_record_samples_open(struct rps_record_samples **ret,
-                            const struct rps_record_settings *settings, const struct rps_pmu *pmu,
-                            void *pmu_self, const struct rps_target *target, struct rps_error *err)
-{
-    struct rps_sampling_options options = {.frequency = settings->frequency,
-                                           .stacks = settings->stacks};
-    struct rps_record_samples *samples = calloc(1, sizeof(*samples));
-    char event[RPS_SPEC_SIZE];
-    int rc = samples ? 0 : rps_error_memory(err);
-
-    if (rc == 0)
-        rc = rps_record_samples_event(settings, event, sizeof(event), &options.threshold, err);
-    options.event = rc == 0 && event[0] ? event : NULL;
-    if (rc == 0 && !pmu->open_sampler)
-        rc = rps_error_set(err, RPS_FAILED, "these counters take no samples");
-    if (rc == 0)
-        rc = pmu->open_sampler(pmu_self, &options, target, &samples->sampler, err);
-    if (rc < 0) {
-        free(samples);
-        return rc;
-    }
-    samples->sink = (struct rps_sample_sink){samples, on_sample};
-    *ret = samples;
-    return 0;
-}
-
 /* All processes of the machine, or those of the target, run already. */
 static void add_processes(struct rps_record_samples *samples, const struct rps_target *target)
 {
@@ -310,21 +287,54 @@ static void add_processes(struct rps_record_samples *samples, const struct rps_t
     closedir(processes);
 }
 
-int rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
-                             const struct rps_target *target, int64_t start_ns,
-                             struct rps_error *err)
+static int open_sampler(struct rps_record_samples *samples,
+                        const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                        void *pmu_self, const struct rps_target *target, struct rps_error *err)
 {
+    struct rps_sampling_options options = {.frequency = settings->frequency,
+                                           .stacks = settings->stacks};
+    char event[RPS_SPEC_SIZE];
+    int rc = rps_record_samples_event(settings, event, sizeof(event), &options.threshold, err);
+
+    if (rc < 0)
+        return rc;
+    options.event = event[0] ? event : NULL;
+    if (!pmu->open_sampler)
+        return rps_error_set(err, RPS_FAILED, "these counters take no samples");
+    return pmu->open_sampler(pmu_self, &options, target, &samples->sampler, err);
+}
+
+int rps_record_samples_open(struct rps_record_samples **ret,
+                            const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                            void *pmu_self, const struct rps_target *target, struct rps_error *err)
+{
+    struct rps_record_samples *samples = calloc(1, sizeof(*samples));
     const struct rps_tracker_sink sink = {samples,  on_module, on_frame,
                                           on_stack, on_task,   on_count};
+    int rc = samples ? open_sampler(samples, settings, pmu, pmu_self, target, err)
+                     : rps_error_memory(err);
 
-    samples->writer = writer;
-    samples->start_ns = start_ns;
-    if (rps_tracker_new(&samples->tracker, start_ns, &sink, err) < 0)
-        return RPS_FAILED;
+    if (rc == 0)
+        rc = rps_tracker_new(&samples->tracker, 0, &sink, err);
+    if (rc < 0) {
+        rps_record_samples_close(samples);
+        return rc;
+    }
+    samples->sink = (struct rps_sample_sink){samples, on_sample};
     if (target->kind != RPS_TARGET_LAUNCH)
         add_processes(samples, target);
-    tell_store(samples);
+    *ret = samples;
     return 0;
+}
+
+void rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
+                              int64_t start_ns)
+{
+    if (!samples)
+        return;
+    samples->writer = writer;
+    samples->start_ns = start_ns;
+    tell_store(samples);
 }
 
 const struct rps_sampler *rps_record_samples_sampler(const struct rps_record_samples *samples)
@@ -382,7 +392,8 @@ void rps_record_samples_close(struct rps_record_samples *samples)
     if (!samples)
         return;
     rps_tracker_free(samples->tracker);
-    samples->sampler.close(samples->sampler.self);
+    if (samples->sampler.close)
+        samples->sampler.close(samples->sampler.self);
     free(samples->sample);
     free(samples->span);
     free(samples);

@@ -15,23 +15,23 @@ int rps_record_samples_event(const struct rps_record_settings *settings, char *r
                              uint64_t *ret_threshold, struct rps_error *err);
 
 /*
- * Open a sampler of the backend on the target that was attached, as the settings have it. Errors:
- * those of open_sampler.
+ * Open a sampler of the backend on the target that was attached, as the settings have it, and look
+ * at what runs there already. Errors: those of open_sampler.
  */
 int rps_record_samples_open(struct rps_record_samples **ret,
                             const struct rps_record_settings *settings, const struct rps_pmu *pmu,
                             void *pmu_self, const struct rps_target *target, struct rps_error *err);
 
-/* The run was added to the store, and begins at start_ns of the event loop's clock. */
-int rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
-                             const struct rps_target *target, int64_t start_ns,
-                             struct rps_error *err);
+/* The run was added to the store, and begins at start_ns of the event loop's clock. NULL is
+ * harmless, as in all that follow. */
+void rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
+                              int64_t start_ns);
 
 /* For the loop; NULL of no samples. */
 const struct rps_sampler *rps_record_samples_sampler(const struct rps_record_samples *samples);
 const struct rps_sample_sink *rps_record_samples_sink(const struct rps_record_samples *samples);
 
-/* A period has ended: samples that came before it are counted. NULL is harmless, here and below. */
+/* A period has ended: samples that came before it are counted. */
 void rps_record_samples_period(struct rps_record_samples *samples, const struct rps_period *period);
 
 /* All periods and samples have been handed over. */
