@@ -450,10 +450,7 @@ void rps_collect_free(struct rps_collect *collect)
 
 void rps_collected_free(struct rps_collected *collected)
 {
-    free(collected->signals.value);
-    free(collected->signals.weight);
-    free(collected->signals.broken);
-    free(collected->signals.resolution);
+    rps_signals_free(&collected->signals);
     free(collected->signal);
     free(collected->first);
     free(collected->last);

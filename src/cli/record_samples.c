@@ -202,6 +202,8 @@ static void count_samples(struct rps_record_samples *samples, int all)
         write_counts(samples, counted, 0);
         write_counts(samples, counted, 1);
     }
+    if (i == 0)
+        return;
     samples->sample_count -= i;
     memmove(samples->sample, samples->sample + i, samples->sample_count * sizeof(*samples->sample));
 }
@@ -213,6 +215,8 @@ static void forget_spans(struct rps_record_samples *samples, int64_t from_ns)
 
     while (gone < samples->span_count && samples->span[gone].end_ns <= from_ns)
         gone++;
+    if (gone == 0)
+        return;
     samples->span_count -= gone;
     memmove(samples->span, samples->span + gone, samples->span_count * sizeof(*samples->span));
 }

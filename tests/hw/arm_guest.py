@@ -82,7 +82,7 @@ record="./rpistat record -q --pmu hardware --period 10ms"
 spent() {{ cat /proc/$pid/task/*/schedstat | while read ran rest; do echo $ran; done; echo; }}
 ask() {{ echo "$1" > /tmp/control; read answer < /tmp/control.ack; [ "$answer" = ack ]; }}
 ./loop 1
-$record --sets one-set.ini -a -o /out/all.data -- ./loop {turns}
+$record --no-samples --sets one-set.ini -a -o /out/all.data -- ./loop {turns}
 mkfifo /tmp/control /tmp/control.ack
 exec 8<> /tmp/control 9<> /tmp/control.ack
 ./threads stay 3 > /tmp/ready & pid=$!
