@@ -243,6 +243,20 @@ static void conclude(struct rps_recording *r)
     rps_reader_close(reader);
 }
 
+/* Names may take seconds: a terminal that is ours by now shows it. */
+static void name_code(struct rps_recording *r)
+{
+    struct rps_error why;
+    int rc;
+
+    if (has_terminal())
+        rps_progress_begin(r->cli, "finding the names of functions");
+    rc = rps_record_samples_name(r->samples, r->cli->output, r->run.run_id, &why);
+    rps_progress_end(r->cli);
+    if (rc < 0)
+        notice(r, why.message);
+}
+
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
@@ -266,7 +280,8 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         rc = RPS_FAILED;
     else
         conclude(r);
-    rps_record_samples_name(r->samples, r->cli, r->cli->output, r->run.run_id);
+    if (r->samples)
+        name_code(r);
     rps_writer_close(r->writer);
     r->writer = NULL;
     return rc;

@@ -359,14 +359,14 @@ void rps_record_samples_end(struct rps_record_samples *samples)
     tell_store(samples);
 }
 
-/* A simulation has told the names; what runs for real is looked up. */
-static int find_names(struct rps_record_samples *samples, const char *path, int64_t run_id,
-                      struct rps_error *err)
+int rps_record_samples_name(struct rps_record_samples *samples, const char *path, int64_t run_id,
+                            struct rps_error *err)
 {
     const struct rps_naming_options options = {.opens_paths = 1};
     struct rps_code code = {0};
     int rc = rps_tracker_code(samples->tracker, &code, err);
 
+    /* a simulation has told the names */
     if (rc == 0 && code.frame_count > 0 && code.location_count == 0)
         rc = rps_naming_name(&code, &options, err);
     code.sampling.complete = rps_tracker_complete(samples->tracker, &code);
@@ -374,21 +374,6 @@ static int find_names(struct rps_record_samples *samples, const char *path, int6
         rc = rps_store_set_locations(path, run_id, &code, err);
     rps_code_free(&code);
     return rc;
-}
-
-void rps_record_samples_name(struct rps_record_samples *samples, struct rps_cli *cli,
-                             const char *path, int64_t run_id)
-{
-    struct rps_error why;
-
-    if (!samples || !samples->tracker)
-        return;
-    rps_progress_begin(cli, "finding the names of functions");
-    if (find_names(samples, path, run_id, &why) < 0 && !cli->quiet) {
-        rps_progress_end(cli);
-        rps_output_message(why.message);
-    }
-    rps_progress_end(cli);
 }
 
 void rps_record_samples_close(struct rps_record_samples *samples)

@@ -37,10 +37,10 @@ void rps_record_samples_period(struct rps_record_samples *samples, const struct 
 /* All periods and samples have been handed over. */
 void rps_record_samples_end(struct rps_record_samples *samples);
 
-/* Name the frames of the run that has ended in the store at path, where samples were taken. What
- * cannot be named says why in the store, so that there is nothing to fail. */
-void rps_record_samples_name(struct rps_record_samples *samples, struct rps_cli *cli,
-                             const char *path, int64_t run_id);
+/* Name the frames of the run that has ended in the store at path. What has no name says why there.
+ * Errors: those of rps_naming_name and rps_store_set_locations. Not for NULL. */
+int rps_record_samples_name(struct rps_record_samples *samples, const char *path, int64_t run_id,
+                            struct rps_error *err);
 
 void rps_record_samples_close(struct rps_record_samples *samples);
 

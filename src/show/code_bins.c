@@ -190,6 +190,8 @@ static void merge_cells(struct rps_code_bins *bins)
 {
     size_t kept = 0;
 
+    if (bins->cell_count == 0)
+        return;
     qsort(bins->cell, bins->cell_count, sizeof(*bins->cell), compare_cells);
     for (size_t i = 0; i < bins->cell_count; i++) {
         if (kept > 0 && compare_cells(&bins->cell[i], &bins->cell[kept - 1]) == 0)

@@ -137,7 +137,8 @@ static void write_field(struct profile *profile, uint64_t field)
     put_varint(&head, field << 3 | 2);
     put_varint(&head, profile->field.size);
     fwrite(head.data, 1, head.size, profile->job->out);
-    fwrite(profile->field.data, 1, profile->field.size, profile->job->out);
+    if (profile->field.size > 0)
+        fwrite(profile->field.data, 1, profile->field.size, profile->job->out);
     profile->failed |= profile->field.failed | head.failed;
     profile->field.size = 0;
     free(head.data);
