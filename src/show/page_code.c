@@ -97,7 +97,8 @@ static int try_places(const struct rps_page_code *code, struct rps_code_bins *re
     ret->cell = malloc((bins->cell_count + 1) * sizeof(*ret->cell));
     if (!ret->cell)
         return rps_error_memory(err);
-    memcpy(ret->cell, bins->cell, bins->cell_count * sizeof(*ret->cell));
+    if (bins->cell_count > 0)
+        memcpy(ret->cell, bins->cell, bins->cell_count * sizeof(*ret->cell));
     rps_code_bins_rename(ret, code->place);
     return 0;
 }
@@ -181,6 +182,10 @@ int rps_page_read_code(const struct rps_picture *picture, struct rps_page_code *
     const struct rps_cpu_series *series = &picture->cpu_series;
     int result = rps_reader_code(series->reader, series->run_id, &ret->code, err);
 
+    if (result > 0 && ret->code.stack_count == 0) {
+        rps_code_free(&ret->code); /* nothing was sampled */
+        return 0;
+    }
     return result > 0 ? read_bins(picture, ret, err) : result;
 }
 
