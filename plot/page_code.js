@@ -192,15 +192,15 @@ function layOut(across) {
     for (let call = zoomed; call > 0; call = caller[call])
         above.unshift(caller[call]);
     boxes = above.map((call, row) => ({ call, row, x: 0, w: across, above: true }));
-    const scale = width(zoomed) > 0 ? across / width(zoomed) : 0, todo = [{ call: zoomed, row: above.length, x: 0 }];
-    while (todo.length > 0) {
-        const { call, row, x } = todo.pop(), w = width(call) * scale;
+    const scale = width(zoomed) > 0 ? across / width(zoomed) : 0, waiting = [{ call: zoomed, row: above.length, x: 0 }];
+    while (waiting.length > 0) {
+        const { call, row, x } = waiting.pop(), w = width(call) * scale;
         let at = x;
         if (w < LEAST)
             continue;
         boxes.push({ call, row, x, w });
         for (const each of callees[call]) {
-            todo.push({ call: each, row: row + 1, x: at });
+            waiting.push({ call: each, row: row + 1, x: at });
             at += width(each) * scale;
         }
     }
