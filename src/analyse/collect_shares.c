@@ -1,13 +1,14 @@
 /*
  * Shares of samples as signals.
  *
- * The variance of the square root of a share is 1 / (4 n) of n samples, whatever the share. A
- * period has some ten of them a CPU; where it has fewer, periods are added up to a bin, and the
- * signal is seen once a bin, in its middle: with few samples the square root depends on how many
- * they are, and that is the CPU use. Larger bins were tried and dropped: signals that are seen in
- * one period of ten hide the short phases that the counters show. What chance does is told to the
- * detector by the noise floor, without which single periods give phases that nobody can see in the
- * program.
+ * The variance of the arc sine of a share's square root is 1 / (4 n) of n samples, whatever the
+ * share (Anscombe 1948). That of the square root alone becomes less towards a share of one, so that
+ * from none to all was too small a step beside the noise. A period has some ten samples a CPU;
+ * where it has fewer, periods are added up to a bin, and the signal is seen once a bin, in its
+ * middle: with few samples what is seen depends on how many they are, and that is the CPU use.
+ * Larger bins were tried and dropped: signals that are seen in one period of ten hide the short
+ * phases that the counters show. What chance does is told to the detector by the noise floor,
+ * without which single periods give phases that nobody can see in the program.
  */
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +100,7 @@ static int end_bin(const struct rps_collect_samples *samples, struct bin *bin, s
 
         for (size_t i = bin->first; i <= bin->last; i++)
             own += samples->of[f * count + i];
-        signals->value[at] = sqrt((double)own / (double)bin->samples);
+        signals->value[at] = asin(sqrt((double)own / (double)bin->samples));
         signals->weight[at] = fminf((float)bin->samples / (float)RPS_COLLECT_BIN_SAMPLES, 1);
     }
     if (bin->samples >= RPS_COLLECT_BIN_SAMPLES) {
