@@ -22,9 +22,6 @@ struct rps_naming_options {
     int opens_paths;
     const char *const *binary; /* borrowed: files, or folders in which a module's path may lie */
     size_t binary_count;
-    /* Progress: modules done of all. May be NULL. */
-    void (*progress)(void *context, size_t done, size_t all);
-    void *progress_context;
 };
 
 /*

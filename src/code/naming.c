@@ -220,18 +220,15 @@ static int compare_frames(const void *left, const void *right, void *context)
 static int name_groups(struct rps_naming *naming, size_t *order, uint64_t *address,
                        struct rps_error *err)
 {
-    const struct rps_naming_options *options = naming->options;
     const struct rps_code *code = naming->code;
-    size_t count = code->frame_count, done = 0, all = 0;
+    size_t count = code->frame_count;
 
     for (size_t i = 0; i < count; i++)
         order[i] = i;
     if (count > 0)
         qsort_r(order, count, sizeof(*order), compare_frames, code->frame);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         address[i] = code->frame[order[i]].address;
-        all += i == 0 || code->frame[order[i]].module != code->frame[order[i - 1]].module;
-    }
     for (size_t first = 0, next; first < count; first = next) {
         int64_t module = code->frame[order[first]].module;
         struct rps_naming_group group = {NULL, order + first, address + first, 0};
@@ -241,14 +238,9 @@ static int name_groups(struct rps_naming *naming, size_t *order, uint64_t *addre
         group.count = next - first;
         if (module >= 0 && (uint64_t)module < code->module_count)
             group.module = &code->module[module];
-        if (options->progress)
-            options->progress(options->progress_context, done, all);
         if (name_group(naming, &group, err) < 0)
             return RPS_FAILED;
-        done++;
     }
-    if (options->progress)
-        options->progress(options->progress_context, done, all);
     return 0;
 }
 

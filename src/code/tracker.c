@@ -8,6 +8,7 @@
  */
 #include "rpistat/tracker.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,15 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
            strcmp(module->build_id, build_id) == 0;
 }
 
+/* Stripped C libraries do not name the functions that call main and those of threads. */
+static int is_c_library(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
+           fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;
+}
+
 /* The module's number, or negative without memory. */
 static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
                           const char *build_id)
@@ -89,6 +99,7 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     module = rps_intern_at(&tracker->module, number);
     module->kind = kind;
     module->path = own_path;
+    module->is_c_library = kind == RPS_MODULE_FILE && is_c_library(path);
     strcpy(module->build_id, build_id);
     told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
     strcpy(told.build_id, build_id);
@@ -301,7 +312,9 @@ static int find_chain(struct rps_tracker *tracker, const struct rps_sample *samp
 /* How the chain ends, for rps_tracker_complete. */
 static void count_end(struct rps_tracker *tracker, const struct chain *chain)
 {
-    struct rps_tracker_frame *last, *callee;
+    const struct rps_tracker_module *module;
+    const struct rps_tracker_frame *callee;
+    struct rps_tracker_frame *last;
 
     if (chain->is_cut)
         return;
@@ -311,11 +324,14 @@ static void count_end(struct rps_tracker *tracker, const struct chain *chain)
     }
     last = rps_intern_at(&tracker->frame, chain->frame[chain->count - 1]);
     last->ends++;
-    if (chain->count > 1) {
-        callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
-        last->ends_behind_other +=
-            callee->key.a != last->key.a &&
-            (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL];
+    module = rps_intern_at(&tracker->module, (int64_t)last->key.a);
+    if (chain->count < 2 || !module->is_c_library)
+        return;
+    callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
+    if (callee->key.a != last->key.a &&
+        (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL]) {
+        last->ends_in_library++;
+        tracker->ends_in_library++;
     }
 }
 

@@ -142,28 +142,6 @@ static int is_beginning(const char *function)
     return 0;
 }
 
-/* Stripped C libraries do not name the functions that call main and those of threads. */
-static int is_c_library(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-    return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
-           fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;
-}
-
-/* The samples that end at a frame without a name, and are complete. */
-static uint64_t count_unnamed(const struct rps_tracker *tracker,
-                              const struct rps_tracker_frame *frame)
-{
-    const struct rps_tracker_module *module =
-        rps_intern_at(&tracker->module, (int64_t)frame->key.a);
-
-    if (frame->ends_behind_other == 0 || module->kind != RPS_MODULE_FILE ||
-        !is_c_library(module->path))
-        return 0;
-    return frame->ends_behind_other;
-}
-
 uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rps_code *named)
 {
     uint64_t complete = tracker->complete;
@@ -173,10 +151,10 @@ uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rp
         const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);
         const struct rps_location *outer = NULL; /* the function that has the code is the last */
 
-        for (; named && at < named->location_count && named->location[at].frame <= (int64_t)i; at++)
+        for (; at < named->location_count && named->location[at].frame <= (int64_t)i; at++)
             outer = named->location[at].frame == (int64_t)i ? &named->location[at] : NULL;
         if (!outer || outer->how == RPS_LOCATION_NONE)
-            complete += count_unnamed(tracker, frame);
+            complete += frame->ends_in_library;
         else if (is_beginning(outer->function))
             complete += frame->ends;
     }
@@ -186,7 +164,7 @@ uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rp
 void rps_tracker_status(const struct rps_tracker *tracker, struct rps_sampling *ret)
 {
     ret->samples = tracker->samples;
-    ret->complete = rps_tracker_complete(tracker, NULL);
+    ret->complete = tracker->complete + tracker->ends_in_library;
     ret->lost += tracker->lost;
     ret->unmapped = tracker->unmapped;
 }

@@ -12,16 +12,16 @@ struct rps_tracker_module {
     enum rps_module_kind kind;
     char *path; /* owned */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
+    int is_c_library;
     int is_cfi_read; /* or was tried to read */
     struct rps_cfi *cfi;
 };
 
 struct rps_tracker_frame {
-    struct rps_intern_key key;  /* module, address */
-    uint64_t ends;              /* samples of which it is the outermost frame, and not known to be
+    struct rps_intern_key key; /* module, address */
+    uint64_t ends;             /* samples of which it is the outermost frame, and not known to be
                                    where the thread began */
-    uint64_t ends_behind_other; /* of them: in which it called the workload's code of
-                                   another module */
+    uint64_t ends_in_library;  /* of them: it is the C library's, and called another module */
 };
 
 struct rps_tracker {
@@ -35,6 +35,7 @@ struct rps_tracker {
     int64_t task_count;
     size_t cfi_count; /* modules whose is_cfi_read is set */
     uint64_t samples, complete, lost, unmapped;
+    uint64_t ends_in_library; /* of all frames */
 };
 
 #endif
