@@ -109,9 +109,9 @@ struct rps_collect_samples {
 
 /*
  * Add a signal a function behind those that were collected: the arc sine of the square root of its
- * share of the samples, seen in each observation that has enough of them, or in the middle of a bin of several;
- * a bin that a gap or a pause breaks off weighs less, or is left out. With fewer than 8 bins
- * nothing is seen. Noise floor: 1 / (2 sqrt(n)) of the n samples of the value that has fewest;
+ * share of the samples, seen in each observation that has enough of them, or in the middle of a bin
+ * of several; a bin that a gap or a pause breaks off weighs less, or is left out. With fewer than 8
+ * bins nothing is seen. Noise floor: 1 / (2 sqrt(n)) of the n samples of the value that has fewest;
  * resolution: 0.05. RPS_FAILED without memory.
  */
 int rps_collected_add_samples(struct rps_collected *collected,

@@ -1,0 +1,85 @@
+/*
+ * Changes: does a figure differ between two sides of runs, by how much, and how sure is that. The
+ * run is the unit: runs of one program differ (layout, temperature, neighbours) by more than the
+ * periods within a run tell, so that a test within two runs says that these runs differ, and never
+ * why. Pure functions.
+ */
+#ifndef RPISTAT_CHANGE_H
+#define RPISTAT_CHANGE_H
+
+#include <stddef.h>
+
+/* Fewer effective observations in a run are too few to tell. */
+#define RPS_CHANGE_EFFECTIVE_MIN 10
+
+enum rps_change_basis {
+    RPS_CHANGE_NONE,     /* there is no test; `why` says why */
+    RPS_CHANGE_GROUPS,   /* two or more runs a side: Welch's t test */
+    RPS_CHANGE_BASELINE, /* one run against several: t with the variance of these */
+    RPS_CHANGE_RUNS,     /* one against one, by what varies within them: the runs differ, whatever
+                            the reason */
+};
+
+enum rps_change_why {
+    RPS_CHANGE_TESTED,
+    RPS_CHANGE_ABSENT, /* a side has no value */
+    RPS_CHANGE_SINGLE, /* one run a side, and nothing within a run tells how much such a
+                          total varies from run to run */
+    RPS_CHANGE_SHORT,  /* too few effective observations within a run */
+};
+
+/* A figure in one run. */
+struct rps_change_value {
+    double value;     /* NaN: none */
+    double floor;     /* the least variance that such a value has, as that of a count by chance or a
+                         length by the measurement period; 0: none */
+    double variance;  /* of the value, by what varies within the run, with what estimating it from
+                         turns adds; NaN: nothing tells (a total) */
+    double degrees;   /* of freedom of that variance */
+    double effective; /* observations that are worth one independent one, of the run */
+};
+
+/* Side A is what was, side B what is. */
+struct rps_change {
+    double a, b;      /* means of the sides: geometric where no value is 0 or below */
+    double ratio;     /* b / a - 1: .03 is 3 % more; NaN when a is 0 or a side has no value */
+    double low, high; /* 95 % interval of ratio; NaN: none. Where a is 0, of b - a */
+    double p;         /* two-sided, of no difference; NaN without a test */
+    double adjusted;  /* the same corrected for all that was compared (rps_change_correct) */
+    enum rps_change_basis basis;
+    enum rps_change_why why;
+};
+
+/*
+ * The change from the runs of side A to those of side B; runs without a value are left out. With
+ * two or more a side Welch's t test (1947), with one against several Student's with n - 1 degrees
+ * and a variance of s^2 (1 + 1 / n), with one against one the variances within, Satterthwaite's
+ * degrees: on logarithms, or where a value is 0 or below on the values. A side's variance is at
+ * least the mean of its floors. adjusted is p.
+ */
+struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
+                                  const struct rps_change_value *b, size_t b_count);
+
+/* Holm's correction (1979): adjusted[i] of p[i], for the chance of any false alarm among all that
+ * are not NaN, which stay NaN. RPS_FAILED without memory. */
+int rps_change_correct(const double *p, size_t count, double *adjusted);
+
+/* How sure a sum over a run is, by its terms. */
+struct rps_within {
+    double variance;  /* of the sum; NaN: fewer than 3 terms */
+    double degrees;   /* of freedom */
+    double effective; /* terms that are worth one independent one */
+};
+
+/*
+ * Of terms in order of time, of which the mean is taken away first; those that are NaN were not
+ * seen. For a ratio of sums R = sum(y) / sum(x) they are y - R x, for any formula what each term
+ * adds by its derivatives. The larger of two estimates: n s^2 (1 + r) / (1 - r) of a first-order
+ * autoregression (r corrected for the bias that short series have), and n times the mean square of
+ * the first eight coefficients of the cosine transform, which have eight degrees (Lazarus, Lewis,
+ * Stock, Watson 2018). Terms are autocorrelated; a test that takes them for independent cries wolf
+ * in up to 81 of 100 cases.
+ */
+struct rps_within rps_within_find(const double *term, size_t count);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * A comparison of two runs, or two groups of runs: the whole and each kind of phase, figure by
+ * figure, and the functions where samples were taken. Side A is what was, side B what is.
+ */
+#ifndef RPISTAT_COMPARISON_H
+#define RPISTAT_COMPARISON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/change.h"
+#include "rpistat/error.h"
+#include "rpistat/joint_phases.h"
+#include "rpistat/phase.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/shares.h"
+#include "rpistat/store.h"
+
+enum rps_comparison_side { RPS_SIDE_A, RPS_SIDE_B };
+
+/* A run that takes part. */
+struct rps_comparison_run {
+    struct rps_reader *reader; /* borrowed */
+    int64_t run_id;
+    enum rps_comparison_side side;
+    const char *store;        /* borrowed: its path */
+    struct rps_run run;       /* owned */
+    struct rps_phases phases; /* owned; labels are rows - 1, in the order of rows; -1: of no row */
+};
+
+/* What a figure is. */
+enum rps_comparison_kind {
+    RPS_FIGURE_TIME,   /* elapsed time, seconds: of the whole, of all phases of a row */
+    RPS_FIGURE_CPU,    /* CPU time, seconds */
+    RPS_FIGURE_METRIC, /* of the plan: a ratio or a rate, and CPU use */
+    RPS_FIGURE_TOTAL,  /* an event's estimated count */
+};
+
+struct rps_comparison_figure {
+    enum rps_comparison_kind kind;
+    char name[RPS_NAME_SIZE];  /* "elapsed", "cpu_time", "cpi", "instructions" */
+    char label[RPS_NAME_SIZE]; /* for people: "Elapsed", "CPI" */
+    char unit[RPS_NAME_SIZE];  /* "s", "%", "/s"; "" */
+};
+
+/* A function, or all code of a module without names, in a row. */
+struct rps_comparison_function {
+    struct rps_function_name name; /* borrowed, from the code of the comparison */
+    double a_share, b_share;       /* of the row's samples, 0 ... 1 */
+    struct rps_change seconds;     /* CPU time in it; one run a side: by the number of samples */
+};
+
+/* The whole, or a kind of phase. */
+struct rps_comparison_row {
+    int label;                      /* 0: A; of this comparison; -1: the whole */
+    size_t a_times, b_times;        /* phases of the kind in the runs that stand for the sides; 0:
+                                      went, came; 1 for the whole */
+    int64_t a_start_ns, b_start_ns; /* of the first of them; -1: none */
+    struct rps_change *change;      /* owned; of each figure */
+    size_t function_count;
+    struct rps_comparison_function *function; /* owned; by how much their time changed; none without
+                                                 samples on both sides */
+};
+
+struct rps_comparison {
+    size_t run_count;
+    struct rps_comparison_run *run; /* owned; side A first */
+    size_t a_count, b_count;
+    size_t figure_count;
+    struct rps_comparison_figure *figure; /* owned; elapsed, CPU time, metrics, CPU use, totals */
+    size_t row_count;
+    struct rps_comparison_row *row; /* owned; the whole, then kinds of phases by their label */
+    size_t remark_count;
+    char **remark; /* owned; sentences on what could not be compared and what makes it doubtful:
+                      other machines, other event sets, no samples on a side, time without phases */
+    struct rps_code *code; /* owned; of each run; names of functions borrow from it */
+};
+
+struct rps_comparison_options {
+    struct rps_level_choice level;
+    int no_phases;  /* 1: the whole alone */
+    int no_samples; /* 1: neither for phases nor as functions */
+};
+
+/* What takes part, as the caller chose it. */
+struct rps_comparison_choice {
+    struct rps_reader *reader; /* borrowed, for as long as the comparison lives */
+    const char *store;         /* borrowed, likewise: its path */
+    int64_t run_id;
+    enum rps_comparison_side side;
+};
+
+/*
+ * Compare. Values of a row are of all its phases in a run together; p values are corrected (Holm)
+ * over rows and figures, those of functions over rows and functions. A row in which a side has
+ * nothing has no tests. *ret is for rps_comparison_free. Errors: the store's; a side without runs;
+ * one run on both sides (RPS_USAGE); a run that is still being recorded.
+ */
+int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count,
+                        const struct rps_comparison_options *options, struct rps_comparison *ret,
+                        struct rps_error *err);
+void rps_comparison_free(struct rps_comparison *comparison);
+
+/* The figure by its name, or -1. */
+int rps_comparison_figure(const struct rps_comparison *comparison, const char *name);
+
+/* In words: what the change is worth. */
+enum rps_comparison_verdict {
+    RPS_VERDICT_NONE, /* no test, or no value */
+    RPS_VERDICT_SAME, /* no difference is shown */
+    RPS_VERDICT_LESS, /* adjusted p below .05 */
+    RPS_VERDICT_MORE,
+};
+enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change);
+
+#endif

@@ -1,0 +1,32 @@
+/* Pictures of a comparison: both sides over time, with their phases. */
+#ifndef RPISTAT_COMPARISON_PLOT_H
+#define RPISTAT_COMPARISON_PLOT_H
+
+#include "rpistat/comparison.h"
+#include "rpistat/error.h"
+
+enum rps_comparison_x {
+    RPS_COMPARISON_TIME,  /* as it is: seconds since each run's start */
+    RPS_COMPARISON_PHASE, /* phase-relative: matched phases lie over one another, each as
+                             wide as the mean of both sides */
+};
+
+struct rps_comparison_plot {
+    const struct rps_comparison *comparison;
+    const char *a_name, *b_name;
+    const char *path; /* .png, .svg, .pdf by gnuplot; .html an interactive page */
+    const char *const
+        *metric; /* figures by name; NULL: CPU use and the metrics that changed most */
+    size_t metric_count;
+    enum rps_comparison_x x;
+    int dark;          /* 1: the dark theme */
+    int width, height; /* in pixels; 0: as suits */
+    const char *keep;  /* folder that gnuplot's script and data are left in; NULL: none */
+};
+
+/* Draw. All runs of a side thin, the one that stands for it (its first) bold; strips of the phases
+ * of both below. Errors: RPS_USAGE for an extension or metric that is not there; gnuplot's; the
+ * store's. */
+int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error *err);
+
+#endif

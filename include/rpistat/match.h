@@ -1,0 +1,59 @@
+/*
+ * Matching: which phases of several runs are the same. The runs' phases were detected together, so
+ * that labels mean the same in all of them; the phases of each are then aligned in order. Pure
+ * functions.
+ */
+#ifndef RPISTAT_MATCH_H
+#define RPISTAT_MATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+
+/* Most phases of a run that are aligned. */
+#define RPS_MATCH_MAX 2000
+
+#define RPS_MATCH_NONE SIZE_MAX
+
+/* Labels common to all runs, and how far they are apart. */
+struct rps_match_labels {
+    int count;
+    const double *distance; /* distance[x * count + y]: 0 alike ... 1 as far as any two */
+};
+
+/*
+ * Align phases b with phases a in order (Needleman and Wunsch 1970): ret[i] is the phase of b that
+ * phase i of a is, or RPS_MATCH_NONE. The same label costs 0; two labels of which neither is in the
+ * other run .3 + .4 x distance; others 1.2; a phase that is left over .55. RPS_FAILED without
+ * memory, or for more than RPS_MATCH_MAX phases.
+ */
+int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
+                    const struct rps_match_labels *labels, size_t *ret, struct rps_error *err);
+
+/* A kind of phase: those that have label a on side A and label b on side B. */
+struct rps_match_row {
+    int a, b; /* label; -1: there is none on that side */
+};
+
+struct rps_matching {
+    size_t row_count;
+    struct rps_match_row *row; /* owned; in the order in which side A has them first, and between
+                                  them, where they come, those of side B alone */
+    size_t run_count;
+    size_t **row_of; /* owned; row_of[run][phase]: its row, or RPS_MATCH_NONE */
+};
+
+/*
+ * Match the phases of `count` runs: side[i] is 0 (A) or 1 (B). The run of each side whose alignment
+ * with its others costs least stands for it; these two are aligned with one another, which gives
+ * the rows, and every other run with the one of its side. A phase of another run that has no
+ * partner in it is in no row. *ret is for rps_matching_free. Errors: as above.
+ */
+int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
+                   const struct rps_match_labels *labels, struct rps_matching *ret,
+                   struct rps_error *err);
+void rps_matching_free(struct rps_matching *matching);
+
+#endif
