@@ -14,7 +14,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1000
+#define RPS_STORE_VERSION       1001
 #define RPS_STORE_VERSION_MAJOR 1000
 
 /* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.
@@ -50,7 +50,8 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 /* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
 void rps_database_close_beside(sqlite3 *db);
 
-/* Open the store at path read-only, with the guards that untrusted files need. */
+/* Open the store at path read-only, with the guards that untrusted files need. Tables and views that
+ * an older format lacks are there, without rows. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
 /*

@@ -38,7 +38,7 @@
 extern const struct rps_embedded rps_embedded_schema[];
 
 /* user_version after each step of rps_embedded_schema */
-static const int step_version[] = {1000};
+static const int step_version[] = {1000, 1001};
 
 #define STEPS (sizeof(step_version) / sizeof(step_version[0]))
 
@@ -255,12 +255,38 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
     return result;
 }
 
+/*
+ * Attach what the steps that a store has not had would add, in memory, so that all stores are asked
+ * alike. A table of the store itself is found before one of an attached database.
+ */
+static int attach_newer(sqlite3 *db, sqlite3_int64 version)
+{
+    sqlite3 *newer = NULL;
+    unsigned char *bytes = NULL;
+    sqlite3_int64 size = 0;
+    int code =
+        sqlite3_open_v2(":memory:", &newer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    for (size_t i = 1; i < STEPS && code == SQLITE_OK; i++)
+        if (version < step_version[i])
+            code = rps_database_exec(newer, rps_embedded_schema[i].text);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "ATTACH ':memory:' AS newer");
+    if (code == SQLITE_OK && !(bytes = sqlite3_serialize(newer, "main", &size, 0)))
+        code = SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        code = sqlite3_deserialize(db, "newer", bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+    sqlite3_close(newer);
+    return code;
+}
+
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
     struct rps_path_check look;
     struct rps_identity id = {0};
     sqlite3 *db = NULL;
-    int result = rps_path_check_read(path, &look, err);
+    int result = rps_path_check_read(path, &look, err), code;
 
     if (result == 0)
         result = open_checked(path, &db, &id, err);
@@ -271,6 +297,11 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
         return rps_error_set(err, RPS_FAILED,
                              "the store %s is empty: record something with `rpistat COMMAND`",
                              path);
+    }
+    if (id.version < RPS_STORE_VERSION && (code = attach_newer(db, id.version)) != SQLITE_OK) {
+        result = rps_database_error(db, code, path, err);
+        sqlite3_close(db);
+        return result;
     }
     *ret = db;
     return 0;

@@ -225,6 +225,20 @@ static void newer_formats(void **state)
     refused(path, "format 2.3");
 }
 
+/* The tables of samples were part of the first step for a while. */
+static void older_formats(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_error err;
+
+    fixture_store(path);
+    fixture_exec(path, "PRAGMA user_version = 1000");
+    assert_int_equal(try_read(path, &err), 0);
+    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1000);
+    assert_int_equal(try_write(path, &err), 0);
+    assert_int_equal(fixture_number(path, "PRAGMA user_version"), RPS_STORE_VERSION);
+}
+
 static void a_damaged_store(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -432,6 +446,7 @@ int main(void)
         TEST(another_programs_database),
         TEST(another_programs_log_is_left_alone),
         TEST(newer_formats),
+        TEST(older_formats),
         TEST(a_damaged_store),
         TEST(places_that_do_not_exist),
         TEST(permissions),
