@@ -19,8 +19,15 @@ enum rps_shares_by {
     RPS_SHARES_THREAD,
 };
 
+/* What code without a name is one function of. */
+enum rps_unnamed {
+    RPS_UNNAMED_ADDRESS, /* "libm.so.6+0x1a2b" */
+    RPS_UNNAMED_PAGE,    /* of 4 KiB: "libm.so.6+0x1000" */
+    RPS_UNNAMED_MODULE,  /* "[libm.so.6]": in trees of calls */
+};
+
 /* A function is what has one name in modules of one path, inlined or not. Code without a name is a
- * function, and a line, of its own for each address: "libm.so.6+0x1a2b". */
+ * function, and a line, of its own for each address. */
 struct rps_share {
     const char *name;   /* a function, a module's path, a process's name; borrowed from the code, or
                            in `texts` */
@@ -53,16 +60,15 @@ void rps_shares_free(struct rps_shares *shares);
 
 /* The number of the function that is innermost in each stack, the innermost of the workload with
  * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0
- * as they come; *ret_name gets their names, to be freed, which borrow the code's texts. Here and in
- * a tree all code of a module without names is one function: "[libm.so.6]". */
+ * as they come; *ret_name gets their names, to be freed, which borrow the code's texts. */
 struct rps_function_name {
     const char *function, *module, *file;
     int line; /* the first that was met */
 };
 
-int rps_shares_functions(const struct rps_code *code, int user, int64_t **ret_function,
-                         struct rps_function_name **ret_name, size_t *ret_count,
-                         struct rps_error *err);
+int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
+                         int64_t **ret_function, struct rps_function_name **ret_name,
+                         size_t *ret_count, struct rps_error *err);
 
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {

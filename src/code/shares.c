@@ -191,7 +191,7 @@ static int find_code(const struct rps_code *code, const uint64_t *samples, enum 
     struct rps_share_index index;
     int failed;
 
-    if (rps_share_index_make(&index, code, by, 0, err) < 0)
+    if (rps_share_index_make(&index, code, by, RPS_UNNAMED_ADDRESS, err) < 0)
         return RPS_FAILED;
     shares.count = index.items.count;
     shares.share = calloc(shares.count + 1, sizeof(*shares.share));

@@ -96,7 +96,7 @@ int rps_shares_calls(const struct rps_code *code, const uint64_t *samples, struc
     struct rps_share_index index;
     int failed;
 
-    if (rps_share_index_make(&index, code, RPS_SHARES_FUNCTION, 1, err) < 0)
+    if (rps_share_index_make(&index, code, RPS_SHARES_FUNCTION, RPS_UNNAMED_MODULE, err) < 0)
         return RPS_FAILED;
     growing.index = &index;
     failed = grow_tree(&growing, samples) < 0;

@@ -33,15 +33,15 @@ static struct rps_function_name *copy_names(const struct rps_share_index *index)
     return name;
 }
 
-int rps_shares_functions(const struct rps_code *code, int user, int64_t **ret_function,
-                         struct rps_function_name **ret_name, size_t *ret_count,
-                         struct rps_error *err)
+int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
+                         int64_t **ret_function, struct rps_function_name **ret_name,
+                         size_t *ret_count, struct rps_error *err)
 {
     struct rps_function_name *name;
     struct rps_share_index index;
     int64_t *function;
 
-    if (rps_share_index_make(&index, code, RPS_SHARES_FUNCTION, 1, err) < 0)
+    if (rps_share_index_make(&index, code, RPS_SHARES_FUNCTION, unnamed, err) < 0)
         return RPS_FAILED;
     function = malloc((code->stack_count + 1) * sizeof(*function));
     name = function ? copy_names(&index) : NULL;

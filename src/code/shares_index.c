@@ -8,6 +8,8 @@
 
 #define ADDRESS_SIZE 24 /* of "+0x..." or "[]" behind a module's name */
 
+#define PAGE_MASK (~UINT64_C(0xfff))
+
 /* --- items ------------------------------------------------------------------------------------ */
 
 void rps_share_items_free(struct rps_share_items *items)
@@ -164,19 +166,23 @@ static int reserve_texts(struct rps_share_index *index)
     return index->texts ? 0 : RPS_FAILED;
 }
 
-/* "libm.so.6+0x1a2b", or folded "[libm.so.6]". */
+/* The name of code that has none. */
 static const char *address_name(struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
     const char *name = file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
     char *text = index->texts + index->used;
+    uint64_t address;
 
-    if (frame >= code->frame_count || (index->fold && name[0] == '['))
+    if (frame >= code->frame_count || (index->unnamed == RPS_UNNAMED_MODULE && name[0] == '['))
         return name;
-    if (index->fold)
+    address = code->frame[frame].address;
+    if (index->unnamed == RPS_UNNAMED_PAGE)
+        address &= PAGE_MASK;
+    if (index->unnamed == RPS_UNNAMED_MODULE)
         index->used += (size_t)sprintf(text, "[%s]", name) + 1;
     else
-        index->used += (size_t)sprintf(text, "%s+0x%" PRIx64, name, code->frame[frame].address) + 1;
+        index->used += (size_t)sprintf(text, "%s+0x%" PRIx64, name, address) + 1;
     return text;
 }
 
@@ -233,11 +239,11 @@ static int add_frames(struct rps_share_index *index)
 }
 
 int rps_share_index_make(struct rps_share_index *index, const struct rps_code *code,
-                         enum rps_shares_by by, int fold, struct rps_error *err)
+                         enum rps_shares_by by, enum rps_unnamed unnamed, struct rps_error *err)
 {
     size_t most = code->frame_count + 1 + code->location_count;
 
-    *index = (struct rps_share_index){.code = code, .by = by, .fold = fold};
+    *index = (struct rps_share_index){.code = code, .by = by, .unnamed = unnamed};
     index->first = calloc(code->frame_count + 2, sizeof(*index->first));
     index->item = calloc(most, sizeof(*index->item));
     index->line = calloc(most, sizeof(*index->line));

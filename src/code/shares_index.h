@@ -30,7 +30,7 @@ struct rps_share_items {
 struct rps_share_index {
     const struct rps_code *code;
     enum rps_shares_by by;
-    int fold;       /* 1: code of a module without names is one function */
+    enum rps_unnamed unnamed;
     size_t *module; /* owned; of each module and the one that is not known: the first of its path */
     size_t *first;  /* owned; of each frame, and one more: where its items are in `item` */
     size_t *item;   /* owned; of a frame in order of depth */
@@ -45,9 +45,9 @@ struct rps_share_index {
 size_t rps_share_items_number(struct rps_share_items *items, const struct rps_share_key *key);
 void rps_share_items_free(struct rps_share_items *items);
 
-/* fold: code of a module without names is one function. RPS_FAILED without memory. */
+/* RPS_FAILED without memory. */
 int rps_share_index_make(struct rps_share_index *index, const struct rps_code *code,
-                         enum rps_shares_by by, int fold, struct rps_error *err);
+                         enum rps_shares_by by, enum rps_unnamed unnamed, struct rps_error *err);
 void rps_share_index_free(struct rps_share_index *index);
 
 /* The module of a frame, by its number; its path, or RPS_SHARE_UNKNOWN; is it the kernel? */

@@ -16,6 +16,7 @@
 
 #include "rpistat/code.h"
 #include "rpistat/run_code.h"
+#include "rpistat/shares.h"
 #include "rpistat/text.h"
 
 #define PREFIX    "samples"
@@ -24,110 +25,31 @@
 /* A function that has less of the samples is none of the signals. */
 #define SHARE_MIN 0.03
 
-/* Code without names is told apart by its pages. */
-#define PAGE_BITS 12
-
 /* --- functions -------------------------------------------------------------------------------- */
-
-/* A frame, and what is told of it. */
-struct place {
-    int64_t module;
-    const char *name; /* NULL: not known */
-    uint64_t page;    /* of the address, where there is no name */
-    size_t frame;
-};
 
 /* The functions of the workload, numbered from 0. */
 struct functions {
     size_t count;
-    struct place *place;  /* owned; one frame of each */
-    int64_t *of_stack;    /* owned; -1: none */
-    uint64_t *samples;    /* owned; of each */
-    uint64_t all_samples; /* of all of them */
+    struct rps_function_name *name; /* owned; of each; code without names is told apart by pages */
+    int64_t *of_stack;              /* owned; -1: none */
+    uint64_t *samples;              /* owned; of each */
+    uint64_t all_samples;           /* of all of them */
 };
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-
-    if (x->module != y->module)
-        return x->module < y->module ? -1 : 1;
-    if (!x->name || !y->name)
-        return x->name || y->name ? (x->name != NULL) - (y->name != NULL)
-                                  : (x->page > y->page) - (x->page < y->page);
-    return strcmp(x->name, y->name);
-}
-
-static int is_workload(const struct rps_code *code, const struct rps_frame *frame)
-{
-    return frame->module < 0 || code->module[frame->module].kind != RPS_MODULE_KERNEL;
-}
-
-/* The frames of the workload as places, in order; how many there are. */
-static size_t list_places(const struct rps_code *code, struct place *place)
-{
-    const struct rps_location *location = code->location, *end = location + code->location_count;
-    size_t count = 0;
-
-    for (size_t f = 0; f < code->frame_count; f++) {
-        while (location < end && location->frame < (int64_t)f)
-            location++;
-        if (!is_workload(code, &code->frame[f]))
-            continue;
-        place[count] =
-            (struct place){code->frame[f].module, NULL, code->frame[f].address >> PAGE_BITS, f};
-        if (location < end && location->frame == (int64_t)f && location->how != RPS_LOCATION_NONE)
-            place[count].name = location->function;
-        count++;
-    }
-    qsort(place, count, sizeof(*place), compare_places);
-    return count;
-}
-
-/* Number the functions: places that are alike are one. Stacks take that of their innermost frame
- * that has one; callers come before them. */
-static void number(const struct rps_code *code, struct functions *functions, int64_t *of_frame)
-{
-    size_t places = list_places(code, functions->place), kept = 0;
-
-    for (size_t f = 0; f < code->frame_count; f++)
-        of_frame[f] = -1;
-    for (size_t p = 0; p < places; p++) {
-        if (kept == 0 || compare_places(&functions->place[kept - 1], &functions->place[p]) != 0)
-            functions->place[kept++] = functions->place[p];
-        of_frame[functions->place[p].frame] = (int64_t)kept - 1;
-    }
-    functions->count = kept;
-    for (size_t s = 0; s < code->stack_count; s++) {
-        const struct rps_stack *stack = &code->stack[s];
-        int64_t own = stack->frame >= 0 ? of_frame[stack->frame] : -1;
-
-        functions->of_stack[s] =
-            own < 0 && stack->parent >= 0 ? functions->of_stack[stack->parent] : own;
-    }
-}
 
 static int find_functions(const struct rps_code *code, struct functions *ret, struct rps_error *err)
 {
-    int64_t *of_frame = calloc(code->frame_count + 1, sizeof(*of_frame));
-    int result = 0;
-
-    ret->place = calloc(code->frame_count + 1, sizeof(*ret->place));
-    ret->of_stack = calloc(code->stack_count + 1, sizeof(*ret->of_stack));
-    ret->samples = calloc(code->frame_count + 1, sizeof(*ret->samples));
-    if (of_frame && ret->place && ret->of_stack && ret->samples)
-        number(code, ret, of_frame);
-    else
-        result = rps_error_memory(err);
-    free(of_frame);
-    return result;
+    if (rps_shares_functions(code, 1, RPS_UNNAMED_PAGE, &ret->of_stack, &ret->name, &ret->count,
+                             err) < 0)
+        return RPS_FAILED;
+    ret->samples = calloc(ret->count + 1, sizeof(*ret->samples));
+    return ret->samples ? 0 : rps_error_memory(err);
 }
 
 static void functions_free(struct functions *functions)
 {
     free(functions->samples);
     free(functions->of_stack);
-    free(functions->place);
+    free(functions->name);
 }
 
 /* How often each was seen in the periods. */
@@ -158,19 +80,12 @@ int rps_code_signals_is_name(const char *name)
 }
 
 /* "samples in solve", "samples in libfoo.so.1+0x3000". */
-static void name_signal(const struct rps_code *code, const struct place *place,
-                        char ret[RPS_NAME_SIZE * 2])
+static void name_signal(const struct rps_function_name *name, char ret[RPS_NAME_SIZE * 2])
 {
-    const char *path = place->module >= 0 ? code->module[place->module].path : "";
-    const char *slash = strrchr(path, '/');
-    const char *of = place->name ? place->name : slash ? slash + 1 : path[0] ? path : "[unknown]";
-    char page[32] = "";
-    size_t room;
+    size_t room = RPS_NAME_SIZE * 2 - sizeof(PREFIX_IN);
 
-    if (!place->name)
-        snprintf(page, sizeof(page), "+0x%" PRIx64, place->page << PAGE_BITS);
-    room = RPS_NAME_SIZE * 2 - sizeof(PREFIX_IN) - strlen(page);
-    snprintf(ret, RPS_NAME_SIZE * 2, PREFIX_IN "%.*s%s", (int)rps_text_cut(of, room), of, page);
+    snprintf(ret, RPS_NAME_SIZE * 2, PREFIX_IN "%.*s", (int)rps_text_cut(name->function, room),
+             name->function);
 }
 
 /* Is the signal one that was asked for? `named` is set for those that are. */
@@ -203,9 +118,8 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* The functions that are chosen, most of the samples first; how many there are. */
-static size_t rank(const struct rps_code *code, const struct functions *functions,
-                   const char *const *name, size_t name_count, uint8_t *named,
-                   struct ranked *ranked)
+static size_t rank(const struct functions *functions, const char *const *name, size_t name_count,
+                   uint8_t *named, struct ranked *ranked)
 {
     size_t count = 0;
 
@@ -213,7 +127,7 @@ static size_t rank(const struct rps_code *code, const struct functions *function
         double share = (double)functions->samples[f] / (double)functions->all_samples;
         char signal[RPS_NAME_SIZE * 2];
 
-        name_signal(code, &functions->place[f], signal);
+        name_signal(&functions->name[f], signal);
         if (functions->samples[f] > 0 &&
             is_chosen(signal, name, name_count, share > SHARE_MIN, named))
             ranked[count++] = (struct ranked){functions->samples[f], f};
@@ -239,7 +153,7 @@ static int make_signals(const struct rps_code *code, const struct functions *fun
         signal[f] = RPS_CODE_SIGNALS_OTHER;
     for (size_t i = 0; i < count; i++) {
         signal[ranked[i].function] = (int32_t)i;
-        name_signal(code, &functions->place[ranked[i].function], ret->name[i]);
+        name_signal(&functions->name[ranked[i].function], ret->name[i]);
     }
     for (size_t s = 0; s < code->stack_count; s++)
         ret->of_stack[s] =
@@ -261,7 +175,7 @@ static int choose(const struct rps_code *code, const struct functions *functions
 
     if (result == 0)
         result = make_signals(code, functions, ranked,
-                              rank(code, functions, name, name_count, named, ranked), ret, err);
+                              rank(functions, name, name_count, named, ranked), ret, err);
     for (size_t i = 0; i < name_count && result == 0; i++) {
         if (!named[i])
             result = rps_error_set(err, RPS_USAGE,

@@ -43,7 +43,8 @@ static int find_keys(const struct rps_code *code, enum rps_plot_code by, struct 
 {
     keys->ids = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->stack_count;
     if (by == RPS_PLOT_CODE_FUNCTION)
-        return rps_shares_functions(code, 0, &keys->of, &keys->function, &keys->count, err);
+        return rps_shares_functions(code, 0, RPS_UNNAMED_MODULE, &keys->of, &keys->function,
+                                    &keys->count, err);
     keys->count = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->module_count;
     keys->of = calloc(keys->ids + 1, sizeof(*keys->of));
     if (!keys->of)

@@ -462,7 +462,8 @@ int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
     struct tops tops = {.code = code};
     struct rps_code_groups groups = {.count = part->group_count};
     int64_t *function = NULL;
-    int result = rps_shares_functions(code, 1, &function, &groups.name, &tops.function_count, err);
+    int result = rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &function, &groups.name,
+                                      &tops.function_count, err);
 
     if (result < 0)
         return result;

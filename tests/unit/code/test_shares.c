@@ -156,7 +156,8 @@ static void innermost_functions(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(rps_shares_functions(&code, 0, &function, &name, &count, NULL), 0);
+    assert_int_equal(
+        rps_shares_functions(&code, 0, RPS_UNNAMED_MODULE, &function, &name, &count, NULL), 0);
     assert_string_equal(name[function[4]].function, "do_syscall");
     assert_string_equal(name[function[3]].function, "rest");
     assert_int_equal(function[5], function[6]); /* a module without names is one */
@@ -165,12 +166,39 @@ static void innermost_functions(void **state)
     assert_int_equal(function[8], -1);
     free(function);
     free(name);
-    assert_int_equal(rps_shares_functions(&code, 1, &function, &name, &count, NULL), 0);
+    assert_int_equal(
+        rps_shares_functions(&code, 1, RPS_UNNAMED_MODULE, &function, &name, &count, NULL), 0);
     assert_string_equal(name[function[4]].function, "work");
     assert_string_equal(name[function[1]].file, "prog.c");
     assert_int_equal(name[function[1]].line, 20);
     free(function);
     free(name);
+}
+
+static void functions_by_page(void **state)
+{
+    struct rps_frame moved[8];
+    struct rps_code other = code;
+    struct rps_function_name *name;
+    int64_t *function;
+    size_t count;
+
+    (void)state;
+    memcpy(moved, frames, sizeof(moved));
+    other.frame = moved;
+    moved[5].address = 0x3000;
+    for (uint64_t page = 3; page <= 4; page++) {
+        moved[6].address = page << 12 | 0xfff;
+        assert_int_equal(
+            rps_shares_functions(&other, 1, RPS_UNNAMED_PAGE, &function, &name, &count, NULL), 0);
+        assert_string_equal(name[function[5]].function, "libx.so+0x3000");
+        assert_string_equal(name[function[6]].function,
+                            page == 3 ? "libx.so+0x3000" : "libx.so+0x4000");
+        assert_int_equal(function[5] == function[6], page == 3);
+        assert_string_equal(name[function[3]].function, "rest");
+        free(function);
+        free(name);
+    }
 }
 
 /* The node of that path below the root, "main;work". */
@@ -309,6 +337,7 @@ int main(void)
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(innermost_functions),
+        cmocka_unit_test(functions_by_page),
         cmocka_unit_test(trees),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
