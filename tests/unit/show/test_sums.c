@@ -20,7 +20,7 @@
 #include "rpistat/tally.h"
 #include "show/cpu_series.h"
 
-#define RUNS 200
+static uint64_t runs = 200; /* `test_sums 1000` checks so many */
 
 static void must(int result, const struct rps_error *err)
 {
@@ -745,14 +745,16 @@ static void test_sum_rules(void **state)
     checked = seed ? strtoull(seed, NULL, 10) : 0;
     do {
         check(checked);
-    } while (!seed && ++checked < RUNS);
+    } while (!seed && ++checked < runs);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_sum_rules, tell_seed),
     };
 
+    if (argc > 1)
+        runs = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

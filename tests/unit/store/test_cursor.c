@@ -3,7 +3,7 @@
  * place, asleep, at every resolution and from and to any time. What a cursor gives are sums of the
  * periods that the rows claim to stand for; no period comes twice, none is left out, none is
  * coarser than asked for unless it was thinned, and nothing that is outside of the part comes
- * unless the cursor says that it was widened. `test_cursor 20` tries twenty times as many.
+ * unless the cursor says that it was widened. `test_cursor 2000` tries twenty times as many.
  */
 #include "shapes.h"
 
@@ -21,7 +21,7 @@
 
 #define CPUS_MAX 8
 
-static uint64_t times = 1;
+static uint64_t shapes = 100; /* at random */
 
 /* --- a store with a run ----------------------------------------------------------------------- */
 
@@ -549,7 +549,7 @@ static void every_shape(void **state)
 {
     struct made *made = *state;
 
-    for (uint64_t seed = 0; seed < 100 * times; seed++)
+    for (uint64_t seed = 0; seed < shapes; seed++)
         try_shape(made, seed, 600, 8);
     try_shape(made, 924, 600, 8); /* sought into the middle of a block's rows */
     assert_true(made->widened > 100);
@@ -562,7 +562,7 @@ static void small_runs(void **state)
 {
     struct made *made = *state;
 
-    for (uint64_t seed = 10000000; seed < 10000000 + 30 * times; seed++)
+    for (uint64_t seed = 10000000; seed < 10000000 + shapes * 3 / 10; seed++)
         try_shape(made, seed, 60, 2);
     say("small runs, from and to every border", made);
 }
@@ -572,7 +572,7 @@ static void long_runs(void **state)
 {
     struct made *made = *state;
 
-    for (uint64_t seed = 20000000; seed < 20000000 + 3 * times; seed++)
+    for (uint64_t seed = 20000000; seed < 20000000 + (shapes * 3 + 99) / 100; seed++)
         try_shape(made, seed, 10000, 20);
     say("long runs", made);
 }
@@ -697,6 +697,6 @@ int main(int argc, char **argv)
     };
 
     if (argc > 1)
-        times = strtoull(argv[1], NULL, 10);
+        shapes = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, make_store, remove_store);
 }
