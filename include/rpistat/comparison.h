@@ -74,7 +74,8 @@ struct rps_comparison {
     size_t remark_count;
     char **remark; /* owned; sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_code *code; /* owned; of each run; names of functions borrow from it */
+    struct rps_code *code; /* owned; of each run; names of functions borrow from it, and from: */
+    struct rps_function_name **function; /* owned; of each run */
 };
 
 struct rps_comparison_options {
