@@ -67,6 +67,7 @@ struct rps_comparison {
     size_t run_count;
     struct rps_comparison_run *run; /* owned; side A first */
     size_t a_count, b_count;
+    size_t standing[2]; /* the run that stands for each side: whose phases the rows are of */
     size_t figure_count;
     struct rps_comparison_figure *figure; /* owned; elapsed, CPU time, metrics, CPU use, totals */
     size_t row_count;

@@ -31,8 +31,8 @@ static struct rps_compared_figure *offer(struct rps_compared_run *run,
 
 static struct rps_formula operand_alone(int operand)
 {
-    return (struct rps_formula){
-        .step_count = 1, .step = {{.op = RPS_FORMULA_OPERAND, .operand = operand}}};
+    return (struct rps_formula){.step_count = 1,
+                                .step = {{.op = RPS_FORMULA_OPERAND, .operand = operand}}};
 }
 
 /* The event that an operand is the count of, or NULL. */
@@ -186,8 +186,7 @@ static void take_common(struct rps_comparison_work *work)
         if (!all_have(work, first, figure))
             continue;
         for (size_t r = 0; r < comparison->run_count; r++)
-            work->run[r].figure[comparison->figure_count] =
-                find_same(&work->run[r], first, figure);
+            work->run[r].figure[comparison->figure_count] = find_same(&work->run[r], first, figure);
         comparison->figure[comparison->figure_count++] = figure->is;
     }
 }

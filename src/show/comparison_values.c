@@ -51,7 +51,7 @@ struct measuring {
     struct rps_rotation rotation;
     size_t rotation_phase; /* SIZE_MAX: of several, or of none */
     size_t at;
-    double *operand; /* owned; of the tally that is looked at */
+    double *operand;           /* owned; of the tally that is looked at */
     double *derivative, *term; /* owned; scratch: by the operands, of the observations of a row */
     struct observations seen;
 };
@@ -164,8 +164,7 @@ static double chance_of_formula(struct measuring *measuring, const struct rps_ta
 
         if (formula->step[i].op != RPS_FORMULA_OPERAND || came_before(formula, i))
             continue;
-        derivative =
-            rps_formula_derivative(formula, measuring->operand, formula->step[i].operand);
+        derivative = rps_formula_derivative(formula, measuring->operand, formula->step[i].operand);
         sum += derivative * derivative * chance_of(tally, formula->step[i].operand);
     }
     return isfinite(sum) ? sum : 0;
@@ -454,8 +453,7 @@ static int walk(struct measuring *measuring, struct rps_error *err)
         rps_cpu_series_choose_signals(&series, plan->metric_count + 1);
         measuring->grain_s = (double)run->run.period_ns / RPS_NS_PER_S;
         if (series.resolution > 0)
-            measuring->grain_s *=
-                (double)(plan->set_count << (RPS_LEVEL_BITS * series.resolution));
+            measuring->grain_s *= (double)(plan->set_count << (RPS_LEVEL_BITS * series.resolution));
         result = rps_cpu_series_walk_sum(&series, add_period, measuring, err);
     }
     if (result == 0)
@@ -466,12 +464,12 @@ static int walk(struct measuring *measuring, struct rps_error *err)
 
 int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err)
 {
-    struct measuring measuring = {
-        .comparison = &work->comparison,
-        .run = &work->comparison.run[run],
-        .compared = &work->run[run],
-        .is_single = work->comparison.a_count == 1 && work->comparison.b_count == 1,
-        .rotation_phase = SIZE_MAX};
+    struct measuring measuring = {.comparison = &work->comparison,
+                                  .run = &work->comparison.run[run],
+                                  .compared = &work->run[run],
+                                  .is_single = work->comparison.a_count == 1 &&
+                                               work->comparison.b_count == 1,
+                                  .rotation_phase = SIZE_MAX};
     int result = begin(&measuring, err);
 
     if (result == 0)

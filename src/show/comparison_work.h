@@ -18,17 +18,17 @@ struct rps_compared_run {
     struct rps_plan *plan; /* owned */
     size_t offered_count;
     struct rps_compared_figure *offered; /* owned; all that the run could be compared by */
-    size_t *figure;                      /* owned; of each figure of the comparison which of these */
-    struct rps_change_value *value;      /* owned; value[row * figure_count + figure] */
-    double coverage;                     /* the least share of its time that a set was on counters */
-    double unmatched;                    /* share of the time that is in no row but the whole */
-    int64_t thinned_ns;                  /* as rps_reader_thinned has it */
+    size_t *figure;                 /* owned; of each figure of the comparison which of these */
+    struct rps_change_value *value; /* owned; value[row * figure_count + figure] */
+    double coverage;                /* the least share of its time that a set was on counters */
+    double unmatched;               /* share of the time that is in no row but the whole */
+    int64_t thinned_ns;             /* as rps_reader_thinned has it */
 };
 
 struct rps_comparison_work {
     struct rps_comparison comparison; /* owned */
     const struct rps_comparison_options *options;
-    struct rps_compared_run *run; /* owned; of each run of the comparison */
+    struct rps_compared_run *run;  /* owned; of each run of the comparison */
     struct rps_joint_phases joint; /* owned */
 };
 
