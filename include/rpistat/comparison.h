@@ -95,9 +95,11 @@ struct rps_comparison_choice {
 
 /*
  * Compare. Values of a row are of all its phases in a run together; p values are corrected (Holm)
- * over rows and figures, those of functions over rows and functions. A row in which a side has
- * nothing has no tests. *ret is for rps_comparison_free. Errors: the store's; a side without runs;
- * one run on both sides (RPS_USAGE); a run that is still being recorded.
+ * over rows and figures, those of functions over rows and functions: without the figures of which
+ * both sides have 0, and where the runs are one phase, for the whole and for it apart. A row in
+ * which a side has nothing has no tests. Figures are those that all runs have by name, made in one
+ * way of the same events. *ret is for rps_comparison_free. Errors: the store's; a side without runs;
+ * one run on both sides, or twice on one (RPS_USAGE); a run that is still being recorded.
  */
 int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count,
                         const struct rps_comparison_options *options, struct rps_comparison *ret,

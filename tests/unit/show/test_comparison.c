@@ -227,6 +227,34 @@ static void test_one_against_five(void **state)
     check_basis(5, 1, RPS_CHANGE_BASELINE);
 }
 
+/* A run of one phase is not corrected for twice; what never happened is no test. */
+static void test_corrected(void **state)
+{
+    static const struct rps_comparison_options options = {.no_phases = 0};
+    struct rps_comparison comparison;
+    uint64_t noise = 3;
+    double least = 1, adjusted = 0;
+    size_t tests = 0;
+
+    (void)state;
+    add_runs(RPS_SIDE_A, 2, 1, &noise);
+    add_runs(RPS_SIDE_B, 2, 1.1, &noise);
+    must_compare(&options, &comparison);
+    assert_int_equal(comparison.row_count, 2);
+    for (size_t f = 0; f < comparison.figure_count; f++) {
+        const struct rps_change *change = &comparison.row[0].change[f];
+
+        tests += !isnan(change->p);
+        if (change->p < least) {
+            least = change->p;
+            adjusted = change->adjusted;
+        }
+    }
+    assert_int_equal(tests, 2 + 8 + 9);
+    near(adjusted, (double)tests * least, 1e-12);
+    rps_comparison_free(&comparison);
+}
+
 /* How a ratio varies within the runs decides: 2 % of noise a count, of 400 periods. */
 static void test_one_against_one(void **state)
 {
@@ -433,6 +461,47 @@ static void test_functions(void **state)
     rps_comparison_free(&comparison);
 }
 
+/* Another version may be another program; but of two modules that have a function of one name each
+ * is itself. */
+static void test_functions_of_programs(void **state)
+{
+    static const struct rps_module module = {2, RPS_MODULE_FILE, "/lib/other", ""};
+    static const struct rps_frame frame = {4, 2, 16};
+    static const struct rps_stack stack = {4, -1, 4};
+    static struct rps_location location[] = {{1, 0, "work", "", 0, RPS_LOCATION_SYMBOL},
+                                             {2, 0, "rest", "", 0, RPS_LOCATION_SYMBOL},
+                                             {4, 0, "work", "", 0, RPS_LOCATION_SYMBOL}};
+    const struct rps_code code = {.location_count = 3, .location = location};
+    const struct rps_code_count count = {.cpu = -1, .period = 0, .id = 4, .samples = 1000};
+    struct rps_comparison comparison;
+    struct rps_error err;
+
+    (void)state;
+    add_sampled(RPS_SIDE_A, "/bin/naive", 8);
+    add_sampled(RPS_SIDE_B, "/bin/interchange", 5);
+    must_compare(&whole_only, &comparison);
+    assert_int_equal(comparison.row[0].function_count, 2);
+    check_function(&comparison.row[0].function[0], "work", 3, 4.8, 3, RPS_VERDICT_LESS);
+    assert_string_equal(comparison.row[0].function[0].name.module, "/bin/interchange");
+    rps_comparison_free(&comparison);
+    group.choice[1].side = RPS_SIDE_A;
+    fixture_write(begin_run(RPS_SIDE_B));
+    write_code(&group.fixture[2], "/usr/bin/naive");
+    rps_writer_module(group.fixture[2].writer, &module);
+    rps_writer_frame(group.fixture[2].writer, &frame);
+    rps_writer_stack(group.fixture[2].writer, &stack);
+    add_periods(&group.fixture[2], QUIET, 4, 1, NULL);
+    rps_writer_stack_count(group.fixture[2].writer, &count);
+    end_run();
+    if (rps_store_set_locations(group.fixture[2].path, group.fixture[2].run_id, &code, &err) < 0)
+        fail_msg("%s", err.message);
+    must_compare(&whole_only, &comparison);
+    assert_int_equal(comparison.row[0].function_count, 5);
+    check_function(&comparison.row[0].function[0], "work", 0, 0, 10, RPS_VERDICT_SAME);
+    assert_string_equal(comparison.row[0].function[0].name.module, "/lib/other");
+    rps_comparison_free(&comparison);
+}
+
 static void test_functions_of_phases(void **state)
 {
     static const struct rps_comparison_options options = {0};
@@ -591,10 +660,12 @@ int main(void)
         TEST(test_five_against_five),
         TEST(test_one_against_five),
         TEST(test_one_against_one),
+        TEST(test_corrected),
         TEST(test_short),
         TEST(test_phases),
         TEST(test_phases_of_two),
         TEST(test_functions),
+        TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),
         TEST(test_refused),
