@@ -25,7 +25,8 @@ enum rps_change_why {
     RPS_CHANGE_ABSENT, /* a side has no value */
     RPS_CHANGE_SINGLE, /* one run a side, and nothing within a run tells how much such a
                           total varies from run to run */
-    RPS_CHANGE_SHORT,  /* too few effective observations within a run */
+    RPS_CHANGE_SHORT,  /* too few effective observations within a run; also an uncertainty that
+                          has no bounds */
 };
 
 /* A figure in one run. */
@@ -55,7 +56,7 @@ struct rps_change {
  * two or more a side Welch's t test (1947), with one against several Student's with n - 1 degrees
  * and a variance of s^2 (1 + 1 / n), with one against one the variances within, Satterthwaite's
  * degrees: on logarithms, or where a value is 0 or below on the values. A side's variance is at
- * least the mean of its floors. adjusted is p.
+ * least the mean of its floors, and what rounding makes (1e-12 of the values). adjusted is p.
  */
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count);

@@ -1,6 +1,6 @@
 /*
- * Student's t. The share beyond |t| is the regularised incomplete beta function I_x(v / 2, 1 / 2) at
- * x = v / (v + t^2) (Abramowitz and Stegun 1964, 26.7.1), by its continued fraction (26.5.8).
+ * Student's t. The share beyond |t| is the regularised incomplete beta function I_x(v / 2, 1 / 2)
+ * at x = v / (v + t^2) (Abramowitz and Stegun 1964, 26.7.1), by its continued fraction (26.5.8).
  */
 #include "student.h"
 
@@ -54,13 +54,13 @@ double rps_student_p(double t, double freedom)
         return erfc(t / sqrt(2));
     y = t / sqrt(freedom);
     x = 1 / (1 + y * y);
-    y = y / sqrt(1 + y * y); /* its square is 1 - x, which loses nothing where t is small */
     if (!(x > 0) || !(y > 0))
         return y > 0 ? 0 : 1;
-    return x < (a + 1) / (a + 2.5) ? beta_below(a, .5, x, y * y) : 1 - beta_below(.5, a, y * y, x);
+    y = y * y * x; /* 1 - x, of which nothing is lost where t is small */
+    return x < (a + 1) / (a + 2.5) ? beta_below(a, .5, x, y) : 1 - beta_below(.5, a, y, x);
 }
 
-/* Newton's method on the logarithms, where the share is concave: from 1.96, which is left of it, the
+/* Newton's method on the logarithms, where the share is concave: from 1.96, which is below, the
  * first step goes beyond, and the others come down. */
 double rps_student_95(double freedom)
 {

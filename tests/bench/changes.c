@@ -6,7 +6,8 @@
  *
  * pairs: two runs of the same, one against one, by series and periods; the ratio of sums differs by
  *     Welch's test on periods (welch), by rpistat's (alarms), of the pairs about which it tells
- *     (told); those that it calls too short to tell (short)
+ *     (told); those that it calls too short to tell (short); width of its intervals, in
+ *     those of somebody who knows the variance
  * groups: several runs of the same, or one against several, that differ by 1 %: as normal numbers,
  *     these with four fifths of the variance in common to all figures of a run (related), and in
  *     two modes
@@ -187,8 +188,8 @@ static int any_alarm(const double *p)
 static void print_pair(const struct kind *kind, size_t n, int pairs)
 {
     int welch = 0, told = 0, alarms = 0, any = 0;
+    double p[TESTS], squares = 0, widths = 0;
     uint64_t random = n;
-    double p[TESTS];
 
     for (int i = 0; i < pairs; i++) {
         int by_welch;
@@ -197,13 +198,16 @@ static void print_pair(const struct kind *kind, size_t n, int pairs)
         welch += by_welch;
         told += !isnan(change.p);
         alarms += change.p < ALARM;
+        squares += change.ratio * change.ratio;
+        widths += isnan(change.p) ? 0 : (change.high - change.low) / 2;
         p[i % TESTS] = change.p;
         if (i % TESTS == TESTS - 1)
             any += any_alarm(p);
     }
-    printf("%-16s %8zu %8.1f %8.1f %8.1f %8.1f %8.1f\n", kind->name, n, 100. * welch / pairs,
+    printf("%-16s %8zu %8.1f %8.1f %8.1f %8.1f %8.1f %8.2f\n", kind->name, n, 100. * welch / pairs,
            100. * alarms / pairs, told > 0 ? 100. * alarms / told : NAN,
-           100. * (pairs - told) / pairs, 100. * any * TESTS / pairs);
+           100. * (pairs - told) / pairs, 100. * any * TESTS / pairs,
+           told > 0 ? widths / told / (1.96 * sqrt(squares / pairs)) : NAN);
     fflush(stdout);
 }
 
@@ -211,8 +215,8 @@ static void print_pairs(int pairs)
 {
     static const size_t lengths[] = {60, 200, 600, PERIODS_MOST};
 
-    printf("\n%-16s %8s %8s %8s %8s %8s %8s\n", "pairs", "periods", "welch", "alarms", "told",
-           "short", "any");
+    printf("\n%-16s %8s %8s %8s %8s %8s %8s %8s\n", "pairs", "periods", "welch", "alarms", "told",
+           "short", "any", "width");
     for (size_t k = 0; k < COUNT(kinds); k++)
         for (size_t i = 0; i < COUNT(lengths); i++)
             print_pair(&kinds[k], lengths[i], pairs);
