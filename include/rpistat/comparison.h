@@ -67,6 +67,7 @@ struct rps_comparison {
     size_t run_count;
     struct rps_comparison_run *run; /* owned; side A first */
     size_t a_count, b_count;
+    size_t standing[2]; /* the run that stands for each side: whose phases the rows are of */
     size_t figure_count;
     struct rps_comparison_figure *figure; /* owned; elapsed, CPU time, metrics, CPU use, totals */
     size_t row_count;
@@ -74,7 +75,8 @@ struct rps_comparison {
     size_t remark_count;
     char **remark; /* owned; sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_code *code; /* owned; of each run; names of functions borrow from it */
+    struct rps_code *code; /* owned; of each run; names of functions borrow from it, and from: */
+    struct rps_function_name **function; /* owned; of each run */
 };
 
 struct rps_comparison_options {
@@ -93,9 +95,11 @@ struct rps_comparison_choice {
 
 /*
  * Compare. Values of a row are of all its phases in a run together; p values are corrected (Holm)
- * over rows and figures, those of functions over rows and functions. A row in which a side has
- * nothing has no tests. *ret is for rps_comparison_free. Errors: the store's; a side without runs;
- * one run on both sides (RPS_USAGE); a run that is still being recorded.
+ * over rows and figures, those of functions over rows and functions: without the figures of which
+ * both sides have 0, and where the runs are one phase, for the whole and for it apart. A row in
+ * which a side has nothing has no tests. Figures are those that all runs have by name, made in one
+ * way of the same events. *ret is for rps_comparison_free. Errors: the store's; a side without runs;
+ * one run on both sides, or twice on one (RPS_USAGE); a run that is still being recorded.
  */
 int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count,
                         const struct rps_comparison_options *options, struct rps_comparison *ret,

@@ -84,6 +84,21 @@ static void labels_are_kept(void **state)
     assert_kept("", "BBA", "BBA");
 }
 
+static void periods_lie_in_phases(void **state)
+{
+    struct rps_phase phase[] = {
+        {.first = 2, .last = 4}, {.first = 5, .last = 9}, {.first = 12, .last = 12}};
+    const struct rps_phases phases = {.count = 3, .phase = phase}, none = {0};
+    static const size_t in[] = {9, 9, 0, 0, 0, 1, 1, 1, 1, 1, 9, 9, 2, 9};
+    size_t at = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 14; i++)
+        assert_int_equal(rps_phases_at(&phases, i, &at), in[i] == 9 ? SIZE_MAX : in[i]);
+    assert_int_equal(rps_phases_at(&phases, 3, &at), 0);
+    assert_int_equal(rps_phases_at(&none, 3, &(size_t){0}), SIZE_MAX);
+}
+
 static void freeing_twice_is_harmless(void **state)
 {
     struct rps_phases phases = {.count = 1, .phase = calloc(1, sizeof(struct rps_phase))};
@@ -98,9 +113,8 @@ static void freeing_twice_is_harmless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_have_names),
-        cmocka_unit_test(names_mean_labels),
-        cmocka_unit_test(labels_are_kept),
+        cmocka_unit_test(labels_have_names),         cmocka_unit_test(names_mean_labels),
+        cmocka_unit_test(labels_are_kept),           cmocka_unit_test(periods_lie_in_phases),
         cmocka_unit_test(freeing_twice_is_harmless),
     };
 

@@ -199,12 +199,31 @@ static void test_limits(void **state)
     assert_int_equal(compile_repeated("1", 300, "", "", 0, &err), RPS_USAGE);
 }
 
+/* Also where the operand is 0; the operands stay what they were. */
+static void test_derivative(void **state)
+{
+    struct rps_formula formula;
+    double value[] = {6, 3};
+    struct rps_error err;
+    int asked = 0;
+
+    (void)state;
+    assert_int_equal(rps_formula_compile("a / b", look_up, &asked, &formula, &err), 0);
+    assert_true(fabs(rps_formula_derivative(&formula, value, 0) - 1. / 3) < 1e-7);
+    assert_true(fabs(rps_formula_derivative(&formula, value, 1) + 2. / 3) < 1e-7);
+    assert_true(value[0] == 6 && value[1] == 3);
+    value[0] = 0;
+    assert_true(fabs(rps_formula_derivative(&formula, value, 0) - 1. / 3) < 1e-7);
+    value[1] = NAN;
+    assert_true(isnan(rps_formula_derivative(&formula, value, 0)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),        cmocka_unit_test(test_missing_values),
         cmocka_unit_test(test_postfix_order), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_derivative),
     };
 
     return cmocka_run_group_tests_name("formula", tests, NULL, NULL);
