@@ -259,19 +259,29 @@ struct ending {
     uint8_t **keep; /* owned; of each collect, a signal each: it is one of those that are given */
 };
 
-/* The signal of a collect that signal s of another is, by name and formula; SIZE_MAX: none. */
+static const char *formula_of(const struct rps_collect *collect, const struct rps_source *source)
+{
+    return source->metric < 0 ? "" : collect->options.plan->metric[source->metric].formula_text;
+}
+
+/* Is a source the same in two collects? CPU use is known with a metric and without one. */
+static int is_same(const struct rps_collect *x, const struct rps_source *a,
+                   const struct rps_collect *y, const struct rps_source *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->kind != b->kind)
+        return 0;
+    if ((a->metric < 0) != (b->metric < 0))
+        return strcmp(a->name, RPS_COLLECT_CPU_USE) == 0;
+    return strcmp(formula_of(x, a), formula_of(y, b)) == 0;
+}
+
+/* The signal of a collect that signal s of another is; SIZE_MAX: none. */
 static size_t find_same(const struct rps_collect *from, size_t s, const struct rps_collect *in)
 {
     const struct rps_source *source = &from->sources.source[s % from->sources.count];
 
     for (size_t i = 0; i < in->sources.count && from != in; i++) {
-        const struct rps_source *other = &in->sources.source[i];
-
-        if (strcmp(source->name, other->name) == 0 && source->kind == other->kind &&
-            (source->metric < 0) == (other->metric < 0) &&
-            (source->metric < 0 ||
-             strcmp(from->options.plan->metric[source->metric].formula_text,
-                    in->options.plan->metric[other->metric].formula_text) == 0))
+        if (is_same(from, source, in, &in->sources.source[i]))
             return i;
     }
     return from == in ? s : SIZE_MAX;
@@ -314,10 +324,10 @@ static int varies(const struct ending *ending, size_t s)
 }
 
 /* Choose the signals: those that all have, that vary, and that are not rare; or the last of all. */
-static void choose_signals(const struct ending *ending)
+static int choose_signals(const struct ending *ending, struct rps_error *err)
 {
     const struct rps_collect *first = ending->collect[0];
-    size_t last = 0, kept = 0;
+    size_t last = SIZE_MAX, kept = 0;
 
     for (size_t s = 0; s < first->signal_count; s++) {
         const struct rps_source *source = &first->sources.source[s % first->sources.count];
@@ -331,8 +341,11 @@ static void choose_signals(const struct ending *ending)
             ending->keep[r][ending->place[s * ending->count + r]] = 1;
         kept++;
     }
+    if (last == SIZE_MAX)
+        return rps_error_set(err, RPS_FAILED, "the runs have nothing in common to be looked at");
     for (size_t r = 0; r < ending->count && kept == 0; r++)
         ending->keep[r][ending->place[last * ending->count + r]] = 1;
+    return 0;
 }
 
 /*
@@ -497,7 +510,7 @@ int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
         drop_rows(collect[r]);
     }
     if (result == 0)
-        choose_signals(&ending);
+        result = choose_signals(&ending, err);
     for (size_t r = 0; r < count && result == 0; r++)
         result = give(collect[r], ending.keep[r], &ret[r], err);
     for (size_t r = 0; r < count && result < 0; r++)

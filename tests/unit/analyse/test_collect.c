@@ -758,6 +758,110 @@ static void test_few_bins(void **state)
     rps_collected_free(&collected);
 }
 
+/* --- several runs ----------------------------------------------------------------------------- */
+
+/* `count` periods that are all alike. */
+static struct rps_collect *collect_alike(const struct rps_plan *plan, size_t count, uint64_t a,
+                                         uint64_t b)
+{
+    struct rps_collect *collect =
+        begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS, .together = 1});
+
+    for (uint64_t n = 0; n < count; n++)
+        add(collect, 0, period_of(n, 1, 1, a, b));
+    return collect;
+}
+
+static void end_together(struct rps_collect **collect, struct rps_collected *ret)
+{
+    struct rps_error err;
+
+    if (rps_collect_end_together(collect, 2, ret, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_collect_free(collect[0]);
+    rps_collect_free(collect[1]);
+}
+
+/* What never varies in a run stays when it is another in the other run; what is the same in both
+ * goes. */
+static void test_constants_of_runs(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect[] = {collect_alike(plan, 10, 1000000, 300000),
+                                     collect_alike(plan, 20, 1000000, 600000)};
+    struct rps_collected of[2];
+
+    (void)state;
+    end_together(collect, of);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(of[r].signals.count, r ? 20 : 10);
+        assert_int_equal(of[r].signals.signal_count, 2);
+        assert_string_equal(of[r].signal[0].name, "rate");
+        assert_string_equal(of[r].signal[1].name, "share");
+        rps_collected_free(&of[r]);
+    }
+    rps_plan_free(plan);
+}
+
+/* The same value is the same in both, whatever the rest of the runs is like: by itself, the ratio's
+ * scale would be that of its own counts. */
+static void test_transformed_alike(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collect *collect[2];
+    struct rps_collected of[2];
+
+    (void)state;
+    for (int r = 0; r < 2; r++) {
+        collect[r] = begin(
+            &(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS, .together = 1});
+        for (uint64_t n = 0; n < 10; n++)
+            add(collect[r], 0, period_of(n, 1, 1, 1000, n < 5 ? 100 : r ? 1 : 900));
+    }
+    end_together(collect, of);
+    near(value_of(&of[0], "share", 0), value_of(&of[1], "share", 0));
+    near(value_of(&of[0], "rate", 0), value_of(&of[1], "rate", 0));
+    rps_collected_free(&of[0]);
+    rps_collected_free(&of[1]);
+    rps_plan_free(plan);
+}
+
+/* Signals are those of one name and formula, in one order. */
+static void test_in_common(void **state)
+{
+    struct rps_plan *plan = make_plan(1), *other = make_plan(1);
+    struct rps_collect *collect[2];
+    struct rps_collected of[2];
+    const char *name;
+
+    (void)state;
+    strcpy(other->metric[0].name, "zzz");
+    strcpy(other->metric[1].formula_text, "99 * b / a");
+    assert_int_equal(rps_plan_compile(other, NULL), 0);
+    for (int r = 0; r < 2; r++) {
+        collect[r] = begin(&(struct rps_collect_options){
+            .plan = r ? other : plan, .period_ns = PERIOD_NS, .together = 1});
+        for (uint64_t n = 0; n < 10; n++)
+            add(collect[r], 0, period_of(n, 1, n % 2 ? .5 : 1, 1000000, 1000 * (n + 1)));
+    }
+    assert_int_equal(rps_collect_lacks(collect[1], collect[0], 0, &name), 1);
+    assert_string_equal(name, "cpt");
+    assert_int_equal(rps_collect_lacks(collect[1], collect[0], 1, &name), 0);
+    assert_string_equal(name, "cpu_use");
+    assert_int_equal(rps_collect_lacks(collect[0], collect[1], 3, &name), 1);
+    assert_string_equal(name, "zzz");
+    assert_int_equal(rps_collect_lacks(collect[0], collect[1], 4, &name), -1);
+    end_together(collect, of);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(of[r].signals.signal_count, 2);
+        assert_string_equal(of[r].signal[0].name, "cpu_use");
+        assert_string_equal(of[r].signal[1].name, "rate");
+        rps_collected_free(&of[r]);
+    }
+    rps_plan_free(other);
+    rps_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -781,6 +885,9 @@ int main(void)
         cmocka_unit_test(test_many_samples_and_none),
         cmocka_unit_test(test_broken_bins),
         cmocka_unit_test(test_few_bins),
+        cmocka_unit_test(test_constants_of_runs),
+        cmocka_unit_test(test_transformed_alike),
+        cmocka_unit_test(test_in_common),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
