@@ -16,7 +16,7 @@
  * nearest  by the nearest label of the other run, whatever the order
  * same     by labels that are the same
  *
- * and phases a run as found, beside turns that there are.
+ * and the phases of a run: as found together, alone, and turns that there are.
  */
 #include <getopt.h>
 #include <math.h>
@@ -359,8 +359,23 @@ static int group_phases(const struct rps_joint *joint, enum way way, int **ret)
 }
 
 struct figures {
-    double way[WAYS], phases, turns;
+    double way[WAYS], phases, alone, turns;
 };
+
+/* Phases of a run that is looked at alone. */
+static size_t phases_alone(const struct phase_series *series)
+{
+    const struct rps_phases_options options = {0};
+    struct rps_found_phases found;
+    struct rps_error err;
+    size_t count;
+
+    if (rps_phases_find(&series->signals, &options, &found, &err) < 0)
+        die(&err);
+    count = rps_phase_levels_shown(&found.levels)->count;
+    rps_found_phases_free(&found);
+    return count;
+}
 
 static void judge(const struct version *version, const struct phase_series *series,
                   const struct rps_joint *joint, struct figures *figures)
@@ -389,6 +404,7 @@ static void judge(const struct version *version, const struct phase_series *seri
     }
     for (int side = 0; side < 2; side++) {
         figures->phases += (double)joint->run[side].count / 2;
+        figures->alone += (double)phases_alone(&series[side]) / 2;
         figures->turns += (double)version[side].program.turns / 2;
     }
 }
@@ -430,7 +446,8 @@ static void print_change(const struct options *options, const struct change *cha
     printf("%-28s", name);
     for (int way = 0; way < WAYS; way++)
         printf(" %8.3f", sum.way[way] / options->programs);
-    printf(" %8.1f %8.1f\n", sum.phases / options->programs, sum.turns / options->programs);
+    printf(" %8.1f %8.1f %8.1f\n", sum.phases / options->programs, sum.alone / options->programs,
+           sum.turns / options->programs);
     fflush(stdout);
 }
 
@@ -452,8 +469,8 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    printf("%-28s %8s %8s %8s %8s %8s %8s\n", "", "rows", "turns", "nearest", "same", "phases",
-           "there");
+    printf("%-28s %8s %8s %8s %8s %8s %8s %8s\n", "", "rows", "turns", "nearest", "same", "phases",
+           "alone", "there");
     for (size_t n = 0; n < COUNT(noises); n++)
         for (size_t c = 0; c < COUNT(changes); c++)
             print_change(&options, &changes[c], noises[n]);
