@@ -111,7 +111,7 @@ static int find_turns(struct rps_levels *levels, const struct rps_signals *signa
         }
     }
     if (ret->kind == RPS_PATTERN_TURNS)
-        levels->usual = ret->stretches <= RPS_LEVELS_READABLE ? best : 0;
+        levels->usual = levels->level[best].stretches <= RPS_LEVELS_READABLE ? best : 0;
     return 0;
 }
 
