@@ -816,7 +816,12 @@ static void test_transformed_alike(void **state)
         collect[r] = begin(
             &(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS, .together = 1});
         for (uint64_t n = 0; n < 10; n++)
-            add(collect[r], 0, period_of(n, 1, 1, 1000, n < 5 ? 100 : r ? 1 : 900));
+            add(collect[r], 0,
+                period_of(n, 1, 1,
+                          n < 5 ? 1000
+                          : r   ? 50
+                                : 100000,
+                          n < 5 ? 100 : 40));
     }
     end_together(collect, of);
     near(value_of(&of[0], "share", 0), value_of(&of[1], "share", 0));
