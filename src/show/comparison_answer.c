@@ -2,8 +2,8 @@
  * The answer in a sentence: how much longer or shorter side B takes, in which phase, and with what.
  *
  * Elapsed time is instructions x CPI / clock rate / CPU use: what explains half of its change is
- * said, otherwise an event of which there is as much less or more. One run against one tells of
- * these two runs: the facts, without a verdict on the next ones.
+ * said, otherwise an event of which there is less or more as well, or CPU time. One run against one
+ * tells of these two runs: the facts, without a verdict on the next ones.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -211,13 +211,15 @@ static size_t main_figure(const struct answer *answer, size_t r)
     double time = log1p(row->change[answer->elapsed].ratio);
     size_t best = NO_FIGURE;
 
-    for (int any = 0; any < 2 && best == NO_FIGURE; any++) {
+    for (int way = 0; way < 3 && best == NO_FIGURE; way++) {
         double most = MOST;
 
         for (size_t f = 0; f < comparison->figure_count; f++) {
             const struct rps_change *change = &row->change[f];
-            double part = any ? goes_along(&comparison->figure[f], change)
-                              : rps_comparison_explains(&comparison->figure[f], change);
+            double part = way == 0   ? rps_comparison_explains(&comparison->figure[f], change)
+                          : way == 1 ? goes_along(&comparison->figure[f], change)
+                          : comparison->figure[f].kind == RPS_FIGURE_CPU ? log1p(change->ratio)
+                                                                         : NAN;
 
             if (part / time >= most && isfinite(part) && is_sayable(answer, change)) {
                 most = part / time;
@@ -352,7 +354,9 @@ static int say_cpu_time(struct answer *answer)
     say_more(answer, change, decimals_for(change), "less", "more", "CPU time");
     say_interval(answer, change);
     say_function(answer, 0, change->b - change->a);
-    say(answer, "; no difference of the elapsed time is shown");
+    say(answer, change->ratio > answer->whole->low && change->ratio < answer->whole->high
+                    ? "; the elapsed time varies too much to tell"
+                    : "; no difference of the elapsed time is shown");
     return 1;
 }
 
@@ -367,7 +371,8 @@ static void say_same(struct answer *answer)
     if (whole->low * whole->high > 0) {
         say(answer, "It is not sure that ");
         say_time(answer);
-        say(answer, ": too little for %zu tests", rps_comparison_tests(answer->comparison));
+        say(answer, ": that is too little among %zu tests",
+            rps_comparison_tests(answer->comparison));
     } else {
         say(answer, "No difference of the elapsed time is shown");
         if (isfinite(most))

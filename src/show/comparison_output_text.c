@@ -128,26 +128,38 @@ static void put_heading(FILE *out, const struct rps_comparison_output *output)
     put_line(out, "Tested: ", rps_comparison_tested_text(text, output->comparison));
 }
 
-static int put_table(FILE *out, const struct rps_comparison_output *output, const char *heading,
-                     fill_table *fill, struct rps_error *err)
+static int put_table(FILE *out, const struct rps_comparison_output *output, fill_table *fill,
+                     struct rps_error *err)
 {
     struct rps_table table = {0};
     int result = 0;
 
     fill(&table, output, 0);
-    if (table.row_count > 0 || table.failed) {
-        fputs(heading, out);
+    if (table.row_count > 0 || table.failed)
         result = rps_markdown_table(out, &table, err);
-    }
     rps_table_free(&table);
     return result;
 }
 
-static void put_remarks(FILE *out, const struct rps_comparison *comparison)
+/* What is not seen until it is opened. */
+static int put_details(FILE *out, const struct rps_comparison_output *output, struct rps_error *err)
 {
-    fputs(comparison->remark_count > 0 ? "\nRemarks:\n\n" : "", out);
-    for (size_t i = 0; i < comparison->remark_count; i++)
-        put_line(out, "", comparison->remark[i]);
+    const struct rps_comparison *comparison = output->comparison;
+    struct rps_table table = {0};
+    int result = 0;
+
+    rps_comparison_table_functions(&table, output, 0);
+    if (table.row_count + comparison->remark_count > 0 || table.failed) {
+        fputs("\n<details><summary>Functions and remarks</summary>\n", out);
+        if (table.row_count > 0 || table.failed)
+            result = rps_markdown_table(out, &table, err);
+        fputs(comparison->remark_count > 0 ? "\n" : "", out);
+        for (size_t i = 0; i < comparison->remark_count; i++)
+            put_line(out, "", comparison->remark[i]);
+        fputs("\n</details>\n", out);
+    }
+    rps_table_free(&table);
+    return result;
 }
 
 int rps_comparison_output_markdown(FILE *out, const struct rps_comparison_output *output,
@@ -156,15 +168,10 @@ int rps_comparison_output_markdown(FILE *out, const struct rps_comparison_output
     int result;
 
     put_heading(out, output);
-    result = put_table(out, output, "", rps_comparison_table_whole, err);
+    result = put_table(out, output, rps_comparison_table_whole, err);
     if (result == 0)
-        result = put_table(out, output, "", rps_comparison_table_phases, err);
-    if (result == 0) {
-        fputs("\n<details><summary>Functions and remarks</summary>\n", out);
-        result = put_table(out, output, "\nFunctions, CPU time by their samples:\n",
-                           rps_comparison_table_functions, err);
-        put_remarks(out, output->comparison);
-        fputs("\n</details>\n", out);
-    }
+        result = put_table(out, output, rps_comparison_table_phases, err);
+    if (result == 0)
+        result = put_details(out, output, err);
     return finish(out, result, err);
 }

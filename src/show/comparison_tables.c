@@ -173,7 +173,7 @@ void rps_comparison_table_phases(struct rps_table *table,
     rps_table_add_column(table, "Start", "", 0);
     add_change_columns(table);
     rps_table_add_column(table, "Share of change", "", 0);
-    for (size_t row = 1; row < output->comparison->row_count; row++) {
+    for (size_t row = 1; row < rps_comparison_shown_rows(output->comparison); row++) {
         add_phase(table, output->comparison, row);
         if (output->comparison->row[row].a_times > 0 && output->comparison->row[row].b_times > 0)
             add_phase_figures(table, output, row);
@@ -218,7 +218,7 @@ void rps_comparison_table_functions(struct rps_table *table,
         rps_table_add_column(table, "Phase", "", 1);
         rps_table_add_column(table, "Function", "", 1);
         add_change_columns(table);
-        for (size_t r = 0; r < comparison->row_count; r++)
+        for (size_t r = 0; r < rps_comparison_shown_rows(comparison); r++)
             add_functions(table, output, &comparison->row[r], name_width);
         if (pass == 0 && !table->failed) /* what is too wide is taken from the names */
             name_width = table->column[1].width -

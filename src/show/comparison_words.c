@@ -12,6 +12,7 @@
 #define FACTOR_FROM   1.    /* a change of 100 % and more is said as a factor */
 #define FACTOR_BELOW  -.995 /* and one that would be said as -100 % */
 #define LEAST_PERCENT .1
+#define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
 #define LONG_S        1000 /* seconds that are minutes and hours */
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
@@ -82,8 +83,8 @@ static void write_percent(char *ret, double ratio, int decimals)
 
     if (fabs(percent) < LEAST_PERCENT || (decimals == 0 && fabs(percent) < .5))
         strcpy(ret, "0");
-    else if (fabs(percent) >= 1e5)
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%+.1e", percent);
+    else if (fabs(percent) >= 1e4)
+        strcpy(ret, percent > 0 ? "over 10000" : "under -10000");
     else
         snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%+.*f", decimals, percent);
 }
@@ -263,6 +264,19 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
         }
     }
     return best;
+}
+
+size_t rps_comparison_shown_rows(const struct rps_comparison *comparison)
+{
+    const struct rps_comparison_row *row = comparison->row;
+    int elapsed = rps_comparison_figure(comparison, "elapsed");
+
+    if (comparison->row_count != 2 || elapsed < 0)
+        return comparison->row_count;
+    return fabs(row[1].change[elapsed].a / row[0].change[elapsed].a - 1) < ALL_OF_IT &&
+                   fabs(row[1].change[elapsed].b / row[0].change[elapsed].b - 1) < ALL_OF_IT
+               ? 1
+               : 2;
 }
 
 /* --- what was compared ------------------------------------------------------------------------ */

@@ -281,11 +281,15 @@ static void test_answer_same(void **state)
     add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
     check_answer(&made, "B takes 33 % less CPU time (30 to 36 %); solve (three.c:40) has most of "
                         "it; no difference of the elapsed time is shown");
+    made.change[0][ELAPSED] = tested(13.3, 9.2, .4, 0);
+    check_answer(&made, "B takes 33 % less CPU time (30 to 36 %); solve (three.c:40) has most of "
+                        "it; the elapsed time varies too much to tell");
     made.change[0][CPU_TIME] = made.change[1][ELAPSED] = tested(12, 8, .5, 0);
     made.change[1][CPI] = tested(1, 1, .1, 0);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
-    check_answer(&made, "It is not sure that B takes 31 % less time (1 to 61 %): too little for 4 "
-                        "tests");
+    check_answer(&made,
+                 "It is not sure that B takes 31 % less time (1 to 61 %): that is too little "
+                 "among 4 tests");
 }
 
 /* --- the whole text --------------------------------------------------------------------------- */
@@ -412,14 +416,10 @@ static void test_markdown(void **state)
         "\n"
         "<details><summary>Functions and remarks</summary>\n"
         "\n"
-        "Functions, CPU time by their samples:\n"
-        "\n"
         "| Phase | Function | A | B | Change | 95 % interval | Verdict |\n"
         "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
         "| whole run | solve (three\\.c:40) | 7.90 s | 3.50 s | -56 % | -58 to -54 % | less |\n"
         "| B | solve (three\\.c:40) | 7.70 s | 3.30 s | -57 % | -59 to -55 % | less |\n"
-        "\n"
-        "Remarks:\n"
         "\n"
         "- Side A ran on another kernel: 6.1 for 6.12.\n"
         "\n"
@@ -580,14 +580,10 @@ static void test_hostile(void **state)
         "\n"
         "<details><summary>Functions and remarks</summary>\n"
         "\n"
-        "Functions, CPU time by their samples:\n"
-        "\n"
         "| Phase | Function | A | B | Change | 95 % interval | Verdict |\n"
         "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
         "| whole run | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>,... | 1e+282 E "
         "s | 1.00 s | 0 x | 0 to 1.0 x | less |\n"
-        "\n"
-        "Remarks:\n"
         "\n"
         "- A \\*remark\\*\\\\n#<!-- --> on it: www\\.a\\.org\n"
         "\n"
@@ -595,7 +591,27 @@ static void test_hostile(void **state)
     command[0] = program;
 }
 
-/* Nothing to say; and of one row without anything beside it. */
+/* The only kind of phases, which is the whole, is not said again. */
+static void test_one_phase(void **state)
+{
+    struct made made;
+    char *text;
+
+    (void)state;
+    make_pair(&made);
+    made.comparison.row_count = 2;
+    add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
+    add_function(&made, 1, "solve", "three.c", tested(8, 4.5, .1, 1));
+    text = written(rps_comparison_output_text, &made);
+    assert_non_null(strstr(text, "\n  A  "));
+    free(text);
+    made.change[1][ELAPSED] = untested(13.25, 9.19, RPS_CHANGE_SINGLE);
+    text = written(rps_comparison_output_text, &made);
+    assert_null(strstr(text, "\n  A  "));
+    free(text);
+}
+
+/* Nothing to say. */
 static void test_empty(void **state)
 {
     struct made made;
@@ -616,11 +632,7 @@ static void test_empty(void **state)
                   "- A: run 1, label:main\n"
                   "- B: run 2, 6-10\n"
                   "- Both: ./three\n"
-                  "- Tested: nothing\n"
-                  "\n"
-                  "<details><summary>Functions and remarks</summary>\n"
-                  "\n"
-                  "</details>\n");
+                  "- Tested: nothing\n");
     check_written(rps_comparison_output_csv, &made,
                   "label,name,kind,unit,a,b,change,change_low,change_high,p,p_corrected,tested_by,"
                   "reason,verdict\n");
@@ -737,7 +749,7 @@ int main(void)
         cmocka_unit_test(test_markdown),      cmocka_unit_test(test_all),
         cmocka_unit_test(test_hostile),       cmocka_unit_test(test_empty),
         cmocka_unit_test(test_narrow),        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
