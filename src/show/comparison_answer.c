@@ -2,7 +2,7 @@
  * The answer in a sentence: how much longer or shorter side B takes, in which phase, and with what.
  *
  * Elapsed time is instructions x CPI / clock rate / CPU use: what explains half of its change is
- * said, otherwise an event of which there is less or more as well, or CPU time. One run against one
+ * said, otherwise an event that changed by more than time did, or CPU time. One run against one
  * tells of these two runs: the facts, without a verdict on the next ones.
  */
 #include <math.h>
@@ -14,11 +14,14 @@
 #include "comparison_words.h"
 #include "words.h"
 
-#define MOST          .5   /* of a change: what has it explains it */
-#define ALIKE         .003 /* one run a side takes as long as the other */
-#define COUNTED_LEAST 1000 /* of an event in one run a side, to be said without a test */
-#define NAME_WIDTH    60   /* characters of a function */
-#define NO_FIGURE     SIZE_MAX
+#define NEARLY_ALL     .8   /* of it: one phase is said although all changed */
+#define MOST           .5   /* of a change: what has it explains it */
+#define ALIKE          .003 /* one run a side takes as long as the other */
+#define COUNTED_LEAST  1000 /* of an event in one run a side, to be said without a test */
+#define MORE_THAN_TIME 1.5  /* of it: events that change less just follow the time */
+#define VARIES         100  /* percent: an interval so wide says nothing */
+#define NAME_WIDTH     60   /* characters of a function */
+#define NO_FIGURE      SIZE_MAX
 
 struct answer {
     const struct rps_comparison *comparison;
@@ -191,6 +194,13 @@ static int is_everywhere(const struct answer *answer)
     return comparison->row_count > 2;
 }
 
+static int is_nearly_all(const struct answer *answer, size_t r)
+{
+    return r > 0 && rps_comparison_longer(answer->comparison, r) /
+                            rps_comparison_longer(answer->comparison, 0) >=
+                        NEARLY_ALL;
+}
+
 /* --- with what -------------------------------------------------------------------------------- */
 
 /* An event that there is less of, or more, by so much: not time itself, nor what is rare. */
@@ -212,7 +222,7 @@ static size_t main_figure(const struct answer *answer, size_t r)
     size_t best = NO_FIGURE;
 
     for (int way = 0; way < 3 && best == NO_FIGURE; way++) {
-        double most = MOST;
+        double most = way == 1 ? MORE_THAN_TIME : MOST;
 
         for (size_t f = 0; f < comparison->figure_count; f++) {
             const struct rps_change *change = &row->change[f];
@@ -268,6 +278,18 @@ static void say_function(struct answer *answer, size_t r, double longer)
     }
 }
 
+/* Seconds that a row takes longer: of CPU time, where this changed as well, since functions have
+ * that. */
+static double work_of(const struct answer *answer, size_t r)
+{
+    int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
+    const struct rps_change *change = answer->comparison->row[r].change;
+
+    if (cpu >= 0 && log1p(change[cpu].ratio) / log1p(change[answer->elapsed].ratio) >= MOST)
+        return change[cpu].b - change[cpu].a;
+    return rps_comparison_longer(answer->comparison, r);
+}
+
 /* Where the time went, or came from, and with what. */
 static void say_why(struct answer *answer)
 {
@@ -275,18 +297,19 @@ static void say_why(struct answer *answer)
 
     if (answer->pair && fabs(answer->whole->ratio) < ALIKE)
         return;
-    if (row > 0) {
+    if (is_everywhere(answer) && !is_nearly_all(answer, row)) {
+        say(answer, ", in every phase");
+        row = 0;
+    } else if (row > 0) {
         say(answer, ": ");
         say_row(answer, row);
-    } else if (is_everywhere(answer)) {
-        say(answer, ", in every phase");
     }
     figure = main_figure(answer, row);
     if (figure != NO_FIGURE && has_both(&answer->comparison->row[row])) {
         say(answer, ", with ");
         say_figure(answer, row, figure);
     }
-    say_function(answer, row, rps_comparison_longer(answer->comparison, row));
+    say_function(answer, row, work_of(answer, row));
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -375,8 +398,10 @@ static void say_same(struct answer *answer)
             rps_comparison_tests(answer->comparison));
     } else {
         say(answer, "No difference of the elapsed time is shown");
-        if (isfinite(most))
+        if (most < VARIES)
             say(answer, ": if there is one, it is below %.*f %%", most < 9.95 ? 1 : 0, most);
+        else
+            say(answer, ": it varies too much to tell");
     }
     say_other(answer);
 }

@@ -200,6 +200,16 @@ static void test_answer_groups(void **state)
     made.change[0][INSTRUCTIONS] = tested(1e9, 1e9, .1, 0);
     made.change[0][CPI] = tested(1.1, 3.3, .2, 1);
     check_answer(&made, "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    add_function(&made, 0, "wait", "",
+                 tested(.1, .7, .2, 1)); /* most of CPU time, which is little */
+    made.change[0][CPU_TIME] = tested(1, 1.8, .2, 1);
+    check_answer(
+        &made,
+        "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10; wait (:40) has most of it");
+    made.change[0][CPU_TIME] = tested(1, 1.5, .2, 1);
+    check_answer(&made, "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    made.row[0].function_count = 0;
+    made.change[0][CPU_TIME] = tested(1, 1, .2, 0);
     made.comparison.b_count = 1;
     made.change[0][CPI] = tested(1.1, 1.1, .2, 0);
     made.change[0][ELAPSED] = tested(1000, 1, .0001, 1);
@@ -229,6 +239,9 @@ static void test_answer_phases(void **state)
     made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
     made.change[2][ELAPSED] = tested(6.65, 4.7, .02, 1);
     made.change[0][FAULTS] = tested(8120, 2560, .2, 1);
+    check_answer(&made, "B takes 31 % less time (29 to 33 %), in every phase, with 68 % fewer "
+                        "minor faults");
+    made.change[2][ELAPSED] = tested(2, 1.5, .02, 0);
     check_answer(&made, "B takes 31 % less time (29 to 33 %): phase A is 2.1 s shorter");
     made.change[0][ELAPSED] = tested(13.3, 9, .02, 1);
     made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
@@ -277,6 +290,11 @@ static void test_answer_same(void **state)
     made.change[1][ELAPSED] = tested(4, 6, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
                         "2.8 %; but phase A is 2 s longer");
+    made.change[0][ELAPSED] = tested(13.3, 13.4, 1.2, 0);
+    made.change[1][ELAPSED] = tested(4, 4, .1, 0);
+    made.change[1][CPI] = tested(1.2, 1.2, .1, 0);
+    check_answer(&made, "No difference of the elapsed time is shown: it varies too much to tell");
+    made.change[0][ELAPSED] = tested(13.3, 13.4, .02, 0);
     made.change[0][CPU_TIME] = tested(12, 8, .03, 1);
     add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
     check_answer(&made, "B takes 33 % less CPU time (30 to 36 %); solve (three.c:40) has most of "
