@@ -8,7 +8,8 @@
 #include "rpistat/error.h"
 #include "table.h"
 
-/* Text, made printable and cut where it is longer than a sentence, in which nothing is markup, a link, or the mention of somebody. */
+/* Text, made printable and cut where it is longer than a sentence, in which nothing is markup, a
+ * link, or the mention of somebody. */
 void rps_markdown_text(FILE *out, const char *text);
 
 /* The table behind an empty line; blanks that a cell begins with stay. RPS_FAILED when there was
