@@ -19,15 +19,16 @@ struct rps_comparison_output {
 
 /*
  * The answer in one sentence without its full stop, into ret, which is returned: how much longer or
- * shorter side B takes (or that no difference is shown, and how large one would have been seen),
- * which phase has most of it, and what changed there: a figure, a function. One run against one:
- * "these runs differ", never that a change did it.
+ * shorter side B takes (or that no difference is shown, and how large it may be), which phase has
+ * most of it, and what changed there: a figure, a function. One run against one: "these runs
+ * differ", never that a change did it. Printable, whatever the names; numbers are in the thread's
+ * locale.
  */
 #define RPS_COMPARISON_ANSWER_SIZE 512
 char *rps_comparison_answer(char ret[RPS_COMPARISON_ANSWER_SIZE],
                             const struct rps_comparison_output *output);
 
-/* The answer, a table of the whole, one of each kind of phase, what came and went, functions,
+/* The answer, a table of the whole, one of the kinds of phases with what came and went, functions,
  * remarks. RPS_FAILED without memory or when a write failed, as below. */
 int rps_comparison_output_text(FILE *out, const struct rps_comparison_output *output,
                                struct rps_error *err);
