@@ -1,0 +1,181 @@
+/*
+ * The page of a comparison: its rows, of which one is chosen, and its second axis. page.js draws both sides as the
+ * lines of a panel, and page_code.js the calls of the row, side B with side A.
+ */
+"use strict";
+(() => {
+const { data, element, withUnit, duration, table, addTable, cell, rowHead, swatch, labelAt } = page;
+const part = name => document.getElementById(name);
+const LETTERS = ["A", "B"];
+let chosen = 0;
+
+/* --- changes in words ----------------------------------------------------------------------- */
+
+const labelOf = row => data.labels[row.label];
+page.rowName = row => labelOf(row) ? "phase " + labelOf(row).name : "the whole";
+
+const value = (number, unit) => number === null ? "-" : unit === "s" ? duration(number) : withUnit(number, unit);
+
+/* A ratio in %, or from twice as much on as a factor. */
+function ratioText(ratio, decimals) {
+    if (ratio >= 1)
+        return +(ratio + 1).toPrecision(2) + " x";
+    const text = (100 * Math.abs(ratio)).toFixed(decimals);
+    return (+text === 0 ? "" : ratio > 0 ? "+" : "\u2212") + +text + " %";
+}
+
+/* With as many decimals as the interval deserves. */
+function changeCells([a, b, ratio, low, high]) {
+    const decimals = low === null ? 1 : Math.max(0, Math.min(2, Math.ceil(-Math.log10(50 * (high - low)))));
+    if (ratio === null)
+        return [a === 0 && b > 0 ? "from 0" : "", ""];
+    return [ratioText(ratio, decimals), low === null ? "" : ratioText(low, decimals) + " to " + ratioText(high, decimals)];
+}
+
+/* A row of a table: what it is of, both sides, the change, its interval, the verdict. */
+function changeRow(head, change, unit) {
+    const [text, range] = changeCells(change);
+    return element("tr", {}, rowHead(head), cell(value(change[0], unit), "number"), cell(value(change[1], unit), "number"),
+        element("td", { className: "number" }, text, element("span", { className: "spread" }, range)), cell(change[5], "text"));
+}
+
+const sideNames = data.sides.map((side, i) => LETTERS[i] + ": " + side.name);
+
+/* --- rows ----------------------------------------------------------------------------------- */
+
+/* How often the phase comes, and what went or came. */
+function timesText({ times: [a, b] }) {
+    return a === 0 ? "B alone, " + b : b === 0 ? "A alone, " + a : a === b ? String(a) : a + ", " + b;
+}
+
+const buttons = data.rows.map((row, r) => {
+    const button = element("button", { type: "button", className: "link", "aria-pressed": "false", "aria-label": page.rowName(row) },
+        labelOf(row) ? swatch(labelOf(row)) : "Whole");
+    button.addEventListener("keydown", event => {
+        const next = r + { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (!buttons[next])
+            return;
+        event.preventDefault();
+        buttons[next].focus();
+        choose(next);
+    });
+    return button;
+});
+
+function fillRows() {
+    const rows = data.rows.map((row, r) => {
+        const made = changeRow(buttons[r], row.changes[0], data.figures[0].unit);
+        made.firstChild.after(cell(labelOf(row) ? timesText(row) : "", "number"));
+        made.addEventListener("click", () => choose(r));
+        return made;
+    });
+    part("rows").append(table("The whole and its phases: " + data.figures[0].label, ["Row", "Times", ...sideNames, "Change", "Verdict"], rows));
+}
+
+function mark() {
+    const { label } = data.rows[chosen];
+    for (const strip of page.strips)
+        strip.marked = strip.label.flatMap((each, i) => label >= 0 && each === label ? [[strip.at[i], strip.at[i + 1]]] : []);
+    page.drawStrip();
+}
+
+/* All there is of the row. */
+function fillTables() {
+    const row = data.rows[chosen], name = page.rowName(row);
+    part("tables").replaceChildren();
+    addTable("Figures of " + name, ["Figure", ...LETTERS, "Change", "Verdict"], row.changes.map((change, i) =>
+        changeRow(data.figures[i].label, change, data.figures[i].unit)));
+    addTable("Functions of " + name + ", CPU time", ["Function", ...LETTERS, "Change", "Verdict"], row.functions.map(each => {
+        const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
+        button.addEventListener("click", () => page.search && page.search(each.name));
+        return changeRow(button, each.seconds, "s");
+    }));
+}
+
+function choose(r) {
+    chosen = r;
+    buttons.forEach((button, i) => {
+        button.setAttribute("aria-pressed", i === r);
+        button.closest("tr").classList.toggle("chosen", i === r);
+    });
+    mark();
+    fillTables();
+    const list = part("codeOf");
+    if (list.value !== "row" + r) {
+        list.value = "row" + r;
+        list.dispatchEvent(new Event("change"));
+    }
+}
+
+/* --- the axes ------------------------------------------------------------------------------- */
+
+const zeros = list => list.map(() => 0);
+const ends = list => [...list.map(each => each.from), ...list.slice(-1).map(each => each.to)];
+
+function asItIs() {
+    for (const panel of data.panels)
+        panel.lines = panel.asItIs;
+    page.strips = data.sides.map(({ stretches }, i) => ({ name: LETTERS[i], at: ends(stretches), tint: zeros(stretches), marked: [],
+        label: stretches.map(each => each.label) }));
+    page.behind = null;
+}
+
+/* The points of a line whose phase has a slot, in it; where slots are left out the line is broken. */
+function byPhase(line) {
+    const names = ["x", "value", "min", "max", "low", "high"], made = Object.fromEntries(names.map(name => [name, []]));
+    const { stretches } = data.sides[line.side];
+    const add = (x, at) => names.forEach(name => made[name].push(name === "x" ? x : at === null ? null : line[name][at]));
+    let k = 0, before = null;
+    line.x.forEach((x, i) => {
+        while (k + 1 < stretches.length && x >= stretches[k + 1].from)
+            k++;
+        const { from, to, slot: number } = stretches[k], slot = data.slots[number];
+        if (!slot)
+            return;
+        if (before !== null && number > before + 1) {
+            add(data.slots[before].to, null);
+            add(slot.from, null);
+        }
+        before = number;
+        add(slot.from + Math.min(1, (x - from) / (to - from)) * (slot.to - slot.from), i);
+    });
+    return { ...line, ...made };
+}
+
+function bySlots() {
+    for (const panel of data.panels)
+        panel.lines = panel.asItIs.map(byPhase);
+    const strip = { at: ends(data.slots), tint: zeros(data.slots), marked: [] };
+    page.strips = LETTERS.map((name, i) => ({ ...strip, name, label: data.slots.map(slot => slot.sides & 1 << i ? slot.label : -1) }));
+    page.behind = { ...strip, label: data.slots.map(slot => slot.label) };
+}
+
+function chooseAxis(isByPhase) {
+    part("byTime").setAttribute("aria-pressed", !isByPhase);
+    part("byPhase").setAttribute("aria-pressed", isByPhase);
+    page.setAxis(isByPhase ? data.phaseTo : data.timeTo,
+                 isByPhase ? "Time by phase, each as long as the mean of both sides" : data.axisLabel, isByPhase ? bySlots : asItIs);
+    mark();
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+data.timeTo = data.to;
+for (const panel of data.panels)
+    panel.asItIs = panel.lines;
+fillRows();
+part("remarks").append(...data.remarks.map(text => element("li", {}, text)));
+part("rowsCode").hidden = !data.code;
+part("axis").hidden = data.slots.length < 2;
+if (data.labels.length > 0)
+    chooseAxis(data.byPhase);
+choose(0);
+part("byTime").addEventListener("click", () => chooseAxis(false));
+part("byPhase").addEventListener("click", () => chooseAxis(true));
+part("codeOf").addEventListener("change", event => choose(+event.target.value.slice(3)));
+part("strip").addEventListener("click", event => {
+    const strip = page.strips[Math.floor(event.offsetY / page.STRIP)], label = strip && labelAt(strip, page.at(event.offsetX));
+    if (label)
+        choose(data.labels.indexOf(label) + 1);
+});
+})();
