@@ -4,42 +4,22 @@
  */
 "use strict";
 (() => {
-const { data, element, withUnit, duration, table, addTable, cell, rowHead, swatch, labelAt } = page;
+const { data, element, table, addTable, cell, rowHead, swatch, labelAt } = page;
 const part = name => document.getElementById(name);
 const LETTERS = ["A", "B"];
 let chosen = 0;
 
-/* --- changes in words ----------------------------------------------------------------------- */
+/* --- words ---------------------------------------------------------------------------------- */
 
 const labelOf = row => data.labels[row.label];
 page.rowName = row => labelOf(row) ? "phase " + labelOf(row).name : "the whole";
 
-const value = (number, unit) => number === null ? "-" : unit === "s" ? duration(number) : withUnit(number, unit);
-
-/* A ratio in %, or from twice as much on as a factor. */
-function ratioText(ratio, decimals) {
-    if (ratio >= 1)
-        return +(ratio + 1).toPrecision(2) + " x";
-    const text = (100 * Math.abs(ratio)).toFixed(decimals);
-    return (+text === 0 ? "" : ratio > 0 ? "+" : "\u2212") + +text + " %";
+/* A row of a table: what it is of, then what was made of its change: both sides, the change, its interval, the
+ * verdict. */
+function changeRow(head, [a, b, change, interval, verdict]) {
+    return element("tr", {}, rowHead(head), cell(a, "number"), cell(b, "number"),
+        element("td", { className: "number" }, change, element("span", { className: "spread" }, interval)), cell(verdict, "text"));
 }
-
-/* With as many decimals as the interval deserves. */
-function changeCells([a, b, ratio, low, high]) {
-    const decimals = low === null ? 1 : Math.max(0, Math.min(2, Math.ceil(-Math.log10(50 * (high - low)))));
-    if (ratio === null)
-        return [a === 0 && b > 0 ? "from 0" : "", ""];
-    return [ratioText(ratio, decimals), low === null ? "" : ratioText(low, decimals) + " to " + ratioText(high, decimals)];
-}
-
-/* A row of a table: what it is of, both sides, the change, its interval, the verdict. */
-function changeRow(head, change, unit) {
-    const [text, range] = changeCells(change);
-    return element("tr", {}, rowHead(head), cell(value(change[0], unit), "number"), cell(value(change[1], unit), "number"),
-        element("td", { className: "number" }, text, element("span", { className: "spread" }, range)), cell(change[5], "text"));
-}
-
-const sideNames = data.sides.map((side, i) => LETTERS[i] + ": " + side.name);
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
@@ -64,12 +44,12 @@ const buttons = data.rows.map((row, r) => {
 
 function fillRows() {
     const rows = data.rows.map((row, r) => {
-        const made = changeRow(buttons[r], row.changes[0], data.figures[0].unit);
+        const made = changeRow(buttons[r], row.changes[0]);
         made.firstChild.after(cell(labelOf(row) ? timesText(row) : "", "number"));
         made.addEventListener("click", () => choose(r));
         return made;
     });
-    part("rows").append(table("The whole and its phases: " + data.figures[0].label, ["Row", "Times", ...sideNames, "Change", "Verdict"], rows));
+    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", ...LETTERS, "Change", "Verdict"], rows));
 }
 
 function mark() {
@@ -84,11 +64,11 @@ function fillTables() {
     const row = data.rows[chosen], name = page.rowName(row);
     part("tables").replaceChildren();
     addTable("Figures of " + name, ["Figure", ...LETTERS, "Change", "Verdict"], row.changes.map((change, i) =>
-        changeRow(data.figures[i].label, change, data.figures[i].unit)));
+        changeRow(data.figures[i], change)));
     addTable("Functions of " + name + ", CPU time", ["Function", ...LETTERS, "Change", "Verdict"], row.functions.map(each => {
         const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
         button.addEventListener("click", () => page.search && page.search(each.name));
-        return changeRow(button, each.seconds, "s");
+        return changeRow(button, each.seconds);
     }));
 }
 
@@ -109,6 +89,7 @@ function choose(r) {
 
 /* --- the axes ------------------------------------------------------------------------------- */
 
+const timeTo = data.to, timeLabel = data.axisLabel;
 const zeros = list => list.map(() => 0);
 const ends = list => [...list.map(each => each.from), ...list.slice(-1).map(each => each.to)];
 
@@ -153,18 +134,18 @@ function bySlots() {
 function chooseAxis(isByPhase) {
     part("byTime").setAttribute("aria-pressed", !isByPhase);
     part("byPhase").setAttribute("aria-pressed", isByPhase);
-    page.setAxis(isByPhase ? data.phaseTo : data.timeTo,
-                 isByPhase ? "Time by phase, each as long as the mean of both sides" : data.axisLabel, isByPhase ? bySlots : asItIs);
+    page.setAxis(isByPhase ? data.phaseTo : timeTo,
+                 isByPhase ? "Time by phase, each as long as the mean of both sides" : timeLabel, isByPhase ? bySlots : asItIs);
     mark();
 }
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-data.timeTo = data.to;
 for (const panel of data.panels)
     panel.asItIs = panel.lines;
 fillRows();
 part("remarks").append(...data.remarks.map(text => element("li", {}, text)));
+part("tested").textContent = "Tested: " + data.tested + ".";
 part("rowsCode").hidden = !data.code;
 part("axis").hidden = data.slots.length < 2;
 if (data.labels.length > 0)

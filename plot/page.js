@@ -135,7 +135,7 @@ const plots = [];
 let from = data.from, to = data.to;
 
 /* What the other scripts take from here. */
-const page = globalThis.page = { data, element, palette, number, withUnit, place, duration, shown: () => [from, to] };
+const page = globalThis.page = { data, element, palette, number, place, duration, shown: () => [from, to] };
 
 function show(low, high) {
     const least = (data.to - data.from) * 1e-6;

@@ -130,6 +130,7 @@ const sign = value => value > 0 ? "+" : value < 0 ? "\u2212" : "\u00b1";
 const points = value => sign(value) + (100 * Math.abs(value)).toFixed(1);
 const amount = inSeconds ? value => value === 0 ? "0 s" : page.duration(value) : percent;
 const difference = inSeconds ? value => sign(value) + amount(Math.abs(value)) : points;
+const ofB = data.rows ? ", B" : "";
 const ofSamples = inSeconds ? "" : " of the samples";
 
 function choose() {
@@ -356,9 +357,9 @@ const totalChange = each => share(mine, each.total) - share(other, each.otherTot
 
 const columns = () => [
     { id: "name", name: "Function", of: each => each.name },
-    { id: "self", name: "Self", of: each => share(mine, each.self), show: amount },
+    { id: "self", name: "Self" + ofB, of: each => share(mine, each.self), show: amount },
     ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: selfChange, show: difference }] : [],
-    { id: "total", name: "Total", of: each => share(mine, each.total), show: amount },
+    { id: "total", name: "Total" + ofB, of: each => share(mine, each.total), show: amount },
     ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: totalChange, show: difference }] : [],
     { id: "module", name: "Module", of: each => base(code.modules[each.module]), title: each => code.modules[each.module] },
     { id: "where", name: "File", of: where, title: each => each.file },

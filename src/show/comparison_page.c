@@ -5,13 +5,12 @@
 #include "comparison_page.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "comparison_parts.h"
-#include "rpistat/comparison_output.h"
+#include "comparison_words.h"
 #include "rpistat/output_file.h"
 
 #define PAGE_FIGURES 12 /* drawn over time, where none are named */
@@ -40,45 +39,30 @@ static const char *side_name(const struct page *page, int side)
 static void put_figures(struct rps_json *json, const struct rps_comparison *comparison)
 {
     rps_json_array(json, "figures");
-    for (size_t i = 0; i < comparison->figure_count; i++) {
-        rps_json_object(json, NULL);
-        rps_json_text(json, "label", comparison->figure[i].label);
-        rps_json_text(json, "unit", comparison->figure[i].unit);
-        rps_json_end(json);
-    }
+    for (size_t i = 0; i < comparison->figure_count; i++)
+        rps_json_text(json, NULL, comparison->figure[i].label);
     rps_json_end(json);
 }
 
-static const char *verdict_words(const struct rps_change *change)
+/* Both sides, the change, its interval and the verdict, as the text has them. */
+static void put_change(struct rps_json *json, const char *name,
+                       const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
-    static const char *const tested[] = {[RPS_VERDICT_SAME] = "no difference shown",
-                                         [RPS_VERDICT_LESS] = "less",
-                                         [RPS_VERDICT_MORE] = "more"};
-    static const char *const untested[] = {[RPS_CHANGE_SINGLE] = "one run a side: no telling",
-                                           [RPS_CHANGE_SHORT] = "too short to tell"};
-    enum rps_comparison_verdict verdict = rps_comparison_verdict(change);
-
-    if (verdict != RPS_VERDICT_NONE)
-        return tested[verdict];
-    return change->why == RPS_CHANGE_SINGLE || change->why == RPS_CHANGE_SHORT
-               ? untested[change->why]
-               : "";
-}
-
-/* Both sides, the ratio and its interval, and the verdict in words. */
-static void put_change(struct rps_json *json, const char *name, const struct rps_change *change)
-{
-    const double value[] = {change->a, change->b, change->ratio, change->low, change->high};
+    char text[RPS_COMPARISON_TEXT_SIZE];
 
     rps_json_array(json, name);
-    for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-        rps_page_put_number(json, value[i], 6);
-    rps_json_text(json, NULL, verdict_words(change));
+    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->a));
+    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->b));
+    rps_json_text(json, NULL, rps_comparison_change_text(text, figure, change));
+    rps_json_text(json, NULL, rps_comparison_interval_text(text, figure, change));
+    rps_json_text(json, NULL, rps_comparison_verdict_text(change));
     rps_json_end(json);
 }
 
 static void put_functions(struct rps_json *json, const struct rps_comparison_row *row)
 {
+    static const struct rps_comparison_figure cpu_time = {.kind = RPS_FIGURE_CPU, .unit = "s"};
+
     rps_json_array(json, "functions");
     for (size_t i = 0; i < row->function_count; i++) {
         const struct rps_function_name *name = &row->function[i].name;
@@ -88,7 +72,7 @@ static void put_functions(struct rps_json *json, const struct rps_comparison_row
         rps_json_text(json, "module", name->module);
         rps_json_text(json, "file", name->file);
         rps_json_int64(json, "line", name->line);
-        put_change(json, "seconds", &row->function[i].seconds);
+        put_change(json, "seconds", &cpu_time, &row->function[i].seconds);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -108,7 +92,7 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
         rps_json_end(json);
         rps_json_array(json, "changes");
         for (size_t i = 0; i < comparison->figure_count; i++)
-            put_change(json, NULL, &row->change[i]);
+            put_change(json, NULL, &comparison->figure[i], &row->change[i]);
         rps_json_end(json);
         put_functions(json, row);
         rps_json_end(json);
@@ -244,37 +228,23 @@ static void put_sides(struct rps_json *json, const struct page *page)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static char *put_names(const struct page *page, char *ret, size_t size)
-{
-    const struct rps_comparison *comparison = page->plot->comparison;
-    const size_t count[] = {comparison->a_count, comparison->b_count};
-    size_t used = 0;
-
-    for (int side = 0; side < 2 && used < size; side++) {
-        const struct rps_run *run = &comparison->run[first_of(page, side)].run;
-        char title[RPS_PICTURE_TEXT_SIZE], runs[32];
-
-        snprintf(runs, sizeof(runs), count[side] > 1 ? "%" PRId64 " runs" : "run %" PRId64,
-                 count[side] > 1 ? (int64_t)count[side] : run->run_id);
-        used += (size_t)snprintf(ret + used, size - used, "%s%c: %s (%s of %s)",
-                                 side > 0 ? "; " : "", "AB"[side], side_name(page, side), runs,
-                                 rps_run_title(title, sizeof(title), run));
-    }
-    return ret;
-}
-
 static int put_data(struct rps_json *json, const void *context, struct rps_error *err)
 {
     const struct page *page = context;
     const struct rps_comparison *comparison = page->plot->comparison;
     const struct rps_comparison_output output = {
         .comparison = comparison, .a_name = page->plot->a_name, .b_name = page->plot->b_name};
-    char answer[RPS_COMPARISON_ANSWER_SIZE], names[2 * RPS_PICTURE_TEXT_SIZE];
+    char answer[RPS_COMPARISON_ANSWER_SIZE], a[RPS_COMPARISON_LINE_SIZE];
+    char b[RPS_COMPARISON_LINE_SIZE], sides[2 * RPS_COMPARISON_LINE_SIZE];
     int result = 0;
 
     rps_json_object(json, NULL);
     rps_json_text(json, "title", rps_comparison_answer(answer, &output));
-    rps_json_text(json, "subtitle", put_names(page, names, sizeof(names)));
+    snprintf(sides, sizeof(sides), "A: %s. B: %s.",
+             rps_comparison_side_text(a, &output, RPS_SIDE_A),
+             rps_comparison_side_text(b, &output, RPS_SIDE_B));
+    rps_json_text(json, "subtitle", sides);
+    rps_json_text(json, "tested", rps_comparison_tested_text(a, comparison));
     rps_json_bool(json, "axisIsTime", 1);
     rps_json_text(json, "axisLabel", "Time since the start of each run");
     rps_json_bool(json, "byPhase", page->plot->x == RPS_COMPARISON_PHASE);
