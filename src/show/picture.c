@@ -460,7 +460,7 @@ static double frame_height(const struct rps_picture *picture)
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            rps_picture_strip_height(picture) +
-           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) +
+           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) + picture->below +
            rps_picture_code_height(picture);
 }
 
