@@ -132,6 +132,9 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
 /* Fill series, duty and panels of an open picture. bin_count 0: as fits its width. */
 int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err);
 
+/* Width, scale and the room beside the panels. */
+void rps_picture_choose_width(struct rps_picture *picture, const struct rps_plot_options *options);
+
 /* Choose height, in pixels, and the panels that fit into one that was given. */
 void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options);
 
