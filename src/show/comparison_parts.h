@@ -35,8 +35,10 @@ struct rps_comparison_line {
 
 struct rps_comparison_series {
     size_t figure_count;
-    size_t *figure;            /* owned; indices into comparison->figure */
-    struct rps_metric *metric; /* owned; of each figure: label, unit, panel and explanation */
+    size_t *figure;        /* owned; indices into comparison->figure */
+    struct rps_plan *plan; /* owned; of the first run, with the figures as its metrics */
+    struct rps_metric
+        *metric; /* borrowed from it: label, unit, panel, explanation of each figure */
     size_t run_count;
     struct rps_comparison_line *run; /* owned; in the order of comparison->run */
     double length;                   /* s, of the longest run */
@@ -55,6 +57,10 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
                                size_t bin_count, struct rps_comparison_series *ret,
                                struct rps_error *err);
 void rps_comparison_series_free(struct rps_comparison_series *series);
+
+/* The stretch that a time of a run lies in; the first or last for one outside. */
+const struct rps_comparison_stretch *
+rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s);
 
 /* Where a time of a run lies on the axis by phase; NaN where it has no place there. */
 double rps_comparison_place(const struct rps_comparison_series *series, size_t run, double time_s);
