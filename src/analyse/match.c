@@ -374,6 +374,7 @@ int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
 
     for (int s = 0; s < 2 && result == 0; s++) {
         result = choose_standing(&m, s, err);
+        out.standing[s] = m.standing[s];
         phases[s] = m.standing[s] == RPS_MATCH_NONE ? &none : &run[m.standing[s]];
         row[s] = m.standing[s] == RPS_MATCH_NONE ? NULL : out.row_of[m.standing[s]];
     }
