@@ -277,7 +277,7 @@ static void is_broken(const char *text, double from, double to)
     int found = 0;
 
     for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
-        if (sscanf(line, "%lf", &at) != 1)
+        if (*line == '\n' || sscanf(line, "%lf", &at) != 1)
             continue;
         assert_false(at > from && at < to);
         if (before < to && at >= to) {
