@@ -67,6 +67,7 @@ struct rps_comparison {
     size_t run_count;
     struct rps_comparison_run *run; /* owned; side A first */
     size_t a_count, b_count;
+    size_t standing[2]; /* the run that stands for each side: whose phases the rows are of */
     size_t figure_count;
     struct rps_comparison_figure *figure; /* owned; elapsed, CPU time, metrics, CPU use, totals */
     size_t row_count;
@@ -74,7 +75,8 @@ struct rps_comparison {
     size_t remark_count;
     char **remark; /* owned; sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_code *code; /* owned; of each run; names of functions borrow from it */
+    struct rps_code *code; /* owned; of each run; names of functions borrow from it, and from: */
+    struct rps_function_name **function; /* owned; of each run */
 };
 
 struct rps_comparison_options {

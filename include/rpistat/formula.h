@@ -53,4 +53,8 @@ int rps_formula_compile(const char *text, rps_formula_lookup *lookup, void *cont
 /* Evaluate over operands, where NaN is "missing". Returns NaN for a missing value. */
 double rps_formula_value(const struct rps_formula *formula, const double *operand);
 
+/* How the value changes with operand `by`, where the operands are. NaN where it is missing there.
+ * The operands are as they were afterwards. */
+double rps_formula_derivative(const struct rps_formula *formula, double *operand, int by);
+
 #endif

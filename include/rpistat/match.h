@@ -26,8 +26,9 @@ struct rps_match_labels {
 /*
  * Align phases b with phases a in order (Needleman and Wunsch 1970): ret[i] is the phase of b that
  * phase i of a is, or RPS_MATCH_NONE. The same label costs 0; two labels of which neither is in the
- * other run .3 + .4 x distance; others 1.2; a phase that is left over .55. RPS_FAILED without
- * memory, or for more than RPS_MATCH_MAX phases.
+ * other run .3 + .4 x distance; others 1.2; a phase that is left over .55. Of alignments that cost
+ * the same it is the one whose partners are most alike in length, as parts of their runs.
+ * RPS_FAILED without memory, or for more than RPS_MATCH_MAX phases.
  */
 int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
                     const struct rps_match_labels *labels, size_t *ret, struct rps_error *err);
@@ -42,14 +43,17 @@ struct rps_matching {
     struct rps_match_row *row; /* owned; in the order in which side A has them first, and between
                                   them, where they come, those of side B alone */
     size_t run_count;
+    size_t standing[2]; /* the run that stands for each side; RPS_MATCH_NONE without runs */
     size_t **row_of; /* owned; row_of[run][phase]: its row, or RPS_MATCH_NONE */
 };
 
 /*
  * Match the phases of `count` runs: side[i] is 0 (A) or 1 (B). The run of each side whose alignment
  * with its others costs least stands for it; these two are aligned with one another, which gives
- * the rows, and every other run with the one of its side. A phase of another run that has no
- * partner in it is in no row. *ret is for rps_matching_free. Errors: as above.
+ * the rows, and every other run with the one of its side. A phase that is left over is in the row of
+ * its label, as the further turns of a loop are; phases in another order have one row too, where
+ * they have one label. One of another run whose label the run of its side does not have is in no
+ * row. *ret is for rps_matching_free. Errors: as above.
  */
 int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
                    const struct rps_match_labels *labels, struct rps_matching *ret,

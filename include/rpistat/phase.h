@@ -58,6 +58,10 @@ int rps_phase_label_parse(const char *text);
 int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
                            struct rps_error *err);
 
+/* The phase that a period lies in, SIZE_MAX for none. *at is where the last one was found, 0 at
+ * first: periods that come in order of time are found at once. */
+size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *at);
+
 /* Release what the struct points to and zero it; the struct itself is the caller's. */
 void rps_phases_free(struct rps_phases *phases);
 /* The phases of the level that is shown. */

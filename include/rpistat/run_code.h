@@ -102,6 +102,9 @@ int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
                          struct rps_error *err);
 void rps_code_groups_free(struct rps_code_groups *groups);
 
+/* Give a function the line where most samples were, of shares by function. */
+void rps_code_place_line(struct rps_function_name *name, const struct rps_shares *shares);
+
 /* "solve (three.c:40)", without the line where it is not known; for a sentence. Not longer than
  * size; returns ret. */
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);

@@ -31,9 +31,6 @@
 /* A normal deviation by its median size. */
 #define MEDIAN_DEVIATION 1.4826
 
-/* Relative step of a derivative. */
-#define STEP 1e-4
-
 /* The 97.5 % quantile of Student's t, for freedom >= 1: interpolated in 1 / freedom, within 3 %. */
 static double student_t(double freedom)
 {
@@ -149,19 +146,6 @@ static uint32_t slots_of(const struct rps_formula *formula, int set)
     return ret;
 }
 
-/* How the formula changes with an operand. */
-static double derivative(struct formula_sum *sum, int operand)
-{
-    double at = sum->operand[operand], step = STEP * at, above, below;
-
-    sum->operand[operand] = at + step;
-    above = rps_formula_value(sum->formula, sum->operand);
-    sum->operand[operand] = at - step;
-    below = rps_formula_value(sum->formula, sum->operand);
-    sum->operand[operand] = at;
-    return (above - below) / (2 * step);
-}
-
 /* An operand is as uncertain as its event; one of several that was never seen is a 0 among them. */
 static void add_certainty(struct formula_sum *sum, const struct rps_interval *one)
 {
@@ -204,7 +188,7 @@ static void add_variance(struct formula_sum *sum, int set)
         if (!(slots >> slot & 1) ||
             look_at(sum->tally, set, slot).certainty != RPS_CERTAINTY_INTERVAL)
             continue;
-        weight[slot] = derivative(sum, operand);
+        weight[slot] = rps_formula_derivative(sum->formula, sum->operand, operand);
         ratio[slot] = ratio_of(s, slot);
         factor = factor_of(sum->tally, s, slot);
         freedom = fmin(freedom, rps_moments_freedom(&s->moments.slot[slot], ratio[slot]));

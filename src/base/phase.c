@@ -133,6 +133,17 @@ int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *b
     return result;
 }
 
+size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *at)
+{
+    if (phases->count == 0)
+        return SIZE_MAX;
+    while (*at > 0 && period < phases->phase[*at].first)
+        (*at)--;
+    while (*at + 1 < phases->count && period > phases->phase[*at].last)
+        (*at)++;
+    return period >= phases->phase[*at].first && period <= phases->phase[*at].last ? *at : SIZE_MAX;
+}
+
 void rps_phases_free(struct rps_phases *phases)
 {
     if (!phases)

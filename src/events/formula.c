@@ -16,6 +16,9 @@
 #define TOKEN_SIZE  256
 #define NESTING_MAX 32
 
+/* Relative step of a derivative. */
+#define STEP 1e-4
+
 struct compiler {
     const char *text; /* the whole formula, for messages */
     const char *at;   /* what is still to be read */
@@ -337,4 +340,16 @@ double rps_formula_value(const struct rps_formula *formula, const double *operan
         }
     }
     return depth == 1 ? stack[0] : NAN;
+}
+
+double rps_formula_derivative(const struct rps_formula *formula, double *operand, int by)
+{
+    double at = operand[by], step = STEP * (at == 0 ? 1 : fabs(at)), above, below;
+
+    operand[by] = at + step;
+    above = rps_formula_value(formula, operand);
+    operand[by] = at - step;
+    below = rps_formula_value(formula, operand);
+    operand[by] = at;
+    return (above - below) / (2 * step);
 }

@@ -11,6 +11,7 @@
 
 #include "rpistat/text.h"
 #include "table.h"
+#include "words.h"
 
 #define WIDTH_DEFAULT 100
 #define NAME_LEAST    20  /* characters of a function's name, however narrow the terminal */
@@ -58,22 +59,6 @@ static const char *module_text(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash && slash[1] ? slash + 1 : path;
-}
-
-/* Text cut to so many characters, the last of which is then a point of three. */
-static const char *cut_text(char *ret, const char *text, int width)
-{
-    size_t at = 0;
-
-    rps_text_printable(ret, CELL_SIZE, text);
-    if (rps_text_width(ret) <= width)
-        return ret;
-    for (int seen = 0; ret[at]; at++) {
-        if (!rps_text_is_inside(ret[at]) && ++seen > width - 3)
-            break;
-    }
-    memcpy(ret + at, "...", 4);
-    return ret;
 }
 
 /* --- what was sampled ------------------------------------------------------------------------- */
@@ -200,11 +185,11 @@ static void fill_share(const struct page *page, struct rps_table *table,
     if (output->by == RPS_SHARES_THREAD)
         set_number(table, c++, share->tid);
     if (output->by <= RPS_SHARES_LINE) {
-        rps_table_set(table, c++, cut_text(text, module_text(share->module), 24));
+        rps_table_set(table, c++, rps_words_cut(text, CELL_SIZE, module_text(share->module), 24));
         rps_table_set(table, c++, line_text(text, share->file, share->line));
     }
     if (name_width > 0)
-        rps_table_set(table, c, cut_text(text, share->name, name_width));
+        rps_table_set(table, c, rps_words_cut(text, CELL_SIZE, share->name, name_width));
 }
 
 static int print_table(const struct page *page, struct rps_error *err)
@@ -314,9 +299,10 @@ static void print_call(const struct tree *tree, size_t node, int depth)
     char total[CELL_SIZE], self[CELL_SIZE], name[CELL_SIZE], line[CELL_SIZE];
     int width = page->width - 20 - INDENT * depth;
 
-    fprintf(page->out, "  %7s  %7s  %*s%s", share_text(total, share_of(call->total, all)),
-            call->self > 0 ? share_text(self, share_of(call->self, all)) : "", INDENT * depth, "",
-            cut_text(name, call->function, width > NAME_LEAST ? width : NAME_LEAST));
+    fprintf(
+        page->out, "  %7s  %7s  %*s%s", share_text(total, share_of(call->total, all)),
+        call->self > 0 ? share_text(self, share_of(call->self, all)) : "", INDENT * depth, "",
+        rps_words_cut(name, CELL_SIZE, call->function, width > NAME_LEAST ? width : NAME_LEAST));
     line_text(line, call->file, call->line);
     if (line[0] && rps_text_width(name) + rps_text_width(line) + 2 <= width) {
         fputs("  ", page->out);
@@ -442,7 +428,7 @@ static int print_groups(const struct page *page, struct rps_error *err)
         set_number(&table, 1, (int64_t)groups->group[g].samples);
         rps_table_set(&table, 2, share_text(text, page->output->groups_off_cpu[g]));
         top_text(text, &groups->group[g]);
-        rps_table_set(&table, 3, cut_text(cut, text, page->width - 30));
+        rps_table_set(&table, 3, rps_words_cut(cut, CELL_SIZE, text, page->width - 30));
     }
     result = rps_table_print(page->out, &table, table.column_count, page->width, err);
     rps_table_free(&table);

@@ -40,22 +40,6 @@ static double value_of(const struct work *work, size_t figure, const struct rps_
     return rps_tally_carries(tally, formula) ? rps_formula_value(formula, work->operand) : NAN;
 }
 
-/* The phase that a period lies in, NOWHERE for none. Periods come in order of time. */
-static size_t phase_of(struct work *work, uint64_t period)
-{
-    const struct rps_phases *phases = work->phases;
-
-    if (phases->count == 0)
-        return NOWHERE;
-    while (work->at > 0 && period < phases->phase[work->at].first)
-        work->at--;
-    while (work->at + 1 < phases->count && period > phases->phase[work->at].last)
-        work->at++;
-    return period >= phases->phase[work->at].first && period <= phases->phase[work->at].last
-               ? work->at
-               : NOWHERE;
-}
-
 static void end_rotation(struct work *work)
 {
     size_t figures = work->profile.figure_count;
@@ -77,7 +61,8 @@ static void end_rotation(struct work *work)
 static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
 {
     struct work *work = context;
-    size_t end = phase_of(work, rps_period_last(period)), at = phase_of(work, period->period);
+    size_t end = rps_phases_at(work->phases, rps_period_last(period), &work->at);
+    size_t at = rps_phases_at(work->phases, period->period, &work->at);
 
     (void)err;
     if (at == NOWHERE)

@@ -20,6 +20,7 @@
 
 #include "rpistat/collect.h"
 #include "rpistat/text.h"
+#include "words.h"
 
 #define CLAUSES      3
 #define NO_FIGURE    SIZE_MAX
@@ -208,18 +209,6 @@ static size_t choose(struct pair *pair, const size_t *said, int count)
 
 /* --- clauses ---------------------------------------------------------------------------------- */
 
-/* The figure's label inside a sentence: a common noun is lower case, what names itself (a column,
- * a user's metric) stays as it is. */
-static void write_name(char ret[RPS_NAME_SIZE], const struct rps_figure *figure)
-{
-    const char *label = figure->label[0] ? figure->label : figure->name;
-
-    snprintf(ret, RPS_NAME_SIZE, "%s", label);
-    if (strcmp(label, figure->name) != 0 && label[0] >= 'A' && label[0] <= 'Z' && label[1] >= 'a' &&
-        label[1] <= 'z')
-        ret[0] = (char)(label[0] - 'A' + 'a');
-}
-
 /* Two digits before `extra` ones, and none that do not matter. */
 static void write_number(char *ret, size_t size, double value, double matters, int extra)
 {
@@ -253,22 +242,13 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
              unit[0] ? " " : "", unit);
 }
 
-/* Two digits: 3.1, 31, 310. */
-static void write_times(char *ret, size_t size, double ratio)
-{
-    if (ratio < 99.5)
-        snprintf(ret, size, "%.*f", ratio >= 9.95 ? 0 : ratio >= .995 ? 1 : 2, ratio);
-    else
-        snprintf(ret, size, "%.0f", 10 * round(ratio / 10));
-}
-
 /* "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
 static void write_ratio(char *ret, const struct pair *pair, size_t f, const char *name)
 {
     double ratio = value_of(pair, f) / base_of(pair, f);
     char times[48];
 
-    write_times(times, sizeof(times), ratio >= .095 ? ratio : 1 / ratio);
+    rps_words_times(times, sizeof(times), ratio >= .095 ? ratio : 1 / ratio);
     if (ratio == 0)
         snprintf(ret, TEXT_SIZE, "no %s", name);
     else if (isinf(ratio))
@@ -292,7 +272,7 @@ static void write_clause(char *ret, const struct pair *pair, size_t f)
     int positive = value_of(pair, f) > 0 && base_of(pair, f) > 0;
     char name[RPS_NAME_SIZE];
 
-    write_name(name, figure);
+    rps_words_name(name, figure->label, figure->name);
     if (events || (matters_from(figure->unit) > 0 && strcmp(figure->unit, "%") != 0 && positive))
         write_ratio(ret, pair, f, name);
     else

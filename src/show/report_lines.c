@@ -5,6 +5,7 @@
 
 #include "report_parts.h"
 #include "rpistat/text.h"
+#include "words.h"
 
 /* The flag ' is POSIX's, not ISO C's. */
 #pragma GCC diagnostic push
@@ -43,26 +44,7 @@ void rps_report_field(struct rps_report *report, const char *label, const char *
 
 void rps_report_wrapped(struct rps_report *report, const char *text, int indent)
 {
-    char printable[4 * RPS_EXPLAIN_SIZE];
-    char *rest = NULL;
-    int column = 0, hang = indent + 2;
-
-    rps_text_printable(printable, sizeof(printable), text);
-    for (char *word = strtok_r(printable, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        int length = (int)strlen(word);
-
-        if (column > 0 && column + 1 + length > RPS_REPORT_TEXT_WIDTH) {
-            fputc('\n', report->out);
-            column = 0;
-            indent = hang;
-        }
-        if (column == 0)
-            column = fprintf(report->out, "%*s%s", indent, "", word);
-        else
-            column += fprintf(report->out, " %s", word);
-    }
-    if (column > 0)
-        fputc('\n', report->out);
+    rps_words_wrap(report->out, text, RPS_REPORT_TEXT_WIDTH, indent, indent + 2);
 }
 
 const char *rps_report_clock_label(const struct rps_report *report)

@@ -417,22 +417,24 @@ static void place_top(struct rps_code_group *group, const struct rps_function_na
     group->top[at] = (struct rps_code_top){*name, share};
 }
 
-/* The line of a function where most samples were. */
+void rps_code_place_line(struct rps_function_name *name, const struct rps_shares *shares)
+{
+    for (size_t i = 0; i < shares->count; i++) {
+        const struct rps_share *share = &shares->share[i];
+
+        if (strcmp(share->name, name->function) == 0 && strcmp(share->module, name->module) == 0) {
+            name->file = share->file;
+            name->line = share->line;
+            return;
+        }
+    }
+}
+
 static void place_lines(struct rps_code_groups *groups, const struct rps_shares *shares)
 {
     for (size_t g = 0; g < groups->count; g++) {
-        for (int t = 0; t < groups->group[g].count; t++) {
-            struct rps_function_name *name = &groups->group[g].top[t].name;
-
-            for (size_t i = 0; i < shares->count; i++) {
-                if (strcmp(shares->share[i].name, name->function) == 0 &&
-                    strcmp(shares->share[i].module, name->module) == 0) {
-                    name->file = shares->share[i].file;
-                    name->line = shares->share[i].line;
-                    break;
-                }
-            }
-        }
+        for (int t = 0; t < groups->group[g].count; t++)
+            rps_code_place_line(&groups->group[g].top[t].name, shares);
     }
 }
 

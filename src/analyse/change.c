@@ -1,0 +1,233 @@
+/* The change of a figure between two sides of runs; see rpistat/change.h. */
+#include "rpistat/change.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "rpistat/error.h"
+#include "student.h"
+
+/* Values that differ by less than this part of them differ by rounding. */
+#define ROUNDING 1e-12
+
+/* How values are compared: as logarithms, or as parts of the largest one. */
+struct scale {
+    int logarithms;
+    double unit;
+};
+
+/* A side as it is compared. */
+struct side {
+    double count, mean, variance;        /* of values; the variance is at least the mean floor */
+    double value;                        /* the mean as a value */
+    const struct rps_change_value *last; /* that has a value */
+};
+
+struct difference {
+    double size, variance, degrees;
+};
+
+static int has_value(const struct rps_change_value *value)
+{
+    return isfinite(value->value);
+}
+
+static void see(struct scale *scale, const struct rps_change_value *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!has_value(&value[i]))
+            continue;
+        scale->logarithms = scale->logarithms && value[i].value > 0;
+        scale->unit = fmax(scale->unit, fabs(value[i].value));
+    }
+}
+
+static double compared(const struct scale *scale, double value)
+{
+    return scale->logarithms ? log(value) : scale->unit > 0 ? value / scale->unit : 0;
+}
+
+/* A variance of the value, as it is compared; NaN stays. */
+static double variance_of(const struct scale *scale, double value, double variance)
+{
+    double unit = scale->logarithms ? value : scale->unit > 0 ? scale->unit : 1;
+
+    return variance / unit / unit;
+}
+
+/* By the differences to the first value, so that the mean of equal values is just that. */
+static struct side add_up(const struct scale *scale, const struct rps_change_value *value,
+                          size_t count)
+{
+    struct side ret = {0};
+    double first = 0, sum = 0, squares = 0, least = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double above;
+
+        if (!has_value(&value[i]))
+            continue;
+        first = ret.count > 0 ? first : value[i].value;
+        above = compared(scale, value[i].value) - compared(scale, first);
+        sum += above;
+        squares += above * above;
+        least += variance_of(scale, value[i].value, fmax(0, value[i].floor));
+        ret.count++;
+        ret.last = &value[i];
+    }
+    ret.mean = compared(scale, first) + sum / ret.count;
+    ret.value = scale->logarithms ? first * exp(sum / ret.count)
+                                  : first + sum / ret.count * scale->unit;
+    ret.variance = fmax(least / ret.count, ROUNDING * ROUNDING);
+    if (ret.count > 1)
+        ret.variance = fmax(ret.variance, (squares - sum * sum / ret.count) / (ret.count - 1));
+    return ret;
+}
+
+/* The sum of two variances, with the degrees of Satterthwaite (1946). */
+static void add_variances(struct difference *difference, double a, double a_degrees, double b,
+                          double b_degrees)
+{
+    double part = a / (a + b);
+
+    difference->variance = a + b;
+    difference->degrees = 1 / (part * part / a_degrees + (1 - part) * (1 - part) / b_degrees);
+}
+
+static enum rps_change_basis compare_groups(const struct side *a, const struct side *b,
+                                            struct difference *difference)
+{
+    add_variances(difference, a->variance / a->count, a->count - 1, b->variance / b->count,
+                  b->count - 1);
+    return RPS_CHANGE_GROUPS;
+}
+
+/* The lone run is thought to vary as the others do. */
+static enum rps_change_basis compare_baseline(const struct side *many, const struct side *one,
+                                              struct difference *difference)
+{
+    difference->variance = many->variance / many->count + fmax(many->variance, one->variance);
+    difference->degrees = many->count - 1;
+    return RPS_CHANGE_BASELINE;
+}
+
+static enum rps_change_basis compare_runs(const struct scale *scale, const struct side *a,
+                                          const struct side *b, struct difference *difference,
+                                          enum rps_change_why *ret_why)
+{
+    const struct side *side[] = {a, b};
+    double variance[2], degrees[2];
+
+    for (int s = 0; s < 2; s++) {
+        const struct rps_change_value *value = side[s]->last;
+
+        if (!(value->variance >= 0)) {
+            *ret_why = RPS_CHANGE_SINGLE;
+            return RPS_CHANGE_NONE;
+        }
+        if (!(value->effective >= RPS_CHANGE_EFFECTIVE_MIN)) {
+            *ret_why = RPS_CHANGE_SHORT;
+            return RPS_CHANGE_NONE;
+        }
+        variance[s] =
+            fmax(variance_of(scale, value->value, value->variance), side[s]->variance);
+        degrees[s] = fmax(1, value->degrees);
+    }
+    add_variances(difference, variance[0], degrees[0], variance[1], degrees[1]);
+    return RPS_CHANGE_RUNS;
+}
+
+/* The interval and p. Where the uncertainty has no bounds, there is no test. */
+static void conclude(const struct scale *scale, const struct difference *difference,
+                     struct rps_change *ret)
+{
+    double deviation = sqrt(difference->variance);
+    double spread = deviation * rps_student_95(difference->degrees);
+    double end[] = {difference->size - spread, difference->size + spread};
+
+    for (int k = 0; k < 2; k++) {
+        if (scale->logarithms)
+            end[k] = expm1(end[k]);
+        else
+            end[k] = end[k] * scale->unit / (ret->a != 0 ? ret->a : 1);
+    }
+    if (!isfinite(end[0]) || !isfinite(end[1])) {
+        ret->basis = RPS_CHANGE_NONE;
+        ret->why = RPS_CHANGE_SHORT;
+        return;
+    }
+    ret->low = fmin(end[0], end[1]);
+    ret->high = fmax(end[0], end[1]);
+    ret->p = ret->adjusted = rps_student_p(difference->size / deviation, difference->degrees);
+}
+
+struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
+                                  const struct rps_change_value *b, size_t b_count)
+{
+    struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT};
+    struct scale scale = {.logarithms = 1};
+    struct difference difference;
+    struct side before, after;
+
+    see(&scale, a, a_count);
+    see(&scale, b, b_count);
+    before = add_up(&scale, a, a_count);
+    after = add_up(&scale, b, b_count);
+    ret.a = before.count > 0 ? before.value : NAN;
+    ret.b = after.count > 0 ? after.value : NAN;
+    if (before.count == 0 || after.count == 0)
+        return ret;
+    difference.size = after.mean - before.mean;
+    if (scale.logarithms)
+        ret.ratio = expm1(difference.size);
+    else if (ret.a != 0)
+        ret.ratio = difference.size * scale.unit / ret.a;
+    ret.why = RPS_CHANGE_TESTED;
+    if (before.count > 1 && after.count > 1)
+        ret.basis = compare_groups(&before, &after, &difference);
+    else if (before.count > 1)
+        ret.basis = compare_baseline(&before, &after, &difference);
+    else if (after.count > 1)
+        ret.basis = compare_baseline(&after, &before, &difference);
+    else
+        ret.basis = compare_runs(&scale, &before, &after, &difference, &ret.why);
+    if (ret.basis != RPS_CHANGE_NONE)
+        conclude(&scale, &difference, &ret);
+    return ret;
+}
+
+/* --- Holm's correction ------------------------------------------------------------------------ */
+
+struct ranked {
+    double p;
+    size_t index;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    return (x->p > y->p) - (x->p < y->p);
+}
+
+int rps_change_correct(const double *p, size_t count, double *adjusted)
+{
+    struct ranked *ranked = malloc((count + 1) * sizeof(*ranked));
+    double most = 0;
+    size_t tests = 0;
+
+    if (!ranked)
+        return RPS_FAILED;
+    for (size_t i = 0; i < count; i++) {
+        adjusted[i] = NAN;
+        if (!isnan(p[i]))
+            ranked[tests++] = (struct ranked){p[i], i};
+    }
+    qsort(ranked, tests, sizeof(*ranked), compare_ranked);
+    for (size_t k = 0; k < tests; k++) {
+        most = fmax(most, fmin(1, (double)(tests - k) * ranked[k].p));
+        adjusted[ranked[k].index] = most;
+    }
+    free(ranked);
+    return 0;
+}

@@ -1,0 +1,211 @@
+/* The tables of a comparison: figures of the whole, kinds of phases and what changed in them, and
+ * functions. */
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/run_code.h"
+#include "rpistat/text.h"
+#include "comparison_words.h"
+#include "words.h"
+
+#define FIGURES_MOST   4  /* that are said of a kind of phases */
+#define FUNCTIONS_MOST 3  /* of a kind of phases */
+#define NAME_WIDTH     48 /* characters of a name */
+#define CHANGED_LEAST                                                                              \
+    .005 /* share of the elapsed time by which it has to differ for shares of
+                                   this difference to say anything */
+
+static const struct rps_comparison_figure cpu_seconds = {.kind = RPS_FIGURE_CPU, .unit = "s"};
+
+static void set_text(struct rps_table *table, int column, const char *text)
+{
+    char cut[4 * NAME_WIDTH + 16];
+
+    rps_table_set(table, column, rps_words_cut(cut, sizeof(cut), text, NAME_WIDTH));
+}
+
+/* The columns A, B, change, interval, verdict. */
+static void add_change_columns(struct rps_table *table)
+{
+    rps_table_add_column(table, "A", "", 0);
+    rps_table_add_column(table, "B", "", 0);
+    rps_table_add_column(table, "Change", "", 0);
+    rps_table_add_column(table, "95 % interval", "", 0);
+    rps_table_add_column(table, "Verdict", "", 1);
+}
+
+/* Their cells, from `column` on, into the last row. */
+static void set_change(struct rps_table *table, int column,
+                       const struct rps_comparison_figure *figure, const struct rps_change *change)
+{
+    char text[RPS_COMPARISON_TEXT_SIZE];
+
+    set_text(table, column, rps_comparison_value_text(text, figure, change->a));
+    set_text(table, column + 1, rps_comparison_value_text(text, figure, change->b));
+    set_text(table, column + 2, rps_comparison_change_text(text, figure, change));
+    set_text(table, column + 3, rps_comparison_interval_text(text, figure, change));
+    rps_table_set(table, column + 4, rps_comparison_verdict_text(change));
+}
+
+static const char *label_of(const struct rps_comparison_figure *figure)
+{
+    return figure->label[0] ? figure->label : figure->name;
+}
+
+/* Rates are told from totals of the same label by their unit. */
+static void set_label(struct rps_table *table, const struct rps_comparison_figure *figure,
+                      const char *before)
+{
+    int rate = figure->kind == RPS_FIGURE_METRIC && strncmp(figure->unit, "/", 1) == 0;
+    char text[3 * RPS_NAME_SIZE];
+
+    snprintf(text, sizeof(text), "%s%s%s%s", before, label_of(figure), rate ? " " : "",
+             rate ? figure->unit : "");
+    set_text(table, 0, text);
+}
+
+void rps_comparison_table_whole(struct rps_table *table, const struct rps_comparison_output *output)
+{
+    const struct rps_comparison *comparison = output->comparison;
+
+    rps_table_add_column(table, "Whole run", "", 1);
+    add_change_columns(table);
+    for (size_t f = 0; f < comparison->figure_count && comparison->row_count > 0; f++) {
+        rps_table_add_row(table);
+        set_label(table, &comparison->figure[f], "");
+        set_change(table, 1, &comparison->figure[f], &comparison->row[0].change[f]);
+    }
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+enum { PHASE_NAME, PHASE_TIMES, PHASE_START, PHASE_CHANGE, PHASE_SHARE = PHASE_CHANGE + 5 };
+
+static void set_times(struct rps_table *table, const struct rps_comparison_row *row)
+{
+    char text[RPS_COMPARISON_TEXT_SIZE];
+
+    if (row->a_times == row->b_times || row->a_times == 0 || row->b_times == 0)
+        snprintf(text, sizeof(text), "%zu", row->a_times > 0 ? row->a_times : row->b_times);
+    else
+        snprintf(text, sizeof(text), "%zu, %zu", row->a_times, row->b_times);
+    rps_table_set(table, PHASE_TIMES, text);
+}
+
+/* The share of the whole change; "" where the whole hardly changed. */
+static void set_share(struct rps_table *table, const struct rps_comparison *comparison, size_t row)
+{
+    int elapsed = rps_comparison_figure(comparison, "elapsed");
+    const struct rps_change *whole = &comparison->row[0].change[elapsed];
+    double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
+    char text[RPS_COMPARISON_TEXT_SIZE];
+
+    if (!isfinite(share) || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
+        fabs(whole->ratio) < CHANGED_LEAST)
+        return;
+    snprintf(text, sizeof(text), "%.0f %%", 100 * share + 0.);
+    rps_table_set(table, PHASE_SHARE, text);
+}
+
+static void add_phase(struct rps_table *table, const struct rps_comparison *comparison, size_t row)
+{
+    const struct rps_comparison_row *of = &comparison->row[row];
+    int elapsed = rps_comparison_figure(comparison, "elapsed"), both;
+    int64_t start_ns = of->a_start_ns >= 0 ? of->a_start_ns : of->b_start_ns;
+    char text[RPS_TEXT_NUMBER_SIZE], label[RPS_PHASE_LABEL_SIZE];
+
+    rps_table_add_row(table);
+    rps_table_set(table, PHASE_NAME, rps_phase_label(of->label, label));
+    set_times(table, of);
+    if (start_ns >= 0) {
+        rps_text_clock(text, sizeof(text), start_ns, 1);
+        rps_table_set(table, PHASE_START, strncmp(text, "00:", 3) == 0 ? text + 3 : text);
+    }
+    if (elapsed < 0)
+        return;
+    both = of->a_times > 0 && of->b_times > 0;
+    set_change(table, PHASE_CHANGE, &comparison->figure[elapsed], &of->change[elapsed]);
+    if (!both) {
+        rps_table_set(table, PHASE_CHANGE + (of->a_times > 0 ? 1 : 0), "-");
+        rps_table_set(table, PHASE_CHANGE + 2, of->a_times > 0 ? "A alone" : "B alone");
+        rps_table_set(table, PHASE_CHANGE + 4, "");
+    } else if (!rps_comparison_is_changed(&of->change[elapsed])) {
+        rps_table_set(table, PHASE_CHANGE + 4, "");
+    }
+    set_share(table, comparison, row);
+}
+
+/* What changed in a kind of phases, or with `all` everything, below its time. */
+static void add_phase_figures(struct rps_table *table, const struct rps_comparison_output *output,
+                              size_t row)
+{
+    const struct rps_comparison *comparison = output->comparison;
+    size_t said[FIGURES_MOST], f;
+
+    for (f = 0; f < comparison->figure_count && output->all; f++) {
+        if (comparison->figure[f].kind == RPS_FIGURE_TIME)
+            continue;
+        rps_table_add_row(table);
+        set_label(table, &comparison->figure[f], "  ");
+        set_change(table, PHASE_CHANGE, &comparison->figure[f], &comparison->row[row].change[f]);
+    }
+    for (size_t i = 0; i < FIGURES_MOST && !output->all; i++) {
+        said[i] = rps_comparison_telling(comparison, row, said, i);
+        if (said[i] == SIZE_MAX)
+            break;
+        rps_table_add_row(table);
+        set_label(table, &comparison->figure[said[i]], "  ");
+        set_change(table, PHASE_CHANGE, &comparison->figure[said[i]],
+                   &comparison->row[row].change[said[i]]);
+    }
+}
+
+void rps_comparison_table_phases(struct rps_table *table,
+                                 const struct rps_comparison_output *output)
+{
+    rps_table_add_column(table, "Phase", "", 1);
+    rps_table_add_column(table, "Times", "", 0);
+    rps_table_add_column(table, "Start", "", 0);
+    add_change_columns(table);
+    rps_table_add_column(table, "Share of it", "", 0);
+    for (size_t row = 1; row < output->comparison->row_count; row++) {
+        add_phase(table, output->comparison, row);
+        if (output->comparison->row[row].a_times > 0 && output->comparison->row[row].b_times > 0)
+            add_phase_figures(table, output, row);
+    }
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static void add_function(struct rps_table *table, const struct rps_comparison_row *row, int first,
+                         const struct rps_comparison_function *function)
+{
+    char label[RPS_PHASE_LABEL_SIZE], name[4 * RPS_COMPARISON_TEXT_SIZE];
+
+    rps_table_add_row(table);
+    if (first)
+        rps_table_set(table, 0, row->label >= 0 ? rps_phase_label(row->label, label) : "whole run");
+    set_text(table, 1, rps_code_function_text(name, sizeof(name), &function->name));
+    set_change(table, 2, &cpu_seconds, &function->seconds);
+}
+
+void rps_comparison_table_functions(struct rps_table *table,
+                                    const struct rps_comparison_output *output)
+{
+    const struct rps_comparison *comparison = output->comparison;
+
+    rps_table_add_column(table, "Phase", "", 1);
+    rps_table_add_column(table, "Function", "", 1);
+    add_change_columns(table);
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        const struct rps_comparison_row *row = &comparison->row[r];
+        int said = 0;
+
+        for (size_t i = 0; i < row->function_count; i++) {
+            if (output->all ||
+                (rps_comparison_is_changed(&row->function[i].seconds) && said < FUNCTIONS_MOST))
+                add_function(table, row, said++ == 0, &row->function[i]);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * What the files that make a comparison share: of each run what it counted and what its figures
+ * are in every row.
+ */
+#ifndef RPISTAT_SHOW_COMPARISON_WORK_H
+#define RPISTAT_SHOW_COMPARISON_WORK_H
+
+#include "rpistat/comparison.h"
+
+/* A figure as one run has it. */
+struct rps_compared_figure {
+    struct rps_comparison_figure is;
+    struct rps_formula formula; /* over the plan's operands; without a step: the elapsed time */
+};
+
+/* A run's part of the work. */
+struct rps_compared_run {
+    struct rps_plan *plan; /* owned */
+    size_t offered_count;
+    struct rps_compared_figure *offered; /* owned; all that the run could be compared by */
+    size_t *figure;                 /* owned; of each figure of the comparison which of these */
+    struct rps_change_value *value; /* owned; value[row * figure_count + figure] */
+    double coverage;                /* the least share of its time that a set was on counters */
+    double unmatched;               /* share of the time that is in no row but the whole */
+    int64_t thinned_ns;             /* as rps_reader_thinned has it */
+};
+
+struct rps_comparison_work {
+    struct rps_comparison comparison; /* owned */
+    const struct rps_comparison_options *options;
+    struct rps_compared_run *run;  /* owned; of each run of the comparison */
+    struct rps_joint_phases joint; /* owned */
+};
+
+static inline const struct rps_formula *rps_compared_formula(const struct rps_compared_run *run,
+                                                             size_t figure)
+{
+    return &run->offered[run->figure[figure]].formula;
+}
+
+/* Add a remark, a sentence. RPS_FAILED without memory. */
+int rps_comparison_remark(struct rps_comparison *comparison, struct rps_error *err,
+                          const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The figures that all runs have: of one name, made in one way of the same events. */
+int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_error *err);
+
+/* Walk one run, whose phases have their rows, and make its values. */
+int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err);
+
+/* The functions of each row, and the correction of their changes. */
+int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_error *err);
+
+/* What could not be compared, and what makes the comparison doubtful. */
+int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error *err);
+
+#endif

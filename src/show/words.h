@@ -1,0 +1,25 @@
+/* Words and numbers inside sentences, for all that say something of figures. */
+#ifndef RPISTAT_SHOW_WORDS_H
+#define RPISTAT_SHOW_WORDS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "rpistat/plan.h"
+
+/* A figure's label inside a sentence: a common noun is lower case, what names itself (a column, a
+ * user's metric) stays as it is. Returns ret. */
+char *rps_words_name(char ret[RPS_NAME_SIZE], const char *label, const char *name);
+
+/* A ratio in two digits: "3.1", "31", "310". Returns ret. */
+char *rps_words_times(char *ret, size_t size, double ratio);
+
+/* Text made printable and cut to so many characters, the last three of which are then points.
+ * Returns ret. */
+char *rps_words_cut(char *ret, size_t size, const char *text, int width);
+
+/* Words, made printable and wrapped at `width` characters: the first line behind `indent` blanks,
+ * the others behind `hang`. */
+void rps_words_wrap(FILE *out, const char *text, int width, int indent, int hang);
+
+#endif

@@ -1,0 +1,255 @@
+/* Matching the phases of runs: alignment in order, what it costs, kinds of phases, several runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpistat/match.h"
+
+#define LABELS 26
+#define NONE   RPS_MATCH_NONE
+
+/* Letters are labels, a phase each. A digit behind one: so many times 100 periods long, not one. */
+static struct rps_phases phases_of(const char *text)
+{
+    struct rps_phases phases = {.label_count = LABELS};
+    uint64_t at = 0;
+
+    phases.phase = calloc(strlen(text) + 1, sizeof(*phases.phase));
+    assert_non_null(phases.phase);
+    for (; *text; text++) {
+        uint64_t length = text[1] >= '0' && text[1] <= '9' ? (uint64_t)(text[1] - '0') : 1;
+
+        phases.phase[phases.count++] =
+            (struct rps_phase){.first = at, .last = at + 100 * length - 1, .label = text[0] - 'A'};
+        at += 100 * length;
+        text += text[1] >= '0' && text[1] <= '9';
+    }
+    return phases;
+}
+
+/* Labels as far apart as their letters are in the alphabet, 25 letters being 1. */
+static const double *distance_of(void)
+{
+    static double distance[LABELS * LABELS];
+
+    for (int x = 0; x < LABELS; x++)
+        for (int y = 0; y < LABELS; y++)
+            distance[x * LABELS + y] = abs(x - y) / (LABELS - 1.0);
+    return distance;
+}
+
+static struct rps_match_labels labels_of(void)
+{
+    return (struct rps_match_labels){LABELS, distance_of()};
+}
+
+/* The partners of a's phases: their places in b as digits and letters, "-" for none. */
+static void check_aligned(const char *a, const char *b, const char *expected)
+{
+    struct rps_phases left = phases_of(a), right = phases_of(b);
+    struct rps_match_labels labels = labels_of();
+    size_t *partner = calloc(left.count + 1, sizeof(*partner));
+    char text[100] = "";
+    struct rps_error err;
+
+    assert_non_null(partner);
+    assert_int_equal(rps_match_align(&left, &right, &labels, partner, &err), 0);
+    for (size_t i = 0; i < left.count; i++)
+        text[i] = partner[i] == NONE ? '-' : "0123456789abcdefghij"[partner[i]];
+    if (strcmp(text, expected) != 0)
+        fail_msg("%s on %s: %s, not %s", b, a, text, expected);
+    free(partner);
+    rps_phases_free(&right);
+    rps_phases_free(&left);
+}
+
+static void test_align(void **state)
+{
+    (void)state;
+    check_aligned("ABCAB", "ABCAB", "01234");
+    check_aligned("ABC", "AXC", "012");      /* B is X now */
+    check_aligned("ABC", "XYZ", "012");      /* everything has changed */
+    check_aligned("ABC", "ABXC", "013");     /* came */
+    check_aligned("ABC", "AC", "0-1");       /* went */
+    check_aligned("ABAC", "A9BA9C", "0123"); /* longer */
+    check_aligned("", "ABC", "");
+    check_aligned("ABC", "", "---");
+    check_aligned("", "", "");
+    check_aligned("A", "A", "0");
+    check_aligned("A", "B", "0");
+    check_aligned("ABCD", "ACBD", "02-3"); /* B and C exchanged: one of them is left over */
+    check_aligned("ABC", "CAB", "12-");
+}
+
+/* Other labels are partners as long as that costs less than to leave both over: .3 + .4 x distance
+ * against 1.1; a label that the other run has costs 1.2. */
+static void test_costs(void **state)
+{
+    (void)state;
+    check_aligned("A", "Z", "0"); /* .7 */
+    check_aligned("AB", "BX", "-0");
+    check_aligned("BA", "XB", "1-");  /* B has a partner, so that A and X have none: 1.1 */
+    check_aligned("KM", "MKL", "1-"); /* K-K and 3 left over for 1.65; M-M the same */
+    check_aligned("AZ", "BYX", "01"); /* .316 + .316 + .55 */
+    check_aligned("AM", "L", "-0");   /* .316 and .55: the nearer one */
+    check_aligned("AM", "B", "0-");
+    check_aligned("ACB", "BC", "-1-"); /* 1.65; A-B or B-C, of 1.2, would have been 1.75 */
+}
+
+/* Of alignments that cost the same the one of phases that are alike in length. */
+static void test_ties(void **state)
+{
+    (void)state;
+    check_aligned("A", "A1A9A1", "1");
+    check_aligned("A9A1", "A9", "0-");
+    check_aligned("A1A9", "A9", "-0");
+}
+
+static void test_loop(void **state)
+{
+    char a[101], b[121];
+    struct rps_phases left, right;
+    struct rps_match_labels labels = labels_of();
+    size_t partner[100], last = 0;
+    struct rps_error err;
+
+    (void)state;
+    for (int i = 0; i < 120; i++)
+        a[i < 100 ? i : 99] = b[i] = i % 2 ? 'B' : 'A';
+    a[100] = b[120] = '\0';
+    left = phases_of(a);
+    right = phases_of(b);
+    assert_int_equal(rps_match_align(&left, &right, &labels, partner, &err), 0);
+    for (size_t i = 0; i < 100; i++) {
+        assert_true(partner[i] != NONE && (i == 0 || partner[i] > last));
+        assert_int_equal(right.phase[partner[i]].label, left.phase[i].label);
+        last = partner[i];
+    }
+    rps_phases_free(&right);
+    rps_phases_free(&left);
+}
+
+static void test_many(void **state)
+{
+    static char many[RPS_MATCH_MAX + 2];
+    struct rps_match_labels labels = labels_of();
+    struct rps_phases left, right = phases_of("ABC");
+    struct rps_matching matching;
+    size_t *partner = calloc(RPS_MATCH_MAX + 1, sizeof(*partner));
+    struct rps_error err;
+
+    (void)state;
+    assert_non_null(partner);
+    memset(many, 'A', RPS_MATCH_MAX);
+    left = phases_of(many);
+    assert_int_equal(rps_match_align(&left, &right, &labels, partner, &err), 0);
+    rps_phases_free(&left);
+    many[RPS_MATCH_MAX] = 'A';
+    left = phases_of(many);
+    assert_int_equal(rps_match_align(&left, &right, &labels, partner, &err), RPS_FAILED);
+    assert_int_equal(rps_match_align(&right, &left, &labels, partner, &err), RPS_FAILED);
+    assert_int_equal(rps_match_runs((struct rps_phases[]){left, right}, (int[]){0, 1}, 2, &labels,
+                                    &matching, &err),
+                     RPS_FAILED);
+    free(partner);
+    rps_phases_free(&right);
+    rps_phases_free(&left);
+}
+
+/* Match runs, those of side B behind a "|", and write the rows, "AA", "AX", "-X", and each run's
+ * phases as numbers of rows. */
+static void check_runs(const char *const *run, size_t count, const char *expected)
+{
+    struct rps_phases phases[8] = {{0}};
+    int side[8] = {0}, of_b = 0;
+    struct rps_match_labels labels = labels_of();
+    struct rps_matching matching;
+    char text[400] = "", *at = text;
+    size_t runs = 0;
+    struct rps_error err;
+
+    for (size_t r = 0; r < count; r++) {
+        if (strcmp(run[r], "|") == 0) {
+            of_b = 1;
+            continue;
+        }
+        side[runs] = of_b;
+        phases[runs++] = phases_of(run[r]);
+    }
+    assert_int_equal(rps_match_runs(phases, side, runs, &labels, &matching, &err), 0);
+    assert_int_equal(matching.run_count, runs);
+    for (size_t r = 0; r < matching.row_count; r++) {
+        *at++ = (char)(matching.row[r].a < 0 ? '-' : 'A' + matching.row[r].a);
+        *at++ = (char)(matching.row[r].b < 0 ? '-' : 'A' + matching.row[r].b);
+        *at++ = ' ';
+    }
+    for (size_t r = 0; r < runs; r++) {
+        *at++ = '|';
+        for (size_t i = 0; i < phases[r].count; i++) {
+            size_t row = matching.row_of[r][i];
+
+            assert_true(row == NONE || row < matching.row_count);
+            *at++ = (char)(row == NONE ? '-' : '0' + (int)row);
+        }
+        rps_phases_free(&phases[r]);
+    }
+    if (strcmp(text, expected) != 0)
+        fail_msg("%s, not %s", text, expected);
+    rps_matching_free(&matching);
+    rps_matching_free(&matching);
+}
+
+#define CHECK_RUNS(expected, ...)                                                                  \
+    check_runs((const char *const[]){__VA_ARGS__},                                                 \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), expected)
+
+static void test_rows(void **state)
+{
+    (void)state;
+    CHECK_RUNS("AA BB CC |01201|01201", "ABCAB", "|", "ABCAB");
+    CHECK_RUNS("AA BX CC |01201|01201", "ABCAB", "|", "AXCAX");
+    CHECK_RUNS("-X AA -Y BB C- |134|0123", "ABC", "|", "XAYB");
+    CHECK_RUNS("AA -Z |0|01", "A", "|", "AZ");
+    CHECK_RUNS("A- B- |010|", "ABA", "|", "");
+    CHECK_RUNS("-A -B ||010", "", "|", "ABA");
+    CHECK_RUNS("A- |0", "A");
+    CHECK_RUNS("||", "", "|", "");
+}
+
+/* What has no partner is of the kind of those that are like it. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    CHECK_RUNS("AA BB |01010|010", "ABABA", "|", "ABA");
+    CHECK_RUNS("AA BB CC DD |0123|0213", "ABCD", "|", "ACBD");
+    CHECK_RUNS("AA BX |0101|010", "ABAB", "|", "AXA");
+    CHECK_RUNS("AB MN |0101|01", "AMAM", "|", "BN");
+}
+
+static void test_several(void **state)
+{
+    (void)state;
+    /* ABCB stands for A: of DEFGH more are its partners than ABC's */
+    CHECK_RUNS("AA BB CC |012|0121-|0121|012|012", "ABC", "DEFGH", "ABCB", "|", "ABC", "ABC");
+    /* the middle one stands for A: its first run differs by one phase, and so does its third */
+    CHECK_RUNS("AA BX CC |01|012|12|012|0-12", "AB", "ABC", "BC", "|", "AXC", "AZWC");
+    /* a partner of another label within a side */
+    CHECK_RUNS("AA BB CC |012|012|012|012", "ABC", "AXC", "ABC", "|", "ABC");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_align), cmocka_unit_test(test_costs),   cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_loop),  cmocka_unit_test(test_many),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_kinds), cmocka_unit_test(test_several),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
