@@ -339,15 +339,17 @@ static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *for
     const struct rps_comparison_plot *plot = drawing->plot;
     struct rps_picture *picture = &drawing->picture;
     double across;
+    int result;
 
     picture->palette = rps_palette(plot->dark ? RPS_THEME_DARK : RPS_THEME_LIGHT);
     picture->xml = strcmp(format->name, "svg") == 0;
     rps_picture_choose_width(picture, &drawing->options);
     across = picture->width - (picture->left + picture->right) * picture->scale;
-    if (rps_comparison_series_read(plot, COMPARISON_PANELS,
-                                   across > 100 ? (size_t)(across / COMPARISON_BIN_PX) : 40,
-                                   &drawing->series, err) < 0)
-        return RPS_FAILED;
+    result = rps_comparison_series_read(plot, COMPARISON_PANELS,
+                                        across > 100 ? (size_t)(across / COMPARISON_BIN_PX) : 40,
+                                        &drawing->series, err);
+    if (result < 0)
+        return result;
     picture->to =
         plot->x == RPS_COMPARISON_PHASE ? drawing->series.phase_length : drawing->series.length;
     picture->to = picture->to > 0 ? picture->to : 1;
