@@ -205,7 +205,7 @@ function colourOf(call) {
     if (matches && matches[call])
         return found;
     if (other)
-        return colourOfChange(call === 0 ? 0 : change(call));
+        return colourOfChange(change(call));
     return functionOf[call] < 0 ? plain : colourOfModule(functions[functionOf[call]].module);
 }
 

@@ -44,7 +44,7 @@ struct rps_matching {
                                   them, where they come, those of side B alone */
     size_t run_count;
     size_t standing[2]; /* the run that stands for each side; RPS_MATCH_NONE without runs */
-    size_t **row_of; /* owned; row_of[run][phase]: its row, or RPS_MATCH_NONE */
+    size_t **row_of;    /* owned; row_of[run][phase]: its row, or RPS_MATCH_NONE */
 };
 
 /*

@@ -39,7 +39,7 @@ static const char *source_of(const struct rps_option *option)
         return "file";
     if (strcmp(option->argument, "DIR") == 0)
         return "folder";
-    return strcmp(option->argument, "RUN") == 0 ? "run" : "";
+    return strncmp(option->argument, "RUN", 3) == 0 ? "run" : "";
 }
 
 /* Text inside '...' of a shell, the characters of `special` behind a backslash; what stands for a
@@ -79,7 +79,7 @@ static int has_words(const struct rps_option *option)
 
 static int takes_runs(const struct rps_command *command)
 {
-    return strstr(command->usage, "[RUN...]") != NULL;
+    return strstr(command->usage, "[RUN...]") != NULL || strstr(command->usage, "[A] [B]") != NULL;
 }
 
 /* "record runs ..." */

@@ -187,22 +187,6 @@ static int is_everywhere(const struct answer *answer)
 
 /* --- with what -------------------------------------------------------------------------------- */
 
-/* How much of a change of the elapsed time, as a logarithm, the figure explains; NaN: it is not one
- * of those that time is made of. */
-static double explains(const struct rps_comparison_figure *figure, const struct rps_change *change)
-{
-    static const struct {
-        const char *name;
-        double sign;
-    } factor[] = {{"instructions", 1}, {"cpi", 1}, {"cpu_use", -1}};
-
-    for (size_t i = 0; i < sizeof(factor) / sizeof(factor[0]); i++) {
-        if (strcmp(figure->name, factor[i].name) == 0)
-            return factor[i].sign * log1p(change->ratio);
-    }
-    return NAN;
-}
-
 /* An event that there is less of, or more, by so much: not time itself, nor what is rare. */
 static double goes_along(const struct rps_comparison_figure *figure,
                          const struct rps_change *change)
@@ -227,7 +211,7 @@ static size_t main_figure(const struct answer *answer, size_t r)
         for (size_t f = 0; f < comparison->figure_count; f++) {
             const struct rps_change *change = &row->change[f];
             double part = any ? goes_along(&comparison->figure[f], change)
-                              : explains(&comparison->figure[f], change);
+                              : rps_comparison_explains(&comparison->figure[f], change);
 
             if (part / time >= most && isfinite(part) && is_sayable(answer, change)) {
                 most = part / time;
@@ -248,8 +232,9 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
 
     rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
                   NAME_WIDTH / 2);
-    if (figure->kind == RPS_FIGURE_TOTAL) {
-        say_more(answer, change, "fewer", "more", printable);
+    if (figure->kind != RPS_FIGURE_METRIC) {
+        say_more(answer, change, figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more",
+                 printable);
         return;
     }
     rps_comparison_value_text(a, figure, change->a);
@@ -257,11 +242,10 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
     say(answer, "%s %s for %s", printable, b, a);
 }
 
-/* "; solve (three.c:40) has most of it" */
-static void say_function(struct answer *answer, size_t r)
+/* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */
+static void say_function(struct answer *answer, size_t r, double longer)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
-    double longer = rps_comparison_longer(answer->comparison, r);
     char name[8 * NAME_WIDTH], cut[4 * NAME_WIDTH + 4];
 
     for (size_t i = 0; i < row->function_count; i++) {
@@ -294,7 +278,7 @@ static void say_why(struct answer *answer)
         say(answer, ", with ");
         say_figure(answer, row, figure);
     }
-    say_function(answer, row);
+    say_function(answer, row, rps_comparison_longer(answer->comparison, row));
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -341,7 +325,7 @@ static void say_other(struct answer *answer)
             return;
         }
         if (figure != NO_FIGURE) {
-            say(answer, "; but there is ");
+            say(answer, "; but B has ");
             say_figure(answer, r, figure);
             if (r > 0)
                 say(answer, " in phase %s", rps_phase_label(comparison->row[r].label, label));
@@ -350,15 +334,39 @@ static void say_other(struct answer *answer)
     }
 }
 
+/* No verdict on the elapsed time: CPU time, which varies less, may have one. */
+static int say_cpu_time(struct answer *answer)
+{
+    int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
+    const struct rps_change *change = cpu >= 0 ? &answer->comparison->row[0].change[cpu] : NULL;
+
+    if (!change || !rps_comparison_is_changed(change))
+        return 0;
+    say(answer, "B takes ");
+    say_more(answer, change, "less", "more", "CPU time");
+    say_interval(answer, change);
+    say_function(answer, 0, change->b - change->a);
+    say(answer, "; no difference of the elapsed time is shown");
+    return 1;
+}
+
+/* Where the interval leaves nought out, the correction for all that was compared did that. */
 static void say_same(struct answer *answer)
 {
-    double seen = 50 * (answer->whole->high - answer->whole->low);
+    const struct rps_change *whole = answer->whole;
+    double most = 100 * fmax(fabs(whole->low), fabs(whole->high));
 
-    say(answer, "No difference %sis shown",
-        is_shown(answer->comparison) ? "of the elapsed time " : "");
-    if (isfinite(seen))
-        say(answer, ": a change %sby more than %.*f %% would have been",
-            is_shown(answer->comparison) ? "" : "of the elapsed time ", seen < 9.95 ? 1 : 0, seen);
+    if (say_cpu_time(answer))
+        return;
+    if (whole->low * whole->high > 0) {
+        say(answer, "It is not sure that ");
+        say_time(answer);
+        say(answer, ": too little for %zu tests", rps_comparison_tests(answer->comparison));
+    } else {
+        say(answer, "No difference of the elapsed time is shown");
+        if (isfinite(most))
+            say(answer, ": if there is one, it is below %.*f %%", most < 9.95 ? 1 : 0, most);
+    }
     say_other(answer);
 }
 

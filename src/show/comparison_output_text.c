@@ -25,7 +25,8 @@ struct page {
 };
 
 /* What fills a table. */
-typedef void fill_table(struct rps_table *table, const struct rps_comparison_output *output);
+typedef void fill_table(struct rps_table *table, const struct rps_comparison_output *output,
+                        int width);
 
 /* A table with its heading, "" for none; nothing without rows. */
 static int print_table(const struct page *page, const char *heading, fill_table *fill, int fixed,
@@ -34,7 +35,7 @@ static int print_table(const struct page *page, const char *heading, fill_table 
     struct rps_table table = {0};
     int result = 0;
 
-    fill(&table, page->output);
+    fill(&table, page->output, page->width);
     if (table.row_count > 0 || table.failed) {
         fputs(heading, page->out);
         result = rps_table_print(page->out, &table, fixed, page->width, err);
@@ -133,7 +134,7 @@ static int put_table(FILE *out, const struct rps_comparison_output *output, fill
     struct rps_table table = {0};
     int result = 0;
 
-    fill(&table, output);
+    fill(&table, output, 0);
     if (table.row_count > 0 || table.failed)
         result = rps_markdown_table(out, &table, err);
     rps_table_free(&table);

@@ -23,10 +23,10 @@ struct page {
     struct rps_page_code code;
 };
 
-/* The run that stands for a side: its first. */
-static size_t first_of(const struct page *page, int side)
+/* The run that is drawn of a side: its first, as in the picture. */
+static const struct rps_comparison_line *first_of(const struct page *page, int side)
 {
-    return side == RPS_SIDE_A ? 0 : page->plot->comparison->a_count;
+    return &page->series.run[side == RPS_SIDE_A ? 0 : page->plot->comparison->a_count];
 }
 
 static const char *side_name(const struct page *page, int side)
@@ -131,7 +131,7 @@ static struct rps_picture_axis panel_axis(const struct page *page, size_t figure
     double from = 0, to = 0;
 
     for (int side = 0; side < 2; side++) {
-        const struct rps_series *series = &page->series.run[first_of(page, side)].series[figure];
+        const struct rps_series *series = &first_of(page, side)->series[figure];
 
         for (size_t i = 0; i < series->count; i++) {
             from = fmin(from, series->value[i]);
@@ -143,7 +143,7 @@ static struct rps_picture_axis panel_axis(const struct page *page, size_t figure
 
 static void put_line(struct rps_json *json, const struct page *page, size_t figure, int side)
 {
-    const struct rps_comparison_line *run = &page->series.run[first_of(page, side)];
+    const struct rps_comparison_line *run = first_of(page, side);
     const struct rps_metric *metric = &page->series.metric[figure];
     char label[PAGE_NAME];
 
@@ -180,7 +180,7 @@ static void put_panels(struct rps_json *json, const struct page *page)
     rps_json_end(json);
 }
 
-/* Phases of the run that stands for a side. */
+/* Phases of the run. */
 static void put_stretches(struct rps_json *json, const struct rps_comparison_line *run)
 {
     rps_json_array(json, "stretches");
@@ -219,7 +219,7 @@ static void put_sides(struct rps_json *json, const struct page *page)
     for (int side = 0; side < 2; side++) {
         rps_json_object(json, NULL);
         rps_json_text(json, "name", side_name(page, side));
-        put_stretches(json, &page->series.run[first_of(page, side)]);
+        put_stretches(json, first_of(page, side));
         rps_json_double(json, "samplesPerSecond", page->samples[side].per_s);
         rps_json_end(json);
     }
