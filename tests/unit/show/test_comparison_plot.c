@@ -107,7 +107,8 @@ static void begin(struct pair *pair)
     for (int r = 0; r < RUNS; r++)
         begin_run(pair, r);
     plan = pair->fixture[0].plan;
-    *comparison = (struct rps_comparison){.run_count = RUNS, .run = pair->run, .a_count = 2};
+    *comparison = (struct rps_comparison){
+        .run_count = RUNS, .run = pair->run, .a_count = 2, .standing = {0, 2}};
     comparison->b_count = 1;
     comparison->row = pair->row;
     comparison->row_count = ROWS;
