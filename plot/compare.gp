@@ -69,6 +69,8 @@ do for [p = 1 : panels] {
     file(r) = sprintf("panel-%d-%d.dat", p, int(r))
     eval "plot " . shade(sprintf("%.17g", y_from[p]), sprintf("%.17g", y_to[p])) \
         . (strlen(order) ? "for [r in order] file(r) using 1:2 with lines linewidth 0.8 " \
+        .     "linecolor rgb veiled(120, side_colour(int(r))) notitle, " \
+        .     "for [r in order] file(r) using 1:5 with points pointtype 7 pointsize point_size(0.3) " \
         .     "linecolor rgb veiled(120, side_colour(int(r))) notitle, " : "") \
         . "for [i = 1 : 2] file(standing[i]) using 1:5 with points pointtype 7 " \
         .     "pointsize point_size(0.35) linecolor rgb line_colour(i) notitle, " \

@@ -111,22 +111,37 @@ static int goes_on(const struct rps_comparison_line *line, double from, double t
     return before != SIZE_MAX && (after == before || after == before + 1);
 }
 
-/* The series as it lies on the axis by phase. */
+/* Hardly half of what a point of a series stands for, by its neighbours. */
+static double half_of(const struct rps_series *series, size_t i)
+{
+    size_t before = i > 0 ? i - 1 : i, after = i + 1 < series->count ? i + 1 : i;
+
+    return after > before ? .49 * (series->position[after] - series->position[before]) /
+                                (double)(after - before)
+                          : 0;
+}
+
+/* The series as it lies on the axis by phase. A point that reaches across a place where that does
+ * not go on is left out: it is a mixture of two phases that are not side by side there. */
 static int lay(const struct rps_comparison_series *all, size_t run, struct rps_series *series,
                struct rps_error *err)
 {
+    const struct rps_comparison_line *line = &all->run[run];
     struct rps_series laid = {0};
+    double last = NAN;
 
     if (rps_series_reserve(&laid, 2 * series->count, err) < 0)
         return RPS_FAILED;
     for (size_t i = 0; i < series->count; i++) {
-        double at = rps_comparison_place(all, run, series->position[i]);
+        double time_s = series->position[i], half = half_of(series, i);
+        double at = rps_comparison_place(all, run, time_s);
 
-        if (isnan(at))
+        if (!goes_on(line, time_s - half, time_s + half))
             continue;
-        if (i > 0 && !goes_on(&all->run[run], series->position[i - 1], series->position[i]))
+        if (!isnan(last) && !goes_on(line, last, time_s))
             rps_series_add(&laid, at, NAN, NAN, NAN);
         rps_series_add(&laid, at, series->value[i], series->min[i], series->max[i]);
+        last = time_s;
     }
     rps_series_free(series);
     *series = laid;

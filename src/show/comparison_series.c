@@ -67,6 +67,15 @@ static int has_panel(const struct rps_plan *plan, const struct rps_comparison_fi
     return strcmp(figure->name, RPS_COLLECT_CPU_USE) == 0;
 }
 
+/* Nothing but zeros, or without a value. */
+static int is_empty(const struct rps_comparison *comparison, size_t figure)
+{
+    const struct rps_change *whole = &comparison->row[0].change[figure];
+
+    return !(fabs(whole->a) > 0) && !(fabs(whole->b) > 0) &&
+           strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) != 0;
+}
+
 static int choose_worthy(const struct rps_comparison *comparison, size_t most,
                          struct rps_comparison_series *ret, struct rps_error *err)
 {
@@ -77,7 +86,7 @@ static int choose_worthy(const struct rps_comparison *comparison, size_t most,
         return rps_error_memory(err);
     for (size_t f = 0; f < comparison->figure_count; f++) {
         if (comparison->figure[f].kind == RPS_FIGURE_METRIC &&
-            has_panel(ret->plan, &comparison->figure[f]))
+            has_panel(ret->plan, &comparison->figure[f]) && !is_empty(comparison, f))
             worth[count++] = worth_of(comparison, f);
     }
     qsort(worth, count, sizeof(*worth), compare_worths);

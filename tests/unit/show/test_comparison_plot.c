@@ -122,11 +122,12 @@ static void begin(struct pair *pair)
         pair->row[r].label = r - 1;
         pair->row[r].change = calloc(comparison->figure_count, sizeof(*pair->row[r].change));
         for (size_t f = 0; f < comparison->figure_count; f++)
-            pair->row[r].change[f].p = pair->row[r].change[f].ratio = NAN;
+            pair->row[r].change[f] = (struct rps_change){.a = 1, .b = 1, .p = NAN, .ratio = NAN};
     }
     *change_of(pair, 0, "elapsed") = (struct rps_change){.a = 13, .b = 18, .ratio = .38, .p = .5};
     *change_of(pair, 2, "cpi") = (struct rps_change){.a = 2, .b = 1.6, .ratio = -.2, .p = 1e-4};
     *change_of(pair, 3, "dc_miss_ratio") = (struct rps_change){.ratio = .02, .p = .01};
+    *change_of(pair, 0, "ibuf_stall_percent") = (struct rps_change){.ratio = NAN, .p = NAN};
     pair->plot = (struct rps_comparison_plot){
         .comparison = comparison,
         .a_name = "main",
@@ -228,7 +229,7 @@ static void test_places_of_any_phases(void **state)
 /* --- figures ---------------------------------------------------------------------------------- */
 
 /* CPU use first, then what is most sure, and of what has no test the order of the plan; never what
- * is no metric. */
+ * is no metric, or nothing but zeros. */
 static void test_figures(void **state)
 {
     static const char *const first[] = {"cpu_use", "cpi", "dc_miss_ratio"};
@@ -241,6 +242,8 @@ static void test_figures(void **state)
     assert_int_equal(series.figure_count, 6);
     for (int i = 0; i < 3; i++)
         assert_string_equal(pair.comparison.figure[series.figure[i]].name, first[i]);
+    for (size_t i = 3; i < series.figure_count; i++)
+        assert_string_not_equal(series.metric[i].name, "ibuf_stall_percent"); /* zeros */
     assert_string_equal(series.metric[0].label, "CPU use");
     assert_string_equal(series.metric[1].name, "cpi");
     assert_int_equal(series.run[0].series[0].count > 10, 1);
@@ -317,6 +320,27 @@ static void test_by_phase(void **state)
     free(text);
     text = draw_and_read(&pair, "panel-2-3.dat");
     assert_int_equal(drawing_count(text, "\n\n"), 0);
+    free(text);
+    end(&pair);
+}
+
+/* A rotation across a place where the axis does not go on is a mixture of what is not side by side
+ * there: it is left out. */
+static void test_mixtures(void **state)
+{
+    struct pair pair;
+    char *whole, *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&pair);
+    pair.plot.x = RPS_COMPARISON_PHASE;
+    whole = draw_and_read(&pair, "panel-2-1.dat");
+    pair.run[0].phases.phase[1].end_ns += 150000000;
+    pair.run[0].phases.phase[2].start_ns += 150000000;
+    text = draw_and_read(&pair, "panel-2-1.dat");
+    assert_int_equal(drawing_count(text, "\n"), drawing_count(whole, "\n") - 1);
+    free(whole);
     free(text);
     end(&pair);
 }
@@ -416,10 +440,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),  cmocka_unit_test(test_places_of_any_phases),
-        cmocka_unit_test(test_figures), cmocka_unit_test(test_by_phase),
-        cmocka_unit_test(test_by_time), cmocka_unit_test(test_without_phases),
-        cmocka_unit_test(test_golden),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_places_of_any_phases),
+        cmocka_unit_test(test_figures),        cmocka_unit_test(test_by_phase),
+        cmocka_unit_test(test_by_time),        cmocka_unit_test(test_mixtures),
+        cmocka_unit_test(test_without_phases), cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
