@@ -16,6 +16,7 @@ heading = 24 * px
 foot = (foot_px + (strips ? strip_space + 2 * strip_px : 0)) * px
 panel_height = 1.0 * (floor_y - head - foot) / panels
 side_colour(r) = line_colour(r <= a_count ? 1 : 2)
+bold_width(side) = side == 1 ? 2.5 : 1.6         # A can be seen behind B where they are alike
 # The others first, from both sides in turn, so that neither hides the other.
 order = ""
 do for [n = 1 : runs] {
@@ -29,7 +30,7 @@ do for [n = 1 : 2] {
     x = n == 1 ? 14 : b_left
     y = head_px + 0.5 * row_px - 4
     set arrow n from screen across(x * px), up(y * px) to screen across((x + 18) * px), up(y * px) \
-        nohead front linewidth 2.2 linecolor rgb line_colour(n)
+        nohead front linewidth bold_width(n) linecolor rgb line_colour(n)
     set label 500 + n caption(3 + n) at screen across((x + 24) * px), up(y * px) left noenhanced \
         textcolor rgb dark
 }
@@ -74,8 +75,8 @@ do for [p = 1 : panels] {
         .     "linecolor rgb veiled(120, side_colour(int(r))) notitle, " : "") \
         . "for [i = 1 : 2] file(standing[i]) using 1:5 with points pointtype 7 " \
         .     "pointsize point_size(0.35) linecolor rgb line_colour(i) notitle, " \
-        . "for [i = 1 : 2] file(standing[i]) using 1:2 with lines linewidth 1.7 " \
-        .     "linecolor rgb line_colour(i) notitle"
+        . "for [i = 1 : 2] file(standing[i]) using 1:2 with lines " \
+        .     "linewidth bold_width(i) linecolor rgb line_colour(i) notitle"
     unset label 4
 }
 

@@ -49,9 +49,10 @@ struct rps_comparison_series {
 
 /*
  * Read the series of the figures that plot->metric names, or where it is NULL of at most `most`:
- * CPU use, and the metrics, but those of nothing but zeros, whose change in any row is most sure. bin_count: across the longest run,
- * shorter ones have as many fewer. *ret is for rps_comparison_series_free in any case. Errors:
- * RPS_USAGE for a name that is no metric; the store's.
+ * CPU use, and the metrics, but those of nothing but zeros, whose change in any row is most sure.
+ * bin_count: across the longest run, shorter ones have as many fewer. *ret is for
+ * rps_comparison_series_free in any case. Errors: RPS_USAGE for a name that is no metric; the
+ * store's.
  */
 int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
                                size_t bin_count, struct rps_comparison_series *ret,

@@ -286,7 +286,7 @@ static int make_phases(const struct rps_comparison_line *line, int label_count,
                        struct rps_phases *ret, struct rps_error *err)
 {
     *ret = (struct rps_phases){.count = line->stretch_count, .label_count = label_count};
-    ret->phase = calloc(line->stretch_count, sizeof(*ret->phase));
+    ret->phase = calloc(line->stretch_count + 1, sizeof(*ret->phase));
     if (!ret->phase)
         return rps_error_memory(err);
     for (size_t i = 0; i < line->stretch_count; i++) {
@@ -304,7 +304,7 @@ static int align(const struct rps_comparison_line *a, const struct rps_compariso
                  const struct rps_match_labels *labels, size_t **ret, struct rps_error *err)
 {
     struct rps_phases left = {0}, right = {0};
-    size_t *partner = calloc(a->stretch_count, sizeof(*partner));
+    size_t *partner = calloc(a->stretch_count + 1, sizeof(*partner));
     int result = partner ? 0 : rps_error_memory(err);
 
     if (result == 0)
@@ -322,43 +322,46 @@ static int align(const struct rps_comparison_line *a, const struct rps_compariso
     return result;
 }
 
-/* The next slot, of a stretch of each side; NULL: of the other alone. */
-static void add_slot(struct rps_comparison_series *series, struct rps_comparison_stretch *a,
-                     struct rps_comparison_stretch *b)
+/* The next slot, of a stretch, and of its partner on the other side; NULL: it has none. */
+static void add_slot(struct rps_comparison_series *series, int sides,
+                     struct rps_comparison_stretch *stretch, struct rps_comparison_stretch *partner)
 {
     struct rps_comparison_slot *slot = &series->slot[series->slot_count];
-    double length = ((a ? a->to - a->from : 0) + (b ? b->to - b->from : 0)) / (a && b ? 2 : 1);
+    double length = stretch->to - stretch->from;
 
-    slot->label = a ? a->label : b->label;
-    slot->sides = (a ? 1 << RPS_SIDE_A : 0) | (b ? 1 << RPS_SIDE_B : 0);
+    if (partner) {
+        length = (length + partner->to - partner->from) / 2;
+        partner->slot = series->slot_count;
+    }
+    stretch->slot = series->slot_count++;
+    slot->label = stretch->label;
+    slot->sides = sides;
     slot->from = series->phase_length;
-    series->phase_length += length;
-    slot->to = series->phase_length;
-    if (a)
-        a->slot = series->slot_count;
-    if (b)
-        b->slot = series->slot_count;
-    series->slot_count++;
+    slot->to = series->phase_length += length;
 }
 
 static int make_slots(struct rps_comparison_series *series, struct rps_comparison_line *a,
                       struct rps_comparison_line *b, const struct rps_match_labels *labels,
                       struct rps_error *err)
 {
+    const int only_a = 1 << RPS_SIDE_A, only_b = 1 << RPS_SIDE_B;
     size_t *partner = NULL, next = 0;
 
-    series->slot = calloc(a->stretch_count + b->stretch_count, sizeof(*series->slot));
+    series->slot = calloc(a->stretch_count + b->stretch_count + 1, sizeof(*series->slot));
     if (!series->slot)
         return rps_error_memory(err);
-    if (align(a, b, labels, &partner, err) < 0)
+    if (align(a, b, labels, &partner, err) != 0)
         return RPS_FAILED;
     for (size_t i = 0; i < a->stretch_count; i++) {
-        while (partner[i] != RPS_MATCH_NONE && next < partner[i])
-            add_slot(series, NULL, &b->stretch[next++]);
-        add_slot(series, &a->stretch[i], partner[i] != RPS_MATCH_NONE ? &b->stretch[next++] : NULL);
+        int alone = partner[i] == RPS_MATCH_NONE;
+
+        while (!alone && next < partner[i])
+            add_slot(series, only_b, &b->stretch[next++], NULL);
+        add_slot(series, alone ? only_a : only_a | only_b, &a->stretch[i],
+                 alone ? NULL : &b->stretch[next++]);
     }
     while (next < b->stretch_count)
-        add_slot(series, NULL, &b->stretch[next++]);
+        add_slot(series, only_b, &b->stretch[next++], NULL);
     free(partner);
     return 0;
 }
@@ -369,7 +372,7 @@ static int take_slots(struct rps_comparison_line *line, const struct rps_compari
 {
     size_t *partner = NULL;
 
-    if (align(line, standing, labels, &partner, err) < 0)
+    if (align(line, standing, labels, &partner, err) != 0)
         return RPS_FAILED;
     for (size_t i = 0; i < line->stretch_count; i++) {
         if (partner[i] != RPS_MATCH_NONE)

@@ -1,6 +1,6 @@
 /*
- * The folder that gnuplot works in: filled with a figure's files and the scripts, and removed again,
- * whatever ends the program. gnuplot's process is gnuplot.c's.
+ * The folder that gnuplot works in: filled with a figure's files and the scripts, and removed
+ * again, whatever ends the program. gnuplot's process is gnuplot.c's.
  */
 #include "gnuplot_folder.h"
 
