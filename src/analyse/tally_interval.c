@@ -33,7 +33,6 @@
 /* A normal deviation by its median size. */
 #define MEDIAN_DEVIATION 1.4826
 
-
 static double ratio_of(const struct rps_set_tally *set, int slot)
 {
     return set->counted_ns[slot] > 0 ? (double)set->count[slot] / (double)set->counted_ns[slot] : 0;

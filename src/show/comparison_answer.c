@@ -56,8 +56,8 @@ static int decimals_for(const struct rps_change *change)
 }
 
 /* "31 % less time", "3.1 x the time" */
-static void say_more(struct answer *answer, const struct rps_change *change, const char *less,
-                     const char *more, const char *what)
+static void say_more(struct answer *answer, const struct rps_change *change, int decimals,
+                     const char *less, const char *more, const char *what)
 {
     char times[RPS_TEXT_NUMBER_SIZE];
     double ratio = change->ratio;
@@ -66,13 +66,16 @@ static void say_more(struct answer *answer, const struct rps_change *change, con
         say(answer, "no %s", what);
     else if (!isfinite(ratio))
         say(answer, "%s where there were none", what);
+    else if (ratio > 1e4)
+        say(answer, "over 10000 x the %s", what);
     else if (ratio >= 1)
         say(answer, "%s x the %s", rps_words_times(times, sizeof(times), 1 + ratio), what);
+    else if (ratio < -.9999)
+        say(answer, "under 1/10000 of the %s", what);
     else if (ratio < -.995)
         say(answer, "1/%s of the %s", rps_words_times(times, sizeof(times), 1 / (1 + ratio)), what);
     else
-        say(answer, "%.*f %% %s %s", decimals_for(change), fabs(100 * ratio),
-            ratio < 0 ? less : more, what);
+        say(answer, "%.*f %% %s %s", decimals, fabs(100 * ratio), ratio < 0 ? less : more, what);
 }
 
 /* " (29 to 33 %)": in the words of say_more. */
@@ -82,7 +85,7 @@ static void say_interval(struct answer *answer, const struct rps_change *change)
            high = fmax(fabs(change->low), fabs(change->high));
     char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
 
-    if (!isfinite(low) || !isfinite(high) || !isfinite(change->ratio) || change->ratio < -.995 ||
+    if (!isfinite(low) || !isfinite(high) || change->ratio < -.995 || !(change->ratio <= 1e4) ||
         change->low * change->high < 0)
         return;
     if (change->ratio >= 1)
@@ -110,7 +113,7 @@ static void say_time(struct answer *answer)
         say(answer, "as long as A (%s)", value_text(b, whole->b));
         return;
     }
-    say_more(answer, whole, "less", "more", "time");
+    say_more(answer, whole, decimals_for(whole), "less", "more", "time");
     if (answer->pair)
         say(answer, " (%s for %s)", value_text(b, whole->b), value_text(a, whole->a));
     else
@@ -159,7 +162,10 @@ static void say_row(struct answer *answer, size_t r)
     char label[RPS_PHASE_LABEL_SIZE], time[RPS_COMPARISON_TEXT_SIZE];
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
-    value_text(time, fabs(longer));
+    if (fabs(longer) < 99.5)
+        snprintf(time, sizeof(time), "%.2g s", fabs(longer));
+    else
+        value_text(time, fabs(longer));
     if (row->a_times == 0)
         say(answer, "(%s) came", time);
     else if (row->b_times == 0)
@@ -233,8 +239,8 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
     rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
                   NAME_WIDTH / 2);
     if (figure->kind != RPS_FIGURE_METRIC) {
-        say_more(answer, change, figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more",
-                 printable);
+        say_more(answer, change, fabs(100 * change->ratio) < 9.95 ? 1 : 0,
+                 figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable);
         return;
     }
     rps_comparison_value_text(a, figure, change->a);
@@ -343,7 +349,7 @@ static int say_cpu_time(struct answer *answer)
     if (!change || !rps_comparison_is_changed(change))
         return 0;
     say(answer, "B takes ");
-    say_more(answer, change, "less", "more", "CPU time");
+    say_more(answer, change, decimals_for(change), "less", "more", "CPU time");
     say_interval(answer, change);
     say_function(answer, 0, change->b - change->a);
     say(answer, "; no difference of the elapsed time is shown");

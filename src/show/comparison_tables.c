@@ -37,8 +37,9 @@ static void add_change_columns(struct rps_table *table)
     rps_table_add_column(table, "Verdict", "", 1);
 }
 
-/* Their cells, from `column` on, into the last row. */
-static void set_change(struct rps_table *table, int column,
+/* Their cells, from `column` on, into the last row. Without `say_all` a verdict is said where there
+ * is less or more. */
+static void set_change(struct rps_table *table, int column, int say_all,
                        const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
     char text[RPS_COMPARISON_TEXT_SIZE];
@@ -47,7 +48,8 @@ static void set_change(struct rps_table *table, int column,
     set_text(table, column + 1, rps_comparison_value_text(text, figure, change->b));
     set_text(table, column + 2, rps_comparison_change_text(text, change));
     set_text(table, column + 3, rps_comparison_interval_text(text, figure, change));
-    rps_table_set(table, column + 4, rps_comparison_verdict_text(change));
+    if (say_all || rps_comparison_is_changed(change))
+        rps_table_set(table, column + 4, rps_comparison_verdict_text(change));
 }
 
 static const char *label_of(const struct rps_comparison_figure *figure)
@@ -78,7 +80,7 @@ void rps_comparison_table_whole(struct rps_table *table, const struct rps_compar
     for (size_t f = 0; f < comparison->figure_count && comparison->row_count > 0; f++) {
         rps_table_add_row(table);
         set_label(table, &comparison->figure[f], "");
-        set_change(table, 1, &comparison->figure[f], &comparison->row[0].change[f]);
+        set_change(table, 1, 1, &comparison->figure[f], &comparison->row[0].change[f]);
     }
 }
 
@@ -108,7 +110,7 @@ static void set_share(struct rps_table *table, const struct rps_comparison *comp
     if (!isfinite(share) || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
         fabs(whole->ratio) < CHANGED_LEAST)
         return;
-    snprintf(text, sizeof(text), "%.0f %%", 100 * share + 0.);
+    snprintf(text, sizeof(text), "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
     rps_table_set(table, PHASE_SHARE, text);
 }
 
@@ -129,13 +131,10 @@ static void add_phase(struct rps_table *table, const struct rps_comparison *comp
     if (elapsed < 0)
         return;
     both = of->a_times > 0 && of->b_times > 0;
-    set_change(table, PHASE_CHANGE, &comparison->figure[elapsed], &of->change[elapsed]);
+    set_change(table, PHASE_CHANGE, 0, &comparison->figure[elapsed], &of->change[elapsed]);
     if (!both) {
         rps_table_set(table, PHASE_CHANGE + (of->a_times > 0 ? 1 : 0), "-");
         rps_table_set(table, PHASE_CHANGE + 2, of->a_times > 0 ? "A alone" : "B alone");
-        rps_table_set(table, PHASE_CHANGE + 4, "");
-    } else if (!rps_comparison_is_changed(&of->change[elapsed])) {
-        rps_table_set(table, PHASE_CHANGE + 4, "");
     }
     set_share(table, comparison, row);
 }
@@ -152,7 +151,7 @@ static void add_phase_figures(struct rps_table *table, const struct rps_comparis
             continue;
         rps_table_add_row(table);
         set_label(table, &comparison->figure[f], "  ");
-        set_change(table, PHASE_CHANGE, &comparison->figure[f], &comparison->row[row].change[f]);
+        set_change(table, PHASE_CHANGE, 1, &comparison->figure[f], &comparison->row[row].change[f]);
     }
     for (size_t i = 0; i < FIGURES_MOST && !output->all; i++) {
         said[i] = rps_comparison_telling(comparison, row, said, i);
@@ -160,7 +159,7 @@ static void add_phase_figures(struct rps_table *table, const struct rps_comparis
             break;
         rps_table_add_row(table);
         set_label(table, &comparison->figure[said[i]], "  ");
-        set_change(table, PHASE_CHANGE, &comparison->figure[said[i]],
+        set_change(table, PHASE_CHANGE, 1, &comparison->figure[said[i]],
                    &comparison->row[row].change[said[i]]);
     }
 }
@@ -193,7 +192,7 @@ static void add_function(struct rps_table *table, const struct rps_comparison_ro
         rps_table_set(table, 0, row->label >= 0 ? rps_phase_label(row->label, label) : "whole run");
     rps_code_function_text(name, sizeof(name), &function->name);
     rps_table_set(table, 1, rps_words_cut(cut, sizeof(cut), name, name_width));
-    set_change(table, 2, &cpu_seconds, &function->seconds);
+    set_change(table, 2, 1, &cpu_seconds, &function->seconds);
 }
 
 static void add_functions(struct rps_table *table, const struct rps_comparison_output *output,

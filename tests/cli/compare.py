@@ -261,7 +261,7 @@ def test_job():
     with Folder() as folder:
         for command in calls[1].split()[1:]:
             assert not command.startswith("-") and command.endswith("build/examples/naive"), command
-        answer = steps("compare", "sleep .1", "sleep .5", GITHUB_STEP_SUMMARY=folder / "summary",
+        answer = steps("compare", "sleep .2", "sleep .8", GITHUB_STEP_SUMMARY=folder / "summary",
                        LIMITS=re.search("LIMITS: (.*)", job).group(1))
         assert answer.returncode == 3 and "'elapsed>+5%' failed" in answer.stderr, answer
         assert folder.read("summary") == folder.read("compare/compare.md") and b"**" in folder.read("summary")
