@@ -375,7 +375,7 @@ static int take_slots(struct rps_comparison_line *line, const struct rps_compari
     if (align(line, standing, labels, &partner, err) != 0)
         return RPS_FAILED;
     for (size_t i = 0; i < line->stretch_count; i++) {
-        if (partner[i] != RPS_MATCH_NONE)
+        if (partner[i] < standing->stretch_count)
             line->stretch[i].slot = standing->stretch[partner[i]].slot;
     }
     free(partner);
