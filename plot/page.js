@@ -4,11 +4,13 @@
  */
 "use strict";
 (() => {
-const data = JSON.parse(document.getElementById("data").textContent);
+/* What follows is of a run alone: a comparison has none of it. */
+const data = { from: 0, phases: { label: [] }, levels: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
+               run: [], duty: { x: [] }, zeros: "", ...JSON.parse(document.getElementById("data").textContent) };
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
 const PRINT_WIDTH = 690, PRINT_ZOOM = 0.75;
-const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8, NOTE_ROW = 18;
+const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8, NOTE_ROW = 18, STRIP = 20;
 const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
@@ -17,10 +19,10 @@ if (root.dataset.theme === "auto")
     root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 
 /* What the data leaves out, as it is elsewhere in it. */
-const firstLine = data.panels.flatMap(panel => panel.lines)[0];
-for (const line of data.panels.flatMap(panel => panel.lines)) {
+const lines = data.panels.flatMap(panel => panel.lines);
+for (const line of lines) {
     const unknown = line.low.length === 0 ? line.value.map(() => null) : null;
-    line.x = line.x || firstLine.x;
+    line.x = line.x || lines.find(other => other.side === line.side).x;
     line.min = line.min || line.value;
     line.max = line.max || line.value;
     line.low = unknown || line.low;
@@ -132,8 +134,8 @@ function duration(s) {
 const plots = [];
 let from = data.from, to = data.to;
 
-/* What page_code.js takes from here: `marked` are the stretches that it shows, of phases. */
-const page = globalThis.page = { data, element, palette, number, place, duration, marked: [], shown: () => [from, to] };
+/* What the other scripts take from here. */
+const page = globalThis.page = { data, element, palette, number, place, duration, shown: () => [from, to] };
 
 function show(low, high) {
     const least = (data.to - data.from) * 1e-6;
@@ -183,6 +185,11 @@ const MOST_SHADED = 30, LEAST_SHADED = 12, LEAST_BAND = 4;  /* phases in view; t
 let byHand = null;                                          /* null: as fits what is shown */
 let shaded = chosen, band = null;                           /* levels of the panels, and of the band */
 
+/* The label of a strip at a place, or undefined. */
+const labelAt = (strip, x) =>
+    x >= strip.at[0] && x <= strip.at[strip.at.length - 1]
+        ? data.labels[strip.label[Math.min(lastUpTo(strip.at, x), strip.label.length - 1)]] : undefined;
+
 /* The last index of an ascending list whose value is not above x; 0 when there is none. */
 function lastUpTo(list, x) {
     let low = 0, high = list.length;
@@ -202,6 +209,9 @@ function inView(level) {
     return [Math.min(lastUpTo(level.at, from), level.label.length - 1),
             Math.min(level.at[end] < to ? end + 1 : end, level.label.length)];
 }
+
+/* The strips of phases above the panels, and what is marked in each; phases of label -1 are not drawn. */
+page.strips = chosen < 0 ? [] : [{ ...levels[chosen], name: "Phases", marked: [] }];
 
 const countInView = index => { const [first, end] = inView(levels[index]); return end - first; };
 const acrossPixels = () => Math.max(10, document.getElementById("strip").clientWidth - LEFT - RIGHT);
@@ -330,8 +340,9 @@ function drawBehind(context, at, left, top, width, height, ratio) {
         }
     };
     context.save();
-    const phases = shaded < 0 ? { boxes: [] } : boxes(levels[shaded], at, left, width, ratio);
-    for (const { label, tint, a, b } of phases.boxes) {
+    const level = shaded < 0 ? page.behind : levels[shaded];
+    const phases = level ? boxes(level, at, left, width, ratio) : { boxes: [] };
+    for (const { label, tint, a, b } of phases.boxes.filter(box => data.labels[box.label])) {
         /* the tints of a finer level lie around the colour of the whole */
         const shade = shaded > chosen ? colours.tint[tint] / colours.tint[2] : 1;
         context.fillStyle = hex(data.labels[label].colour, colours.veil * shade);
@@ -441,10 +452,42 @@ function drawBand(context, at, top, across) {
     context.fillText(levels[band].total + " finer", LEFT - 7, top + BAND / 2);
 }
 
+/* A strip of phases, with its name to the left. */
+function drawPhases(context, { label: labels, tint, at: places, name, marked }, at, top, across) {
+    const phases = boxes({ label: labels, tint, at: places }, at, LEFT, across, 1);
+    for (const { label: index, a, b } of phases.boxes) {
+        const label = data.labels[index];
+        if (!label || b <= a)
+            continue;
+        context.fillStyle = "#" + label.colour;
+        context.fillRect(a, top, b - a, 18);
+        if (label.hatched) {
+            context.fillStyle = hatching(context, "#00000055", 6);
+            context.fillRect(a, top, b - a, 18);
+        }
+        if (phases.exact) {
+            context.fillStyle = "#" + palette().background;
+            context.fillRect(b - 0.5, top, 1, 18);
+        }
+        context.fillStyle = "#101010";
+        context.textAlign = "center";
+        if (b - a > context.measureText(label.name).width + 4)
+            context.fillText(label.name, (a + b) / 2, top + 9.5);
+    }
+    context.fillStyle = "#" + palette().quiet;
+    context.textAlign = "right";
+    context.fillText(name, LEFT - 7, top + 9.5);
+    context.strokeStyle = "#" + palette().text;
+    context.lineWidth = 2;
+    for (const [a, b] of marked)
+        if (b > from && a < to)
+            context.strokeRect(Math.max(LEFT, at(a)) + 1, top + 1, Math.min(LEFT + across, at(b)) - Math.max(LEFT, at(a)) - 2, 16);
+}
+
 function drawStrip() {
     const ratio = devicePixelRatio || 1, width = strip.clientWidth;
     const notes = (data.regions.length + (data.marks.length + data.gaps.length > 0)) * NOTE_ROW;
-    const height = notes + (levels.length > 0 ? 20 : 0) + (levels.length > chosen + 1 ? BAND + 2 : 0);
+    const height = notes + STRIP * page.strips.length + (levels.length > chosen + 1 ? BAND + 2 : 0);
     const context = stripCanvas.getContext("2d");
     const across = width - LEFT - RIGHT, right = LEFT + across;
     const at = x => LEFT + (x - from) / (to - from) * across;
@@ -459,35 +502,9 @@ function drawStrip() {
     context.textBaseline = "middle";
     drawRegions(context, at, LEFT, right);
     drawNotes(context, at, LEFT, right);
-    const phases = chosen < 0 ? { boxes: [] } : boxes(levels[chosen], at, LEFT, across, 1);
-    for (const { label: index, a, b } of phases.boxes) {
-        const label = data.labels[index];
-        context.fillStyle = "#" + label.colour;
-        context.fillRect(a, notes, b - a, 18);
-        if (label.hatched) {
-            context.fillStyle = hatching(context, "#00000055", 6);
-            context.fillRect(a, notes, b - a, 18);
-        }
-        if (phases.exact) {
-            context.fillStyle = "#" + palette().background;
-            context.fillRect(b - 0.5, notes, 1, 18);
-        }
-        context.fillStyle = "#101010";
-        context.textAlign = "center";
-        if (b - a > context.measureText(label.name).width + 4)
-            context.fillText(label.name, (a + b) / 2, notes + 9.5);
-    }
-    context.fillStyle = "#" + palette().quiet;
-    context.textAlign = "right";
-    if (data.phases.length > 0)
-        context.fillText("Phases", LEFT - 7, notes + 9.5);
-    context.strokeStyle = "#" + palette().text;
-    context.lineWidth = 2;
-    for (const [a, b] of page.marked)
-        if (b > from && a < to)
-            context.strokeRect(Math.max(LEFT, at(a)) + 1, notes + 1, Math.min(right, at(b)) - Math.max(LEFT, at(a)) - 2, 16);
+    page.strips.forEach((each, row) => drawPhases(context, each, at, notes + STRIP * row, across));
     if (band !== null)
-        drawBand(context, at, notes + 20, across);
+        drawBand(context, at, notes + STRIP, across);
 }
 
 /* --- panels --------------------------------------------------------------------------------- */
@@ -737,27 +754,33 @@ function swatch(label) {
 
 const cell = (content, className) => element("td", { className: className || "" }, content);
 
+/* The point of a line that is nearest to a place; undefined where the line has nothing there. */
+function nearest(line, x) {
+    const i = lastUpTo(line.x, x), next = line.x[i + 1] - x < x - line.x[i] ? i + 1 : i, last = line.x.length - 1;
+    const isFar = Math.abs(line.x[next] - x) > 2 * (line.x[last] - line.x[0]) / last;
+    return last < 0 || isFar || line.value[next] === null ? undefined : next;
+}
+
 /* The rows of a panel: all that is known of the one that is pointed at, the values of the others. */
-function tipRows(plot, panel, i, first) {
-    const value = (n, k) => plot.data[5 * n + k][i];
+function tipRows(panel, first) {
+    const at = panel.lines.map(line => nearest(line, spot));
     const range = (least, most) => number(least) + " \u2026 " + number(most);
-    const shown = panel.lines.map((line, n) => n).filter(n => value(n, 1) !== undefined && value(n, 1) !== null &&
-        (!panel.steps || value(n, 1) > 0));
+    const shown = panel.lines.map((line, n) => n).filter(n => at[n] !== undefined && (!panel.steps || panel.lines[n].value[at[n]] > 0));
     const dot = n => element("span", { style: { color: lineColour(panel, n) } }, "\u25cf ");
     if (shown.length > 4 && !first && !panel.steps) {
-        const values = shown.map(n => value(n, 1));
+        const values = shown.map(n => panel.lines[n].value[at[n]]);
         return [element("tr", {}, cell(panel.title), cell(range(Math.min(...values), Math.max(...values)), "number"), cell(""))];
     }
     const rows = shown.map(n => {
-        const [least, most, low, high] = [2, 3, 4, 5].map(k => value(n, k));
-        const row = element("tr", {}, cell(dot(n)), cell(withUnit(value(n, 1), panel.lines[n].unit), "number"),
+        const [value, least, most, low, high] = ["value", "min", "max", "low", "high"].map(name => panel.lines[n][name][at[n]]);
+        const row = element("tr", {}, cell(dot(n)), cell(withUnit(value, panel.lines[n].unit), "number"),
             cell(!first ? "" : [least !== most ? range(least, most) : "",
                                 low != null && high != null ? "95 %: " + range(low, high) : ""].filter(text => text).join(", "),
                  "range"));
         row.firstChild.append(panel.lines[n].label);
         return row;
     });
-    if (data.apart && rows.length > 0)
+    if ((data.apart || data.sides) && rows.length > 0)
         rows.unshift(element("tr", {}, element("td", { colSpan: 3, className: "range" }, panel.title)));
     return rows;
 }
@@ -768,11 +791,10 @@ const isInside = (region, x) =>
 /* Where there are phases, their name at the place; the regions around it; marks that are no further off than 4 pixels. */
 function fillTip(plot) {
     const phase = phaseAt(spot), body = element("tbody");
-    for (const [n, each] of [...plots.entries()].sort(([a], [b]) => (b === near) - (a === near))) {
-        const i = each.valToIdx(spot);
-        body.append(...tipRows(each, data.panels[n], i, n === near));
-    }
-    tip.replaceChildren(element("div", {}, place(spot, 2) + "  ", phase ? swatch(data.labels[phase.label]) : null,
+    for (const n of [...plots.keys()].sort((a, b) => (b === near) - (a === near)))
+        body.append(...tipRows(data.panels[n], n === near));
+    const labels = page.strips.map(strip => [data.sides ? " " + strip.name + " " : null, labelAt(strip, spot)]);
+    tip.replaceChildren(element("div", {}, place(spot, 2) + "  ", ...labels.flatMap(([name, label]) => label ? [name, swatch(label)] : []),
         phase && band !== null ? " " + finerName(spot) : null,
         phase ? element("div", { className: "words" }, data.labels[phase.label].words) : null), element("table", {}, body));
     for (const mark of data.marks)
@@ -860,12 +882,12 @@ function fillValues() {
         return;
     const x = plots[0].data[0], first = x[lastUpTo(x, from)] < from ? lastUpTo(x, from) + 1 : lastUpTo(x, from);
     const end = lastUpTo(x, to) + 1, each = Math.max(1, Math.ceil((end - first) / TABLE_ROWS));
-    const lines = plots.flatMap((plot, n) => data.panels[n].lines.map((line, m) => ({ plot, line, m, panel: data.panels[n] })));
+    const lines = data.panels.flatMap(panel => panel.lines.map(line => ({ line, panel })));
     const rows = [];
     for (let i = first; i < end; i += each)
         rows.push(element("tr", {}, element("th", { scope: "row", className: "number" }, place(x[i], 2)),
-            ...lines.map(({ plot, m }) => cell(number(plot.data[5 * m + 1][plot.valToIdx(x[i])]), "number"))));
-    const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart ? panel.title + ", " : "") +
+            ...lines.map(({ line }) => cell(number(line.value[nearest(line, x[i])]), "number"))));
+    const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart || data.sides ? panel.title + ", " : "") +
         line.label + (line.unit ? " (" + line.unit + ")" : ""))], rows);
     holder.replaceChildren(holder.firstElementChild,
         element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made);
@@ -939,12 +961,24 @@ function addTables() {
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-Object.assign(page, { table, cell, rowHead, swatch, drawStrip, spoken,
-    phaseAt: pixels => phaseAt(from + (pixels - LEFT) / (strip.clientWidth - LEFT - RIGHT) * (to - from)) });
+/* Another axis: `change` gives the lines and the strips other places on it. */
+function setAxis(end, label, change) {
+    change();
+    data.to = end;
+    data.axisLabel = label;
+    plots.forEach((plot, n) => plot.setData(aligned(data.panels[n]), false));
+    for (const plot of plots.slice(-1))
+        plot.axes[0].label = label;
+    from = to = 0;
+    showAll();
+}
+
+Object.assign(page, { table, addTable, cell, rowHead, swatch, drawStrip, labelAt, setAxis, show, spoken,
+    at: pixels => from + (pixels - LEFT) / (strip.clientWidth - LEFT - RIGHT) * (to - from), phaseAt, STRIP });
 document.getElementById("title").textContent = data.title;
 document.getElementById("subtitle").textContent = data.subtitle;
 document.getElementById("zeros").textContent = data.zeros.replace(/\n */g, " ");
-document.getElementById("resolution").textContent = data.binned
+document.getElementById("resolution").textContent = data.sides ? "" : data.binned
     ? data.points + " points a line, each of about " + duration(data.binSeconds) +
       "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
       "rpistat plot -o part.html --from T --to T."

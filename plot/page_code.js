@@ -1,6 +1,7 @@
 /*
  * The part of the page about code: calls as a flame graph, from the outermost down, and functions as a table, of
- * any stretch of the run, or of two compared. page.js hands over what it has in `page`.
+ * any stretch of the run, or of two compared; on the page of a comparison of a row, side B with side A. page.js
+ * hands over what it has in `page`.
  */
 "use strict";
 (() => {
@@ -36,16 +37,18 @@ for (const bin of code.counts.split(";")) {
     }
     starts.push(calls.length);
 }
-const middles = code.edges.slice(1).map((end, i) => (code.edges[i] + end) / 2);
+/* Of a comparison bins have no place: isIn is asked for their number. */
+const edges = code.edges || starts.map((start, bin) => bin - 0.5), middles = edges.slice(1).map((end, i) => (edges[i] + end) / 2);
 
-/* How often each call was there in the bins that are asked for, with what it called. */
-function totals(isIn) {
+/* How often each call was there in the bins that are asked for, with what it called, and what that is to be divided
+ * by: samples to shares, or where `perSecond` is known to seconds. */
+function totals(isIn, perSecond) {
     const self = new Float64Array(count), total = new Float64Array(count);
     let length = 0;
     middles.forEach((middle, bin) => {
         if (!isIn(middle))
             return;
-        length += code.edges[bin + 1] - code.edges[bin];
+        length += edges[bin + 1] - edges[bin];
         for (let i = starts[bin]; i < starts[bin + 1]; i++)
             self[calls[i]] += counts[i];
     });
@@ -54,7 +57,7 @@ function totals(isIn) {
         total[caller[call]] += total[call];
     }
     total[0] += self[0];
-    return { self, total, all: total[0], length };
+    return { self, total, all: total[0], per: perSecond || total[0], length };
 }
 
 const whole = totals(() => true);
@@ -85,10 +88,21 @@ const colourOfModule = i => {
 /* --- what is chosen ------------------------------------------------------------------------- */
 
 const inPhases = phases => x => phases.some(phase => x >= phase.from && x <= phase.to);
-const choices = { shown: { name: "what is shown above" }, all: { name: "everything", isIn: () => true } };
+const choices = data.rows ? {} : { shown: { name: "what is shown above" }, all: { name: "everything", isIn: () => true } };
+const option = (value, name) => element("option", { value }, name);
+const inSeconds = data.rows && data.sides.every(side => side.samplesPerSecond > 0);
+
+/* The rows of a comparison: the whole is all bins of a side, a phase one. */
+function addRows() {
+    data.rows.forEach((row, r) => {
+        const [a, b] = data.sides.map((side, i) => ({ name: side.name, perSecond: inSeconds ? side.samplesPerSecond : 0,
+            isIn: bin => Math.floor(bin / data.rows.length) === i && (r === 0 || bin % data.rows.length === r) }));
+        choices["row" + r] = { ...b, against: a };
+        of.append(option("row" + r, page.rowName(row)));
+    });
+}
 
 function addChoices() {
-    const option = (value, name) => element("option", { value }, name);
     const groups = [["Phases that are alike", data.labels.map((label, i) => {
         const phases = data.phases.filter(phase => phase.label === i);
         choices["label" + i] = { name: label.name, phases, isIn: inPhases(phases) };
@@ -107,20 +121,29 @@ function addChoices() {
 }
 
 /* `mine` is of what is looked at, `other` of what it is compared with, or null. */
-let mine = whole, other = null, zoomed = 0, current = 0, matches = null, boxes = [], sortBy = "self", falling = true;
+let mine = whole, other = null, against = null, zoomed = 0, current = 0, matches = null, boxes = [], sortBy = "self", falling = true;
 
-const share = (of, value) => of.all > 0 ? value / of.all : 0;
+const share = (of, value) => of.per > 0 ? value / of.per : 0;
 const width = call => other ? (share(mine, mine.total[call]) + share(other, other.total[call])) / 2 : share(mine, mine.total[call]);
 const percent = value => value === 0 ? "0 %" : (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
-const points = value => (value > 0 ? "+" : value < 0 ? "\u2212" : "\u00b1") + (100 * Math.abs(value)).toFixed(1);
+const sign = value => value > 0 ? "+" : value < 0 ? "\u2212" : "\u00b1";
+const points = value => sign(value) + (100 * Math.abs(value)).toFixed(1);
+const amount = inSeconds ? value => value === 0 ? "0 s" : page.duration(value) : percent;
+const difference = inSeconds ? value => sign(value) + amount(Math.abs(value)) : points;
+const ofB = data.rows ? ", B" : "";
+const ofSamples = inSeconds ? "" : " of the samples";
 
 function choose() {
-    const [low, high] = page.shown();
-    choices.shown.isIn = x => x >= low && x <= high;
-    mine = totals(choices[of.value].isIn);
-    other = beside.value ? totals(choices[beside.value].isIn) : null;
-    page.marked = (choices[of.value].phases || []).map(phase => [phase.from, phase.to]);
-    page.drawStrip();
+    const [low, high] = page.shown(), chosen = choices[of.value];
+    against = chosen.against || beside && choices[beside.value] || null;
+    if (!data.rows) {
+        choices.shown.isIn = x => x >= low && x <= high;
+        for (const strip of page.strips)
+            strip.marked = (chosen.phases || []).map(phase => [phase.from, phase.to]);
+        page.drawStrip();
+    }
+    mine = totals(chosen.isIn, chosen.perSecond);
+    other = against ? totals(against.isIn, against.perSecond) : null;
     while (zoomed > 0 && width(zoomed) === 0)
         zoomed = current = caller[zoomed];
     addUp();
@@ -149,7 +172,7 @@ function tellAbout() {
     const complete = code.samples > 0 ? code.complete / code.samples : 0, about = part("codeAbout"), could = code.frequency * mine.length * code.cpus;
     const asleep = code.frequency > 0 && data.axisIsTime && could > 0 ? 1 - mine.all / could : 0;
     about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
-        (other ? ", compared with " + other.all.toLocaleString("en") + " of " + choices[beside.value].name : "") +
+        (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
         (asleep > 0.005 ? "; asleep or not sampled " + percent(asleep) + " of the time" : "") + ". ");
     if (complete < FEW)
         about.append(element("span", { className: "warning" }, "Chains complete: " + Math.floor(100 * complete) + " %. "),
@@ -161,7 +184,7 @@ function tellAbout() {
 /* How sure a difference is: beyond chance, in standard errors. */
 function change(call) {
     const a = share(mine, mine.total[call]), b = share(other, other.total[call]);
-    const error = Math.sqrt((mine.all > 0 ? a / mine.all : 0) + (other.all > 0 ? b / other.all : 0));
+    const error = Math.sqrt((mine.per > 0 ? a / mine.per : 0) + (other.per > 0 ? b / other.per : 0));
     return error > 0 && Math.abs(a - b) > CHANCE * error ? (a - b) / (a + b) : 0;
 }
 
@@ -182,7 +205,7 @@ function colourOf(call) {
     if (matches && matches[call])
         return found;
     if (other)
-        return colourOfChange(call === 0 ? 0 : change(call));
+        return colourOfChange(change(call));
     return functionOf[call] < 0 ? plain : colourOfModule(functions[functionOf[call]].module);
 }
 
@@ -242,10 +265,11 @@ function describe(call) {
     const each = functions[functionOf[call]], parts = [nameOf(call)];
     if (each)
         parts.push(code.modules[each.module] || "[unknown]", where(each));
-    parts.push(percent(share(mine, mine.total[call])) + " of the samples" +
-        (mine.self[call] > 0 ? ", " + percent(share(mine, mine.self[call])) + " itself" : ""));
+    parts.push(amount(share(mine, mine.total[call])) + ofSamples +
+        (mine.self[call] > 0 ? ", " + amount(share(mine, mine.self[call])) + " itself" : ""));
     if (other)
-        parts.push(points(share(mine, mine.total[call]) - share(other, other.total[call])) + " points of " + percent(share(other, other.total[call])));
+        parts.push(difference(share(mine, mine.total[call]) - share(other, other.total[call])) + (inSeconds ? "" : " points") + " of " +
+            amount(share(other, other.total[call])));
     return parts.filter(text => text).join(" \u00b7 ");
 }
 
@@ -309,7 +333,7 @@ function find() {
             at = caller[at];
         samples += matches[call] && at === 0 ? mine.total[call] : 0;
     }
-    part("codeFound").textContent = !text ? "" : matches.includes(true) ? percent(share(mine, samples)) + " of the samples" : "nothing found";
+    part("codeFound").textContent = !text ? "" : matches.includes(true) ? amount(share(mine, samples)) + ofSamples : "nothing found";
     fillLegend();
     tell(current);
     draw();
@@ -318,10 +342,10 @@ function find() {
 
 function fillLegend() {
     const key = (colour, text) => element("span", {}, element("i", { style: { background: "#" + colour } }), text);
-    const name = list => choices[list.value].name;
+    const name = choices[of.value].name;
     part("codeLegend").replaceChildren(...(other
-        ? [key(colourOfChange(1), "more in " + name(of) + " than in " + name(beside)), key(colourOfChange(-1), "less"),
-           key(palette().middle, "no more different than by chance"), element("span", {}, "As wide as the mean of both shares.")]
+        ? [key(colourOfChange(1), "more in " + name + " than in " + against.name), key(colourOfChange(-1), "less"),
+           key(palette().middle, "no more different than by chance"), element("span", {}, "As wide as the mean of both " + (inSeconds ? "times." : "shares."))]
         : [...modules.slice(0, MODULES).map(i => key(colourOfModule(i), base(code.modules[i]))),
            modules.length > MODULES ? key(plain, "others") : ""]), matches ? key(found, "found") : "");
 }
@@ -333,10 +357,10 @@ const totalChange = each => share(mine, each.total) - share(other, each.otherTot
 
 const columns = () => [
     { id: "name", name: "Function", of: each => each.name },
-    { id: "self", name: "Self", of: each => share(mine, each.self), show: percent },
-    ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: selfChange, show: points }] : [],
-    { id: "total", name: "Total", of: each => share(mine, each.total), show: percent },
-    ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: totalChange, show: points }] : [],
+    { id: "self", name: "Self" + ofB, of: each => share(mine, each.self), show: amount },
+    ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: selfChange, show: difference }] : [],
+    { id: "total", name: "Total" + ofB, of: each => share(mine, each.total), show: amount },
+    ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: totalChange, show: difference }] : [],
     { id: "module", name: "Module", of: each => base(code.modules[each.module]), title: each => code.modules[each.module] },
     { id: "where", name: "File", of: where, title: each => each.file },
 ];
@@ -351,7 +375,7 @@ function fillFunctions(list) {
             return element("td", { className: column.show ? "number" : "", title: column.title ? column.title(each) : "" },
                 column.show ? column.show(column.of(each)) : column.of(each));
         const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
-        button.addEventListener("click", () => { search.value = each.name; find(); });
+        button.addEventListener("click", () => page.search(each.name));
         return rowHead(button);
     })));
     const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.sort : null;
@@ -386,14 +410,18 @@ function later(change) {
     waiting = requestAnimationFrame(change);
 }
 
-addChoices();
+data.rows ? addRows() : addChoices();
 part("code").hidden = false;
+if (data.rows)
+    sortBy = "selfChange";
 choose();
 of.addEventListener("change", choose);
-beside.addEventListener("change", () => {
-    [sortBy, falling] = [beside.value ? "selfChange" : "self", true];
-    choose();
-});
+if (beside)
+    beside.addEventListener("change", () => {
+        [sortBy, falling] = [beside.value ? "selfChange" : "self", true];
+        choose();
+    });
+page.search = text => { search.value = text; find(); };
 search.addEventListener("input", find);
 search.addEventListener("keydown", event => {
     if (event.key === "Escape") {
@@ -402,6 +430,8 @@ search.addEventListener("keydown", event => {
     }
 });
 document.addEventListener("shown", () => {
+    if (data.rows)
+        return;
     of.value = "shown";
     later(choose);
 });
@@ -412,7 +442,7 @@ document.addEventListener("redraw", event => {
         later(find);
 });
 document.getElementById("strip").addEventListener("click", event => {
-    const phase = page.phaseAt(event.offsetX), i = data.phases.indexOf(phase);
+    const phase = page.phaseAt(page.at(event.offsetX)), i = data.phases.indexOf(phase);
     if (!phase || !choices["phase" + i])
         return;
     of.value = "phase" + i;

@@ -27,32 +27,13 @@ do for [n = 1 : notes] {
     set label n caption(note_text + n - 1) at first note_at[n], screen up((note_y + 9) * px) \
         left noenhanced offset character 0.5, 0 font small_font textcolor rgb dark
 }
-do for [n = 1 : phase_legend] {
-    x = left_px + (n - 1) * label_entry
-    set object n rectangle from screen across(x * px), up((strip_top - 14) * px) \
-        to screen across((x + 10) * px), up((strip_top - 4) * px) \
-        fillcolor rgb band_colour(legend_label[n]) fillstyle solid noborder front
-    if (legend_label[n] >= 9) {
-        set object 100 + n rectangle from screen across(x * px), up((strip_top - 14) * px) \
-            to screen across((x + 10) * px), up((strip_top - 4) * px) \
-            fillcolor rgb "#FFFFFF" fillstyle transparent pattern 4 noborder front
-    }
-    set label 200 + n label_name[n] at screen across((x + 14) * px), up((strip_top - 9) * px) \
-        left noenhanced textcolor rgb dark
-}
+load "labels.gp"
 if (strip) {
     set label 300 "Phases" at screen across(left - 7 * px), \
         up((strip_top + strip_px / 2 - 2) * px) right textcolor rgb quiet
 }
 if (phases > 0) {
-    eval "plot 'phases.dat' using 1:(0):1:2:(0):(1):(int(strcol(4))) with boxxyerror " \
-        . "fillstyle solid noborder fillcolor rgb variable notitle, " \
-        . "'phases.dat' using 1:($5 > 0 ? 0 : NaN):1:2:(0):(1) with boxxyerror " \
-        . "fillstyle transparent pattern 4 noborder fillcolor rgb '#FFFFFF' notitle" \
-        . (bounds > 0 ? ", 'bounds.dat' using 1:(0):(0):(1) with vectors nohead " \
-            . "linewidth 0.8 linecolor rgb background notitle" : "") \
-        . (labels > 0 ? ", 'labels.dat' using 1:(0.5):2 with labels center noenhanced " \
-            . "textcolor rgb '#101010' notitle" : "") \
+    eval "plot " . phase_strip("", bounds, labels) \
         . (gaps > 0 ? ", 'gaps.dat' using 1:(0):1:2:(0):(1) with boxxyerror " \
             . "fillstyle solid noborder fillcolor rgb background notitle" : "")
 } else {

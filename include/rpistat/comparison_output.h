@@ -8,6 +8,16 @@
 #include "rpistat/comparison.h"
 #include "rpistat/error.h"
 
+/* A limit that the user set to a change, and whether it is kept. */
+struct rps_comparison_limit {
+    const char *text;             /* as it was written: "C:cpi>+3%" */
+    char name[2 * RPS_NAME_SIZE]; /* of the figure, with its phase: "C:cpi" */
+    int is_above;                 /* 1: fails above `change`; 0: below it */
+    double change;                /* .03 is 3 % more */
+    size_t row, figure;
+    int is_failed;
+};
+
 struct rps_comparison_output {
     const struct rps_comparison *comparison;
     const char *a_name, *b_name; /* the sides as the user named them: "label:main", "1-5" */
@@ -15,6 +25,8 @@ struct rps_comparison_output {
     int width;                   /* of the text, in characters; 0: 100 */
     int all; /* 1: every figure of every row; 0: of phases those that changed, and
                                     time */
+    const struct rps_comparison_limit *limit; /* in JSON: "limits" */
+    size_t limit_count;
 };
 
 /*

@@ -19,14 +19,15 @@ struct rps_comparison_plot {
         *metric; /* figures by name; NULL: CPU use and the metrics that changed most */
     size_t metric_count;
     enum rps_comparison_x x;
-    int dark;          /* 1: the dark theme */
-    int width, height; /* in pixels; 0: as suits */
-    const char *keep;  /* folder that gnuplot's script and data are left in; NULL: none */
+    int dark;                  /* 1: the dark theme */
+    int width, height;         /* in pixels; 0: as suits */
+    const char *keep;          /* folder that gnuplot's script and data are left in; NULL: none */
+    const char *script_folder; /* of the gnuplot scripts and the page's parts, as for rps_plot */
+    const char *temporary_folder; /* where gnuplot's folder is made; NULL or "": P_tmpdir */
 };
 
-/* Draw. All runs of a side thin, the one that stands for it (its first) bold; strips of the phases
- * of both below. Errors: RPS_USAGE for an extension or metric that is not there; gnuplot's; the
- * store's. */
+/* Draw. All runs of a side thin, the one that stands for it bold; strips of the phases of both
+ * below. Errors: RPS_USAGE for an extension or metric that is not there; gnuplot's; the store's. */
 int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error *err);
 
 #endif

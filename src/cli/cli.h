@@ -90,6 +90,7 @@ extern const struct rps_command rps_command_runs;
 extern const struct rps_command rps_command_report;
 extern const struct rps_command rps_command_phases;
 extern const struct rps_command rps_command_code;
+extern const struct rps_command rps_command_compare;
 extern const struct rps_command rps_command_plot;
 extern const struct rps_command rps_command_watch;
 extern const struct rps_command rps_command_export;
@@ -111,6 +112,8 @@ struct rps_cli {
     const char *run_text;              /* -r; NULL: the last */
     int64_t from_ns, to_ns;            /* --from and --to; 0 and INT64_MAX when not given */
     const char *from_phase, *to_phase; /* "phase:B", "mark:warm", "14:30"; NULL: a time */
+    int is_given;          /* 1: what option() gets stands on the command line; 0: it is a default,
+                              or of the configuration or environment */
     struct rps_config config;          /* its values are used like argv's */
     int no_store;    /* 1, set by option() or check(): no store is to be opened this time */
     void *settings;  /* settings_size bytes, of the command's own type */
@@ -140,6 +143,9 @@ int rps_label_check(const char *option, const char *text, struct rps_error *err)
 
 /* RPS_USAGE when the argument of an option is not KEY=VALUE, with a key. */
 int rps_tag_check(const char *option, const char *text, struct rps_error *err);
+
+/* 1 when a run has the tag "KEY=VALUE". */
+int rps_tag_is(const struct rps_run *run, const char *text);
 
 /* Add such texts to the tags of a run. */
 int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err);
@@ -186,6 +192,7 @@ struct rps_record_settings {
     uint64_t frequency;                   /* --frequency; 0: not given */
     enum rps_stacks stacks;               /* --stacks */
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
+    uint64_t repeat;      /* --repeat: runs in a row */
 };
 
 /* The run function of `record`, in cmd_record.c. argv is the workload; argc is 0 when none was

@@ -6,12 +6,11 @@
 
 #include "cli.h"
 #include "cpus.h"
-#include "rpistat/parse.h"
+#include "picture_options.h"
 #include "rpistat/plot.h"
 #include "screen.h"
 
 #define PLOT_LIST_MAX 64
-#define PLOT_TEXT_MAX 4096
 
 enum {
     OPTION_AXIS = RPS_OPTION_OWN,
@@ -35,11 +34,9 @@ struct settings {
     enum rps_theme theme;
     int no_phases;
     enum rps_plot_code code;
-    size_t metric_count, panel_count;
-    const char *metric[PLOT_LIST_MAX]; /* in text */
+    struct rps_picture_metrics metric;
+    size_t panel_count;
     const char *panel[PLOT_LIST_MAX];
-    char text[PLOT_TEXT_MAX]; /* of --metric, cut at its commas */
-    size_t text_used;
     const char *size; /* NULL: chosen */
     const char *keep; /* NULL: nothing is kept */
     const char *cpus; /* NULL: chosen */
@@ -49,15 +46,7 @@ struct settings {
     int sixel;
 };
 
-/* What makes a picture rather than a smudge, or a file too large to open. */
-struct size_limits {
-    const char *unit;
-    unsigned width_min, height_min, width_max, height_max;
-    const char *example;
-};
-
-static const struct size_limits pixel_limits = {"pixels", 320, 240, 16384, 16384, "1200x900"};
-static const struct size_limits character_limits = {"characters", 40, 12, 1000, 1000, "100x30"};
+static const struct rps_picture_size character_size = {"characters", 40, 12, 1000, 1000, "100x30"};
 
 static const struct rps_option options[] = {
     {"kind", OPTION_KIND, "KIND", "what is drawn, see above", "time"},
@@ -101,17 +90,6 @@ static int set_kind(struct rps_cli *cli, const char *argument)
                          argument, known);
 }
 
-static int set_theme(struct rps_cli *cli, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    if (strcmp(argument, "light") != 0 && strcmp(argument, "dark") != 0)
-        return rps_error_set(&cli->err, RPS_USAGE, "--theme: '%s' is neither light nor dark",
-                             argument);
-    settings->theme = strcmp(argument, "dark") == 0 ? RPS_THEME_DARK : RPS_THEME_LIGHT;
-    return 0;
-}
-
 static int set_code(struct rps_cli *cli, const char *argument)
 {
     struct settings *settings = cli->settings;
@@ -124,28 +102,6 @@ static int set_code(struct rps_cli *cli, const char *argument)
     }
     return rps_error_set(&cli->err, RPS_USAGE,
                          "--code: '%s' is not function, module, thread or none", argument);
-}
-
-/* Names between commas; the option may be given again. */
-static int add_metrics(struct rps_cli *cli, const char *argument)
-{
-    struct settings *settings = cli->settings;
-    char *text = settings->text + settings->text_used, *rest = NULL;
-    size_t before = settings->metric_count;
-
-    if (strlen(argument) >= sizeof(settings->text) - settings->text_used)
-        return rps_error_set(&cli->err, RPS_USAGE, "--metric: too many names");
-    strcpy(text, argument);
-    settings->text_used += strlen(argument) + 1;
-    for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-        if (settings->metric_count == PLOT_LIST_MAX)
-            return rps_error_set(&cli->err, RPS_USAGE, "--metric: more than %d names",
-                                 PLOT_LIST_MAX);
-        settings->metric[settings->metric_count++] = name;
-    }
-    if (settings->metric_count == before)
-        return rps_error_set(&cli->err, RPS_USAGE, "--metric: no name in '%s'", argument);
-    return 0;
 }
 
 static int add_panel(struct rps_cli *cli, const char *argument)
@@ -168,11 +124,11 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_KIND:
         return set_kind(cli, argument);
     case OPTION_METRIC:
-        return add_metrics(cli, argument);
+        return rps_picture_metrics(&settings->metric, argument, &cli->err);
     case OPTION_PANEL:
         return add_panel(cli, argument);
     case OPTION_THEME:
-        return set_theme(cli, argument);
+        return rps_picture_theme(argument, &settings->theme, &cli->err);
     case OPTION_CODE:
         return set_code(cli, argument);
     case OPTION_NO_PHASES:
@@ -198,42 +154,20 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->cpus = argument;
         return rps_cpus_check(argument, &cli->err);
     default:
-        if (argument[0] == '\0')
-            return rps_error_set(&cli->err, RPS_USAGE, "--keep: the folder's name is empty");
-        settings->keep = argument;
-        return 0;
+        return rps_picture_keep(argument, &settings->keep, &cli->err);
     }
 }
 
-/* "WxH" within the limits of what is drawn, which -o decides. */
+/* What is drawn, which -o decides, decides about the size. */
 static int check(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
-    const struct size_limits *limits =
-        is_drawing(cli) && !settings->sixel ? &character_limits : &pixel_limits;
-    const char *x = settings->size != NULL ? strchr(settings->size, 'x') : NULL;
-    uint64_t width = 0, height = 0;
-    char text[16];
+    int in_characters = is_drawing(cli) && !settings->sixel;
 
     if (settings->sixel && (!is_drawing(cli) || settings->chars))
         return rps_error_set(&cli->err, RPS_USAGE, "--sixel goes with -o -, and without --chars");
-    if (settings->size == NULL)
-        return 0;
-    if (x != NULL && (size_t)(x - settings->size) < sizeof(text)) {
-        snprintf(text, sizeof(text), "%.*s", (int)(x - settings->size), settings->size);
-        if (rps_parse_uint64("--size", text, limits->width_min, limits->width_max, &width, NULL) ==
-                0 &&
-            rps_parse_uint64("--size", x + 1, limits->height_min, limits->height_max, &height,
-                             NULL) == 0) {
-            settings->width = (int)width;
-            settings->height = (int)height;
-            return 0;
-        }
-    }
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "--size: '%s' is no size in %s from %ux%u to %ux%u, as in %s",
-                         settings->size, limits->unit, limits->width_min, limits->height_min,
-                         limits->width_max, limits->height_max, limits->example);
+    return rps_picture_size(settings->size, in_characters ? &character_size : &rps_picture_pixels,
+                            &settings->width, &settings->height, &cli->err);
 }
 
 /* In sixels where they are asked for, or the terminal shows them; else in characters. */
@@ -252,7 +186,7 @@ static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
         return result;
     if (settings->size == NULL) {
         terminal = rps_output_terminal(&plot->width, &plot->height);
-        plot->height -= plot->height > (int)character_limits.height_min; /* the prompt's line */
+        plot->height -= plot->height > (int)character_size.height_min; /* the prompt's line */
         if (!terminal && getenv("LINES") == NULL)
             plot->height = 0; /* a file is as long as it needs to be */
     }
@@ -271,8 +205,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .theme = settings->theme,
         .no_phases = settings->no_phases,
         .code = settings->code,
-        .metric = settings->metric,
-        .metric_count = settings->metric_count,
+        .metric = settings->metric.name,
+        .metric_count = settings->metric.count,
         .panel = settings->panel,
         .panel_count = settings->panel_count,
         .output = cli->output,

@@ -16,6 +16,7 @@
 #include "names.h"
 #include "record.h"
 #include "record_plan.h"
+#include "record_series.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/report.h"
@@ -38,8 +39,7 @@ static char *path_beside(const char *store, const char *ending)
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-/* Is standard error a terminal, and no other job in front there? */
-static int has_terminal(void)
+int rps_record_has_terminal(void)
 {
     pid_t in_front = tcgetpgrp(STDERR_FILENO);
 
@@ -69,7 +69,7 @@ static void notice(void *context, const char *sentence)
     if (r->keeps_notes) {
         keep_note(r, sentence);
     } else {
-        if (!r->argv && has_terminal())
+        if (!r->argv && rps_record_has_terminal())
             fputs("\r\033[K", stderr); /* where the status line stands */
         rps_output_message(sentence);
     }
@@ -99,7 +99,7 @@ static void show_fitting(const struct rps_recording *r)
     char text[sizeof(r->run.fitting)];
     char *save = NULL;
 
-    if (r->cli->quiet || !isatty(STDERR_FILENO))
+    if (r->cli->quiet || !isatty(STDERR_FILENO) || (r->turn && r->turn->number > 0))
         return;
     snprintf(text, sizeof(text), "%s", r->run.fitting);
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
@@ -249,7 +249,7 @@ static void name_code(struct rps_recording *r)
     struct rps_error why;
     int rc;
 
-    if (has_terminal())
+    if (rps_record_has_terminal())
         rps_progress_begin(r->cli, "finding the names of functions");
     rc = rps_record_samples_name(r->samples, r->cli->output, r->run.run_id, &why);
     rps_progress_end(r->cli);
@@ -338,7 +338,7 @@ static void show_summary(const struct rps_recording *r)
     char text[4096], elapsed[RPS_TEXT_NUMBER_SIZE], run[32] = "", first[1024], second[1024] = "";
     char *page = path_beside(r->cli->output, ".html");
 
-    if (page && !r->cli->quiet && has_terminal()) {
+    if (page && !r->cli->quiet && !r->turn && rps_record_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
         snprintf(text, sizeof(text), "%s%llu period%s in %s; store %s, report %s", run, count,
@@ -479,6 +479,16 @@ static void control_mark(void *context, const char *text)
     rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
 }
 
+/* A number that nobody takes is of no use to anybody. */
+static void tell_number(const struct rps_recording *r)
+{
+    ssize_t put = r->turn && r->run.run_id > 0
+                      ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
+                      : 0;
+
+    (void)put;
+}
+
 /* Everything that can be found wrong before something is made or started. */
 static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
 {
@@ -500,7 +510,7 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
                : 0;
 }
 
-int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
+int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps_record_turn *turn)
 {
     struct rps_recording r = {
         .cli = cli,
@@ -508,6 +518,7 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
         .argv = argc > 0 ? argv : NULL,
         .workload = {.pidfd = -1, .release_fd = -1, .status_fd = -1},
         .signal_fd = -1,
+        .turn = turn,
         .note_lock = PTHREAD_MUTEX_INITIALIZER,
     };
     struct rps_error *err = &cli->err;
@@ -518,8 +529,9 @@ int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
     if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
     show_fitting(&r);
-    if ((rc = rps_record_catch_signals(&r, err)) == 0)
+    if ((rc = rps_record_take_signals(&r.signal_fd, err)) == 0)
         rc = record(&r, err);
+    tell_number(&r);
 out:
     rps_real_event_loop_close(r.real_event_loop);
     rps_control_close(r.control);
@@ -536,4 +548,12 @@ out:
         close(r.signal_fd);
     free(r.report_path);
     return rc;
+}
+
+int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct rps_record_settings *settings = cli->settings;
+
+    return settings->repeat > 0 ? rps_record_series(cli, argc, argv)
+                                : rps_record_once(cli, argc, argv, NULL);
 }

@@ -39,7 +39,7 @@ static const char *source_of(const struct rps_option *option)
         return "file";
     if (strcmp(option->argument, "DIR") == 0)
         return "folder";
-    return strcmp(option->argument, "RUN") == 0 ? "run" : "";
+    return strncmp(option->argument, "RUN", 3) == 0 ? "run" : "";
 }
 
 /* Text inside '...' of a shell, the characters of `special` behind a backslash; what stands for a
@@ -79,7 +79,7 @@ static int has_words(const struct rps_option *option)
 
 static int takes_runs(const struct rps_command *command)
 {
-    return strstr(command->usage, "[RUN...]") != NULL;
+    return strstr(command->usage, "[RUN...]") != NULL || strstr(command->usage, "[A] [B]") != NULL;
 }
 
 /* "record runs ..." */
@@ -101,11 +101,16 @@ static void print_taking(FILE *out, const struct rps_command *command,
     fprintf(out, "--%s ", option->name);
 }
 
-/* Reads what `runs` lists, writes numbers, and labels that a shell takes without quotes. */
+/* Reads what `runs` lists, writes numbers, and labels and tags that a shell takes without quotes. */
 static const char runs_awk[] =
-    "awk 'NR == 1 { at = index($0, \"LABEL\"); end = match($0, /TAGS|START/) }\n"
+    "awk 'NR == 1 { at = index($0, \"LABEL\"); end = match($0, /TAGS|START/); start = index($0, "
+    "\"START\") }\n"
     "            NR > 1 { print $1; label = substr($0, at, end - at); sub(/ +$/, \"\", label)\n"
-    "                     if (label != \"-\" && label !~ /[^A-Za-z0-9_.,@%+-]/) print label }'";
+    "                     if (label != \"-\" && label !~ /[^A-Za-z0-9_.,@%+-]/) print label\n"
+    "                     n = split(substr($0, end, start - end), tag, \" \")\n"
+    "                     for (i = 1; i <= n; i++)\n"
+    "                         if (tag[i] ~ /^[A-Za-z0-9_.,@%+-]+=[A-Za-z0-9_.,@%+-]+$/) print "
+    "tag[i] }'";
 
 /* --- bash ------------------------------------------------------------------------------------- */
 

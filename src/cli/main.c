@@ -15,9 +15,19 @@
 #include "rpistat/workload.h"
 
 const struct rps_command *const rps_commands[] = {
-    &rps_command_record, &rps_command_runs,   &rps_command_report, &rps_command_phases,
-    &rps_command_code,   &rps_command_plot,   &rps_command_watch,  &rps_command_export,
-    &rps_command_events, &rps_command_verify, &rps_command_check,  NULL,
+    &rps_command_record,
+    &rps_command_runs,
+    &rps_command_report,
+    &rps_command_phases,
+    &rps_command_code,
+    &rps_command_compare,
+    &rps_command_plot,
+    &rps_command_watch,
+    &rps_command_export,
+    &rps_command_events,
+    &rps_command_verify,
+    &rps_command_check,
+    NULL,
 };
 
 /* Is it `rpistat help`, and no program is called so? */

@@ -25,6 +25,7 @@ static const struct {
     {"verify", " test "},
     {"events", " counters sets "},
     {"phases", " segments "},
+    {"compare", " diff cmp versus "},
     {"--version", " version -V "},
     {"--period", " -I --interval --interval-print "},
     {"--duration", " --timeout --time "},

@@ -156,6 +156,18 @@ int rps_tag_check(const char *option, const char *text, struct rps_error *err)
     return rps_error_set(err, RPS_USAGE, "%s: '%s' is not of the form KEY=VALUE", option, text);
 }
 
+int rps_tag_is(const struct rps_run *run, const char *text)
+{
+    size_t length = strcspn(text, "=");
+
+    for (int t = 0; t < run->tag_count && text[length] == '='; t++) {
+        if (strncmp(run->tag[t].key, text, length) == 0 && run->tag[t].key[length] == '\0' &&
+            strcmp(run->tag[t].value, text + length + 1) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err)
 {
     char key[RPS_RUN_TEXT_SIZE];
@@ -491,6 +503,7 @@ int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_opera
     if (result == 0)
         result = take_environment(cli, &list, given);
     optind = 0;
+    cli->is_given = 1;
     while (result == 0 && (answer = getopt_long(argc, argv, short_option, long_option, NULL)) != -1)
         result = answer == '?' || answer == ':' ? refuse(cli, &list, answer, argv[optind - 1])
                                                 : set_option(cli, &list, answer, optarg);

@@ -32,6 +32,9 @@ extern const struct rps_option rps_phases_options[];
 int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument);
 int rps_phases_check(struct rps_cli *cli);
 
+/* --level "fine", or the number of phases that a level has. RPS_USAGE for another text. */
+int rps_phases_level(const char *text, struct rps_level_choice *ret, struct rps_error *err);
+
 /* Cut the list of --metric into names. RPS_FAILED without memory; what is there is to be freed. */
 int rps_phases_split_metrics(struct rps_phases_settings *settings, struct rps_error *err);
 

@@ -100,21 +100,19 @@ static int set_sensitivity(struct rps_cli *cli, const char *text)
     return 0;
 }
 
-/* "fine", or the number of phases that a level has. */
-static int set_level(struct rps_cli *cli, const char *text)
+int rps_phases_level(const char *text, struct rps_level_choice *ret, struct rps_error *err)
 {
-    struct rps_phases_settings *settings = cli->settings;
     uint64_t size = 0;
 
-    settings->find.level.fine = strcmp(text, "fine") == 0;
-    settings->find.level.size = 0;
-    if (settings->find.level.fine)
+    ret->fine = strcmp(text, "fine") == 0;
+    ret->size = 0;
+    if (ret->fine)
         return 0;
     if (rps_parse_uint64("--level", text, 1, INT32_MAX, &size, NULL) < 0)
-        return rps_error_set(&cli->err, RPS_USAGE,
+        return rps_error_set(err, RPS_USAGE,
                              "--level: '%s' is neither a number of phases, as in 12, nor 'fine'",
                              text);
-    settings->find.level.size = (size_t)size;
+    ret->size = (size_t)size;
     return 0;
 }
 
@@ -161,7 +159,7 @@ int rps_phases_set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->metrics = argument;
         return 0;
     case OPTION_LEVEL:
-        return set_level(cli, argument);
+        return rps_phases_level(argument, &settings->find.level, &cli->err);
     case OPTION_AT_MOST:
         return set_at_most(cli, argument);
     case OPTION_MIN_LENGTH:

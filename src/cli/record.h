@@ -15,6 +15,12 @@
 #include "rpistat/workload.h"
 #include "status.h"
 
+/* A run of a series: --repeat. */
+struct rps_record_turn {
+    uint64_t number; /* from 0 */
+    int told_fd;     /* the run_id is written there when it has been recorded */
+};
+
 struct rps_recording {
     struct rps_cli *cli;
     const struct rps_record_settings *settings;
@@ -39,6 +45,7 @@ struct rps_recording {
     int is_last;     /* no later run was begun in the store */
     int not_counted; /* the workload's counters are taken away at its start */
 
+    const struct rps_record_turn *turn; /* as rps_record_once has it */
     int signal_fd;
     int sent;              /* signals that were sent to rpistat */
     int stop_signal;       /* that ended the recording while the workload went on */
@@ -51,8 +58,14 @@ struct rps_recording {
     char notes[4096]; /* each with its 0 */
 };
 
+/* Record one run, of a series or (NULL) alone. Returns the exit status, or negative with cli->err. */
+int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps_record_turn *turn);
+
+/* Is standard error a terminal, and no other job in front there? */
+int rps_record_has_terminal(void);
+
 /* Take the signals from a descriptor from now on; those that were ignored stay ignored. */
-int rps_record_catch_signals(struct rps_recording *r, struct rps_error *err);
+int rps_record_take_signals(int *ret_fd, struct rps_error *err);
 
 /* "SIGINT" */
 const char *rps_record_signal_name(int number);

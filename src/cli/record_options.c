@@ -16,6 +16,9 @@
 /* --keep: less makes no sense, the periods of the last minutes are rewritten anyway. */
 #define KEEP_MIN_NS (60 * RPS_NS_PER_S)
 
+/* --repeat: far more than tell anything new. */
+#define REPEAT_MAX 1000
+
 enum {
     OPTION_PERIOD = RPS_OPTION_OWN,
     OPTION_DURATION,
@@ -37,11 +40,13 @@ enum {
     OPTION_SAMPLE,
     OPTION_FREQUENCY,
     OPTION_STACKS,
+    OPTION_REPEAT,
 };
 
 static const struct rps_option options[] = {
     {"period", OPTION_PERIOD, "T", "measurement period, 1ms to 1h", "100ms"},
     {"duration", OPTION_DURATION, "T", "stop recording after T; the workload goes on", NULL},
+    {"repeat", OPTION_REPEAT, "N", "record COMMAND N times in a row, as runs of one group", NULL},
     {"delay", OPTION_DELAY, "T", "count from T on; off: when --control says enable", NULL, "off"},
     {"control", OPTION_CONTROL, "PIPE", "take commands from a pipe, fifo:PATH", NULL, "fifo:"},
     {"pid", 'p', "LIST", "record running processes, PID,PID..., all threads", NULL},
@@ -232,6 +237,8 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_DURATION:
         return rps_parse_duration_ns("--duration", argument, RPS_NS_PER_MS, YEAR_NS,
                                      &settings->duration_ns, err);
+    case OPTION_REPEAT:
+        return rps_parse_uint64("--repeat", argument, 1, REPEAT_MAX, &settings->repeat, err);
     case OPTION_LABEL:
         settings->label = argument;
         return rps_label_check("--label", argument, err);
@@ -275,6 +282,10 @@ static int check(struct rps_cli *cli)
     if (targets > 1 || (settings->pid_count > 0 && settings->cpus))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-p, -a and -G exclude each other, and -p takes no -C; choose one");
+    if (settings->repeat > 0 && (targets > 0 || settings->cpus))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--repeat runs one command again and again; leave out -p, -a, -C and "
+                             "-G");
     if (settings->event_count > 0 && (settings->sets || settings->scenario))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-e names the events itself; leave out --sets and --scenario");
@@ -299,6 +310,7 @@ const struct rps_command rps_command_record = {
         "control group for as long as COMMAND runs; without it until Ctrl-C.",
     .examples = "  rpistat ./naive\n"
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
+                "  rpistat record --repeat 5 --label before ./naive\n"
                 "  rpistat -- plot          a program that is named like a command\n"
                 "  rpistat -e instructions,branches -e r04,sched:sched_switch ./naive\n"
                 "  rpistat -e page-faults,syscalls:sys_enter_futex ./naive\n"

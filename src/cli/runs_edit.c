@@ -107,16 +107,8 @@ static int has_tags(const struct rps_run *run, const struct rps_runs_list *wante
 {
     int found = 0;
 
-    for (int i = 0; i < wanted->count; i++) {
-        size_t length = strcspn(wanted->text[i], "=");
-        int is_there = 0;
-
-        for (int t = 0; t < run->tag_count && !is_there; t++)
-            is_there = strncmp(run->tag[t].key, wanted->text[i], length) == 0 &&
-                       run->tag[t].key[length] == '\0' &&
-                       strcmp(run->tag[t].value, wanted->text[i] + length + 1) == 0;
-        found += is_there;
-    }
+    for (int i = 0; i < wanted->count; i++)
+        found += rps_tag_is(run, wanted->text[i]);
     return found == wanted->count;
 }
 

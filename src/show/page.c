@@ -19,27 +19,16 @@
 
 #include "page_parts.h"
 
-#define PAGE_BINS     2000
-#define PAGE_LEAST    300   /* bins: fewer are not a line on a screen */
-#define PAGE_POINTS   30000 /* of all lines: 1.2 MB */
 #define PAGE_PATH     4096
 #define PAGE_MARK     "@@" /* around the name of a part, in the template */
 #define PAGE_LINE_MAX 4096
 
-struct page {
-    FILE *out;
-    const struct rps_picture *picture;
-    const struct rps_profile *profile;
-    const struct rps_page_code *code;
-    const struct rps_plot_options *options;
-};
-
-static FILE *open_part(const struct page *page, const char *name, struct rps_error *err)
+static FILE *open_part(const struct rps_page *page, const char *name, struct rps_error *err)
 {
     char path[PAGE_PATH];
     FILE *file;
 
-    snprintf(path, sizeof(path), "%s/%s", page->options->script_folder, name);
+    snprintf(path, sizeof(path), "%s/%s", page->folder, name);
     file = fopen(path, "re");
     if (!file)
         rps_error_set(err, RPS_FAILED,
@@ -48,7 +37,7 @@ static FILE *open_part(const struct page *page, const char *name, struct rps_err
     return file;
 }
 
-static int insert_file(const struct page *page, const char *name, struct rps_error *err)
+static int insert_file(const struct rps_page *page, const char *name, struct rps_error *err)
 {
     FILE *file = open_part(page, name, err);
     char buffer[8192];
@@ -62,7 +51,7 @@ static int insert_file(const struct page *page, const char *name, struct rps_err
     return 0;
 }
 
-static int insert_data(const struct page *page, struct rps_error *err)
+static int insert_data(const struct rps_page *page, struct rps_error *err)
 {
     struct rps_json json;
     char *text;
@@ -70,7 +59,7 @@ static int insert_data(const struct page *page, struct rps_error *err)
 
     if (rps_json_open(&json, 0) < 0)
         return rps_error_memory(err);
-    result = rps_page_put_data(&json, page->picture, page->profile, page->code, err);
+    result = page->put(&json, page->context, err);
     text = rps_json_close(&json);
     if (!text)
         return rps_error_memory(err);
@@ -85,12 +74,9 @@ static int insert_data(const struct page *page, struct rps_error *err)
 }
 
 /* Text between tags. */
-static void insert_title(const struct page *page)
+static void insert_title(const struct rps_page *page)
 {
-    char text[RPS_PICTURE_TEXT_SIZE];
-
-    rps_run_title(text, sizeof(text), &page->picture->run);
-    for (const char *c = text; *c; c++) {
+    for (const char *c = page->title; *c; c++) {
         if (*c == '<' || *c == '>' || *c == '&')
             fprintf(page->out, "&#%d;", *c);
         else
@@ -98,7 +84,7 @@ static void insert_title(const struct page *page)
     }
 }
 
-static int insert(const struct page *page, const char *name, struct rps_error *err)
+static int insert(const struct rps_page *page, const char *name, struct rps_error *err)
 {
     static const char *const themes[] = {"auto", "light", "dark"};
 
@@ -107,14 +93,14 @@ static int insert(const struct page *page, const char *name, struct rps_error *e
     if (strcmp(name, "title") == 0)
         insert_title(page);
     else if (strcmp(name, "theme") == 0)
-        fputs(themes[page->options->theme], page->out);
+        fputs(themes[page->theme], page->out);
     else
         return insert_file(page, name, err);
     return 0;
 }
 
 /* A line of the template may hold one @@part@@. */
-static int write_line(const struct page *page, char *line, struct rps_error *err)
+static int write_line(const struct rps_page *page, char *line, struct rps_error *err)
 {
     char *name = strstr(line, PAGE_MARK), *rest = name ? strstr(name + 2, PAGE_MARK) : NULL;
     int result;
@@ -130,9 +116,9 @@ static int write_line(const struct page *page, char *line, struct rps_error *err
     return result;
 }
 
-static int write_template(const struct page *page, struct rps_error *err)
+int rps_page_fill(const struct rps_page *page, struct rps_error *err)
 {
-    FILE *file = open_part(page, "page.html", err);
+    FILE *file = open_part(page, page->template, err);
     char line[PAGE_LINE_MAX];
     int result = file ? 0 : RPS_FAILED;
 
@@ -140,19 +126,45 @@ static int write_template(const struct page *page, struct rps_error *err)
         result = write_line(page, line, err);
     if (file)
         fclose(file);
+    if (result == 0 && (fflush(page->out) != 0 || ferror(page->out)))
+        result = rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", page->output,
+                               strerror(errno));
     return result;
 }
 
-/* Points across: the fewer, the more lines there are. */
+/* --- of a run --------------------------------------------------------------------------------- */
+
+#define PAGE_BINS   2000
+#define PAGE_LEAST  300   /* bins: fewer are not a line on a screen */
+#define PAGE_POINTS 30000 /* of all lines: 1.2 MB */
+
+size_t rps_page_bins(size_t lines)
+{
+    size_t bins = PAGE_POINTS / (lines + 1);
+
+    return bins < PAGE_LEAST ? PAGE_LEAST : bins > PAGE_BINS ? PAGE_BINS : bins;
+}
+
 static size_t choose_bins(const struct rps_picture *picture)
 {
-    size_t lines = 0, bins;
+    size_t lines = 0;
 
     for (int m = 0; m < picture->plan->metric_count; m++)
         lines += picture->chosen[m];
-    lines *= picture->apart ? (size_t)picture->cpu_series.count : 1;
-    bins = PAGE_POINTS / (lines + 1);
-    return bins < PAGE_LEAST ? PAGE_LEAST : bins > PAGE_BINS ? PAGE_BINS : bins;
+    return rps_page_bins(lines * (picture->apart ? (size_t)picture->cpu_series.count : 1));
+}
+
+struct page_run {
+    const struct rps_picture *picture;
+    const struct rps_profile *profile;
+    const struct rps_page_code *code;
+};
+
+static int put_run(struct rps_json *json, const void *context, struct rps_error *err)
+{
+    const struct page_run *run = context;
+
+    return rps_page_put_data(json, run->picture, run->profile, run->code, err);
 }
 
 int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
@@ -160,7 +172,16 @@ int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *re
 {
     struct rps_profile profile = {0};
     struct rps_page_code code = {0};
-    const struct page page = {out, picture, &profile, &code, options};
+    const struct page_run run = {picture, &profile, &code};
+    char title[RPS_PICTURE_TEXT_SIZE];
+    const struct rps_page page = {.out = out,
+                                  .output = options->output,
+                                  .template = "page.html",
+                                  .folder = options->script_folder,
+                                  .title = rps_run_title(title, sizeof(title), &picture->run),
+                                  .theme = options->theme,
+                                  .put = put_run,
+                                  .context = &run};
     int result = rps_picture_bin(picture, choose_bins(picture), err);
 
     if (result == 0)
@@ -171,11 +192,8 @@ int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *re
         result = rps_picture_profile(picture, reader, options, &profile, err);
     if (result == 0) {
         picture->height = picture->panel_count * 200;
-        result = write_template(&page, err);
+        result = rps_page_fill(&page, err);
     }
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result = rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", options->output,
-                               strerror(errno));
     rps_page_code_free(&code);
     rps_profile_free(&profile);
     return result;

@@ -156,14 +156,10 @@ static int find_calls(struct rps_page_code *code, struct rps_error *err)
     return result;
 }
 
-static int read_bins(const struct rps_picture *picture, struct rps_page_code *code,
-                     struct rps_error *err)
+int rps_page_make_code(struct rps_page_code *code, struct rps_error *err)
 {
-    int result = rps_code_bins_read(picture, picture->bin_count, 0, code->code.stack_count,
-                                    &code->bins, err);
+    int result = find_calls(code, err);
 
-    if (result == 0)
-        result = find_calls(code, err);
     if (result < 0)
         return result;
     rps_code_bins_rename(&code->bins, code->calls.node);
@@ -186,7 +182,10 @@ int rps_page_read_code(const struct rps_picture *picture, struct rps_page_code *
         rps_code_free(&ret->code); /* nothing was sampled */
         return 0;
     }
-    return result > 0 ? read_bins(picture, ret, err) : result;
+    if (result > 0)
+        result = rps_code_bins_read(picture, picture->bin_count, 0, ret->code.stack_count,
+                                    &ret->bins, err);
+    return result == 0 && ret->bins.bin_count > 0 ? rps_page_make_code(ret, err) : result;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -373,31 +372,38 @@ static void put_panel(struct rps_json *json, const struct rps_picture_code *code
     rps_json_end(json);
 }
 
-int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
-                      const struct rps_page_code *code, struct rps_error *err)
+int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
 {
     struct functions functions = {0};
-    int failed = 0;
+    int result = find_functions(code, &functions);
 
-    if (picture->code.line_count > 0)
-        put_panel(json, &picture->code);
-    if (code->bins.cell_count > 0) {
-        failed = find_functions(code, &functions) < 0;
-        rps_json_object(json, "code");
-        put_sampling(json, picture, &code->code.sampling);
-        if (!failed) {
-            put_functions(json, &functions);
-            put_places(json, code, &functions);
-        }
-        rps_json_array(json, "edges");
-        for (size_t i = 0; i <= code->bins.bin_count; i++)
-            rps_page_put_number(json, rps_picture_position(picture, code->bins.edge_ns[i]), 9);
-        rps_json_end(json);
+    if (result == 0) {
+        put_functions(json, &functions);
+        put_places(json, code, &functions);
         put_counts(json, &code->bins);
-        rps_json_end(json);
     }
     free(functions.call);
     free(functions.where);
     free(functions.of);
-    return failed ? rps_error_memory(err) : 0;
+    return result;
+}
+
+int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
+                      const struct rps_page_code *code, struct rps_error *err)
+{
+    int result = 0;
+
+    if (picture->code.line_count > 0)
+        put_panel(json, &picture->code);
+    if (code->bins.cell_count > 0) {
+        rps_json_object(json, "code");
+        put_sampling(json, picture, &code->code.sampling);
+        result = rps_page_put_calls(json, code);
+        rps_json_array(json, "edges");
+        for (size_t i = 0; i <= code->bins.bin_count; i++)
+            rps_page_put_number(json, rps_picture_position(picture, code->bins.edge_ns[i]), 9);
+        rps_json_end(json);
+        rps_json_end(json);
+    }
+    return result < 0 ? rps_error_memory(err) : 0;
 }

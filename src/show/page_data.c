@@ -63,7 +63,19 @@ static int known(const struct rps_series *series)
     return 0;
 }
 
-/* `first`: the series whose places the line shares, if any. */
+void rps_page_put_points(struct rps_json *json, const struct rps_series *series,
+                         const struct rps_series *first)
+{
+    put_unless_same(json, "x", series->position,
+                    first != series && first->count == series->count ? first->position : NULL,
+                    series->count, 9);
+    put_numbers(json, "value", series->value, series->count, 5);
+    put_unless_same(json, "min", series->min, series->value, series->count, 4);
+    put_unless_same(json, "max", series->max, series->value, series->count, 4);
+    put_numbers(json, "low", series->low, known(series) ? series->count : 0, 4);
+    put_numbers(json, "high", series->high, known(series) ? series->count : 0, 4);
+}
+
 static void put_line(struct rps_json *json, const struct rps_picture *picture, int metric, int line,
                      const struct rps_series *first)
 {
@@ -76,14 +88,7 @@ static void put_line(struct rps_json *json, const struct rps_picture *picture, i
     rps_json_text(json, "label", picture->apart ? cpu : row->label);
     rps_json_text(json, "unit", row->unit);
     rps_json_text(json, "explain", row->explain);
-    put_unless_same(json, "x", series->position,
-                    first != series && first->count == series->count ? first->position : NULL,
-                    series->count, 9);
-    put_numbers(json, "value", series->value, series->count, 5);
-    put_unless_same(json, "min", series->min, series->value, series->count, 4);
-    put_unless_same(json, "max", series->max, series->value, series->count, 4);
-    put_numbers(json, "low", series->low, known(series) ? series->count : 0, 4);
-    put_numbers(json, "high", series->high, known(series) ? series->count : 0, 4);
+    rps_page_put_points(json, series, first);
     rps_json_end(json);
 }
 
@@ -407,7 +412,7 @@ static void put_run(struct rps_json *json, const struct rps_picture *picture)
     rps_json_end(json);
 }
 
-static void put_palette(struct rps_json *json, const char *name, enum rps_theme theme)
+void rps_page_put_palette(struct rps_json *json, const char *name, enum rps_theme theme)
 {
     const struct rps_palette *palette = rps_palette(theme);
 
@@ -503,8 +508,8 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     rps_json_double(json, "to", picture->to);
     put_clock(json, picture);
     put_resolution(json, picture);
-    put_palette(json, "light", RPS_THEME_LIGHT);
-    put_palette(json, "dark", RPS_THEME_DARK);
+    rps_page_put_palette(json, "light", RPS_THEME_LIGHT);
+    rps_page_put_palette(json, "dark", RPS_THEME_DARK);
     put_panels(json, picture);
     put_duty(json, picture);
     put_phases(json, picture);

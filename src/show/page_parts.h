@@ -1,5 +1,5 @@
 /*
- * The parts of the page's data.
+ * The parts of a page, and of its data.
  */
 #ifndef RPISTAT_SHOW_PAGE_PARTS_H
 #define RPISTAT_SHOW_PAGE_PARTS_H
@@ -9,10 +9,35 @@
 #include "rpistat/json.h"
 #include "rpistat/shares.h"
 
+/* A template with everything in its places. */
+struct rps_page {
+    FILE *out;
+    const char *output;            /* its name, for errors */
+    const char *template, *folder; /* the template, and where it and its parts are */
+    const char *title;
+    enum rps_theme theme;
+    int (*put)(struct rps_json *json, const void *context, struct rps_error *err); /* the data */
+    const void *context;
+};
+
+/* Write it. Errors: those of `put`, a part that cannot be read, the output that cannot be
+ * written. */
+int rps_page_fill(const struct rps_page *page, struct rps_error *err);
+
+/* Points across: the fewer, the more lines there are. */
+size_t rps_page_bins(size_t lines);
+
 /* A number with enough digits for a screen: half as many bytes as all of them. */
 void rps_page_put_number(struct rps_json *json, double value, int digits);
 
-/* The samples of a run: its tree of calls, and how often each was the innermost in each bin. */
+void rps_page_put_palette(struct rps_json *json, const char *name, enum rps_theme theme);
+
+/* The points of a line, into an object: x, value, min, max, low, high. `first`: the series whose
+ * places the line shares, if any. */
+void rps_page_put_points(struct rps_json *json, const struct rps_series *series,
+                         const struct rps_series *first);
+
+/* The samples of a run, or of several: the tree of calls, and how often each was the innermost in each bin. */
 struct rps_page_code {
     struct rps_code code; /* all zero: the run has no samples */
     struct rps_calls calls;
@@ -32,12 +57,18 @@ int rps_page_read_code(const struct rps_picture *picture, struct rps_page_code *
                        struct rps_error *err);
 void rps_page_code_free(struct rps_page_code *code);
 
+/* The same where `code`, and `bins` of at most 300 with cells of stacks, are there already. */
+int rps_page_make_code(struct rps_page_code *code, struct rps_error *err);
+
 /* "code" of the page's data, and "codePanel", the panel's shares; nothing where there are none.
  * RPS_FAILED without memory. */
 int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
                       const struct rps_page_code *code, struct rps_error *err);
 
-/* All of the page's data. */
+/* Its functions, tree and counts, into an object. RPS_FAILED without memory. */
+int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code);
+
+/* All of the data of a run's page. */
 int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
                       const struct rps_profile *profile, const struct rps_page_code *code,
                       struct rps_error *err);

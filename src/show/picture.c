@@ -194,7 +194,7 @@ static int choose_metrics(struct rps_picture *picture, const struct rps_plot_opt
     return result;
 }
 
-static void choose_width(struct rps_picture *picture, const struct rps_plot_options *options)
+void rps_picture_choose_width(struct rps_picture *picture, const struct rps_plot_options *options)
 {
     int chosen = picture->characters ? PICTURE_COLUMNS : PICTURE_WIDTH;
     double smaller;
@@ -222,7 +222,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     picture->axis = options->axis;
     picture->clock = options->clock;
     picture->characters = characters;
-    choose_width(picture, options);
+    rps_picture_choose_width(picture, options);
     result = rps_reader_run(reader, run_id, &picture->run, err);
     if (result == 0 && picture->clock && picture->run.start_realtime_ns < 0)
         result = rps_error_set(err, RPS_FAILED,
@@ -460,7 +460,7 @@ static double frame_height(const struct rps_picture *picture)
 
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            rps_picture_strip_height(picture) +
-           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) +
+           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) + picture->below +
            rps_picture_code_height(picture);
 }
 

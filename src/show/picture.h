@@ -108,6 +108,8 @@ struct rps_picture {
     int *panel;      /* owned; panel of each metric, negative when it is not drawn */
     int zero_rows;   /* lines that name what is nothing but zeros, and */
     char zeros[RPS_PICTURE_TEXT_SIZE]; /* these lines */
+    int below;                         /* room under the panels that a kind has more for, in pixels
+                                          at scale 1 */
     int has_phases;
     char remark[RPS_PHASE_REMARK_SIZE]; /* on the whole run: that it repeats, drifts; or "" */
     struct rps_phase_levels levels;     /* of the whole run; none where phases were given */
@@ -129,6 +131,9 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
 
 /* Fill series, duty and panels of an open picture. bin_count 0: as fits its width. */
 int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err);
+
+/* Width, scale and the room beside the panels. */
+void rps_picture_choose_width(struct rps_picture *picture, const struct rps_plot_options *options);
 
 /* Choose height, in pixels, and the panels that fit into one that was given. */
 void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options);
@@ -191,8 +196,8 @@ int rps_picture_next_stretch(const struct rps_picture *picture, const struct rps
 /* A stretch of one label on the axis, within the picture. */
 struct rps_picture_box {
     double from, to;
-    int label;
-    int tint; /* of a phase of a finer level: shade of its label's colour; else 0 */
+    int label; /* -1: of no label */
+    int tint;  /* of a phase of a finer level: shade of its label's colour; else 0 */
 };
 
 /*
@@ -263,6 +268,26 @@ int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, 
                               struct rps_error *err);
 void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file);
 
+/* The lines of the files of a strip of phases; 0: there is no such file. */
+struct rps_picture_strip {
+    size_t phases, labels, bounds;
+    int exact; /* 1: a box a phase, see rps_picture_boxes */
+};
+
+/* Write the files of the picture's phases, their names begin with `before`: those of label -1 are
+ * grey. */
+int rps_picture_write_strip(const struct rps_picture *picture, int folder_fd, const char *before,
+                            struct rps_picture_strip *ret, struct rps_error *err);
+
+/* The numbers of labels.gp: labels of the phases that are in the picture, as many as there is room
+ * for, where rps_picture_needs_label_legend. */
+void rps_picture_write_label_legend(const struct rps_picture *picture, FILE *file);
+
+/* Axes and number of lines of the panels; one series as a data file. */
+void rps_picture_write_panel_axes(const struct rps_picture *picture, FILE *file);
+int rps_picture_write_series(const struct rps_series *series, int folder_fd, const char *name,
+                             struct rps_error *err);
+
 /* The text of a mark or a gap, and where it stands. */
 #define RPS_PICTURE_NOTE_SIZE 120
 struct rps_picture_note {
@@ -277,6 +302,10 @@ int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_
 
 /* One line of text.gp. */
 void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text);
+
+/* The same cut to what fits across the picture at `px` pixels high. */
+void rps_picture_write_cut_line(const struct rps_picture *picture, FILE *file, const char *text,
+                                double px);
 
 /* Title and second line, each as a line of text.gp; `remark` (may be "") ends the second line. */
 void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file);

@@ -91,7 +91,7 @@ void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file)
     fprintf(file, "\"\n");
 }
 
-static void write_panel_axes(const struct rps_picture *picture, FILE *file)
+void rps_picture_write_panel_axes(const struct rps_picture *picture, FILE *file)
 {
     int n = picture->panel_count;
 
@@ -124,7 +124,7 @@ static int write_numbers(const struct rps_picture *picture, int folder_fd, struc
     fprintf(file, "apart = %d\nquantile = %d\nlegend_rows = %d\nlegend_entry = %d\n",
             picture->apart, picture->quantile, rps_picture_legend_rows(picture),
             RPS_PICTURE_LEGEND_ENTRY);
-    write_panel_axes(picture, file);
+    rps_picture_write_panel_axes(picture, file);
     fprintf(file, "duty = %d\n", picture->duty.count > 0);
     result = rps_picture_write_overlay(picture, folder_fd, file, err);
     rps_picture_write_words(picture, file);
@@ -186,8 +186,8 @@ static int write_texts(const struct rps_picture *picture, int folder_fd, struct 
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-static int write_series(const struct rps_series *series, int folder_fd, const char *name,
-                        struct rps_error *err)
+int rps_picture_write_series(const struct rps_series *series, int folder_fd, const char *name,
+                             struct rps_error *err)
 {
     FILE *file = rps_picture_file(folder_fd, name, err);
 
@@ -225,7 +225,8 @@ static int write_panel(const struct rps_picture *picture, int panel, int folder_
             char name[64];
 
             snprintf(name, sizeof(name), "panel-%d-%d.dat", panel + 1, place++);
-            if (write_series(rps_picture_series(picture, m, line), folder_fd, name, err) < 0)
+            if (rps_picture_write_series(rps_picture_series(picture, m, line), folder_fd, name,
+                                         err) < 0)
                 return RPS_FAILED;
         }
     }
@@ -260,5 +261,7 @@ int rps_picture_write_time(struct rps_picture *picture, struct rps_reader *reade
         if (write_panel(picture, p, folder_fd, err) < 0)
             return RPS_FAILED;
     }
-    return picture->duty.count > 0 ? write_series(&picture->duty, folder_fd, "duty.dat", err) : 0;
+    return picture->duty.count > 0
+               ? rps_picture_write_series(&picture->duty, folder_fd, "duty.dat", err)
+               : 0;
 }

@@ -60,13 +60,15 @@ static double px_of(const struct rps_picture *picture, double length)
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-static int write_boxes(const struct rps_picture *picture, int folder_fd,
+static int write_boxes(const struct rps_picture *picture, int folder_fd, const char *name,
                        const struct rps_picture_box *box, size_t count, struct rps_error *err)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = "phases.dat"};
+    struct lines lines = {.folder_fd = folder_fd, .name = name};
 
     for (size_t i = 0; i < count; i++) {
-        const char *colour = picture->palette->band[box[i].label % RPS_PALETTE_LABELS];
+        const char *colour = box[i].label < 0
+                                 ? picture->palette->grid
+                                 : picture->palette->band[box[i].label % RPS_PALETTE_LABELS];
 
         if (!next_line(&lines, err))
             return RPS_FAILED;
@@ -76,14 +78,16 @@ static int write_boxes(const struct rps_picture *picture, int folder_fd,
     return end_lines(&lines, 0, err);
 }
 
-static int write_labels(const struct rps_picture *picture, int folder_fd,
+static int write_labels(const struct rps_picture *picture, int folder_fd, const char *name,
                         const struct rps_picture_box *box, size_t count, size_t *ret_count,
                         struct rps_error *err)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = "labels.dat"};
+    struct lines lines = {.folder_fd = folder_fd, .name = name};
     char text[RPS_PHASE_LABEL_SIZE];
 
     for (size_t i = 0; i < count; i++) {
+        if (box[i].label < 0)
+            continue;
         rps_phase_label(box[i].label, text);
         if (px_of(picture, box[i].to - box[i].from) <
             RPS_PICTURE_CHARACTER * (double)strlen(text) + 4)
@@ -96,11 +100,11 @@ static int write_labels(const struct rps_picture *picture, int folder_fd,
     return end_lines(&lines, 0, err);
 }
 
-static int write_bounds(const struct rps_picture *picture, int folder_fd,
+static int write_bounds(const struct rps_picture *picture, int folder_fd, const char *name,
                         const struct rps_picture_box *box, size_t count, size_t *ret_count,
                         struct rps_error *err)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = "bounds.dat"};
+    struct lines lines = {.folder_fd = folder_fd, .name = name};
 
     for (size_t i = 0; i < count; i++) {
         if (box[i].from <= picture->from)
@@ -179,8 +183,7 @@ static int is_in_picture(const struct rps_picture *picture, int label)
     return 0;
 }
 
-/* Labels of the phases that are in the picture, as many as there is room for. */
-static void write_legend(const struct rps_picture *picture, FILE *file)
+void rps_picture_write_label_legend(const struct rps_picture *picture, FILE *file)
 {
     int most = (int)((picture->width / picture->scale - picture->left - picture->right) /
                      RPS_PICTURE_LABEL_ENTRY);
@@ -202,31 +205,45 @@ static void write_legend(const struct rps_picture *picture, FILE *file)
     fprintf(file, "phase_legend = %d\n", entries);
 }
 
+int rps_picture_write_strip(const struct rps_picture *picture, int folder_fd, const char *before,
+                            struct rps_picture_strip *ret, struct rps_error *err)
+{
+    char phases[32], labels[32], bounds[32];
+    struct rps_picture_box *box = NULL;
+    int result = 0;
+
+    snprintf(phases, sizeof(phases), "%sphases.dat", before);
+    snprintf(labels, sizeof(labels), "%slabels.dat", before);
+    snprintf(bounds, sizeof(bounds), "%sbounds.dat", before);
+    *ret = (struct rps_picture_strip){0};
+    if (picture->has_phases)
+        result = rps_picture_boxes(picture, (size_t)pixels_across(picture), &box, &ret->phases,
+                                   &ret->exact, err);
+    if (result == 0)
+        result = write_boxes(picture, folder_fd, phases, box, ret->phases, err);
+    if (result == 0)
+        result = write_labels(picture, folder_fd, labels, box, ret->phases, &ret->labels, err);
+    if (result == 0 && ret->exact)
+        result = write_bounds(picture, folder_fd, bounds, box, ret->phases, &ret->bounds, err);
+    free(box);
+    return result;
+}
+
 static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *file,
                         struct rps_error *err)
 {
-    struct rps_picture_box *box = NULL;
-    size_t count = 0, labels = 0, bounds = 0, edges = 0, finer = 0;
-    int exact = 0, result = 0;
+    size_t edges = 0, finer = 0;
+    struct rps_picture_strip strip;
+    int result = rps_picture_write_strip(picture, folder_fd, "", &strip, err);
 
-    if (picture->has_phases)
-        result =
-            rps_picture_boxes(picture, (size_t)pixels_across(picture), &box, &count, &exact, err);
-    if (result == 0)
-        result = write_boxes(picture, folder_fd, box, count, err);
-    if (result == 0)
-        result = write_labels(picture, folder_fd, box, count, &labels, err);
-    if (result == 0 && exact)
-        result = write_bounds(picture, folder_fd, box, count, &bounds, err);
-    if (result == 0 && exact)
+    if (result == 0 && strip.exact)
         result = write_edges(picture, folder_fd, &edges, err);
     if (result == 0)
         result = write_finer(picture, folder_fd, &finer, err);
-    free(box);
     fprintf(file,
             "strip = %d\nphases = %zu\nlabels = %zu\nbounds = %zu\nedges = %zu\nfiner = %zu\n",
-            picture->has_phases, count, labels, bounds, edges, finer);
-    write_legend(picture, file);
+            picture->has_phases, strip.phases, strip.labels, strip.bounds, edges, finer);
+    rps_picture_write_label_legend(picture, file);
     return result;
 }
 

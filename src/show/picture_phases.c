@@ -212,7 +212,7 @@ static size_t column_boxes(const struct rps_picture *picture, size_t columns, do
             length[label] = 0;
         while (phase < picture->phases.count) {
             if (rps_picture_place(picture, &picture->phases.phase[phase], &part) &&
-                part.label < labels)
+                part.label >= 0 && part.label < labels)
                 length[part.label] += fmax(0, fmin(part.to, to) - fmax(part.from, from));
             if (part.to >= to)
                 break; /* it goes on in the next column */

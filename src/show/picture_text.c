@@ -72,6 +72,16 @@ void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const
     write_printable(picture, file, rps_text_printable(printable, sizeof(printable), text));
 }
 
+void rps_picture_write_cut_line(const struct rps_picture *picture, FILE *file, const char *text,
+                                double px)
+{
+    char printable[RPS_PICTURE_TEXT_SIZE];
+
+    rps_text_printable(printable, sizeof(printable) - 8, text);
+    rps_picture_cut_text(printable, characters_across(picture, px));
+    write_printable(picture, file, printable);
+}
+
 static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
 {
     size_t used = strlen(text);
@@ -204,11 +214,9 @@ void rps_picture_write_titles(const struct rps_picture *picture, const char *rem
     char text[RPS_PICTURE_TEXT_SIZE];
 
     rps_run_title(text, sizeof(text) - 8, &picture->run);
-    rps_picture_cut_text(text, characters_across(picture, 16));
-    write_printable(picture, file, text);
+    rps_picture_write_cut_line(picture, file, text, 16);
     rps_picture_subtitle(picture, remark, text);
-    rps_picture_cut_text(text, characters_across(picture, 12));
-    write_printable(picture, file, text);
+    rps_picture_write_cut_line(picture, file, text, 12);
 }
 
 /* "Time of day, 2026-10-24 to 2026-10-26 (UTC+02:00, then UTC+01:00)". */

@@ -41,6 +41,9 @@ CHANGED = [
     (r"--order compute:5s,chase-large:5s,compute:5s", "--order compute:50ms,chase-large:50ms,compute:50ms"),
     (r"--length [25]s", "--length 50ms"),
     (r"--length 6s --after 3s --fixed", "--length 600ms --after 300ms --fixed"),
+    (r"--repeat 5", "--repeat 2"),
+    (r"in 1 2 3 4 5;", "in 1 2;"),
+    (r"elapsed>\+3%", "elapsed>+900%"),
     (r"flamegraph\.pl", "cat"),
     (r"build/examples/latency(?= --sizes|$)", "build/examples/latency --samples 100"),
     (r"build/examples/micro --self", "build/examples/micro --self --turns 10000"),
@@ -70,7 +73,7 @@ def indented(text):
             continue
         fenced ^= line.startswith("```")
         match = re.match(r" *(\S.*)" if fenced else r"  +(\S.*)", line)
-        if match and re.match(r"(rpistat|sqlite3|sh|apt|cat|build/examples/\w+)( |$)(?!=)", match.group(1)):
+        if match and re.match(r"(rpistat|sqlite3|sh|for|apt|cat|build/examples/\w+)( |$)(?!=)", match.group(1)):
             found.append(re.sub(r" {3,}.*", "", match.group(1)))
     return found
 

@@ -29,7 +29,7 @@ except ImportError:
 REGIONS = os.path.abspath(sys.argv[2])
 with open(os.path.join(tap.root(), "schema", "output.schema.json"), encoding="utf-8") as schema_file:
     SCHEMA = json.load(schema_file)
-COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check"]
+COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check", "compare"]
 
 # Events of the simulated processor in the roles of top-down, and one that it does not have.
 TOPDOWN = """\
@@ -433,6 +433,22 @@ def test_verify():
     assert {row["expected"] for row in sheet if row["workload"] == "touch"} == {"4096"}, sheet
 
 
+def test_compare():
+    """compare: the changes are the rows of the CSV, and what only one side counted is in none"""
+    limits = ["--fail-if", "cpi>+1%", "--fail-if", "A:cpi<-1%"]
+    with Folder() as folder:
+        for number in (1, 2, 3):
+            folder.write("script.sim", program.SCRIPT.replace("seed 1", "seed %d\nnoise 2%%" % number))
+            folder.record("-q", "--label", "a \"b\"")
+        found = found_by("compare", "1,2", "3", *limits, folder=folder)
+        check_same(found["changes"], rows_by("compare", "1,2", "3", *limits, folder=folder))
+        assert [run["side"] for run in found["runs"]] == ["A", "A", "B"], found["runs"]
+        assert [(row["limit"], row["label"]) for row in found["limits"]] == [("cpi>+1%", None), ("A:cpi<-1%", "A")]
+    found = found_by("compare", "1", "2")
+    assert found["remarks"] and not {"cpi", "retiring"} & {figure["name"] for figure in found["figures"]}, found
+    check_same(found["changes"], rows_by("compare", "1", "2"))
+
+
 # --- all of them ------------------------------------------------------------------------------
 
 
@@ -484,7 +500,7 @@ def test_jq():
 
 
 CASES = [test_schema, test_runs, test_report, test_report_part, test_real, test_live, test_empty,
-         test_phases, test_code, test_events, test_check, test_verify, test_unknown, test_files, test_manual,
+         test_phases, test_code, test_events, test_check, test_verify, test_compare, test_unknown, test_files, test_manual,
          test_jq]
 try:
     tap.main(CASES)

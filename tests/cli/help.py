@@ -11,12 +11,13 @@ SAMPLES = {
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
     "THEME": "dark", "PATH": "build", "SIZE": "1G", "SET": "ascii", "HZ": "99",
-    "EVENT": "page-faults:7",
+    "EVENT": "page-faults:7", "RUNS": "label:main", "LIMIT": "cpi>+3%",
 }
 NAMES = {"stacks": "dwarf", "cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "by": "line", "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
          "plot code": "thread", "phases format": "csv", "report format": "2013", "runs format": "json",
-         "events format": "csv", "verify format": "json", "check format": "json", "code format": "json", "phases metric": "cpi,cpu_use"}
+         "events format": "csv", "verify format": "json", "check format": "json", "code format": "json",
+         "compare format": "markdown", "compare x": "phase", "phases metric": "cpi,cpu_use"}
 
 
 def help_of(command):
@@ -123,7 +124,7 @@ def test_help_has_manual():
     for name, option in sections["COMMON OPTIONS"].items():
         where = COMMANDS
         if name == "input":
-            where = program.READING + ["watch", "check", "code"]
+            where = program.READING + ["watch", "check", "code", "compare"]
         elif name in ("run", "from", "to"):
             where = ["report", "phases", "plot", "export", "code"] + ["runs", "watch"] * (name == "run")
         for command in COMMANDS:

@@ -1,4 +1,4 @@
-"""The interactive page in headless Chromium: clicked, typed, touched, zoomed, printed, and looked at by axe.
+"""The interactive pages in headless Chromium: clicked, typed, touched, zoomed, printed, and looked at by axe.
 
 axe-core is used where RPISTAT_AXE names its axe.min.js, or where Debian or npm put it.
 """
@@ -205,7 +205,8 @@ def test_axe():
     with open(path, encoding="utf-8") as file:
         axe = file.read()
     for name, window, theme in [("run.html", WIDE, "light"), ("run.html", NARROW, "dark"), ("code.html", WIDE, "light"),
-                                ("code.html", NARROW, "dark")]:
+                                ("code.html", NARROW, "dark"), ("compare.html", WIDE, "light"),
+                                ("compare.html", NARROW, "dark")]:
         browser = opened(name, **window, theme=theme)
         browser.evaluate("document.getElementById('values').open = true")
         browser.mouse("mouseMoved", *middle(browser, 2))
@@ -397,14 +398,138 @@ def test_code_panel():
     assert "multiply" not in text, text
 
 
+# --- the page of a comparison ---
+
+BEFORE = """\
+clock 700M
+seed 1
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
+default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
+function main 0x1000 0x100 main.c:10
+function load 0x2000 0x100 load.c:5
+function solve 0x3000 0x40 solve.c:21-24
+phase load 6s code=main>load
+phase solve 10s dc_miss=10M instructions=100M code=main>solve
+phase load 6s code=main>load
+"""
+# `solve` is faster, and something new comes behind it.
+AFTER = BEFORE.replace("solve 10s dc_miss=10M instructions=100M", "solve 6s dc_miss=4M instructions=180M").replace(
+    "code=main>solve\n", "code=main>solve\nphase save 4s micro_tlb_miss=8M instructions=400M code=main\n")
+
+
+def table_of(browser, title):
+    """The rows of the table of that heading."""
+    browser.frame()
+    return browser.evaluate("[...document.querySelectorAll('h2')].find(head => head.textContent === %s).parentNode"
+                            ".querySelectorAll('tbody tr').values().map(row => [...row.children].map(cell => cell.innerText))"
+                            ".toArray()" % json.dumps(title))
+
+
+def chosen_row(browser):
+    """The row that is chosen, by its button, and the one that the calls are of."""
+    return browser.evaluate("[[...document.querySelectorAll('#rows button')].findIndex(each => each.ariaPressed === 'true'), "
+                            "+document.getElementById('codeOf').value.slice(3)]")
+
+
+def test_compare_rows():
+    """a click on a row or on a strip, the arrows and the list choose a row: its figures, functions and calls"""
+    browser = opened("compare.html", **WIDE)
+    assert text_of(browser, "title").startswith("These runs differ"), text_of(browser, "title")
+    rows = table_of(browser, "The whole and its phases")
+    assert [row[:4] for row in rows] == [["Whole", "", "22.0 s", "22.0 s"], ["A", "2", "12.0 s", "12.0 s"],
+                                         ["B", "1", "10.0 s", "6.00 s"], ["C", "B alone, 1", "-", "4.00 s"]], rows
+    assert chosen_row(browser) == [0, 0] and rows[2][4].startswith("-40 %"), rows
+    browser.evaluate("document.querySelectorAll('#rows tbody tr')[2].children[3].click()")
+    assert chosen_row(browser) == [2, 2]
+    figures = {row[0]: row[1:] for row in table_of(browser, "Figures of phase B")}
+    assert figures["DC miss ratio"][:2] == ["20.0 %", "8.00 %"] and figures["DC miss ratio"][3] == "less", figures
+    assert [row[:3] for row in table_of(browser, "Functions of phase B, CPU time")] == [["solve", "10.0 s", "6.00 s"]]
+    assert functions(browser)[0][:3] == ["solve", "6.0 s", "\u22124.0 s"], functions(browser)
+    browser.evaluate("document.querySelectorAll('#rows button')[2].focus()")
+    browser.key("ArrowUp")
+    assert chosen_row(browser) == [1, 1]
+    browser.key("ArrowDown")
+    browser.key("ArrowDown")
+    assert chosen_row(browser) == [3, 3] and table_of(browser, "Figures of phase C")[0][1] == "-"
+    choose(browser, "codeOf", "row0")
+    assert chosen_row(browser) == [0, 0]
+    left, top, width = browser.evaluate("(() => { const b = document.querySelector('#strip canvas').getBoundingClientRect(); "
+                                        "return [b.left, b.top, b.width]; })()")
+    click(browser, left + 62 + 14 / 22 * (width - 96), top + 9)   # A is in its second phase then,
+    assert chosen_row(browser) == [2, 2]
+    click(browser, left + 62 + 14 / 22 * (width - 96), top + 29)  # and B in what came
+    assert chosen_row(browser) == [3, 3]
+
+
+def test_compare_axes():
+    """as it is, and by phase, where what is the same lies over one another; both zoom"""
+    browser = opened("compare.html", **WIDE)
+    assert shown(browser) == [0, 22]
+    left, top, width, height = browser.evaluate(PLACES)[1]
+    browser.mouse("mouseMoved", left + 14 / 22 * width, top + height / 2)
+    tip = browser.evaluate(TIP)
+    assert re.search(r"A: 1\s+7\s", tip) and re.search(r"B: 2\s+1\.75\s", tip) and " A B B C" in tip, tip
+    browser.evaluate("document.getElementById('byPhase').click()")
+    assert shown(browser) == [0, 24]  # 6, 8 (of 10 and 6), 4 of B alone, 6
+    browser.mouse("mouseMoved", left + 16 / 24 * width, top + height / 2)
+    tip = browser.evaluate(TIP)
+    assert "A: 1" not in tip and re.search(r"B: 2\s+1\.75\s", tip), tip
+    browser.mouse("mouseMoved", left + 10 / 24 * width, top + height / 2)
+    tip = browser.evaluate(TIP)
+    assert re.search(r"A: 1\s+7\s", tip) and re.search(r"B: 2\s+3\.8", tip), tip
+    browser.evaluate("scrollTo(0, 0)")
+    x, y = middle(browser)
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200, modifiers=2)
+    browser.wait(SHOWN + " !== 'Shown: 00:00:00.0 to 00:00:24.0'")
+    start, end = shown(browser)
+    assert abs((start + end) / 2 - 12) < 0.2 and 5 < end - start < 20, (start, end)
+    browser.evaluate("document.getElementById('byTime').click()")
+    assert shown(browser) == [0, 22]
+
+
+def test_compare_code():
+    """calls have the colour of their change, in seconds of a run; a function's button searches for it"""
+    browser = opened("compare.html", **WIDE)
+    colours = browser.evaluate("""(() => { const graph = document.querySelector('#flame canvas'), pen = graph.getContext('2d');
+        return [[2, 0.3], [2, 0.85], [1, 0.5]].map(([row, part]) =>
+            [...pen.getImageData(part * graph.width, row * 18 + 3, 1, 1).data].slice(0, 3)); })()""")
+    load, solve, main = colours
+    assert load == main == [0xf7, 0xf7, 0xf7] and solve[2] > solve[0] + 40, colours
+    assert "more in 2 than in 1" in text_of(browser, "codeLegend"), text_of(browser, "codeLegend")
+    browser.evaluate("[...document.querySelectorAll('#tables button')].find(each => each.innerText === 'solve').click()")
+    assert text_of(browser, "codeFound") == "6.0 s" and [row[0] for row in functions(browser)] == ["solve"]
+
+
+def test_compare_narrow():
+    """on a telephone nothing is wider than the window, and a tap chooses; printed, all of it is there"""
+    browser = opened("compare.html", **NARROW)
+    assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    left, top = browser.evaluate("(() => { const b = document.querySelectorAll('#rows tbody tr')[2].getBoundingClientRect(); "
+                                 "return [b.left + 20, b.top + 10]; })()")
+    browser.touch("touchStart", (left, top))
+    browser.touch("touchEnd")
+    browser.wait("document.querySelector('#tables h2').textContent === 'Figures of phase B'")
+    FOLDER.write("compare.pdf", browser.pdf())
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", "-layout", FOLDER / "compare.pdf", "-"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        for word in ["These runs differ", "Figures of phase B", "Mispredict ratio", "solve.c:21"]:
+            assert word in text, (word, text)
+        assert "Search" not in text and "By phase" not in text, text
+
+
 CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
-         test_code_panel]
+         test_code_panel, test_compare_rows, test_compare_axes, test_compare_code, test_compare_narrow]
 
 with FOLDER:
     expect(FOLDER.call("plot", "-o", "run.html"), 0)
     add_samples()
     expect(FOLDER.call("plot", "-o", "code.html"), 0)
+    for name, script in [("before.sim", BEFORE), ("after.sim", AFTER)]:
+        FOLDER.write(name, script)
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:" + name, "-o", "two.data"), 0)
+    expect(FOLDER.call("compare", "-i", "two.data", "-o", "compare.html", "1", "2"), 0)
     try:
         with Browser() as BROWSER:
             tap.main(CASES)

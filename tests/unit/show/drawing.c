@@ -1,5 +1,6 @@
 #include "drawing.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+#define GOLDEN_FOLDER TEST_DATA_FOLDER "/plot"
 
 static int have_gnuplot(void)
 {
@@ -81,6 +84,112 @@ double drawing_number(const char *text, const char *name)
         fail_msg("no %s in %s", name, text);
     return strtod(at + strlen(name), NULL);
 }
+
+/* --- golden pictures -------------------------------------------------------------------------- */
+
+static int is_data(const struct dirent *entry)
+{
+    const char *ending = strrchr(entry->d_name, '.');
+
+    return strcmp(entry->d_name, "figure.gp") == 0 || strcmp(entry->d_name, "text.gp") == 0 ||
+           (ending && strcmp(ending, ".dat") == 0);
+}
+
+/* All data files of a kept folder in the order of their names; free it. */
+static char *gather(const char *folder)
+{
+    struct dirent **entry;
+    int count = scandir(folder, &entry, is_data, alphasort);
+    char *text = NULL, path[2048];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    assert_true(count > 2);
+    for (int i = 0; i < count; i++) {
+        char *part;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
+        part = drawing_text(path, NULL);
+        fprintf(out, "== %s\n%s", entry[i]->d_name, part);
+        free(part);
+        free(entry[i]);
+    }
+    free(entry);
+    fclose(out);
+    return text;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        fail_msg("%s cannot be written", path);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* "Produced by GNUPLOT 5.4 patchlevel 4" of an SVG. */
+static void version_of(const char *svg, char version[64])
+{
+    const char *at = strstr(svg, "Produced by GNUPLOT");
+
+    snprintf(version, 64, "%.*s", at ? (int)strcspn(at, "<") : 0, at ? at : "");
+    version[strcspn(version, " \n") + strcspn(version + strcspn(version, " \n"), "\n")] = '\0';
+}
+
+/* Compare with a golden file, or write it; the first line that differs is shown. */
+static void compare(const char *name, const char *text)
+{
+    const char *write = getenv("RPISTAT_GOLDEN");
+    char path[1024], *golden;
+    size_t same = 0, line = 0;
+
+    snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
+    if (write && strcmp(write, "write") == 0)
+        write_text(path, text);
+    golden = drawing_text(path, NULL);
+    for (; golden[same] && golden[same] == text[same]; same++)
+        line = golden[same] == '\n' ? same + 1 : line;
+    if (golden[same] != text[same])
+        fail_msg("%s: \"%.*s\" instead of \"%.*s\"", name, (int)strcspn(text + line, "\n"),
+                 text + line, (int)strcspn(golden + line, "\n"), golden + line);
+    free(golden);
+}
+
+static void compare_svg(const char *name, const char *svg)
+{
+    const char *write = getenv("RPISTAT_GOLDEN");
+    char path[1024], ours[64], theirs[64], *golden;
+
+    version_of(svg, ours);
+    if (!write) {
+        snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
+        golden = drawing_text(path, NULL);
+        version_of(golden, theirs);
+        free(golden);
+        if (strcmp(ours, theirs) != 0) {
+            print_message("the golden picture is \"%s\", this is \"%s\"\n", theirs, ours);
+            skip();
+        }
+    }
+    compare(name, svg);
+}
+
+void drawing_golden(const char *name, const char *keep, const char *path)
+{
+    char file[128], *data = gather(keep), *svg = drawing_text(path, NULL);
+
+    snprintf(file, sizeof(file), "%s.txt", name);
+    compare(file, data);
+    snprintf(file, sizeof(file), "%s.svg", name);
+    compare_svg(file, svg);
+    free(data);
+    free(svg);
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static void make_phases(struct rps_phases *ret, const struct rps_phase *phase, size_t count)
 {

@@ -27,6 +27,14 @@ int drawing_count(const char *text, const char *part);
 /* The number behind a name that must be in the text. */
 double drawing_number(const char *text, const char *name);
 
+/*
+ * Compare a picture with the golden files in tests/data/plot: NAME.txt holds the data files of its
+ * kept folder, one after another, NAME.svg what gnuplot made of them, which is compared where
+ * gnuplot is of the version that wrote it. RPISTAT_GOLDEN=write in the environment writes them
+ * anew: look at them then.
+ */
+void drawing_golden(const char *name, const char *keep, const char *path);
+
 /* Store phases of a run that was written: first, last and label of each; boundaries are certain
  * where none is given. */
 void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count);

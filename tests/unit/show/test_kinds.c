@@ -1,13 +1,7 @@
 /*
  * Kinds of pictures: what each one's data are, byte for byte for a run that is always the same, and
  * what is left out or refused.
- *
- * The golden files are in tests/data/plot: KIND-THEME.txt holds all data files of a picture, one
- * after another, KIND-THEME.svg what gnuplot made of them, which is compared where gnuplot is of
- * the version that wrote it. RPISTAT_GOLDEN=write in the environment writes them anew: look at them
- * then.
  */
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,100 +16,9 @@
 #include "drawing.h"
 #include "rpistat/plot.h"
 
-#define GOLDEN_FOLDER TEST_DATA_FOLDER "/plot"
-#define GOLDEN_WIDTH  640
+#define GOLDEN_WIDTH 640
 
 /* --- golden pictures -------------------------------------------------------------------------- */
-
-static int is_data(const struct dirent *entry)
-{
-    const char *ending = strrchr(entry->d_name, '.');
-
-    return strcmp(entry->d_name, "figure.gp") == 0 || strcmp(entry->d_name, "text.gp") == 0 ||
-           (ending && strcmp(ending, ".dat") == 0);
-}
-
-/* All data files of a kept folder in the order of their names; free it. */
-static char *gather(const char *folder)
-{
-    struct dirent **entry;
-    int count = scandir(folder, &entry, is_data, alphasort);
-    char *text = NULL, path[2048];
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_non_null(out);
-    assert_true(count > 2);
-    for (int i = 0; i < count; i++) {
-        char *part;
-
-        snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
-        part = drawing_text(path, NULL);
-        fprintf(out, "== %s\n%s", entry[i]->d_name, part);
-        free(part);
-        free(entry[i]);
-    }
-    free(entry);
-    fclose(out);
-    return text;
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-
-    if (!file)
-        fail_msg("%s cannot be written", path);
-    fputs(text, file);
-    fclose(file);
-}
-
-/* "Produced by GNUPLOT 5.4 patchlevel 4" of an SVG. */
-static void version_of(const char *svg, char version[64])
-{
-    const char *at = strstr(svg, "Produced by GNUPLOT");
-
-    snprintf(version, 64, "%.*s", at ? (int)strcspn(at, "<") : 0, at ? at : "");
-    version[strcspn(version, " \n") + strcspn(version + strcspn(version, " \n"), "\n")] = '\0';
-}
-
-/* Compare with a golden file, or write it; the first line that differs is shown. */
-static void compare(const char *name, const char *text)
-{
-    const char *write = getenv("RPISTAT_GOLDEN");
-    char path[1024], *golden;
-    size_t same = 0, line = 0;
-
-    snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
-    if (write && strcmp(write, "write") == 0)
-        write_text(path, text);
-    golden = drawing_text(path, NULL);
-    for (; golden[same] && golden[same] == text[same]; same++)
-        line = golden[same] == '\n' ? same + 1 : line;
-    if (golden[same] != text[same])
-        fail_msg("%s: \"%.*s\" instead of \"%.*s\"", name, (int)strcspn(text + line, "\n"),
-                 text + line, (int)strcspn(golden + line, "\n"), golden + line);
-    free(golden);
-}
-
-static void compare_svg(const char *name, const char *svg)
-{
-    const char *write = getenv("RPISTAT_GOLDEN");
-    char path[1024], ours[64], theirs[64], *golden;
-
-    version_of(svg, ours);
-    if (!write) {
-        snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
-        golden = drawing_text(path, NULL);
-        version_of(golden, theirs);
-        free(golden);
-        if (strcmp(ours, theirs) != 0) {
-            print_message("the golden picture is \"%s\", this is \"%s\"\n", theirs, ours);
-            skip();
-        }
-    }
-    compare(name, svg);
-}
 
 struct golden {
     enum rps_plot_kind kind;
@@ -135,7 +38,7 @@ static void test_golden(void **state)
     enum rps_plot_kind kind = golden->kind;
     enum rps_theme theme = golden->theme;
     struct rps_plot_options options = {.kind = kind, .theme = theme, .width = GOLDEN_WIDTH};
-    char name[64], path[1024], keep[1024], *data, *svg;
+    char name[64], path[1024], keep[1024];
     struct fixture fixture;
 
     drawing_need_gnuplot();
@@ -148,16 +51,10 @@ static void test_golden(void **state)
     strcpy(path, fixture_file(&fixture, "a.svg"));
     options.keep = keep;
     drawing_must(&fixture, path, options);
-    data = gather(keep);
-    svg = drawing_text(path, NULL);
-    fixture_end(&fixture);
-    snprintf(name, sizeof(name), "%s-%s.txt", golden->samples ? "code" : rps_plot_kinds[kind].name,
+    snprintf(name, sizeof(name), "%s-%s", golden->samples ? "code" : rps_plot_kinds[kind].name,
              theme == RPS_THEME_DARK ? "dark" : "light");
-    compare(name, data);
-    strcpy(strrchr(name, '.'), ".svg");
-    compare_svg(name, svg);
-    free(data);
-    free(svg);
+    drawing_golden(name, keep, path);
+    fixture_end(&fixture);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */

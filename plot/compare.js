@@ -1,0 +1,162 @@
+/*
+ * The page of a comparison: its rows, of which one is chosen, and its second axis. page.js draws both sides as the
+ * lines of a panel, and page_code.js the calls of the row, side B with side A.
+ */
+"use strict";
+(() => {
+const { data, element, table, addTable, cell, rowHead, swatch, labelAt } = page;
+const part = name => document.getElementById(name);
+const LETTERS = ["A", "B"];
+let chosen = 0;
+
+/* --- words ---------------------------------------------------------------------------------- */
+
+const labelOf = row => data.labels[row.label];
+page.rowName = row => labelOf(row) ? "phase " + labelOf(row).name : "the whole";
+
+/* A row of a table: what it is of, then what was made of its change: both sides, the change, its interval, the
+ * verdict. */
+function changeRow(head, [a, b, change, interval, verdict]) {
+    return element("tr", {}, rowHead(head), cell(a, "number"), cell(b, "number"),
+        element("td", { className: "number" }, change, element("span", { className: "spread" }, interval)), cell(verdict, "text"));
+}
+
+/* --- rows ----------------------------------------------------------------------------------- */
+
+/* How often the phase comes, and what went or came. */
+function timesText({ times: [a, b] }) {
+    return a === 0 ? "B alone, " + b : b === 0 ? "A alone, " + a : a === b ? String(a) : a + ", " + b;
+}
+
+const buttons = data.rows.map((row, r) => {
+    const button = element("button", { type: "button", className: "link", "aria-pressed": "false", "aria-label": page.rowName(row) },
+        labelOf(row) ? swatch(labelOf(row)) : "Whole");
+    button.addEventListener("keydown", event => {
+        const next = r + { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (!buttons[next])
+            return;
+        event.preventDefault();
+        buttons[next].focus();
+        choose(next);
+    });
+    return button;
+});
+
+function fillRows() {
+    const rows = data.rows.map((row, r) => {
+        const made = changeRow(buttons[r], row.changes[0]);
+        made.firstChild.after(cell(labelOf(row) ? timesText(row) : "", "number"));
+        made.addEventListener("click", () => choose(r));
+        return made;
+    });
+    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", ...LETTERS, "Change", "Verdict"], rows));
+}
+
+function mark() {
+    const { label } = data.rows[chosen];
+    for (const strip of page.strips)
+        strip.marked = strip.label.flatMap((each, i) => label >= 0 && each === label ? [[strip.at[i], strip.at[i + 1]]] : []);
+    page.drawStrip();
+}
+
+/* All there is of the row. */
+function fillTables() {
+    const row = data.rows[chosen], name = page.rowName(row);
+    part("tables").replaceChildren();
+    addTable("Figures of " + name, ["Figure", ...LETTERS, "Change", "Verdict"], row.changes.map((change, i) =>
+        changeRow(data.figures[i], change)));
+    addTable("Functions of " + name + ", CPU time", ["Function", ...LETTERS, "Change", "Verdict"], row.functions.map(each => {
+        const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
+        button.addEventListener("click", () => page.search && page.search(each.name));
+        return changeRow(button, each.seconds);
+    }));
+}
+
+function choose(r) {
+    chosen = r;
+    buttons.forEach((button, i) => {
+        button.setAttribute("aria-pressed", i === r);
+        button.closest("tr").classList.toggle("chosen", i === r);
+    });
+    mark();
+    fillTables();
+    const list = part("codeOf");
+    if (list.value !== "row" + r) {
+        list.value = "row" + r;
+        list.dispatchEvent(new Event("change"));
+    }
+}
+
+/* --- the axes ------------------------------------------------------------------------------- */
+
+const timeTo = data.to, timeLabel = data.axisLabel;
+const zeros = list => list.map(() => 0);
+const ends = list => [...list.map(each => each.from), ...list.slice(-1).map(each => each.to)];
+
+function asItIs() {
+    for (const panel of data.panels)
+        panel.lines = panel.asItIs;
+    page.strips = data.sides.map(({ stretches }, i) => ({ name: LETTERS[i], at: ends(stretches), tint: zeros(stretches), marked: [],
+        label: stretches.map(each => each.label) }));
+    page.behind = null;
+}
+
+/* The points of a line whose phase has a slot, in it; where slots are left out the line is broken. */
+function byPhase(line) {
+    const names = ["x", "value", "min", "max", "low", "high"], made = Object.fromEntries(names.map(name => [name, []]));
+    const { stretches } = data.sides[line.side];
+    const add = (x, at) => names.forEach(name => made[name].push(name === "x" ? x : at === null ? null : line[name][at]));
+    let k = 0, before = null;
+    line.x.forEach((x, i) => {
+        while (k + 1 < stretches.length && x >= stretches[k + 1].from)
+            k++;
+        const { from, to, slot: number } = stretches[k], slot = data.slots[number];
+        if (!slot)
+            return;
+        if (before !== null && number > before + 1) {
+            add(data.slots[before].to, null);
+            add(slot.from, null);
+        }
+        before = number;
+        add(slot.from + Math.min(1, (x - from) / (to - from)) * (slot.to - slot.from), i);
+    });
+    return { ...line, ...made };
+}
+
+function bySlots() {
+    for (const panel of data.panels)
+        panel.lines = panel.asItIs.map(byPhase);
+    const strip = { at: ends(data.slots), tint: zeros(data.slots), marked: [] };
+    page.strips = LETTERS.map((name, i) => ({ ...strip, name, label: data.slots.map(slot => slot.sides & 1 << i ? slot.label : -1) }));
+    page.behind = { ...strip, label: data.slots.map(slot => slot.label) };
+}
+
+function chooseAxis(isByPhase) {
+    part("byTime").setAttribute("aria-pressed", !isByPhase);
+    part("byPhase").setAttribute("aria-pressed", isByPhase);
+    page.setAxis(isByPhase ? data.phaseTo : timeTo,
+                 isByPhase ? "Time by phase, each as long as the mean of both sides" : timeLabel, isByPhase ? bySlots : asItIs);
+    mark();
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+for (const panel of data.panels)
+    panel.asItIs = panel.lines;
+fillRows();
+part("remarks").append(...data.remarks.map(text => element("li", {}, text)));
+part("tested").textContent = "Tested: " + data.tested + ".";
+part("rowsCode").hidden = !data.code;
+part("axis").hidden = data.slots.length < 2;
+if (data.labels.length > 0)
+    chooseAxis(data.byPhase);
+choose(0);
+part("byTime").addEventListener("click", () => chooseAxis(false));
+part("byPhase").addEventListener("click", () => chooseAxis(true));
+part("codeOf").addEventListener("change", event => choose(+event.target.value.slice(3)));
+part("strip").addEventListener("click", event => {
+    const strip = page.strips[Math.floor(event.offsetY / page.STRIP)], label = strip && labelAt(strip, page.at(event.offsetX));
+    if (label)
+        choose(data.labels.indexOf(label) + 1);
+});
+})();

@@ -1,0 +1,421 @@
+/* `rpistat compare`: what changed between two runs, or two groups of runs. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "compare.h"
+#include "phases.h"
+#include "picture_options.h"
+#include "rpistat/comparison_plot.h"
+
+#define LIMIT_MAX 32
+
+#define STATUS_BEYOND 3 /* a limit of --fail-if; nothing else ends with it */
+
+enum {
+    OPTION_AGAINST = RPS_OPTION_OWN,
+    OPTION_FORMAT,
+    OPTION_ALL,
+    OPTION_LEVEL,
+    OPTION_NO_PHASES,
+    OPTION_NO_SAMPLES,
+    OPTION_FAIL_IF,
+    OPTION_PROVEN,
+    OPTION_X,
+    OPTION_METRIC,
+    OPTION_THEME,
+    OPTION_SIZE,
+    OPTION_KEEP,
+};
+
+typedef int format_function(FILE *out, const struct rps_comparison_output *output,
+                            struct rps_error *err);
+
+struct settings {
+    int input_count;      /* given on the command line */
+    const char *input[2]; /* of side A, of side B */
+    const char *against;  /* NULL: not given */
+    format_function *format;
+    int all, proven, is_proven_given;
+    struct rps_comparison_options find;
+    size_t limit_count;
+    struct rps_comparison_limit limit[LIMIT_MAX];
+    const char *of_picture; /* an option of pictures that was given; NULL: none */
+    enum rps_comparison_x x;
+    struct rps_picture_metrics metric;
+    enum rps_theme theme;
+    const char *size, *keep; /* NULL: not given */
+    int width, height;
+};
+
+static const struct rps_option options[] = {
+    {"against", OPTION_AGAINST, "RUNS", "these are A, without runs that are in B", NULL},
+    {"format", OPTION_FORMAT, "NAME", "text, json, csv or markdown", "text",
+     "text json csv markdown"},
+    {"all", OPTION_ALL, NULL, "every figure of every phase, and not what changed", NULL},
+    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: to be read)", NULL,
+     "fine"},
+    {"no-phases", OPTION_NO_PHASES, NULL, "compare the runs as a whole alone", NULL},
+    {"no-samples", OPTION_NO_SAMPLES, NULL, "compare what was counted alone", NULL},
+    {"fail-if", OPTION_FAIL_IF, "LIMIT", "status 3 for 'cpi>+3%', 'C:cpi>+3%'; repeatable", NULL},
+    {"proven", OPTION_PROVEN, NULL, "fail if the whole interval is beyond a limit", NULL},
+    {"x", OPTION_X, "AXIS", "of pictures: time or phase", "time", "time phase"},
+    {"metric", OPTION_METRIC, "LIST", "of pictures: these figures, separated by commas", NULL},
+    {"theme", OPTION_THEME, "THEME", "of pictures: light or dark", NULL, "light dark"},
+    {"size", OPTION_SIZE, "WxH", "of pictures: in pixels", NULL},
+    {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
+    {"input", 'i', "FILE", "store to read; twice: A's and B's", RPS_STORE_DEFAULT_PATH},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static int set_input(struct rps_cli *cli, const char *path)
+{
+    struct settings *settings = cli->settings;
+
+    if (settings->input_count == 2)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "-i: there are two sides, and '%s' would be a third store", path);
+    if (settings->input_count == 0)
+        settings->input[0] = path;
+    settings->input[1] = path;
+    settings->input_count += cli->is_given;
+    return 0;
+}
+
+static int set_format(struct rps_cli *cli, const char *name)
+{
+    static const struct {
+        const char *name;
+        format_function *write;
+    } formats[] = {
+        {"text", rps_comparison_output_text},
+        {"json", rps_comparison_output_json},
+        {"csv", rps_comparison_output_csv},
+        {"markdown", rps_comparison_output_markdown},
+    };
+    struct settings *settings = cli->settings;
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (strcmp(formats[i].name, name) == 0) {
+            settings->format = formats[i].write;
+            return 0;
+        }
+    }
+    return rps_error_set(&cli->err, RPS_USAGE,
+                         "--format: '%s' is none of text, json, csv, markdown", name);
+}
+
+static int add_limit(struct rps_cli *cli, const char *text)
+{
+    struct settings *settings = cli->settings;
+
+    if (settings->limit_count == LIMIT_MAX)
+        return rps_error_set(&cli->err, RPS_USAGE, "--fail-if: more than %d of them", LIMIT_MAX);
+    return rps_compare_limit_parse(text, &settings->limit[settings->limit_count++], &cli->err);
+}
+
+static int set_picture(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    for (const struct rps_option *row = options; row->name && cli->is_given; row++) {
+        if (row->letter == letter)
+            settings->of_picture = row->name;
+    }
+    switch (letter) {
+    case OPTION_METRIC:
+        return rps_picture_metrics(&settings->metric, argument, &cli->err);
+    case OPTION_THEME:
+        return rps_picture_theme(argument, &settings->theme, &cli->err);
+    case OPTION_SIZE:
+        settings->size = argument;
+        return 0;
+    case OPTION_KEEP:
+        return rps_picture_keep(argument, &settings->keep, &cli->err);
+    default:
+        settings->x = strcmp(argument, "phase") == 0 ? RPS_COMPARISON_PHASE : RPS_COMPARISON_TIME;
+        if (settings->x == RPS_COMPARISON_TIME && strcmp(argument, "time") != 0)
+            return rps_error_set(&cli->err, RPS_USAGE, "--x: '%s' is neither time nor phase",
+                                 argument);
+        return 0;
+    }
+}
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    switch (letter) {
+    case 'i':
+        return set_input(cli, argument);
+    case OPTION_AGAINST:
+        settings->against = argument;
+        return 0;
+    case OPTION_FORMAT:
+        return set_format(cli, argument);
+    case OPTION_ALL:
+        settings->all = 1;
+        return 0;
+    case OPTION_LEVEL:
+        return rps_phases_level(argument, &settings->find.level, &cli->err);
+    case OPTION_NO_PHASES:
+        settings->find.no_phases = 1;
+        return 0;
+    case OPTION_NO_SAMPLES:
+        settings->find.no_samples = 1;
+        return 0;
+    case OPTION_FAIL_IF:
+        return add_limit(cli, argument);
+    case OPTION_PROVEN:
+        settings->proven = 1;
+        settings->is_proven_given = cli->is_given;
+        return 0;
+    default:
+        return set_picture(cli, letter, argument);
+    }
+}
+
+/* Does -o name a picture or a page? */
+static int is_picture(const struct rps_cli *cli)
+{
+    static const char *const endings[] = {".png", ".svg", ".pdf", ".html"};
+    const char *ending = cli->output ? strrchr(cli->output, '.') : NULL;
+
+    for (size_t i = 0; ending && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (strcmp(ending, endings[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int check(struct rps_cli *cli)
+{
+    struct settings *settings = cli->settings;
+
+    if (settings->is_proven_given && settings->limit_count == 0)
+        return rps_error_set(&cli->err, RPS_USAGE, "--proven is of --fail-if, which is not given");
+    if (settings->of_picture && !is_picture(cli))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--%s is of pictures: name one with -o, as in -o compare.png",
+                             settings->of_picture);
+    if (is_picture(cli) && settings->format != rps_comparison_output_text)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "-o %s is a picture, and --format is of text: leave one of them out",
+                             cli->output);
+    for (int side = 0; side < 2; side++) {
+        if (rps_output_differs(settings->input[side], cli->output, &cli->err) < 0)
+            return RPS_USAGE;
+    }
+    return rps_picture_size(settings->size, &rps_picture_pixels, &settings->width,
+                            &settings->height, &cli->err);
+}
+
+/* --- sides ------------------------------------------------------------------------------------ */
+
+struct side {
+    const char *store;
+    const char *text; /* as the user named it */
+    char name[512];   /* the same, with the store where there are two */
+    struct rps_reader *reader;
+    struct rps_compare_group group;
+};
+
+struct job {
+    struct side side[2];
+    int is_one_store; /* the reader of B is A's */
+    struct rps_comparison_choice *choice;
+    struct rps_comparison comparison;
+};
+
+static void job_free(struct job *job)
+{
+    rps_comparison_free(&job->comparison);
+    free(job->choice);
+    for (int i = 0; i < 2; i++) {
+        free(job->side[i].group.run_id);
+        if (i == 0 || !job->is_one_store)
+            rps_reader_close(job->side[i].reader);
+    }
+}
+
+static int is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    return strcmp(a, b) == 0 || (stat(a, &first) == 0 && stat(b, &second) == 0 &&
+                                 first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+/* What the operands and --against say, or the runs recorded last. */
+static int name_sides(struct rps_cli *cli, struct job *job, int argc, char **argv)
+{
+    const struct settings *settings = cli->settings;
+    struct side *a = &job->side[RPS_SIDE_A], *b = &job->side[RPS_SIDE_B];
+
+    if (settings->against && argc > 1)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--against names side A, and so does '%s': leave one of them out",
+                             argv[0]);
+    a->store = settings->input[RPS_SIDE_A];
+    b->store = settings->input[RPS_SIDE_B];
+    job->is_one_store = is_same_file(a->store, b->store);
+    a->text = settings->against ? settings->against
+              : argc > 0        ? *argv++
+                                : (job->is_one_store ? "last-1" : "last");
+    b->text = argc > (settings->against == NULL) ? *argv : "last";
+    for (int i = 0; i < 2; i++)
+        snprintf(job->side[i].name, sizeof(job->side[i].name),
+                 job->is_one_store ? "%s" : "%s of %s", job->side[i].text, job->side[i].store);
+    return 0;
+}
+
+static int find_sides(struct rps_cli *cli, struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    struct side *a = &job->side[RPS_SIDE_A], *b = &job->side[RPS_SIDE_B];
+    int result = rps_reader_open(&a->reader, a->store, &cli->err);
+
+    if (result == 0 && job->is_one_store)
+        b->reader = a->reader;
+    else if (result == 0)
+        result = rps_reader_open(&b->reader, b->store, &cli->err);
+    for (int i = 0; i < 2 && result == 0; i++)
+        result = rps_compare_choose(job->side[i].reader, job->side[i].store, job->side[i].text,
+                                    &job->side[i].group, &cli->err);
+    if (result == 0 && settings->against && job->is_one_store)
+        rps_compare_leave_out(&a->group, &b->group);
+    if (result == 0 && a->group.count == 0)
+        result = rps_error_set(&cli->err, RPS_FAILED,
+                               "--against %s: all runs that it means are on side B, %s", a->text,
+                               b->text);
+    return result;
+}
+
+static int find(struct rps_cli *cli, struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    size_t count = job->side[0].group.count + job->side[1].group.count, at = 0;
+    int result;
+
+    job->choice = calloc(count, sizeof(*job->choice));
+    if (!job->choice)
+        return rps_error_memory(&cli->err);
+    for (int i = 0; i < 2; i++) {
+        for (size_t n = 0; n < job->side[i].group.count; n++)
+            job->choice[at++] = (struct rps_comparison_choice){
+                .reader = job->side[i].reader,
+                .store = job->side[i].store,
+                .run_id = job->side[i].group.run_id[n],
+                .side = (enum rps_comparison_side)i,
+            };
+    }
+    rps_progress_begin(cli, "comparing");
+    result = rps_comparison_find(job->choice, count, &settings->find, &job->comparison, &cli->err);
+    rps_progress_end(cli);
+    return result;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static int draw(struct rps_cli *cli, const struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    const struct rps_comparison_plot plot = {
+        .comparison = &job->comparison,
+        .a_name = job->side[RPS_SIDE_A].name,
+        .b_name = job->side[RPS_SIDE_B].name,
+        .path = cli->output,
+        .metric = settings->metric.count > 0 ? settings->metric.name : NULL,
+        .metric_count = settings->metric.count,
+        .x = settings->x,
+        .dark = settings->theme == RPS_THEME_DARK,
+        .width = settings->width,
+        .height = settings->height,
+        .keep = settings->keep,
+        .script_folder = rps_output_scripts(),
+        .temporary_folder = getenv("TMPDIR"),
+    };
+    int result;
+
+    rps_progress_begin(cli, "drawing");
+    result = rps_comparison_draw(&plot, &cli->err);
+    rps_progress_end(cli);
+    return result;
+}
+
+static int write_text(struct rps_cli *cli, const struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    struct rps_comparison_output text = {
+        .comparison = &job->comparison,
+        .a_name = job->side[RPS_SIDE_A].name,
+        .b_name = job->side[RPS_SIDE_B].name,
+        .locale = cli->locale,
+        .all = settings->all,
+        .limit = settings->limit,
+        .limit_count = settings->limit_count,
+    };
+    struct rps_output output = {0};
+    int columns = 0, result = rps_output_open(&output, cli->output, &cli->err);
+
+    if (result == 0 && output.file == stdout && rps_output_terminal(&columns, NULL))
+        text.width = columns;
+    if (result == 0)
+        result = settings->format(output.file, &text, &cli->err);
+    if (result == 0)
+        result = rps_output_close(&output, &cli->err);
+    rps_output_abandon(&output);
+    return result;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    struct settings *settings = cli->settings;
+    struct job job = {0};
+    int result = name_sides(cli, &job, argc, argv);
+
+    if (result == 0)
+        result = find_sides(cli, &job);
+    if (result == 0)
+        result = find(cli, &job);
+    if (result == 0)
+        result = rps_compare_limits_check(&job.comparison, settings->proven, settings->limit,
+                                          settings->limit_count, &cli->err);
+    if (result == 0)
+        result = is_picture(cli) ? draw(cli, &job) : write_text(cli, &job);
+    if (result == 0 &&
+        rps_compare_limits_tell(&job.comparison, settings->limit, settings->limit_count) > 0)
+        result = STATUS_BEYOND;
+    job_free(&job);
+    return result;
+}
+
+const struct rps_command rps_command_compare = {
+    .name = "compare",
+    .summary = "what changed between two runs, or two groups of runs",
+    .usage = "[OPTIONS] [A] [B]",
+    .description =
+        "Say what changed from A to B, as a whole and phase by phase, and how sure that\n"
+        "is. A and B are runs: a number, several (1,3,5 or 1-5), last, last-N, or a label\n"
+        "or a tag KEY=VALUE, which means all runs that have it. Without B it is the last\n"
+        "run, and without both A is the one before. To learn whether a change did it\n"
+        "record several runs of each: 'rpistat record --repeat 5'.",
+    .examples = "  rpistat compare\n"
+                "  rpistat compare 1 2,3 --all\n"
+                "  rpistat compare --against run1 --format markdown\n"
+                "  rpistat compare 1-2 last --no-phases --fail-if 'cpi>+3%'\n"
+                "  rpistat compare 1 3 -o compare.html",
+    .input = RPS_INPUT_NONE,
+    .output = RPS_OUTPUT_PATH,
+    .output_help = "text, .png, .svg, .pdf, .html",
+    .operand_max = 2,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .check = check,
+    .run = run,
+};

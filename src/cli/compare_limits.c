@@ -1,0 +1,178 @@
+/* Limits of a comparison: --fail-if. */
+#include <math.h>
+#include <string.h>
+
+#include "cli.h"
+#include "compare.h"
+#include "rpistat/parse.h"
+#include "rpistat/suggestion.h"
+
+#define P_LIMIT .05
+
+int rps_compare_limit_parse(const char *text, struct rps_comparison_limit *ret,
+                            struct rps_error *err)
+{
+    size_t length = strcspn(text, "<>"), end = strlen(text);
+    char sign = text[length] == '>' ? '+' : '-', number[32] = "";
+    struct rps_comparison_limit limit = {.text = text, .is_above = sign == '+'};
+
+    if (length < end && text[end - 1] == '%' && end - length - 2 < sizeof(number))
+        snprintf(number, sizeof(number), "%.*s", (int)(end - length - 2), text + length + 1);
+    if (length == 0 || length >= sizeof(limit.name) || number[0] != sign || number[1] < '0' ||
+        number[1] > '9' || rps_parse_double("--fail-if", number + 1, &limit.change, NULL) < 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--fail-if '%s': write the figure, > or < and a signed percentage, as "
+                             "in 'cpi>+3%%', 'instructions<-5%%' or, of a phase, 'C:cpi>+3%%'",
+                             text);
+    snprintf(limit.name, sizeof(limit.name), "%.*s", (int)length, text);
+    limit.change /= sign == '+' ? 100 : -100;
+    *ret = limit;
+    return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int no_figure(const struct rps_comparison *comparison,
+                     const struct rps_comparison_limit *limit, const char *name,
+                     struct rps_error *err)
+{
+    struct rps_suggestion suggestion = {.typed = name};
+    char question[256], known[512] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < comparison->figure_count; i++) {
+        rps_suggestion_consider(&suggestion, comparison->figure[i].name);
+        if (used < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i > 0 ? ", " : "",
+                                     comparison->figure[i].name);
+    }
+    return rps_error_set(
+        err, RPS_USAGE, "--fail-if '%s': both sides have no figure '%s'; %sthere are %s",
+        limit->text, name, rps_suggestion_question(&suggestion, question, sizeof(question)), known);
+}
+
+static int no_phase(const struct rps_comparison *comparison,
+                    const struct rps_comparison_limit *limit, int length, struct rps_error *err)
+{
+    char last[RPS_PHASE_LABEL_SIZE];
+
+    if (comparison->row_count < 2)
+        return rps_error_set(err, RPS_USAGE, "--fail-if '%s': there are no phases to compare",
+                             limit->text);
+    return rps_error_set(err, RPS_USAGE, "--fail-if '%s': there is no phase '%.*s'; the last is %s",
+                         limit->text, length, limit->name,
+                         rps_phase_label(comparison->row[comparison->row_count - 1].label, last));
+}
+
+/* The figure, and the row where a phase stands in front. Names of events may have colons too. */
+static int find(const struct rps_comparison *comparison, struct rps_comparison_limit *limit,
+                struct rps_error *err)
+{
+    const char *name = limit->name, *colon = strchr(name, ':');
+    char phase[RPS_NAME_SIZE];
+    int figure = rps_comparison_figure(comparison, name), label;
+
+    limit->row = 0;
+    if (figure < 0 && colon) {
+        snprintf(phase, sizeof(phase), "%.*s", (int)(colon - name), name);
+        label = rps_phase_label_parse(phase);
+        for (size_t r = 1; r < comparison->row_count && label >= 0; r++) {
+            if (comparison->row[r].label == label)
+                limit->row = r;
+        }
+        if (limit->row == 0)
+            return no_phase(comparison, limit, (int)(colon - name), err);
+        name = colon + 1;
+        figure = rps_comparison_figure(comparison, name);
+    }
+    if (figure < 0)
+        return no_figure(comparison, limit, name, err);
+    limit->figure = (size_t)figure;
+    return 0;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static const struct rps_change *change_of(const struct rps_comparison *comparison,
+                                          const struct rps_comparison_limit *limit)
+{
+    return &comparison->row[limit->row].change[limit->figure];
+}
+
+/* A limit that can never fail would pass for one that is kept. */
+static int no_test(const struct rps_comparison_limit *limit, const struct rps_change *change,
+                   struct rps_error *err)
+{
+    const char *why =
+        change->why == RPS_CHANGE_SINGLE
+            ? "one run a side does not tell how much it varies from run to run; record several, as "
+              "with 'rpistat record --repeat 5'"
+        : change->why == RPS_CHANGE_SHORT ? "one run a side that is so short does not tell how "
+                                            "much it varies; record several, as "
+                                            "with 'rpistat record --repeat 5'"
+        : isnan(change->a)                ? "side A has no value of it"
+                                          : "side B has no value of it";
+
+    return rps_error_set(err, RPS_FAILED, "--fail-if '%s' could never fail: %s", limit->text, why);
+}
+
+/* From 0 any rise is beyond every limit; its interval is of the difference. */
+static int is_beyond(const struct rps_comparison_limit *limit, const struct rps_change *change,
+                     int proven)
+{
+    double at = isnan(change->ratio) ? 0 : limit->change;
+    double value = isnan(change->ratio) ? change->b - change->a : change->ratio;
+
+    if (proven)
+        return limit->is_above ? change->low > at : change->high < at;
+    return change->p < P_LIMIT && (limit->is_above ? value > at : value < at);
+}
+
+int rps_compare_limits_check(const struct rps_comparison *comparison, int proven,
+                             struct rps_comparison_limit *limit, size_t count,
+                             struct rps_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rps_change *change;
+
+        if (find(comparison, &limit[i], err) < 0)
+            return RPS_USAGE;
+        change = change_of(comparison, &limit[i]);
+        if (change->basis == RPS_CHANGE_NONE)
+            return no_test(&limit[i], change, err);
+        limit[i].is_failed = is_beyond(&limit[i], change, proven);
+    }
+    return 0;
+}
+
+static void tell(const struct rps_comparison_limit *limit, const struct rps_change *change)
+{
+    char text[512];
+    int used =
+        isnan(change->ratio)
+            ? snprintf(text, sizeof(text), "'%s' failed: from %g to %g", limit->text, change->a,
+                       change->b)
+            : snprintf(text, sizeof(text), "'%s' failed: %+.2f %% (%+.2f to %+.2f %%)", limit->text,
+                       100 * change->ratio, 100 * change->low, 100 * change->high);
+
+    if (used < (int)sizeof(text))
+        snprintf(text + used, sizeof(text) - (size_t)used, ", p %s%.2g%s",
+                 change->p < .0001 ? "below " : "", change->p < .0001 ? .0001 : change->p,
+                 change->basis == RPS_CHANGE_RUNS
+                     ? "; one run a side: these two differ, and the next may too"
+                     : "");
+    rps_output_message(text);
+}
+
+size_t rps_compare_limits_tell(const struct rps_comparison *comparison,
+                               const struct rps_comparison_limit *limit, size_t count)
+{
+    size_t failed = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        failed += (size_t)limit[i].is_failed;
+        if (limit[i].is_failed)
+            tell(&limit[i], change_of(comparison, &limit[i]));
+    }
+    return failed;
+}

@@ -1,0 +1,72 @@
+/*
+ * What picture and page of a comparison share: the runs over time, and the axis on which matched
+ * phases lie over one another.
+ */
+#ifndef RPISTAT_SHOW_COMPARISON_PARTS_H
+#define RPISTAT_SHOW_COMPARISON_PARTS_H
+
+#include "rpistat/comparison_plot.h"
+#include "rpistat/plan.h"
+#include "rpistat/series.h"
+
+/* A phase of a run, in order of time; a run without phases has one, all of it, with label -1. */
+struct rps_comparison_stretch {
+    double from, to; /* s since the run's start */
+    size_t slot;     /* its place on the axis by phase; SIZE_MAX: none, as the run that stands for
+                        its side has no such phase there */
+    int label;       /* as in comparison->run[].phases: rows - 1, or -1 */
+};
+
+/* A place on the axis by phase. */
+struct rps_comparison_slot {
+    double from, to; /* s: as wide as the mean of both sides; of one side alone, as it is there */
+    int label;
+    int sides; /* bits 1 << RPS_SIDE_A and 1 << RPS_SIDE_B: which side has it */
+};
+
+/* A run. */
+struct rps_comparison_line {
+    double length;             /* s */
+    struct rps_series *series; /* owned; of each figure; positions are s since the run's start;
+                                  empty where the run has no such metric */
+    size_t stretch_count;
+    struct rps_comparison_stretch *stretch; /* owned */
+};
+
+struct rps_comparison_series {
+    size_t figure_count;
+    size_t *figure;        /* owned; indices into comparison->figure */
+    struct rps_plan *plan; /* owned; of the first run, with the figures as its metrics */
+    struct rps_metric
+        *metric; /* borrowed from it: label, unit, panel, explanation of each figure */
+    size_t run_count;
+    struct rps_comparison_line *run; /* owned; in the order of comparison->run */
+    double length;                   /* s, of the longest run */
+    size_t slot_count;
+    struct rps_comparison_slot *slot; /* owned; in order, one behind the other from 0 on */
+    double phase_length;              /* s, of all slots */
+};
+
+/*
+ * Read the series of the figures that plot->metric names, or where it is NULL of at most `most`:
+ * CPU use, and the metrics, but those of nothing but zeros, whose change in any row is most sure.
+ * bin_count: across the longest run, shorter ones have as many fewer. *ret is for
+ * rps_comparison_series_free in any case. Errors: RPS_USAGE for a name that is no metric; the
+ * store's.
+ */
+int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
+                               size_t bin_count, struct rps_comparison_series *ret,
+                               struct rps_error *err);
+void rps_comparison_series_free(struct rps_comparison_series *series);
+
+/* The stretch that a time of a run lies in; the first or last for one outside. */
+const struct rps_comparison_stretch *
+rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s);
+
+/* Where a time of a run lies on the axis by phase; NaN where it has no place there. */
+double rps_comparison_place(const struct rps_comparison_series *series, size_t run, double time_s);
+
+/* Write the page (comparison_page.c). */
+int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err);
+
+#endif
