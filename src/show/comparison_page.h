@@ -7,6 +7,7 @@
 
 /* Those of the runs of a side that have samples. */
 struct rps_comparison_samples {
+    size_t runs;
     uint64_t samples, complete;
     double per_s; /* samples that one second of CPU time in each run has together; 0: not known, as
                      some were taken by a threshold */

@@ -173,6 +173,7 @@ static void sum_sides(const struct rps_comparison *comparison,
 
         if (comparison->code[i].stack_count == 0)
             continue;
+        of->runs++;
         of->samples += sampling->samples;
         of->complete += sampling->complete;
         of->per_s += (double)sampling->frequency;
@@ -189,7 +190,7 @@ int rps_comparison_page_code(const struct rps_comparison *comparison,
     int result;
 
     sum_sides(comparison, side);
-    if (side[RPS_SIDE_A].samples == 0 || side[RPS_SIDE_B].samples == 0)
+    if (side[RPS_SIDE_A].runs == 0 || side[RPS_SIDE_B].runs == 0)
         return 0;
     result = join_code(comparison, &ret->code, err);
     if (result == 0)
