@@ -66,19 +66,18 @@ int rps_change_correct(const double *p, size_t count, double *adjusted);
 
 /* How sure a sum over a run is, by its terms. */
 struct rps_within {
-    double variance;  /* of the sum; NaN: fewer than 3 terms */
+    double variance;  /* of the sum; INFINITY: fewer than 5 terms */
     double degrees;   /* of freedom */
     double effective; /* terms that are worth one independent one */
 };
 
 /*
- * Of terms in order of time, of which the mean is taken away first; those that are NaN were not
- * seen. For a ratio of sums R = sum(y) / sum(x) they are y - R x, for any formula what each term
- * adds by its derivatives. The larger of two estimates: n s^2 (1 + r) / (1 - r) of a first-order
- * autoregression (r corrected for the bias that short series have), and n times the mean square of
- * the first eight coefficients of the cosine transform, which have eight degrees (Lazarus, Lewis,
- * Stock, Watson 2018). Terms are autocorrelated; a test that takes them for independent cries wolf
- * in up to 81 of 100 cases.
+ * Of terms in order of time, of which the mean is taken away first; those that are not finite were
+ * not seen. For a ratio of sums R = sum(y) / sum(x) they are y - R x, for any formula what each
+ * term adds by its derivatives. The variance is n times the mean square of the first four
+ * coefficients of the cosine transform (Lazarus, Lewis, Stock, Watson 2018), with three degrees,
+ * and larger by (20 / effective)^2 of it. Terms are autocorrelated; a test that takes them for
+ * independent cries wolf in up to 83 of 100 cases.
  */
 struct rps_within rps_within_find(const double *term, size_t count);
 

@@ -56,6 +56,7 @@ struct rps_collect_options {
     int64_t period_ns;           /* nominal length of a period; 0: 100 ms */
     const int32_t *cpu;          /* tracks that are put side by side, a signal a metric and CPU */
     int cpu_count;               /* 0 or 1: one track */
+    int together;                /* 1: to be ended with others, in order of the signals' names */
     uint64_t first, last;        /* for several tracks: the lowest and highest number of a period,
                                       or by rotation of a rotation */
 };
@@ -95,6 +96,20 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
 /* End the adding and give what was collected to the caller, for rps_collected_free. There may be no
  * observation. Only once. */
 int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err);
+
+/*
+ * End the collects of several runs, of one track each and made with `together`: ret[i] is what
+ * collect[i] has, and signal s is the same in all of them. Signals are those that all have by name
+ * and formula and that vary anywhere, or are another constant in one than in another; they are
+ * transformed by what was seen in all.
+ */
+int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
+                             struct rps_collected *ret, struct rps_error *err);
+
+/* The name of source `at` of another collect, in *ret: 1 when this one lacks it by name and formula,
+ * 0 when it has it, -1 when there are no more. */
+int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collect *other, size_t at,
+                      const char **ret);
 
 /* Fewer samples make no value of such a signal: less than a period of 100 ms has at 99 Hz. */
 #define RPS_COLLECT_BIN_SAMPLES 8

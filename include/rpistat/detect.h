@@ -15,6 +15,10 @@
 /* Most labels that may be told apart, and most segments' means compared. */
 #define RPS_DETECT_LABELS_DEFAULT 20
 
+/* Something was lost before an observation; another run begins with it. */
+#define RPS_BROKEN_GAP 1
+#define RPS_BROKEN_RUN 2
+
 /* What is looked at: `count` observations of `signal_count` signals, in order of time. */
 struct rps_signals {
     size_t count;
@@ -25,8 +29,9 @@ struct rps_signals {
                            little noise there is: they get no phases, or one label; NULL: none */
     double *noise_floor; /* owned; by signal: its noise is taken for so much at least, in finding
                             boundaries; labels may tell smaller differences apart; NULL: none */
-    uint8_t *broken; /* owned; broken[i] is 1 when something was lost just before observation i (a
-                        gap): a boundary whatever the signals say; NULL: never */
+    uint8_t *broken; /* owned; broken[i] is not 0 when something was lost just before observation i
+                        (a gap), or another run begins: a boundary whatever the signals say, and
+                        where a run begins at every level; NULL: never */
     size_t share_count; /* of the signals, the last ones that are shares of one whole: they may be
                            seen now and then, and weigh less where phases are merged */
 };

@@ -26,7 +26,8 @@
 #define RPS_LEVELS_STEPS 12
 
 struct rps_level {
-    size_t stretches;
+    size_t stretches; /* of several runs put together: of the one that has most */
+    size_t all;       /* of all runs */
     double lost; /* rise of the cost up to here, as a share of that up to one stretch: 0 ... 1 */
 };
 
@@ -39,7 +40,9 @@ struct rps_levels {
 
 /*
  * The levels of the fine phases that rps_detect found in signals. Boundaries that are less than
- * half sure are left out. *ret is for rps_levels_free. RPS_FAILED without memory.
+ * half sure are left out. Several runs one behind the other (RPS_BROKEN_RUN) have their levels
+ * together, by what a merge costs wherever it is; one run's stretches never merge with another's,
+ * but have the same labels. *ret is for rps_levels_free. RPS_FAILED without memory.
  */
 int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
                     struct rps_levels *ret, struct rps_error *err);

@@ -76,8 +76,8 @@ static struct side add_up(const struct scale *scale, const struct rps_change_val
         ret.last = &value[i];
     }
     ret.mean = compared(scale, first) + sum / ret.count;
-    ret.value = scale->logarithms ? first * exp(sum / ret.count)
-                                  : first + sum / ret.count * scale->unit;
+    ret.value =
+        scale->logarithms ? first * exp(sum / ret.count) : first + sum / ret.count * scale->unit;
     ret.variance = fmax(least / ret.count, ROUNDING * ROUNDING);
     if (ret.count > 1)
         ret.variance = fmax(ret.variance, (squares - sum * sum / ret.count) / (ret.count - 1));
@@ -129,8 +129,7 @@ static enum rps_change_basis compare_runs(const struct scale *scale, const struc
             *ret_why = RPS_CHANGE_SHORT;
             return RPS_CHANGE_NONE;
         }
-        variance[s] =
-            fmax(variance_of(scale, value->value, value->variance), side[s]->variance);
+        variance[s] = fmax(variance_of(scale, value->value, value->variance), side[s]->variance);
         degrees[s] = fmax(1, value->degrees);
     }
     add_variances(difference, variance[0], degrees[0], variance[1], degrees[1]);

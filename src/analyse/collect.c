@@ -251,15 +251,88 @@ static void drop_rows(struct rps_collect *collect)
     collect->count = kept;
 }
 
-static int varies(const double *value, size_t count)
+/* The collects that are ended together, and which of their signals are in all of them. */
+struct ending {
+    struct rps_collect *const *collect;
+    size_t count;
+    size_t *place;  /* owned; place[signal of the first * count + collect]: its number there */
+    uint8_t **keep; /* owned; of each collect, a signal each: it is one of those that are given */
+};
+
+/* The signal of a collect that signal s of another is, by name and formula; SIZE_MAX: none. */
+static size_t find_same(const struct rps_collect *from, size_t s, const struct rps_collect *in)
+{
+    const struct rps_source *source = &from->sources.source[s % from->sources.count];
+
+    for (size_t i = 0; i < in->sources.count && from != in; i++) {
+        const struct rps_source *other = &in->sources.source[i];
+
+        if (strcmp(source->name, other->name) == 0 && source->kind == other->kind &&
+            (source->metric < 0) == (other->metric < 0) &&
+            (source->metric < 0 ||
+             strcmp(from->options.plan->metric[source->metric].formula_text,
+                    in->options.plan->metric[other->metric].formula_text) == 0))
+            return i;
+    }
+    return from == in ? s : SIZE_MAX;
+}
+
+/* Find signal s of the first collect in all of them: 1 when all have it. What was seen of it
+ * anywhere is what it is transformed by everywhere. */
+static int unite(const struct ending *ending, size_t s)
+{
+    size_t *place = ending->place + s * ending->count;
+    struct rps_source all = {0};
+
+    for (size_t r = 0; r < ending->count; r++) {
+        place[r] = find_same(ending->collect[0], s, ending->collect[r]);
+        if (place[r] == SIZE_MAX)
+            return 0;
+    }
+    for (size_t r = 0; r < ending->count; r++)
+        rps_source_add(&all, &ending->collect[r]->sources.source[place[r]]);
+    for (size_t r = 0; r < ending->count; r++)
+        rps_source_share(&ending->collect[r]->sources.source[place[r]], &all);
+    return 1;
+}
+
+/* Does signal s of the first collect vary anywhere, or differ between them? */
+static int varies(const struct ending *ending, size_t s)
 {
     double low = INFINITY, high = -INFINITY;
 
-    for (size_t i = 0; i < count; i++) {
-        low = fmin(low, value[i]);
-        high = fmax(high, value[i]);
+    for (size_t r = 0; r < ending->count; r++) {
+        const struct rps_collect *collect = ending->collect[r];
+        const double *value = collect->value + ending->place[s * ending->count + r] * collect->room;
+
+        for (size_t i = 0; i < collect->count; i++) {
+            low = fmin(low, value[i]);
+            high = fmax(high, value[i]);
+        }
     }
     return high > low;
+}
+
+/* Choose the signals: those that all have, that vary, and that are not rare; or the last of all. */
+static void choose_signals(const struct ending *ending)
+{
+    const struct rps_collect *first = ending->collect[0];
+    size_t last = 0, kept = 0;
+
+    for (size_t s = 0; s < first->signal_count; s++) {
+        const struct rps_source *source = &first->sources.source[s % first->sources.count];
+
+        if (!unite(ending, s))
+            continue;
+        last = s;
+        if (!varies(ending, s) || (!source->named && rps_source_is_rare(source)))
+            continue;
+        for (size_t r = 0; r < ending->count; r++)
+            ending->keep[r][ending->place[s * ending->count + r]] = 1;
+        kept++;
+    }
+    for (size_t r = 0; r < ending->count && kept == 0; r++)
+        ending->keep[r][ending->place[last * ending->count + r]] = 1;
 }
 
 /*
@@ -302,8 +375,8 @@ static void name_signal(const struct rps_collect *collect, size_t signal,
         snprintf(ret->name, sizeof(ret->name), "%s", source->name);
 }
 
-/* Bring the signals that vary together, without room for more rows. 1: their weights matter. */
-static int compact(struct rps_collect *collect, struct rps_collected *out)
+/* Bring the signals that are kept together, without room for more rows. 1: their weights matter. */
+static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out)
 {
     size_t count = collect->count, kept = 0;
     int uneven = 0;
@@ -311,11 +384,9 @@ static int compact(struct rps_collect *collect, struct rps_collected *out)
     for (size_t s = 0; s < collect->signal_count; s++) {
         double *value = collect->value + s * collect->room;
         float *weight = collect->weight + s * collect->room;
-
         const struct rps_source *source = &collect->sources.source[s % collect->sources.count];
 
-        if ((!varies(value, count) || (!source->named && rps_source_is_rare(source))) &&
-            !(kept == 0 && s == collect->signal_count - 1))
+        if (!keep[s])
             continue;
         uneven |= level_weights(value, weight, count);
         memmove(collect->value + kept * count, value, count * sizeof(*value));
@@ -374,28 +445,79 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
     return 0;
 }
 
-int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err)
+static int give(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out,
+                struct rps_error *err)
 {
-    struct rps_collected out = {.set_count = collect->options.plan->set_count,
-                                .level = collect->options.level};
-
-    if (end_rotation(collect, err) < 0)
-        return RPS_FAILED;
-    drop_rows(collect);
-    out.signal = calloc(collect->signal_count, sizeof(*out.signal));
-    out.signals.resolution = calloc(collect->signal_count, sizeof(*out.signals.resolution));
-    if (!out.signal || !out.signals.resolution || give_rows(collect, &out) < 0) {
-        rps_collected_free(&out);
+    out->set_count = collect->options.plan->set_count;
+    out->level = collect->options.level;
+    out->signal = calloc(collect->signal_count, sizeof(*out->signal));
+    out->signals.resolution = calloc(collect->signal_count, sizeof(*out->signals.resolution));
+    if (!out->signal || !out->signals.resolution || give_rows(collect, out) < 0)
         return rps_error_memory(err);
-    }
-    if (compact(collect, &out) && out.level == 0) { /* a block is seen well enough */
-        out.signals.weight = collect->weight;
+    if (compact(collect, keep, out) && out->level == 0) { /* a block is seen well enough */
+        out->signals.weight = collect->weight;
         collect->weight = NULL;
     }
-    out.signals.value = collect->value;
+    out->signals.value = collect->value;
     collect->value = NULL;
-    *ret = out;
     return 0;
+}
+
+static int ending_make(struct ending *ending, struct rps_error *err)
+{
+    size_t signals = ending->collect[0]->signal_count;
+
+    ending->place = calloc(signals * ending->count + 1, sizeof(*ending->place));
+    ending->keep = calloc(ending->count + 1, sizeof(*ending->keep));
+    for (size_t r = 0; r < ending->count && ending->keep; r++) {
+        ending->keep[r] = calloc(ending->collect[r]->signal_count + 1, 1);
+        if (!ending->keep[r])
+            return rps_error_memory(err);
+    }
+    return ending->place && ending->keep ? 0 : rps_error_memory(err);
+}
+
+static void ending_free(struct ending *ending)
+{
+    for (size_t r = 0; ending->keep && r < ending->count; r++)
+        free(ending->keep[r]);
+    free(ending->keep);
+    free(ending->place);
+}
+
+int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
+                             struct rps_collected *ret, struct rps_error *err)
+{
+    struct ending ending = {.collect = collect, .count = count};
+    int result = ending_make(&ending, err);
+
+    memset(ret, 0, count * sizeof(*ret));
+    for (size_t r = 0; r < count && result == 0; r++) {
+        result = end_rotation(collect[r], err);
+        drop_rows(collect[r]);
+    }
+    if (result == 0)
+        choose_signals(&ending);
+    for (size_t r = 0; r < count && result == 0; r++)
+        result = give(collect[r], ending.keep[r], &ret[r], err);
+    for (size_t r = 0; r < count && result < 0; r++)
+        rps_collected_free(&ret[r]);
+    ending_free(&ending);
+    return result;
+}
+
+int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err)
+{
+    return rps_collect_end_together(&collect, 1, ret, err);
+}
+
+int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collect *other, size_t at,
+                      const char **ret)
+{
+    if (at >= other->sources.count)
+        return -1;
+    *ret = other->sources.source[at].name;
+    return find_same(other, at, collect) == SIZE_MAX;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -24,6 +24,10 @@
 /* So many phases need no choice. */
 #define FEW 6
 
+/* Of several runs, merges of which none costs so many times what those before it do are one: runs
+ * of the same program merge the same, at about the same cost. */
+#define STEP_OF_RUNS 2
+
 /* Where every level that can be read has lost so much, none tells what the run is like. */
 #define LOST_MAX .9
 
@@ -38,25 +42,39 @@ void rps_levels_free(struct rps_levels *levels)
 
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
+/* Stretches of the run that has most, at a level of `size` in all. */
+static size_t most_of_a_run(const struct rps_level_tree *tree, size_t size)
+{
+    size_t most = 0, count = 0;
+
+    for (size_t k = 0; k < tree->count && tree->runs > 1; k++) {
+        count = (tree->begins[k] ? 0 : count) + (tree->rank[k] <= size);
+        most = count > most ? count : most;
+    }
+    return tree->runs > 1 ? most : size;
+}
+
 /* List the sizes whose next merge costs more than all before it, and both ends; with `any` every
  * size that can be read. Returns whether one that can be read is more than one stretch. */
 static int list_levels(struct rps_levels *levels, int any)
 {
     const struct rps_level_tree *tree = levels->tree;
-    double most = 0, all = 0, lost = 0;
+    double most = 0, all = 0, lost = 0, step = tree->runs > 1 ? STEP_OF_RUNS : 1;
+    size_t readable_size = tree->runs * RPS_LEVELS_READABLE;
     int readable = 0;
 
-    for (size_t size = 1; size < tree->count; size++)
+    for (size_t size = tree->runs; size < tree->count; size++)
         all += tree->increase[size];
     levels->count = 0;
-    for (size_t size = tree->count; size > 0; size--) {
-        double next = size > 1 ? tree->increase[size - 1] : INFINITY;
-        int can_be_read = size > 1 && size <= RPS_LEVELS_READABLE;
+    for (size_t size = tree->count; size >= tree->runs; size--) {
+        double next = size > tree->runs ? tree->increase[size - 1] : INFINITY;
 
-        if (next > most || size == tree->count || (any && can_be_read)) {
-            levels->level[levels->count++] =
-                (struct rps_level){.stretches = size, .lost = all > 0 ? lost / all : 0};
-            readable |= can_be_read;
+        if (next > step * most || size == tree->count || (any && size <= readable_size)) {
+            size_t stretches = most_of_a_run(tree, size);
+
+            levels->level[levels->count++] = (struct rps_level){
+                .stretches = stretches, .all = size, .lost = all > 0 ? lost / all : 0};
+            readable |= stretches > 1 && stretches <= RPS_LEVELS_READABLE;
         }
         most = fmax(most, next);
         lost += next;
@@ -144,19 +162,22 @@ static int refine_level(const struct rps_level_tree *tree, size_t size, uint8_t 
 static size_t next_level(const struct rps_levels *levels, size_t size)
 {
     for (size_t at = 0; at < levels->count; at++) {
-        if (levels->level[at].stretches > size)
-            return levels->level[at].stretches;
+        if (levels->level[at].all > size)
+            return levels->level[at].all;
     }
     return SIZE_MAX;
 }
 
 static int refine(struct rps_levels *levels, struct rps_error *err)
 {
+    size_t runs = levels->tree->runs;
     uint8_t *keep = calloc(levels->tree->count + 1, 1);
     int result = keep ? 0 : rps_error_memory(err);
 
-    for (size_t size = next_level(levels, 1);
-         result == 0 && size <= RPS_LEVELS_READABLE && size < levels->tree->count;
+    if (keep)
+        memcpy(keep, levels->tree->begins, levels->tree->count);
+    for (size_t size = next_level(levels, runs);
+         result == 0 && size <= runs * RPS_LEVELS_READABLE && size < levels->tree->count;
          size = next_level(levels, size)) {
         result = refine_level(levels->tree, size, keep, err);
         if (result == 0)
@@ -283,10 +304,10 @@ static int find_labels(const struct rps_levels *levels, size_t at, const size_t 
                        double *sure, struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
-    size_t count = levels->level[at].stretches;
+    size_t count = levels->level[at].all;
     int labels = 0;
 
-    if (count < tree->count)
+    if (count < tree->count || tree->runs > 1)
         return rps_level_tree_label(tree, first, count, label, sure, err);
     for (size_t k = 0; k < count; k++) {
         size_t same = 0;
@@ -317,7 +338,7 @@ int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_pha
                       struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
-    size_t count = levels->level[at].stretches;
+    size_t count = levels->level[at].all;
     size_t *first = calloc(tree->count + 1, sizeof(*first));
     int *label = calloc(count, sizeof(*label)), result;
     double *sure = calloc(count, sizeof(*sure));

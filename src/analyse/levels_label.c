@@ -15,6 +15,10 @@
 /* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
 #define ALIKE .4
 
+/* The same where there are several runs: what one has got by a change must not be taken for another
+ * kind, and what has two labels is matched by its order too. */
+#define ALIKE_OF_RUNS .25
+
 /* Stretches that make clusters: all pairs of them are compared. */
 #define MAKERS_MAX 400
 
@@ -118,12 +122,18 @@ static double between(struct labelling *l, size_t a, size_t b)
     return difference(l, l->sums + a * width, l->cost[a], l->sums + b * width, l->cost[b]);
 }
 
+/* Do stretches k and k + 1 lie side by side, in one run? */
+static int are_neighbours(const struct labelling *l, size_t k)
+{
+    return !l->tree->begins[l->first[k + 1]];
+}
+
 /* The cluster that is best merged with cluster a: not one that has a neighbour of it. */
 static void find_partner(struct labelling *l, size_t a)
 {
     memset(l->beside, 0, l->count);
     for (size_t k = 0; k + 1 < l->count; k++) {
-        if (l->place[k] + 1 != l->place[k + 1])
+        if (l->place[k] + 1 != l->place[k + 1] || !are_neighbours(l, l->place[k]))
             continue;
         if (l->cluster[k] == a)
             l->beside[l->cluster[k + 1]] = 1;
@@ -178,20 +188,21 @@ static double describe(const struct labelling *l, size_t k, struct rps_moments3 
 /* What neighbouring stretches differ by: the median. */
 static double usual_difference(struct labelling *l)
 {
-    size_t width = l->tree->width, pairs = l->stretches - 1;
+    size_t width = l->tree->width, pairs = 0;
     struct rps_moments3 *a = l->both + width, *b = l->both + 2 * width;
 
-    for (size_t k = 0; k < pairs; k++) {
+    for (size_t k = 0; k + 1 < l->stretches; k++) {
         double a_cost = describe(l, k, a), b_cost = describe(l, k + 1, b);
 
-        l->apart[k] = difference(l, a, a_cost, b, b_cost);
+        if (are_neighbours(l, k))
+            l->apart[pairs++] = difference(l, a, a_cost, b, b_cost);
     }
     return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : 0;
 }
 
 static void merge_alike(struct labelling *l)
 {
-    double limit = ALIKE * usual_difference(l);
+    double limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual_difference(l);
 
     for (size_t a = 0; a < l->count; a++)
         l->apart[a] = INFINITY;
@@ -265,9 +276,11 @@ static int give_labels(struct labelling *l, int *number, int *label, double *sur
 
     for (size_t k = 0; k < l->stretches; k++) {
         int is_maker = maker < l->count && l->place[maker] == k;
-        int is_next = maker < l->count && l->place[maker] == k + 1;
-        size_t own =
-            is_maker ? l->cluster[maker] : join(l, k, before, is_next ? l->cluster[maker] : NONE);
+        int is_next = maker < l->count && l->place[maker] == k + 1 && are_neighbours(l, k);
+        size_t own;
+
+        before = k > 0 && are_neighbours(l, k - 1) ? before : NONE;
+        own = is_maker ? l->cluster[maker] : join(l, k, before, is_next ? l->cluster[maker] : NONE);
 
         number[own] = number[own] < 0 ? count++ : number[own];
         label[k] = number[own];

@@ -78,6 +78,12 @@ static void push_pair(struct merging *m, size_t left, size_t right)
             });
 }
 
+/* Is a leaf's boundary not to be merged away now? */
+static int stays(const struct merging *m, const uint8_t *keep, size_t leaf)
+{
+    return m->tree->begins[leaf] || (keep && keep[leaf]);
+}
+
 static void merge_pairs(struct merging *m, const uint8_t *keep)
 {
     size_t count = m->tree->count;
@@ -93,9 +99,9 @@ static void merge_pairs(struct merging *m, const uint8_t *keep)
         m->end[pair.right] = 0;
         m->begin[pair.end] = pair.left;
         m->cost[pair.left] = cost_of(m, pair.left, pair.end);
-        if (pair.left > 0 && !(keep && keep[pair.left]))
+        if (!stays(m, keep, pair.left))
             push_pair(m, m->begin[pair.left], pair.left);
-        if (pair.end < count && !(keep && keep[pair.end]))
+        if (pair.end < count && !stays(m, keep, pair.end))
             push_pair(m, pair.left, pair.end);
     }
 }
@@ -105,19 +111,19 @@ static void merge_all(struct merging *m, const uint8_t *keep)
     size_t count = m->tree->count;
 
     m->left = count;
-    m->tree->rank[0] = 1;
     for (size_t k = 0; k < count; k++) {
+        m->tree->rank[k] = 1; /* stays where it is the first of a run */
         m->end[k] = k + 1;
         m->begin[k + 1] = k;
         m->cost[k] = cost_of(m, k, k + 1);
     }
     for (size_t k = 1; k < count; k++) {
-        if (!(keep && keep[k]))
+        if (!stays(m, keep, k))
             push_pair(m, k - 1, k);
     }
     merge_pairs(m, keep);
     for (size_t k = 1; keep && k < count; k++) {
-        if (keep[k])
+        if (keep[k] && !m->tree->begins[k])
             push_pair(m, m->begin[k], k);
     }
     merge_pairs(m, NULL);

@@ -36,6 +36,7 @@ void rps_level_tree_free(struct rps_level_tree *tree)
     free(tree->worth);
     free(tree->floor);
     free(tree->before);
+    free(tree->begins);
     free(tree->leaf);
     memset(tree, 0, sizeof(*tree));
 }
@@ -44,12 +45,14 @@ static int allocate(struct rps_level_tree *tree, size_t leaves, size_t signals,
                     struct rps_error *err)
 {
     tree->leaf = calloc(leaves, sizeof(*tree->leaf));
+    tree->begins = calloc(leaves + 1, 1);
     tree->before = calloc((leaves + 1) * signals + 1, sizeof(*tree->before));
     tree->floor = calloc(signals + 1, sizeof(*tree->floor));
     tree->worth = calloc(signals + 1, sizeof(*tree->worth));
     tree->rank = calloc(leaves + 1, sizeof(*tree->rank));
     tree->increase = calloc(leaves + 1, sizeof(*tree->increase));
-    if (tree->leaf && tree->before && tree->floor && tree->worth && tree->rank && tree->increase)
+    if (tree->leaf && tree->begins && tree->before && tree->floor && tree->worth && tree->rank &&
+        tree->increase)
         return 0;
     return rps_error_memory(err);
 }
@@ -62,8 +65,15 @@ static int joins(const struct rps_phases *fine, size_t k, const struct rps_phase
            (last->label == fine->phase[k].label && fine->phase[k - 1].label != last->label);
 }
 
+static int begins_run(const struct rps_signals *signals, const struct rps_phase *phase)
+{
+    return phase->first == 0 ||
+           (signals->broken && signals->broken[phase->first] == RPS_BROKEN_RUN);
+}
+
 /* Fine phases as leaves. Those that join have the label of the longest. */
-static void add_leaves(struct rps_level_tree *tree, const struct rps_phases *fine)
+static void add_leaves(struct rps_level_tree *tree, const struct rps_signals *signals,
+                       const struct rps_phases *fine)
 {
     uint64_t longest = 0;
 
@@ -72,7 +82,9 @@ static void add_leaves(struct rps_level_tree *tree, const struct rps_phases *fin
         struct rps_phase *last = tree->count > 0 ? &tree->leaf[tree->count - 1] : NULL;
         uint64_t length = phase->last - phase->first + 1;
 
-        if (!last || !joins(fine, k, last)) {
+        if (begins_run(signals, phase) || !joins(fine, k, last)) {
+            tree->begins[tree->count] = (uint8_t)begins_run(signals, phase);
+            tree->runs += tree->begins[tree->count];
             tree->leaf[tree->count++] = *phase;
             longest = length;
             continue;
@@ -241,7 +253,7 @@ int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phas
     int result = allocate(&tree, fine->count, tree.width, err);
 
     if (result == 0) {
-        add_leaves(&tree, fine);
+        add_leaves(&tree, signals, fine);
         for (size_t s = 0; s < signals->signal_count; s++) {
             struct column column = column_of(signals, s);
 

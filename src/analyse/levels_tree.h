@@ -12,6 +12,9 @@ struct rps_moments3 {
 
 struct rps_level_tree {
     size_t count;                /* leaves: fine phases */
+    size_t runs;                 /* that the leaves are of: 1, but where several were put together */
+    uint8_t *begins;             /* owned; a leaf each: 1: the first of a run, which never merges with
+                                    the one before it */
     struct rps_phase *leaf;      /* owned */
     size_t width;                /* signals, and one more: the share of them that was seen */
     struct rps_moments3 *before; /* owned; of the leaves before one: before[leaf * width + signal];

@@ -17,16 +17,63 @@ void rps_found_phases_free(struct rps_found_phases *found)
     memset(found, 0, sizeof(*found));
 }
 
-static int pattern_at(const struct rps_levels *levels, size_t at, struct rps_pattern *ret,
-                      struct rps_error *err)
+int rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end,
+                    struct rps_phases *ret, struct rps_error *err)
+{
+    struct rps_phases out = {.label_count = phases->label_count};
+
+    out.phase = calloc(phases->count + 1, sizeof(*out.phase));
+    if (!out.phase)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < phases->count; k++) {
+        struct rps_phase *phase = &out.phase[out.count];
+
+        if (phases->phase[k].first < begin || phases->phase[k].first >= end)
+            continue;
+        *phase = phases->phase[k];
+        phase->first -= begin;
+        phase->last -= begin;
+        phase->earliest -= begin;
+        phase->latest -= begin;
+        out.count++;
+    }
+    *ret = out;
+    return 0;
+}
+
+size_t rps_signals_run_end(const struct rps_signals *signals, size_t begin)
+{
+    size_t end = begin + 1;
+
+    while (end < signals->count && signals->broken && signals->broken[end] != RPS_BROKEN_RUN)
+        end++;
+    return signals->broken ? end : signals->count;
+}
+
+/* The turns of a level; of several runs, of those that have fewest turns, if all have as long
+ * ones. */
+static int pattern_at(const struct rps_levels *levels, const struct rps_signals *signals, size_t at,
+                      struct rps_pattern *ret, struct rps_error *err)
 {
     struct rps_phases phases;
+    int result = rps_levels_phases(levels, at, &phases, err);
 
-    if (rps_levels_phases(levels, at, &phases, err) < 0)
-        return RPS_FAILED;
-    rps_pattern_find_turns(&phases, ret);
+    for (size_t begin = 0, end; begin < signals->count && result == 0; begin = end) {
+        struct rps_phases part;
+        struct rps_pattern pattern;
+
+        end = rps_signals_run_end(signals, begin);
+        result = rps_phases_part(&phases, begin, end, &part, err);
+        if (result < 0)
+            break;
+        rps_pattern_find_turns(&part, &pattern);
+        rps_phases_free(&part);
+        if (begin == 0 || pattern.kind == RPS_PATTERN_NONE ||
+            (ret->kind == RPS_PATTERN_TURNS && pattern.turns < ret->turns))
+            *ret = pattern;
+    }
     rps_phases_free(&phases);
-    return 0;
+    return result;
 }
 
 /* Is a turn simpler, or found more often, than another? */
@@ -43,11 +90,12 @@ static int is_simpler(const struct rps_pattern *a, const struct rps_pattern *b)
  * levels there is always one in which two kinds alternate evenly, so turns of two are looked for in
  * the usual level alone.
  */
-static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct rps_error *err)
+static int find_turns(struct rps_levels *levels, const struct rps_signals *signals,
+                      struct rps_pattern *ret, struct rps_error *err)
 {
     size_t best = levels->usual;
 
-    if (pattern_at(levels, best, ret, err) < 0)
+    if (pattern_at(levels, signals, best, ret, err) < 0)
         return RPS_FAILED;
     if (ret->kind == RPS_PATTERN_TURNS)
         return 0;
@@ -55,7 +103,7 @@ static int find_turns(struct rps_levels *levels, struct rps_pattern *ret, struct
          at++) {
         struct rps_pattern pattern;
 
-        if (pattern_at(levels, at, &pattern, err) < 0)
+        if (pattern_at(levels, signals, at, &pattern, err) < 0)
             return RPS_FAILED;
         if (pattern.label_count > 2 && is_simpler(&pattern, ret)) {
             *ret = pattern;
@@ -83,7 +131,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
 
     if (result == 0) {
         levels.usual = found->details.wanders ? 0 : levels.usual;
-        result = find_turns(&levels, &found->pattern, err);
+        result = find_turns(&levels, signals, &found->pattern, err);
     }
     if (result == 0 && found->pattern.kind == RPS_PATTERN_NONE) {
         found->drifts = drifts(&levels, &found->details);

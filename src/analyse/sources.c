@@ -256,6 +256,22 @@ struct rps_sight rps_source_look(struct rps_source *source, const struct rps_pla
 
 /* --- all that was seen ------------------------------------------------------------------------ */
 
+void rps_source_add(struct rps_source *source, const struct rps_source *seen)
+{
+    source->looks += seen->looks;
+    source->sure += seen->sure;
+    source->value += seen->value;
+    source->count += seen->count;
+}
+
+void rps_source_share(struct rps_source *source, const struct rps_source *seen)
+{
+    source->looks = seen->looks;
+    source->sure = seen->sure;
+    source->value = seen->value;
+    source->count = seen->count;
+}
+
 int rps_source_is_rare(const struct rps_source *source)
 {
     double rare = RARE_EVENTS * RATIO_VARIATION * RATIO_VARIATION;
@@ -434,6 +450,11 @@ static int choose_name(struct rps_sources *sources, const struct rps_plan *plan,
     return 0;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct rps_source *)a)->name, ((const struct rps_source *)b)->name);
+}
+
 int rps_sources_choose(const struct rps_collect_options *options, struct rps_sources *ret,
                        struct rps_error *err)
 {
@@ -447,6 +468,8 @@ int rps_sources_choose(const struct rps_collect_options *options, struct rps_sou
         result = choose_name(&sources, options->plan, options->name[i], err);
     if (options->name_count == 0)
         choose_all(&sources, options->plan, options->by_rotation);
+    if (options->together)
+        qsort(sources.source, sources.count, sizeof(*sources.source), compare_names);
     for (size_t i = 0; i < sources.count; i++) {
         sources.source[i].named = options->name_count > 0;
         sources.source[i].elapsed |= (options->name_count > 0 || options->as_shown) &&

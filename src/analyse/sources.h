@@ -55,6 +55,10 @@ struct rps_sight {
 struct rps_sight rps_source_look(struct rps_source *source, const struct rps_plan *plan,
                                  const struct rps_tally *tally, double *operand);
 
+/* Add what was seen of another to a source; take over what was seen of all. */
+void rps_source_add(struct rps_source *source, const struct rps_source *seen);
+void rps_source_share(struct rps_source *source, const struct rps_source *seen);
+
 /* 1: not worth a signal, since it divides by what hardly ever happens. */
 int rps_source_is_rare(const struct rps_source *source);
 

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "student.h"
+
 /* Counted for more than this share of the time: counted all the time. */
 #define COUNTED_SHARE .98
 
@@ -30,25 +32,6 @@
 
 /* A normal deviation by its median size. */
 #define MEDIAN_DEVIATION 1.4826
-
-/* The 97.5 % quantile of Student's t, for freedom >= 1: interpolated in 1 / freedom, within 3 %. */
-static double student_t(double freedom)
-{
-    static const struct {
-        double freedom, t;
-    } table[] = {{1, 12.706}, {1.25, 8.198}, {1.5, 6.130}, {2, 4.303},  {3, 3.182},  {4, 2.776},
-                 {5, 2.571},  {7, 2.365},    {10, 2.228},  {15, 2.131}, {30, 2.042}, {100, 1.984}};
-    const int last = (int)(sizeof(table) / sizeof(table[0])) - 1;
-    double at;
-    int i = 0;
-
-    if (freedom >= table[last].freedom)
-        return 1.960 + (table[last].t - 1.960) * table[last].freedom / freedom;
-    while (freedom > table[i + 1].freedom)
-        i++;
-    at = (1 / table[i].freedom - 1 / freedom) / (1 / table[i].freedom - 1 / table[i + 1].freedom);
-    return table[i].t + at * (table[i + 1].t - table[i].t);
-}
 
 static double ratio_of(const struct rps_set_tally *set, int slot)
 {
@@ -111,8 +94,8 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
     ratio[slot] = ratio_of(s, slot);
     variance =
         fmax(0, factor_of(tally, s, slot) * rps_moments_squares(&s->moments, slot, slot, ratio));
-    spread = student_t(rps_moments_freedom(&s->moments.slot[slot], ratio[slot])) * sqrt(variance) /
-             ret.value;
+    spread = rps_student_95(rps_moments_freedom(&s->moments.slot[slot], ratio[slot])) *
+             sqrt(variance) / ret.value;
     ret.low = fmax(ret.value * exp(-spread), (double)s->count[slot]);
     ret.high = ret.value * exp(spread);
     return ret;
@@ -224,7 +207,7 @@ static void set_ends(struct formula_sum *sum)
 {
     struct rps_interval *interval = &sum->interval;
     double freedom = sum->variance * sum->variance / sum->variance2_freedom;
-    double spread = student_t(freedom >= 1 ? freedom : 1) * sqrt(variance_of(sum));
+    double spread = rps_student_95(freedom >= 1 ? freedom : 1) * sqrt(variance_of(sum));
 
     if (sum->differs || !(interval->value > 0)) {
         interval->low = interval->value - spread;

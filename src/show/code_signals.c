@@ -250,23 +250,31 @@ static int make_signals(const struct rps_code *code, const struct functions *fun
     return 0;
 }
 
+/* The names that were asked for. */
+struct asked {
+    const char *const *name;
+    size_t count;
+    int if_there; /* 1: a name of which there is nothing is no error */
+};
+
 /* Choose of the functions that were counted. */
 static int choose(const struct rps_code *code, const struct functions *functions,
-                  const char *const *name, size_t name_count, struct rps_code_signals *ret,
-                  struct rps_error *err)
+                  const struct asked *asked, struct rps_code_signals *ret, struct rps_error *err)
 {
     struct ranked *ranked = calloc(functions->count + 1, sizeof(*ranked));
-    uint8_t *named = calloc(name_count + 1, sizeof(*named));
+    uint8_t *named = calloc(asked->count + 1, sizeof(*named));
     int result = ranked && named ? 0 : rps_error_memory(err);
 
     if (result == 0)
-        result = make_signals(code, functions, ranked,
-                              rank(code, functions, name, name_count, named, ranked), ret, err);
-    for (size_t i = 0; i < name_count && result == 0; i++) {
+        result =
+            make_signals(code, functions, ranked,
+                         rank(code, functions, asked->name, asked->count, named, ranked), ret, err);
+    for (size_t i = 0; i < asked->count && result == 0 && !asked->if_there; i++) {
         if (!named[i])
-            result = rps_error_set(err, RPS_USAGE,
-                                   "there are no '%s'%s: rpistat code names the functions", name[i],
-                                   strcmp(name[i], PREFIX) == 0 ? " that could be told apart" : "");
+            result = rps_error_set(
+                err, RPS_USAGE, "there are no '%s'%s: rpistat code names the functions",
+                asked->name[i],
+                strcmp(asked->name[i], PREFIX) == 0 ? " that could be told apart" : "");
     }
     free(named);
     free(ranked);
@@ -276,8 +284,7 @@ static int choose(const struct rps_code *code, const struct functions *functions
 /* Choose of the code of a run that has any. */
 static int choose_of(struct rps_reader *reader, int64_t run_id, const struct rps_code *code,
                      uint64_t first, uint64_t last, const struct rps_cpus *cpus,
-                     const char *const *name, size_t name_count, struct rps_code_signals *ret,
-                     struct rps_error *err)
+                     const struct asked *asked, struct rps_code_signals *ret, struct rps_error *err)
 {
     struct functions functions = {0};
     int result = find_functions(code, &functions, err);
@@ -285,23 +292,22 @@ static int choose_of(struct rps_reader *reader, int64_t run_id, const struct rps
     if (result == 0)
         result = count_samples(reader, run_id, first, last, cpus, code, &functions, err);
     if (result == 0)
-        result = choose(code, &functions, name, name_count, ret, err);
+        result = choose(code, &functions, asked, ret, err);
     functions_free(&functions);
     return result;
 }
 
-int rps_code_signals_choose(struct rps_reader *reader, int64_t run_id, uint64_t first,
-                            uint64_t last, const struct rps_cpus *cpus, const char *const *name,
-                            size_t name_count, struct rps_code_signals *ret, struct rps_error *err)
+static int choose_asked(struct rps_reader *reader, int64_t run_id, uint64_t first, uint64_t last,
+                        const struct rps_cpus *cpus, const struct asked *asked,
+                        struct rps_code_signals *ret, struct rps_error *err)
 {
     struct rps_code_signals signals = {0};
     struct rps_code code = {0};
     int result = rps_reader_code(reader, run_id, &code, err);
 
     if (result > 0 && code.stack_count > 0)
-        result =
-            choose_of(reader, run_id, &code, first, last, cpus, name, name_count, &signals, err);
-    else if (result >= 0 && name_count > 0)
+        result = choose_of(reader, run_id, &code, first, last, cpus, asked, &signals, err);
+    else if (result >= 0 && asked->count > 0)
         result =
             rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code", run_id);
     else if (result > 0)
@@ -311,6 +317,111 @@ int rps_code_signals_choose(struct rps_reader *reader, int64_t run_id, uint64_t 
         *ret = signals;
     else
         rps_code_signals_free(&signals);
+    return result;
+}
+
+int rps_code_signals_choose(struct rps_reader *reader, int64_t run_id, uint64_t first,
+                            uint64_t last, const struct rps_cpus *cpus, const char *const *name,
+                            size_t name_count, struct rps_code_signals *ret, struct rps_error *err)
+{
+    return choose_asked(reader, run_id, first, last, cpus, &(struct asked){name, name_count, 0},
+                        ret, err);
+}
+
+/* The place of a name, or the number of names. */
+static size_t place_of(const char *const *name, size_t count, const char *wanted)
+{
+    size_t place = 0;
+
+    while (place < count && strcmp(name[place], wanted) != 0)
+        place++;
+    return place;
+}
+
+/* Signals in the order of names; those of one name are one. */
+static int arrange(struct rps_code_signals *signals, const struct asked *asked,
+                   struct rps_error *err)
+{
+    char(*name)[RPS_NAME_SIZE * 2] = calloc(asked->count + 1, sizeof(*name));
+
+    if (!name)
+        return rps_error_memory(err);
+    for (size_t s = 0; s < signals->stack_count; s++) {
+        int32_t *signal = &signals->of_stack[s];
+
+        if (*signal >= 0)
+            *signal = (int32_t)place_of(asked->name, asked->count, signals->name[*signal]);
+    }
+    for (size_t i = 0; i < asked->count; i++)
+        snprintf(name[i], sizeof(name[i]), "%s", asked->name[i]);
+    free(signals->name);
+    signals->name = name;
+    signals->count = asked->count;
+    return 0;
+}
+
+/* All names that any of the signals has; owned by the signals. */
+static const char **list_names(const struct rps_code_signals *signals, size_t count,
+                               size_t *ret_count)
+{
+    const char **name;
+    size_t most = 0;
+
+    for (size_t r = 0; r < count; r++)
+        most += signals[r].count;
+    name = calloc(most + 1, sizeof(*name));
+    *ret_count = 0;
+    for (size_t r = 0; r < count && name; r++) {
+        for (size_t i = 0; i < signals[r].count; i++) {
+            if (place_of(name, *ret_count, signals[r].name[i]) == *ret_count)
+                name[(*ret_count)++] = signals[r].name[i];
+        }
+    }
+    return name;
+}
+
+/* Choose in each run what was chosen in any. */
+static int choose_again(const struct rps_code_signals_run *run, size_t count,
+                        const struct rps_cpus *cpus, const struct asked *asked,
+                        struct rps_code_signals *ret, struct rps_error *err)
+{
+    int result = 0;
+
+    for (size_t r = 0; r < count && result == 0; r++) {
+        result = choose_asked(run[r].reader, run[r].run_id, run[r].first, run[r].last, cpus, asked,
+                              &ret[r], err);
+        if (result == 0)
+            result = arrange(&ret[r], asked, err);
+    }
+    return result;
+}
+
+int rps_code_signals_choose_jointly(const struct rps_code_signals_run *run, size_t count,
+                                    const struct rps_cpus *cpus, struct rps_code_signals *ret,
+                                    size_t *ret_having, struct rps_error *err)
+{
+    struct rps_code_signals *own = calloc(count + 1, sizeof(*own));
+    const char **name = NULL;
+    struct asked asked = {.if_there = 1};
+    int result = own ? 0 : rps_error_memory(err);
+
+    *ret_having = 0;
+    for (size_t r = 0; r < count && result == 0; r++) {
+        result = rps_code_signals_choose(run[r].reader, run[r].run_id, run[r].first, run[r].last,
+                                         cpus, NULL, 0, &own[r], err);
+        *ret_having += result == 0 && own[r].stack_count > 0;
+    }
+    if (result == 0 && *ret_having == count) {
+        name = list_names(own, count, &asked.count);
+        asked.name = name;
+        result = name ? 0 : rps_error_memory(err);
+    }
+    if (result == 0 && asked.count > 0)
+        result = choose_again(run, count, cpus, &asked, ret, err);
+    free(name);
+    for (size_t r = 0; own && r < count; r++)
+        rps_code_signals_free(&own[r]);
+    free(own);
     return result;
 }
 

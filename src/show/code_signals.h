@@ -34,6 +34,23 @@ int rps_code_signals_choose(struct rps_reader *reader, int64_t run_id, uint64_t 
                             uint64_t last, const struct rps_cpus *cpus, const char *const *name,
                             size_t name_count, struct rps_code_signals *ret, struct rps_error *err);
 
+/* The periods of a run. */
+struct rps_code_signals_run {
+    struct rps_reader *reader; /* borrowed */
+    int64_t run_id;
+    uint64_t first, last;
+};
+
+/*
+ * The functions that have more than 3 % of the samples in any of several runs, by name, in the same
+ * order for all; one that a run has not has no stacks there. ret[i] is of run[i], all zero before,
+ * for rps_code_signals_free in any case. How many runs have samples is in *ret_having; there are no
+ * signals unless all have. Errors: the store's.
+ */
+int rps_code_signals_choose_jointly(const struct rps_code_signals_run *run, size_t count,
+                                    const struct rps_cpus *cpus, struct rps_code_signals *ret,
+                                    size_t *ret_having, struct rps_error *err);
+
 /* Count the samples in each observation, of the same CPUs added up, and add the signals to what was
  * collected. */
 int rps_code_signals_add(const struct rps_code_signals *signals, struct rps_reader *reader,

@@ -252,20 +252,46 @@ static void drop_empty(struct rps_comparison *comparison)
     comparison->figure_count = kept;
 }
 
-static int correct(struct rps_comparison *comparison, struct rps_error *err)
+int rps_comparison_correct(struct rps_change *const *change, size_t count, struct rps_error *err)
 {
-    size_t figures = comparison->figure_count, count = comparison->row_count * figures;
     double *p = calloc(count + 1, sizeof(*p)), *adjusted = calloc(count + 1, sizeof(*adjusted));
     int result = p && adjusted ? 0 : rps_error_memory(err);
 
     for (size_t i = 0; i < count && result == 0; i++)
-        p[i] = comparison->row[i / figures].change[i % figures].p;
+        p[i] = change[i]->a == 0 && change[i]->b == 0 ? NAN : change[i]->p;
     if (result == 0 && rps_change_correct(p, count, adjusted) < 0)
         result = rps_error_memory(err);
-    for (size_t i = 0; i < count && result == 0; i++)
-        comparison->row[i / figures].change[i % figures].adjusted = adjusted[i];
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (!isnan(adjusted[i]))
+            change[i]->adjusted = adjusted[i];
+    }
     free(adjusted);
     free(p);
+    return result;
+}
+
+int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,
+                               struct rps_error *err)
+{
+    const struct rps_comparison_row *row = comparison->row;
+    int is_whole = comparison->row_count == 2 && row[1].a_times == 1 && row[1].b_times == 1;
+    int result = family(comparison, 0, is_whole ? 1 : comparison->row_count, err);
+
+    return result == 0 && is_whole ? family(comparison, 1, 2, err) : result;
+}
+
+static int correct(struct rps_comparison *comparison, size_t from, size_t to, struct rps_error *err)
+{
+    size_t figures = comparison->figure_count, count = (to - from) * figures;
+    struct rps_change **change = calloc(count + 1, sizeof(*change));
+    int result;
+
+    if (!change)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        change[i] = &comparison->row[from + i / figures].change[i % figures];
+    result = rps_comparison_correct(change, count, err);
+    free(change);
     return result;
 }
 
@@ -301,7 +327,7 @@ int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count
         result = find_changes(&work, err);
     if (result == 0) {
         drop_empty(&work.comparison);
-        result = correct(&work.comparison, err);
+        result = rps_comparison_each_family(&work.comparison, correct, err);
     }
     if (result == 0 && !options->no_samples)
         result = rps_comparison_find_functions(&work, err);

@@ -56,8 +56,8 @@ static int decimals_for(const struct rps_change *change)
 }
 
 /* "31 % less time", "3.1 x the time" */
-static void say_more(struct answer *answer, const struct rps_change *change, const char *less,
-                     const char *more, const char *what)
+static void say_more(struct answer *answer, const struct rps_change *change, int decimals,
+                     const char *less, const char *more, const char *what)
 {
     char times[RPS_TEXT_NUMBER_SIZE];
     double ratio = change->ratio;
@@ -66,13 +66,16 @@ static void say_more(struct answer *answer, const struct rps_change *change, con
         say(answer, "no %s", what);
     else if (!isfinite(ratio))
         say(answer, "%s where there were none", what);
+    else if (ratio > 1e4)
+        say(answer, "over 10000 x the %s", what);
     else if (ratio >= 1)
         say(answer, "%s x the %s", rps_words_times(times, sizeof(times), 1 + ratio), what);
+    else if (ratio < -.9999)
+        say(answer, "under 1/10000 of the %s", what);
     else if (ratio < -.995)
         say(answer, "1/%s of the %s", rps_words_times(times, sizeof(times), 1 / (1 + ratio)), what);
     else
-        say(answer, "%.*f %% %s %s", decimals_for(change), fabs(100 * ratio),
-            ratio < 0 ? less : more, what);
+        say(answer, "%.*f %% %s %s", decimals, fabs(100 * ratio), ratio < 0 ? less : more, what);
 }
 
 /* " (29 to 33 %)": in the words of say_more. */
@@ -82,7 +85,7 @@ static void say_interval(struct answer *answer, const struct rps_change *change)
            high = fmax(fabs(change->low), fabs(change->high));
     char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
 
-    if (!isfinite(low) || !isfinite(high) || !isfinite(change->ratio) || change->ratio < -.995 ||
+    if (!isfinite(low) || !isfinite(high) || change->ratio < -.995 || !(change->ratio <= 1e4) ||
         change->low * change->high < 0)
         return;
     if (change->ratio >= 1)
@@ -110,7 +113,7 @@ static void say_time(struct answer *answer)
         say(answer, "as long as A (%s)", value_text(b, whole->b));
         return;
     }
-    say_more(answer, whole, "less", "more", "time");
+    say_more(answer, whole, decimals_for(whole), "less", "more", "time");
     if (answer->pair)
         say(answer, " (%s for %s)", value_text(b, whole->b), value_text(a, whole->a));
     else
@@ -159,7 +162,10 @@ static void say_row(struct answer *answer, size_t r)
     char label[RPS_PHASE_LABEL_SIZE], time[RPS_COMPARISON_TEXT_SIZE];
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
-    value_text(time, fabs(longer));
+    if (fabs(longer) < 99.5)
+        snprintf(time, sizeof(time), "%.2g s", fabs(longer));
+    else
+        value_text(time, fabs(longer));
     if (row->a_times == 0)
         say(answer, "(%s) came", time);
     else if (row->b_times == 0)
@@ -187,22 +193,6 @@ static int is_everywhere(const struct answer *answer)
 
 /* --- with what -------------------------------------------------------------------------------- */
 
-/* How much of a change of the elapsed time, as a logarithm, the figure explains; NaN: it is not one
- * of those that time is made of. */
-static double explains(const struct rps_comparison_figure *figure, const struct rps_change *change)
-{
-    static const struct {
-        const char *name;
-        double sign;
-    } factor[] = {{"instructions", 1}, {"cpi", 1}, {"cpu_use", -1}};
-
-    for (size_t i = 0; i < sizeof(factor) / sizeof(factor[0]); i++) {
-        if (strcmp(figure->name, factor[i].name) == 0)
-            return factor[i].sign * log1p(change->ratio);
-    }
-    return NAN;
-}
-
 /* An event that there is less of, or more, by so much: not time itself, nor what is rare. */
 static double goes_along(const struct rps_comparison_figure *figure,
                          const struct rps_change *change)
@@ -227,7 +217,7 @@ static size_t main_figure(const struct answer *answer, size_t r)
         for (size_t f = 0; f < comparison->figure_count; f++) {
             const struct rps_change *change = &row->change[f];
             double part = any ? goes_along(&comparison->figure[f], change)
-                              : explains(&comparison->figure[f], change);
+                              : rps_comparison_explains(&comparison->figure[f], change);
 
             if (part / time >= most && isfinite(part) && is_sayable(answer, change)) {
                 most = part / time;
@@ -248,8 +238,9 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
 
     rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
                   NAME_WIDTH / 2);
-    if (figure->kind == RPS_FIGURE_TOTAL) {
-        say_more(answer, change, "fewer", "more", printable);
+    if (figure->kind != RPS_FIGURE_METRIC) {
+        say_more(answer, change, fabs(100 * change->ratio) < 9.95 ? 1 : 0,
+                 figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable);
         return;
     }
     rps_comparison_value_text(a, figure, change->a);
@@ -257,11 +248,10 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
     say(answer, "%s %s for %s", printable, b, a);
 }
 
-/* "; solve (three.c:40) has most of it" */
-static void say_function(struct answer *answer, size_t r)
+/* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */
+static void say_function(struct answer *answer, size_t r, double longer)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
-    double longer = rps_comparison_longer(answer->comparison, r);
     char name[8 * NAME_WIDTH], cut[4 * NAME_WIDTH + 4];
 
     for (size_t i = 0; i < row->function_count; i++) {
@@ -294,7 +284,7 @@ static void say_why(struct answer *answer)
         say(answer, ", with ");
         say_figure(answer, row, figure);
     }
-    say_function(answer, row);
+    say_function(answer, row, rps_comparison_longer(answer->comparison, row));
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -341,7 +331,7 @@ static void say_other(struct answer *answer)
             return;
         }
         if (figure != NO_FIGURE) {
-            say(answer, "; but there is ");
+            say(answer, "; but B has ");
             say_figure(answer, r, figure);
             if (r > 0)
                 say(answer, " in phase %s", rps_phase_label(comparison->row[r].label, label));
@@ -350,15 +340,39 @@ static void say_other(struct answer *answer)
     }
 }
 
+/* No verdict on the elapsed time: CPU time, which varies less, may have one. */
+static int say_cpu_time(struct answer *answer)
+{
+    int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
+    const struct rps_change *change = cpu >= 0 ? &answer->comparison->row[0].change[cpu] : NULL;
+
+    if (!change || !rps_comparison_is_changed(change))
+        return 0;
+    say(answer, "B takes ");
+    say_more(answer, change, decimals_for(change), "less", "more", "CPU time");
+    say_interval(answer, change);
+    say_function(answer, 0, change->b - change->a);
+    say(answer, "; no difference of the elapsed time is shown");
+    return 1;
+}
+
+/* Where the interval leaves nought out, the correction for all that was compared did that. */
 static void say_same(struct answer *answer)
 {
-    double seen = 50 * (answer->whole->high - answer->whole->low);
+    const struct rps_change *whole = answer->whole;
+    double most = 100 * fmax(fabs(whole->low), fabs(whole->high));
 
-    say(answer, "No difference %sis shown",
-        is_shown(answer->comparison) ? "of the elapsed time " : "");
-    if (isfinite(seen))
-        say(answer, ": a change %sby more than %.*f %% would have been",
-            is_shown(answer->comparison) ? "" : "of the elapsed time ", seen < 9.95 ? 1 : 0, seen);
+    if (say_cpu_time(answer))
+        return;
+    if (whole->low * whole->high > 0) {
+        say(answer, "It is not sure that ");
+        say_time(answer);
+        say(answer, ": too little for %zu tests", rps_comparison_tests(answer->comparison));
+    } else {
+        say(answer, "No difference of the elapsed time is shown");
+        if (isfinite(most))
+            say(answer, ": if there is one, it is below %.*f %%", most < 9.95 ? 1 : 0, most);
+    }
     say_other(answer);
 }
 

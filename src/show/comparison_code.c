@@ -1,7 +1,8 @@
 /*
  * The functions of a comparison: how long each row was in each of them, by the samples of all runs
  * that have some. A function is one and the same in two runs when its name is, and its module's
- * without the folders: another build lies elsewhere.
+ * without the folders: another build lies elsewhere. Where one module a side has a function of the
+ * name, it is one whatever the modules are called: another version may be another program.
  */
 #include "comparison_work.h"
 
@@ -168,22 +169,38 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static int compare_functions(const struct cell *x, const struct cell *y)
+static int compare_modules(const struct cell *x, const struct cell *y)
 {
-    int order = strcmp(x->name->function, y->name->function);
-
-    return order ? order : strcmp(base_name(x->name->module), base_name(y->name->module));
+    return strcmp(base_name(x->name->module), base_name(y->name->module));
 }
 
+/* By name, then row, module and run. */
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *x = a, *y = b;
-    int order;
+    int order = strcmp(x->name->function, y->name->function);
 
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
-    order = compare_functions(x, y);
+    if (order == 0)
+        order = (x->row > y->row) - (x->row < y->row);
+    if (order == 0)
+        order = compare_modules(x, y);
     return order ? order : (x->run > y->run) - (x->run < y->run);
+}
+
+/* Does one module a side at most have the functions in cells from ... to - 1, of one name? */
+static int is_one(const struct joining *joining, size_t from, size_t to)
+{
+    const struct cell *of[2] = {NULL, NULL};
+
+    for (size_t i = from; i < to; i++) {
+        const struct cell *cell = &joining->cell[i];
+        const struct cell **first = &of[joining->work->comparison.run[cell->run].side];
+
+        if (*first && compare_modules(*first, cell) != 0)
+            return 0;
+        *first = cell;
+    }
+    return 1;
 }
 
 static double frequency_of(const struct joining *joining, size_t run)
@@ -263,13 +280,16 @@ static int add_function(struct rps_comparison_row *row,
 static int join_function(struct joining *joining, size_t from, size_t to, struct rps_error *err)
 {
     struct rps_comparison *comparison = &joining->work->comparison;
-    const struct cell *last = &joining->cell[to - 1];
+    const struct cell *last = &joining->cell[from];
     uint64_t *samples = joining->samples;
     struct rps_comparison_function function;
 
     memset(samples, 0, comparison->run_count * sizeof(*samples));
-    for (size_t i = from; i < to; i++)
+    for (size_t i = from; i < to; i++) {
         samples[joining->cell[i].run] += joining->cell[i].samples;
+        if (joining->cell[i].run > last->run)
+            last = &joining->cell[i];
+    }
     function.a_share = share_of(joining, last->row, RPS_SIDE_A, samples);
     function.b_share = share_of(joining, last->row, RPS_SIDE_B, samples);
     if (function.a_share < SHARE_MIN && function.b_share < SHARE_MIN)
@@ -280,48 +300,58 @@ static int join_function(struct joining *joining, size_t from, size_t to, struct
     return add_function(&comparison->row[last->row], &function, err);
 }
 
-static int join(struct joining *joining, struct rps_error *err)
+/* The functions in cells from ... to - 1, which have one name. */
+static int join_name(struct joining *joining, size_t from, size_t to, struct rps_error *err)
 {
-    int result = 0;
-    size_t to;
+    const struct cell *cell = joining->cell;
+    int one = is_one(joining, from, to), result = 0;
+    size_t next;
 
-    if (joining->count > 0)
-        qsort(joining->cell, joining->count, sizeof(*joining->cell), compare_cells);
-    for (size_t from = 0; from < joining->count && result == 0; from = to) {
-        to = from + 1;
-        while (to < joining->count && joining->cell[to].row == joining->cell[from].row &&
-               compare_functions(&joining->cell[to], &joining->cell[from]) == 0)
-            to++;
-        result = join_function(joining, from, to, err);
+    for (; from < to && result == 0; from = next) {
+        next = from + 1;
+        while (next < to && cell[next].row == cell[from].row &&
+               (one || compare_modules(&cell[next], &cell[from]) == 0))
+            next++;
+        result = join_function(joining, from, next, err);
     }
     return result;
 }
 
-/* Correct the changes for all functions of all rows. */
-static int correct(struct rps_comparison *comparison, struct rps_error *err)
+static int join(struct joining *joining, struct rps_error *err)
 {
+    const struct cell *cell = joining->cell;
+    int result = 0;
+    size_t to;
+
+    if (joining->count > 0)
+        qsort(joining->cell, joining->count, sizeof(*cell), compare_cells);
+    for (size_t from = 0; from < joining->count && result == 0; from = to) {
+        to = from + 1;
+        while (to < joining->count &&
+               strcmp(cell[to].name->function, cell[from].name->function) == 0)
+            to++;
+        result = join_name(joining, from, to, err);
+    }
+    return result;
+}
+
+static int correct(struct rps_comparison *comparison, size_t from, size_t to, struct rps_error *err)
+{
+    struct rps_change **change;
     size_t most = 0, count = 0;
-    double *p, *adjusted;
     int result;
 
-    for (size_t row = 0; row < comparison->row_count; row++)
+    for (size_t row = from; row < to; row++)
         most += comparison->row[row].function_count;
-    p = calloc(most + 1, sizeof(*p));
-    adjusted = calloc(most + 1, sizeof(*adjusted));
-    result = p && adjusted ? 0 : rps_error_memory(err);
-    for (size_t row = 0; row < comparison->row_count && result == 0; row++) {
+    change = calloc(most + 1, sizeof(*change));
+    if (!change)
+        return rps_error_memory(err);
+    for (size_t row = from; row < to; row++) {
         for (size_t f = 0; f < comparison->row[row].function_count; f++)
-            p[count++] = comparison->row[row].function[f].seconds.p;
+            change[count++] = &comparison->row[row].function[f].seconds;
     }
-    if (result == 0 && rps_change_correct(p, count, adjusted) < 0)
-        result = rps_error_memory(err);
-    count = 0;
-    for (size_t row = 0; row < comparison->row_count && result == 0; row++) {
-        for (size_t f = 0; f < comparison->row[row].function_count; f++)
-            comparison->row[row].function[f].seconds.adjusted = adjusted[count++];
-    }
-    free(adjusted);
-    free(p);
+    result = rps_comparison_correct(change, count, err);
+    free(change);
     return result;
 }
 
@@ -410,7 +440,7 @@ int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_e
         if (result == 0)
             result = join(&joining, err);
         if (result == 0)
-            result = correct(&work->comparison, err);
+            result = rps_comparison_each_family(&work->comparison, correct, err);
         keep_most(&work->comparison);
     }
     end(&joining);

@@ -84,20 +84,25 @@ static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
         &offer(run, RPS_FIGURE_METRIC, RPS_COLLECT_CPU_USE, "CPU use", "%")->formula, err);
 }
 
-/* A clock event that counts time is the CPU time already. */
+/* What counts time is the CPU time already. */
+static int is_time(const struct rps_event *event)
+{
+    return strcmp(event->unit, "ns") == 0;
+}
+
 static void offer_totals(struct rps_compared_run *run)
 {
     const struct rps_plan *plan = run->plan;
     const struct rps_event *clock = &plan->clock;
 
-    if (clock->name[0] && strcmp(clock->unit, "ns") != 0)
+    if (clock->name[0] && !is_time(clock))
         offer(run, RPS_FIGURE_TOTAL, clock->name, clock->label, clock->unit)->formula =
             operand_alone(RPS_OPERAND_CLOCK);
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++) {
             const struct rps_event *event = &plan->set[n].event[s];
 
-            if (event->state == RPS_EVENT_MEASURED && !event->by_clock)
+            if (event->state == RPS_EVENT_MEASURED && !event->by_clock && !is_time(event))
                 offer(run, RPS_FIGURE_TOTAL, event->name, event->label, event->unit)->formula =
                     operand_alone(RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + s);
         }

@@ -25,16 +25,17 @@ struct page {
 };
 
 /* What fills a table. */
-typedef void fill_table(struct rps_table *table, const struct rps_comparison_output *output);
+typedef void fill_table(struct rps_table *table, const struct rps_comparison_output *output,
+                        int width);
 
-/* A table with its heading, "" for none; nothing without rows. */
+/* A table behind its heading; nothing without rows. */
 static int print_table(const struct page *page, const char *heading, fill_table *fill, int fixed,
                        struct rps_error *err)
 {
     struct rps_table table = {0};
     int result = 0;
 
-    fill(&table, page->output);
+    fill(&table, page->output, page->width);
     if (table.row_count > 0 || table.failed) {
         fputs(heading, page->out);
         result = rps_table_print(page->out, &table, fixed, page->width, err);
@@ -127,22 +128,24 @@ static void put_heading(FILE *out, const struct rps_comparison_output *output)
     put_line(out, "Tested: ", rps_comparison_tested_text(text, output->comparison));
 }
 
-static int put_table(FILE *out, const struct rps_comparison_output *output, fill_table *fill,
-                     struct rps_error *err)
+static int put_table(FILE *out, const struct rps_comparison_output *output, const char *heading,
+                     fill_table *fill, struct rps_error *err)
 {
     struct rps_table table = {0};
     int result = 0;
 
-    fill(&table, output);
-    if (table.row_count > 0 || table.failed)
+    fill(&table, output, 0);
+    if (table.row_count > 0 || table.failed) {
+        fputs(heading, out);
         result = rps_markdown_table(out, &table, err);
+    }
     rps_table_free(&table);
     return result;
 }
 
 static void put_remarks(FILE *out, const struct rps_comparison *comparison)
 {
-    fputs(comparison->remark_count > 0 ? "\n" : "", out);
+    fputs(comparison->remark_count > 0 ? "\nRemarks:\n\n" : "", out);
     for (size_t i = 0; i < comparison->remark_count; i++)
         put_line(out, "", comparison->remark[i]);
 }
@@ -153,12 +156,13 @@ int rps_comparison_output_markdown(FILE *out, const struct rps_comparison_output
     int result;
 
     put_heading(out, output);
-    result = put_table(out, output, rps_comparison_table_whole, err);
+    result = put_table(out, output, "", rps_comparison_table_whole, err);
     if (result == 0)
-        result = put_table(out, output, rps_comparison_table_phases, err);
+        result = put_table(out, output, "", rps_comparison_table_phases, err);
     if (result == 0) {
         fputs("\n<details><summary>Functions and remarks</summary>\n", out);
-        result = put_table(out, output, rps_comparison_table_functions, err);
+        result = put_table(out, output, "\nFunctions, CPU time by their samples:\n",
+                           rps_comparison_table_functions, err);
         put_remarks(out, output->comparison);
         fputs("\n</details>\n", out);
     }

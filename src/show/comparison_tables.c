@@ -12,6 +12,8 @@
 #define FIGURES_MOST   4  /* that are said of a kind of phases */
 #define FUNCTIONS_MOST 3  /* of a kind of phases */
 #define NAME_WIDTH     48 /* characters of a name */
+#define NAME_LEAST     20 /* however narrow the terminal */
+#define CELL_SIZE      (4 * NAME_WIDTH + 16)
 #define CHANGED_LEAST                                                                              \
     .005 /* share of the elapsed time by which it has to differ for shares of
                                    this difference to say anything */
@@ -20,7 +22,7 @@ static const struct rps_comparison_figure cpu_seconds = {.kind = RPS_FIGURE_CPU,
 
 static void set_text(struct rps_table *table, int column, const char *text)
 {
-    char cut[4 * NAME_WIDTH + 16];
+    char cut[CELL_SIZE];
 
     rps_table_set(table, column, rps_words_cut(cut, sizeof(cut), text, NAME_WIDTH));
 }
@@ -35,17 +37,19 @@ static void add_change_columns(struct rps_table *table)
     rps_table_add_column(table, "Verdict", "", 1);
 }
 
-/* Their cells, from `column` on, into the last row. */
-static void set_change(struct rps_table *table, int column,
+/* Their cells, from `column` on, into the last row. Without `say_all` a verdict is said where there
+ * is less or more. */
+static void set_change(struct rps_table *table, int column, int say_all,
                        const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
     char text[RPS_COMPARISON_TEXT_SIZE];
 
     set_text(table, column, rps_comparison_value_text(text, figure, change->a));
     set_text(table, column + 1, rps_comparison_value_text(text, figure, change->b));
-    set_text(table, column + 2, rps_comparison_change_text(text, figure, change));
+    set_text(table, column + 2, rps_comparison_change_text(text, change));
     set_text(table, column + 3, rps_comparison_interval_text(text, figure, change));
-    rps_table_set(table, column + 4, rps_comparison_verdict_text(change));
+    if (say_all || rps_comparison_is_changed(change))
+        rps_table_set(table, column + 4, rps_comparison_verdict_text(change));
 }
 
 static const char *label_of(const struct rps_comparison_figure *figure)
@@ -65,16 +69,18 @@ static void set_label(struct rps_table *table, const struct rps_comparison_figur
     set_text(table, 0, text);
 }
 
-void rps_comparison_table_whole(struct rps_table *table, const struct rps_comparison_output *output)
+void rps_comparison_table_whole(struct rps_table *table, const struct rps_comparison_output *output,
+                                int width)
 {
     const struct rps_comparison *comparison = output->comparison;
 
+    (void)width;
     rps_table_add_column(table, "Whole run", "", 1);
     add_change_columns(table);
     for (size_t f = 0; f < comparison->figure_count && comparison->row_count > 0; f++) {
         rps_table_add_row(table);
         set_label(table, &comparison->figure[f], "");
-        set_change(table, 1, &comparison->figure[f], &comparison->row[0].change[f]);
+        set_change(table, 1, 1, &comparison->figure[f], &comparison->row[0].change[f]);
     }
 }
 
@@ -104,7 +110,7 @@ static void set_share(struct rps_table *table, const struct rps_comparison *comp
     if (!isfinite(share) || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
         fabs(whole->ratio) < CHANGED_LEAST)
         return;
-    snprintf(text, sizeof(text), "%.0f %%", 100 * share + 0.);
+    snprintf(text, sizeof(text), "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
     rps_table_set(table, PHASE_SHARE, text);
 }
 
@@ -125,13 +131,10 @@ static void add_phase(struct rps_table *table, const struct rps_comparison *comp
     if (elapsed < 0)
         return;
     both = of->a_times > 0 && of->b_times > 0;
-    set_change(table, PHASE_CHANGE, &comparison->figure[elapsed], &of->change[elapsed]);
+    set_change(table, PHASE_CHANGE, 0, &comparison->figure[elapsed], &of->change[elapsed]);
     if (!both) {
         rps_table_set(table, PHASE_CHANGE + (of->a_times > 0 ? 1 : 0), "-");
         rps_table_set(table, PHASE_CHANGE + 2, of->a_times > 0 ? "A alone" : "B alone");
-        rps_table_set(table, PHASE_CHANGE + 4, "");
-    } else if (!rps_comparison_is_changed(&of->change[elapsed])) {
-        rps_table_set(table, PHASE_CHANGE + 4, "");
     }
     set_share(table, comparison, row);
 }
@@ -148,7 +151,7 @@ static void add_phase_figures(struct rps_table *table, const struct rps_comparis
             continue;
         rps_table_add_row(table);
         set_label(table, &comparison->figure[f], "  ");
-        set_change(table, PHASE_CHANGE, &comparison->figure[f], &comparison->row[row].change[f]);
+        set_change(table, PHASE_CHANGE, 1, &comparison->figure[f], &comparison->row[row].change[f]);
     }
     for (size_t i = 0; i < FIGURES_MOST && !output->all; i++) {
         said[i] = rps_comparison_telling(comparison, row, said, i);
@@ -156,19 +159,20 @@ static void add_phase_figures(struct rps_table *table, const struct rps_comparis
             break;
         rps_table_add_row(table);
         set_label(table, &comparison->figure[said[i]], "  ");
-        set_change(table, PHASE_CHANGE, &comparison->figure[said[i]],
+        set_change(table, PHASE_CHANGE, 1, &comparison->figure[said[i]],
                    &comparison->row[row].change[said[i]]);
     }
 }
 
 void rps_comparison_table_phases(struct rps_table *table,
-                                 const struct rps_comparison_output *output)
+                                 const struct rps_comparison_output *output, int width)
 {
+    (void)width;
     rps_table_add_column(table, "Phase", "", 1);
     rps_table_add_column(table, "Times", "", 0);
     rps_table_add_column(table, "Start", "", 0);
     add_change_columns(table);
-    rps_table_add_column(table, "Share of it", "", 0);
+    rps_table_add_column(table, "Share of change", "", 0);
     for (size_t row = 1; row < output->comparison->row_count; row++) {
         add_phase(table, output->comparison, row);
         if (output->comparison->row[row].a_times > 0 && output->comparison->row[row].b_times > 0)
@@ -179,33 +183,46 @@ void rps_comparison_table_phases(struct rps_table *table,
 /* --- functions -------------------------------------------------------------------------------- */
 
 static void add_function(struct rps_table *table, const struct rps_comparison_row *row, int first,
-                         const struct rps_comparison_function *function)
+                         const struct rps_comparison_function *function, int name_width)
 {
-    char label[RPS_PHASE_LABEL_SIZE], name[4 * RPS_COMPARISON_TEXT_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE], name[4 * RPS_COMPARISON_TEXT_SIZE], cut[CELL_SIZE];
 
     rps_table_add_row(table);
     if (first)
         rps_table_set(table, 0, row->label >= 0 ? rps_phase_label(row->label, label) : "whole run");
-    set_text(table, 1, rps_code_function_text(name, sizeof(name), &function->name));
-    set_change(table, 2, &cpu_seconds, &function->seconds);
+    rps_code_function_text(name, sizeof(name), &function->name);
+    rps_table_set(table, 1, rps_words_cut(cut, sizeof(cut), name, name_width));
+    set_change(table, 2, 1, &cpu_seconds, &function->seconds);
+}
+
+static void add_functions(struct rps_table *table, const struct rps_comparison_output *output,
+                          const struct rps_comparison_row *row, int name_width)
+{
+    int said = 0;
+
+    for (size_t i = 0; i < row->function_count; i++) {
+        if (output->all ||
+            (rps_comparison_is_changed(&row->function[i].seconds) && said < FUNCTIONS_MOST))
+            add_function(table, row, said++ == 0, &row->function[i], name_width);
+    }
 }
 
 void rps_comparison_table_functions(struct rps_table *table,
-                                    const struct rps_comparison_output *output)
+                                    const struct rps_comparison_output *output, int width)
 {
     const struct rps_comparison *comparison = output->comparison;
+    int name_width = NAME_WIDTH;
 
-    rps_table_add_column(table, "Phase", "", 1);
-    rps_table_add_column(table, "Function", "", 1);
-    add_change_columns(table);
-    for (size_t r = 0; r < comparison->row_count; r++) {
-        const struct rps_comparison_row *row = &comparison->row[r];
-        int said = 0;
-
-        for (size_t i = 0; i < row->function_count; i++) {
-            if (output->all ||
-                (rps_comparison_is_changed(&row->function[i].seconds) && said < FUNCTIONS_MOST))
-                add_function(table, row, said++ == 0, &row->function[i]);
-        }
+    for (int pass = width > 0 ? 0 : 1; pass < 2; pass++) {
+        rps_table_free(table);
+        rps_table_add_column(table, "Phase", "", 1);
+        rps_table_add_column(table, "Function", "", 1);
+        add_change_columns(table);
+        for (size_t r = 0; r < comparison->row_count; r++)
+            add_functions(table, output, &comparison->row[r], name_width);
+        if (pass == 0 && !table->failed) /* what is too wide is taken from the names */
+            name_width = table->column[1].width -
+                         (int)fmax(0, rps_table_width(table, table->column_count) - width);
+        name_width = name_width < NAME_LEAST ? NAME_LEAST : name_width;
     }
 }

@@ -104,8 +104,7 @@ static void write_factor(char *ret, double times)
                  rps_words_times(number, sizeof(number), 1 / times));
 }
 
-char *rps_comparison_change_text(char *ret, const struct rps_comparison_figure *figure,
-                                 const struct rps_change *change)
+char *rps_comparison_change_text(char *ret, const struct rps_change *change)
 {
     char number[RPS_COMPARISON_TEXT_SIZE];
 
@@ -113,11 +112,8 @@ char *rps_comparison_change_text(char *ret, const struct rps_comparison_figure *
         return strcpy(ret, "-");
     if (change->a == change->b)
         return strcpy(ret, "0 %");
-    if (!isfinite(change->ratio)) {
-        rps_comparison_value_text(number, figure, change->b);
-        snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "from 0 to %.100s", number);
-        return ret;
-    }
+    if (!isfinite(change->ratio))
+        return strcpy(ret, "from 0");
     if (is_factor(change))
         write_factor(number, 1 + change->ratio);
     else
@@ -131,19 +127,21 @@ char *rps_comparison_interval_text(char *ret, const struct rps_comparison_figure
 {
     char low[RPS_COMPARISON_TEXT_SIZE], high[RPS_COMPARISON_TEXT_SIZE];
 
-    if (!has_interval(change))
+    double least = change->a >= 0 && change->b >= 0 ? -1 : -INFINITY; /* nothing is below 0 */
+
+    if (!has_interval(change) || (change->low == 0 && change->high == 0))
         return strcpy(ret, "");
     if (!isfinite(change->ratio)) {
-        rps_comparison_value_text(low, figure, change->low);
+        rps_comparison_value_text(low, figure, least < 0 ? fmax(change->low, 0) : change->low);
         rps_comparison_value_text(high, figure, change->high);
         snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.60s to %.60s", low, high);
         return ret;
     }
     if (is_factor(change)) {
-        write_factor(low, 1 + change->low);
+        write_factor(low, 1 + fmax(change->low, least));
         write_factor(high, 1 + change->high);
     } else {
-        write_percent(low, change->low, decimals_of(change));
+        write_percent(low, fmax(change->low, least), decimals_of(change));
         write_percent(high, change->high, decimals_of(change));
     }
     snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.40s to %.40s %c", low, high,
@@ -188,15 +186,50 @@ double rps_comparison_longer(const struct rps_comparison *comparison, size_t row
     return (of->b_times > 0 ? change->b : 0) - (of->a_times > 0 ? change->a : 0);
 }
 
-/* Elapsed time is the product of these: instructions x CPI / clock rate / CPU use. */
-static int is_factor_of_time(const struct rps_comparison_figure *figure)
+double rps_comparison_explains(const struct rps_comparison_figure *figure,
+                               const struct rps_change *change)
 {
-    static const char *const factor[] = {"instructions", "cpi", "cpu_use"};
-    int found = 0;
+    static const struct {
+        const char *name;
+        double sign;
+    } factor[] = {{"instructions", 1}, {"cpi", 1}, {"cpu_use", -1}};
 
-    for (size_t i = 0; i < sizeof(factor) / sizeof(factor[0]); i++)
-        found |= strcmp(figure->name, factor[i]) == 0;
-    return found;
+    for (size_t i = 0; i < sizeof(factor) / sizeof(factor[0]); i++) {
+        if (strcmp(figure->name, factor[i].name) == 0)
+            return factor[i].sign * log1p(change->ratio);
+    }
+    return NAN;
+}
+
+/* What time is made of is above all magnitudes, and then CPU time. */
+static double rank(const struct rps_comparison_figure *figure)
+{
+    static const struct rps_change none = {0};
+
+    return !isnan(rps_comparison_explains(figure, &none)) ? 20
+           : figure->kind == RPS_FIGURE_CPU               ? 10
+                                                          : 0;
+}
+
+/* CPU time in other words. */
+static int is_clock(const struct rps_comparison_figure *figure)
+{
+    return figure->kind == RPS_FIGURE_TOTAL &&
+           (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
+}
+
+/* A rate of events of which the total changed. */
+static int is_said_by_total(const struct rps_comparison *comparison, size_t row, size_t figure)
+{
+    const struct rps_comparison_figure *rate = &comparison->figure[figure];
+
+    for (size_t f = 0; f < comparison->figure_count && strcmp(rate->unit, "/s") == 0; f++) {
+        if (comparison->figure[f].kind == RPS_FIGURE_TOTAL &&
+            strcmp(comparison->figure[f].label, rate->label) == 0 &&
+            rps_comparison_is_changed(&comparison->row[row].change[f]))
+            return 1;
+    }
+    return 0;
 }
 
 /* By how much it changed, as a logarithm; what came and went did by as much as a thousand times. */
@@ -217,12 +250,13 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
-        int again = figure->kind == RPS_FIGURE_TIME || !rps_comparison_is_changed(change);
+        int again = figure->kind == RPS_FIGURE_TIME || is_clock(figure) ||
+                    !rps_comparison_is_changed(change) || is_said_by_total(comparison, row, f);
         double found;
 
         for (size_t s = 0; s < count; s++)
             again |= said[s] == f;
-        found = again ? 0 : magnitude(change) + (is_factor_of_time(figure) ? 100 : 0);
+        found = again ? 0 : magnitude(change) + rank(figure);
         if (found > most) {
             most = found;
             best = f;
@@ -244,7 +278,7 @@ size_t rps_comparison_tests(const struct rps_comparison *comparison)
     return tests;
 }
 
-/* "1-3, 7": the numbers of a side's runs, where they are one behind the other as a range. */
+/* "1-3,7": the numbers of a side's runs, where they are one behind the other as a range. */
 static void write_numbers(char *ret, size_t size, const struct rps_comparison *comparison,
                           enum rps_comparison_side side)
 {
@@ -259,7 +293,7 @@ static void write_numbers(char *ret, size_t size, const struct rps_comparison *c
         while (last + 1 < comparison->run_count && run[last + 1].side == side &&
                run[last + 1].run_id == run[last].run_id + 1)
             last++;
-        used += (size_t)snprintf(ret + used, size - used, "%s%" PRId64, used > 0 ? ", " : "",
+        used += (size_t)snprintf(ret + used, size - used, "%s%" PRId64, used > 0 ? "," : "",
                                  run[i].run_id);
         if (last > i && used < size)
             used += (size_t)snprintf(ret + used, size - used, "-%" PRId64, run[last].run_id);
@@ -307,10 +341,10 @@ char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *ou
     char numbers[160], text[512], command[512] = "";
 
     write_numbers(numbers, sizeof(numbers), comparison, side);
-    used =
-        (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "run%s %s", count == 1 ? "" : "s", numbers);
-    if (count > 2 && strpbrk(numbers, "-,"))
-        used += (size_t)snprintf(ret + used, RPS_COMPARISON_LINE_SIZE - used, " (%zu)", count);
+    if (count == 1)
+        used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "run %s", numbers);
+    else
+        used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%zu runs (%s)", count, numbers);
     if (!has_one_store(comparison) && at < comparison->run_count)
         used += (size_t)snprintf(
             ret + used, RPS_COMPARISON_LINE_SIZE - used, " of %s",
@@ -333,6 +367,15 @@ char *rps_comparison_command_text(char *ret, const struct rps_comparison *compar
     return ret;
 }
 
+static int has_functions(const struct rps_comparison *comparison)
+{
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        if (comparison->row[r].function_count > 0)
+            return 1;
+    }
+    return 0;
+}
+
 char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
@@ -341,10 +384,8 @@ char *rps_comparison_tested_text(char *ret, const struct rps_comparison *compari
 
     if (tests == 0) {
         snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%s",
-                 a == 1 && b == 1
-                     ? "nothing, as nothing within a run tells how much such totals vary from run "
-                       "to run"
-                     : "nothing");
+                 has_functions(comparison) ? "functions alone, by the number of their samples"
+                                           : "nothing");
         return ret;
     }
     if (a > 1 && b > 1)

@@ -13,9 +13,8 @@
 char *rps_comparison_value_text(char *ret, const struct rps_comparison_figure *figure,
                                 double value);
 
-/* "-12.3 %" with as many digits as the interval deserves, "3.1 x", "1/300", "from 0 to 12", "-". */
-char *rps_comparison_change_text(char *ret, const struct rps_comparison_figure *figure,
-                                 const struct rps_change *change);
+/* "-12.3 %" with as many digits as the interval deserves, "3.1 x", "1/300 x", "from 0", "-". */
+char *rps_comparison_change_text(char *ret, const struct rps_change *change);
 
 /* "-13.1 to -11.5 %", "2.9 to 3.3 x"; "" where there is none. */
 char *rps_comparison_interval_text(char *ret, const struct rps_comparison_figure *figure,
@@ -32,11 +31,16 @@ double rps_comparison_longer(const struct rps_comparison *comparison, size_t row
 
 /*
  * The figure of a row to say next, beside the elapsed time and the `count` in `said`: of those that
- * changed the one that says most of why, or SIZE_MAX. What elapsed time is made of, instructions,
- * CPI and CPU use, comes before all others.
+ * changed the one that says most, or SIZE_MAX. What explains elapsed time comes first, then CPU
+ * time.
  */
 size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t row,
                               const size_t *said, size_t count);
+
+/* How much of a change of elapsed time, as a logarithm, the figure explains: of instructions x CPI
+ * / clock rate / CPU use, which it is. NaN: it is none of these. */
+double rps_comparison_explains(const struct rps_comparison_figure *figure,
+                               const struct rps_change *change);
 
 /* How often figures were tested. */
 size_t rps_comparison_tests(const struct rps_comparison *comparison);
@@ -49,12 +53,13 @@ char *rps_comparison_command_text(char *ret, const struct rps_comparison *compar
 char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison);
 
 /* Tables (comparison_tables.c), without rows where there is nothing to say: figures of the whole,
- * kinds of phases, functions. */
-void rps_comparison_table_whole(struct rps_table *table,
-                                const struct rps_comparison_output *output);
+ * kinds of phases, functions. Names are cut where the table would be wider than `width`; 0: it may
+ * be as wide as it is. */
+void rps_comparison_table_whole(struct rps_table *table, const struct rps_comparison_output *output,
+                                int width);
 void rps_comparison_table_phases(struct rps_table *table,
-                                 const struct rps_comparison_output *output);
+                                 const struct rps_comparison_output *output, int width);
 void rps_comparison_table_functions(struct rps_table *table,
-                                    const struct rps_comparison_output *output);
+                                    const struct rps_comparison_output *output, int width);
 
 #endif

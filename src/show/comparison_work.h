@@ -48,6 +48,17 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
 /* Walk one run, whose phases have their rows, and make its values. */
 int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err);
 
+/* Correct p for all these changes (Holm). Where nothing happened on either side there was nothing
+ * to test. */
+int rps_comparison_correct(struct rps_change *const *change, size_t count, struct rps_error *err);
+
+/* Call `family` for the rows from ... to - 1 that are corrected for together: all of them, but a
+ * run of one phase is not two things. */
+typedef int rps_comparison_family(struct rps_comparison *comparison, size_t from, size_t to,
+                                  struct rps_error *err);
+int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,
+                               struct rps_error *err);
+
 /* The functions of each row, and the correction of their changes. */
 int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_error *err);
 

@@ -12,72 +12,9 @@
 #include "rpistat/collect.h"
 #include "code_signals.h"
 #include "cpu_series.h"
-
-/* Period numbers of a recording by CPU may have holes, but not more than periods. */
-#define HOLES_MAX 1000
+#include "run_collect.h"
 
 /* --- collecting ------------------------------------------------------------------------------- */
-
-struct walk {
-    struct rps_collect *collect;
-    const struct rps_cpu_series *cpu_series;
-    int side_by_side, at; /* at: the CPU whose rows come */
-};
-
-static int collect_period(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct walk *walk = context;
-
-    while (walk->side_by_side && walk->cpu_series->cpu[walk->at] != period->cpu &&
-           walk->at + 1 < walk->cpu_series->count)
-        walk->at++;
-    return rps_collect_add(walk->collect, walk->at, period, err);
-}
-
-/* CPUs cannot be put side by side when their numbers are nonsense. */
-static int check_numbers(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
-                         struct rps_error *err)
-{
-    struct rps_run_summary summary;
-
-    if (rps_reader_summary(reader, cpu_series->run_id, &summary, err) < 0)
-        return RPS_FAILED;
-    if (cpu_series->last - cpu_series->first <= 2 * summary.periods + HOLES_MAX)
-        return 0;
-    return rps_error_set(err, RPS_FAILED,
-                         "the periods of run %" PRId64 " are numbered too far apart to be put side "
-                         "by side: look at one CPU, with --cpu",
-                         cpu_series->run_id);
-}
-
-static int walk_cpus(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
-                     const struct rps_cpus *cpus, struct rps_collect_options *options,
-                     struct rps_collected *ret, struct rps_error *err)
-{
-    struct walk walk = {.cpu_series = cpu_series};
-    int result = 0;
-
-    walk.side_by_side = cpu_series->by_cpu && cpu_series->count > 1 && cpus->way == RPS_CPUS_EACH;
-    if (walk.side_by_side) {
-        options->cpu = cpu_series->cpu;
-        options->cpu_count = cpu_series->count;
-        options->first = options->by_rotation ? cpu_series->first_rotation : cpu_series->first;
-        options->last = options->by_rotation ? cpu_series->last_rotation : cpu_series->last;
-        options->first >>= RPS_LEVEL_BITS * options->level;
-        options->last >>= RPS_LEVEL_BITS * options->level;
-        result = check_numbers(reader, cpu_series, err);
-    }
-    if (result == 0)
-        result = rps_collect_new(&walk.collect, options, err);
-    if (result < 0)
-        return result;
-    result = walk.side_by_side ? rps_cpu_series_walk(cpu_series, collect_period, &walk, err)
-                               : rps_cpu_series_walk_sum(cpu_series, collect_period, &walk, err);
-    if (result == 0)
-        result = rps_collect_end(walk.collect, ret, err);
-    rps_collect_free(walk.collect);
-    return result;
-}
 
 /* The names that were asked for: those of the plan, and behind them those of samples. */
 struct names {
@@ -114,6 +51,7 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     struct rps_code_signals samples = {0};
     struct rps_cpu_series cpu_series = {0};
     struct rps_plan *plan = NULL;
+    struct rps_collect *walked = NULL;
     struct names names = {0};
     int result = split_names(options, &names, err);
 
@@ -139,13 +77,16 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1 + (int)samples.count);
         collect.level = cpu_series.resolution;
         collect.by_rotation = as_shown || collect.level > 0;
-        result = walk_cpus(reader, &cpu_series, &options->cpus, &collect, ret, err);
+        result = rps_run_collect_walk(reader, &cpu_series, &options->cpus, &collect, &walked, err);
     }
+    if (result == 0)
+        result = rps_collect_end(walked, ret, err);
     if (result == 0 && samples.count > 0) {
         if (names.metric_count == 0 && names.sample_count > 0) /* they alone */
             ret->signals.signal_count = 0;
         result = rps_code_signals_add(&samples, reader, run->run_id, &options->cpus, ret, err);
     }
+    rps_collect_free(walked);
     rps_code_signals_free(&samples);
     rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
@@ -155,23 +96,6 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
 
 /* --- detecting -------------------------------------------------------------------------------- */
 
-/* From observations to period numbers and times. */
-static void place_level(struct rps_phases *phases, const struct rps_collected *collected)
-{
-    for (size_t i = 0; i < phases->count; i++) {
-        struct rps_phase *phase = &phases->phase[i];
-
-        phase->start_ns = collected->start_ns[phase->first];
-        phase->end_ns = collected->end_ns[phase->last];
-        phase->earliest = collected->first[phase->earliest];
-        phase->latest = collected->first[phase->latest];
-        phase->first = collected->first[phase->first];
-        phase->last = collected->last[phase->last];
-    }
-    for (size_t i = 0; i < phases->outlier_count; i++)
-        phases->outlier[i] = collected->first[phases->outlier[i]];
-}
-
 static void place(struct rps_run_phases *found, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;
@@ -180,7 +104,7 @@ static void place(struct rps_run_phases *found, const struct rps_collected *coll
     found->observation_ns =
         (collected->end_ns[count - 1] - collected->start_ns[0]) / (int64_t)count;
     for (size_t i = 0; i < found->found.levels.count; i++)
-        place_level(&found->found.levels.level[i], collected);
+        rps_run_collect_place(&found->found.levels.level[i], collected);
 }
 
 static int name_signals(const struct rps_collected *collected, struct rps_run_phases *found,
@@ -195,11 +119,7 @@ static int name_signals(const struct rps_collected *collected, struct rps_run_ph
     return 0;
 }
 
-/*
- * The shortest phase, in periods: what was asked for, or 0, the detector's choice. Where sets take
- * turns every metric must be seen twice: a value that stands alone looks like a phase without any
- * noise.
- */
+/* The shortest phase, in periods: what was asked for, or 0, the detector's choice. */
 static size_t shortest(const struct rps_run_phases_options *options, const struct rps_run *run,
                        const struct rps_collected *collected)
 {
@@ -207,9 +127,7 @@ static size_t shortest(const struct rps_run_phases_options *options, const struc
         return options->find.detect.min_length;
     if (options->min_length_ns > 0 && run->period_ns > 0)
         return (size_t)((options->min_length_ns - 1) / run->period_ns + 1);
-    return collected->set_count > 1 && collected->level == 0
-               ? (size_t)rps_run_periods_with(run, collected->set_count, 2) + 1
-               : 0;
+    return rps_run_collect_shortest(run, collected);
 }
 
 /* Periods as observations, which are blocks where the run was read at a level. */

@@ -4,17 +4,19 @@
  *
  * usage: changes [--quick] [PART...]
  *
- * pairs: two runs of the same, one against one, by series and periods: of 100 pairs those in which
- *     the ratio of sums differs at 5 %: by Welch's test on periods (welch), by rpistat of all pairs
- *     (ours) and of those in which it tells (told), with the share that it calls too short to tell
- *     (short). Comparisons of 40 such figures with any alarm, corrected (any)
- * groups: likewise groups of runs, 1 % between runs, as normal numbers and as two modes
- * power: changes found by five runs a side with 1 % between runs: p below .05 (found), estimate
- *     beyond 3 % besides (fails), the whole interval beyond 3 % (proven)
+ * pairs: two runs of the same, one against one, by series and periods; the ratio of sums differs by
+ *     Welch's test on periods (welch), by rpistat's (alarms), of the pairs about which it tells
+ *     (told); those that it calls too short to tell (short)
+ * groups: several runs of the same, or one against several, that differ by 1 %: as normal numbers,
+ *     these with four fifths of the variance in common to all figures of a run (related), and in
+ *     two modes
+ * power: five runs against five, 1 % between runs: p below .05 (found), as the only change of 40
+ *     figures (of 40), found and the estimate beyond 3 % (fails), the whole interval beyond 3 %
+ *     (proven)
  *
- * All parts by default. --quick: a tenth of the pairs.
+ * Percents, at p < .05; any: of comparisons of 40 independent figures, those with an alarm after
+ * correction. All parts by default. --quick: a tenth of the pairs.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +28,15 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define PI           3.14159265358979323846
 
-#define PAIRS        2000
+#define PAIRS        4000
 #define TESTS        40
 #define PERIODS_MOST 3000
 #define RUNS_MOST    10
+#define POWER_RUNS   5
 
 #define ALARM   .05
 #define BETWEEN .01 /* standard deviation between runs */
+#define RELATED .8  /* the part of its variance that all figures of a run share */
 #define LIMIT   .03
 
 /* --- random numbers --------------------------------------------------------------------------- */
@@ -118,8 +122,6 @@ static const struct kind {
     {"sine of 200", fill_sine, 200},
 };
 
-static const size_t lengths[] = {60, 200, 600, 3000};
-
 /* --- one against one -------------------------------------------------------------------------- */
 
 /* A run: a ratio of sums, as CPI is of cycles and instructions, and by its periods. */
@@ -170,15 +172,15 @@ static struct rps_change compare_pair(const struct kind *kind, size_t n, uint64_
 }
 
 /* Whether there is an alarm after correction. */
-static int any_alarm(const double *p, size_t count)
+static int any_alarm(const double *p)
 {
     double adjusted[TESTS];
     int ret = 0;
 
-    if (rps_change_correct(p, count, adjusted) < 0)
+    if (rps_change_correct(p, TESTS, adjusted) < 0)
         exit(1);
-    for (size_t i = 0; i < count; i++)
-        ret |= adjusted[i] < ALARM;
+    for (int t = 0; t < TESTS; t++)
+        ret |= adjusted[t] < ALARM;
     return ret;
 }
 
@@ -197,23 +199,152 @@ static void print_pair(const struct kind *kind, size_t n, int pairs)
         alarms += change.p < ALARM;
         p[i % TESTS] = change.p;
         if (i % TESTS == TESTS - 1)
-            any += any_alarm(p, TESTS);
+            any += any_alarm(p);
     }
-    printf("%-16s %6zu %8.1f %8.1f %8.1f %8.1f %8.1f\n", kind->name, n, 100. * welch / pairs,
+    printf("%-16s %8zu %8.1f %8.1f %8.1f %8.1f %8.1f\n", kind->name, n, 100. * welch / pairs,
            100. * alarms / pairs, told > 0 ? 100. * alarms / told : NAN,
            100. * (pairs - told) / pairs, 100. * any * TESTS / pairs);
+    fflush(stdout);
 }
 
 static void print_pairs(int pairs)
 {
-    printf("\n%-16s %6s %8s %8s %8s %8s %8s\n", "pairs", "n", "welch", "ours", "told", "short", "any");
+    static const size_t lengths[] = {60, 200, 600, PERIODS_MOST};
+
+    printf("\n%-16s %8s %8s %8s %8s %8s %8s\n", "pairs", "periods", "welch", "alarms", "told",
+           "short", "any");
     for (size_t k = 0; k < COUNT(kinds); k++)
         for (size_t i = 0; i < COUNT(lengths); i++)
             print_pair(&kinds[k], lengths[i], pairs);
 }
 
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* What runs differ by. */
+static double two_modes(uint64_t *random)
+{
+    return (rps_random_unit(random) < .5 ? -.95 : .95) + .3 * normal(random);
+}
+
+/* The figures of a side's runs; `common` is the part of what a run differs by in all of them. */
+static void make_runs(double (*draw)(uint64_t *random), double common, size_t runs,
+                      uint64_t *random, struct rps_change_value value[TESTS][RUNS_MOST])
+{
+    memset(value, 0, TESTS * sizeof(*value));
+    for (size_t r = 0; r < runs; r++) {
+        double all = sqrt(common) * draw(random);
+
+        for (int t = 0; t < TESTS; t++)
+            value[t][r].value = exp(BETWEEN * (all + sqrt(1 - common) * draw(random)));
+    }
+}
+
+/* Of tests, those with an alarm; in *ret_any comparisons with one. Percents. */
+static double alarms_of(double (*draw)(uint64_t *random), double common, size_t before,
+                        size_t after, int comparisons, double *ret_any)
+{
+    static struct rps_change_value a[TESTS][RUNS_MOST], b[TESTS][RUNS_MOST];
+    int alarms = 0, any = 0;
+    uint64_t random = 1;
+    double p[TESTS];
+
+    for (int i = 0; i < comparisons; i++) {
+        make_runs(draw, common, before, &random, a);
+        make_runs(draw, common, after, &random, b);
+        for (int t = 0; t < TESTS; t++) {
+            p[t] = rps_change_find(a[t], before, b[t], after).p;
+            alarms += p[t] < ALARM;
+        }
+        any += any_alarm(p);
+    }
+    *ret_any = 100. * any / comparisons;
+    return 100. * alarms / TESTS / comparisons;
+}
+
+static void print_groups(int pairs)
+{
+    static const size_t sizes[][2] = {{2, 2}, {3, 3}, {5, 5}, {10, 10},
+                                      {2, 1}, {3, 1}, {5, 1}, {10, 1}};
+    int comparisons = pairs / 4;
+
+    printf("\n%-16s %8s %8s %8s %8s %8s\n", "groups", "normal", "any", "related", "modes", "any");
+    for (size_t k = 0; k < COUNT(sizes); k++) {
+        size_t before = sizes[k][0], after = sizes[k][1];
+        double any, related, any_modes, alarms, modes;
+
+        alarms = alarms_of(normal, 0, before, after, comparisons, &any);
+        alarms_of(normal, RELATED, before, after, comparisons, &related);
+        modes = alarms_of(two_modes, 0, before, after, comparisons, &any_modes);
+        printf("%zu against %-6zu %8.1f %8.1f %8.1f %8.1f %8.1f\n", before, after, alarms, any,
+               related, modes, any_modes);
+    }
+}
+
+/* --- power ------------------------------------------------------------------------------------ */
+
+static void print_change(double change, int tries)
+{
+    struct rps_change_value value[2][POWER_RUNS] = {{{0}}};
+    int found = 0, sure = 0, fails = 0, proven = 0;
+    uint64_t random = 1;
+
+    for (int i = 0; i < tries; i++) {
+        struct rps_change told;
+
+        for (int r = 0; r < 2 * POWER_RUNS; r++)
+            value[r % 2][r / 2].value = (1 + r % 2 * change) * exp(BETWEEN * normal(&random));
+        told = rps_change_find(value[0], POWER_RUNS, value[1], POWER_RUNS);
+        found += told.p < ALARM;
+        sure += told.p < ALARM / TESTS;
+        fails += told.p < ALARM && told.ratio > LIMIT;
+        proven += told.low > LIMIT;
+    }
+    printf("%+14.0f %% %8.1f %8.1f %8.1f %8.1f\n", 100 * change, 100. * found / tries,
+           100. * sure / tries, 100. * fails / tries, 100. * proven / tries);
+}
+
+static void print_power(int pairs)
+{
+    static const double changes[] = {0, .01, .02, .03, .04, .05, .06, .10};
+
+    printf("\n%-16s %8s %8s %8s %8s\n", "power", "found", "of 40", "fails", "proven");
+    for (size_t k = 0; k < COUNT(changes); k++)
+        print_change(changes[k], 4 * pairs);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static const struct part {
+    const char *name;
+    void (*print)(int pairs);
+} parts[] = {{"pairs", print_pairs}, {"groups", print_groups}, {"power", print_power}};
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: changes [--quick] [pairs|groups|power]...\n");
+    return 2;
+}
+
+static int is_asked(const char *part, int count, char **names)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(part, names[i]) == 0)
+            return 1;
+    return count == 0;
+}
+
 int main(int argc, char **argv)
 {
-    print_pairs(argc > 1 ? atoi(argv[1]) : PAIRS);
+    int quick = argc > 1 && strcmp(argv[1], "--quick") == 0, known = 0;
+
+    argc -= 1 + quick;
+    argv += 1 + quick;
+    for (size_t p = 0; p < COUNT(parts); p++)
+        known += argc > 0 && is_asked(parts[p].name, argc, argv);
+    if (known < argc)
+        return usage();
+    for (size_t p = 0; p < COUNT(parts); p++)
+        if (is_asked(parts[p].name, argc, argv))
+            parts[p].print(quick ? PAIRS / 10 : PAIRS);
     return 0;
 }

@@ -175,6 +175,12 @@ static void add_shared_factor(uint64_t *random, struct phase_series *series)
     }
 }
 
+void phase_series_draw(double deviation, size_t d, uint64_t *random, double *ret)
+{
+    for (size_t j = 0; j < d; j++)
+        ret[j] = deviation * normal(random);
+}
+
 void phase_series_make(const struct phase_draft *draft, struct phase_series *ret)
 {
     uint64_t random = draft->seed;
@@ -184,13 +190,35 @@ void phase_series_make(const struct phase_draft *draft, struct phase_series *ret
     ret->phases = draft->segments == 1 ? 1 : 3 + (int)(6 * rps_random_unit(&random));
     for (int p = 0; p < ret->phases; p++) {
         ret->scale[p] = 0.5 + 1.5 * rps_random_unit(&random);
-        for (size_t j = 0; j < draft->d; j++)
-            ret->mean[p][j] = draft->delta * normal(&random);
+        phase_series_draw(draft->delta, draft->d, &random, ret->mean[p]);
     }
     draw_labels(draft, &random, ret);
     fill_signals(&random, ret);
     if (draft->noise == CORRELATED)
         add_shared_factor(&random, ret);
+}
+
+void phase_series_run(const struct phase_program *program, enum phase_noise noise, size_t d,
+                      uint64_t seed, struct phase_series *ret)
+{
+    size_t n = 0, i = 0;
+
+    for (size_t t = 0; t < program->turns; t++)
+        n += program->turn[t].length;
+    init(ret, n, d);
+    ret->noise = noise;
+    ret->phases = program->kinds;
+    memcpy(ret->mean, program->mean, sizeof(ret->mean));
+    for (int p = 0; p < ret->phases; p++)
+        ret->scale[p] = 1;
+    for (size_t t = 0; t < program->turns; t++)
+        for (size_t k = 0; k < program->turn[t].length; k++)
+            ret->label[i++] = program->turn[t].kind;
+    fill_signals(&seed, ret);
+    i = 0;
+    for (size_t t = 0; t < program->turns; t++)
+        for (size_t k = 0; k < program->turn[t].length; k++)
+            ret->label[i++] = (int)t;
 }
 
 void phase_series_free(struct phase_series *series)

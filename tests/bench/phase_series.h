@@ -11,6 +11,7 @@
 
 #define PHASE_KINDS_MOST   8
 #define PHASE_SIGNALS_MOST 12
+#define PHASE_TURNS_MOST   32
 
 /* What lies about the means. Masked: each signal is seen in one observation of four. Correlated:
  * the signals share a factor, .8 between any two. */
@@ -48,6 +49,21 @@ struct phase_draft {
 /* 3 to 8 kinds of phases that recur in random order. */
 void phase_series_make(const struct phase_draft *draft, struct phase_series *ret);
 
+/* A program: turns of its kinds of phases, one after the other. */
+struct phase_program {
+    int kinds;
+    double mean[PHASE_KINDS_MOST][PHASE_SIGNALS_MOST]; /* of a kind, in each signal */
+    size_t turns;
+    struct {
+        int kind;
+        size_t length; /* observations */
+    } turn[PHASE_TURNS_MOST];
+};
+
+/* A run of it, with noise of its own: d signals; label is the number of the turn. */
+void phase_series_run(const struct phase_program *program, enum phase_noise noise, size_t d,
+                      uint64_t seed, struct phase_series *ret);
+
 /* A kind of series without phases. */
 struct phase_null {
     const char *name;
@@ -64,6 +80,9 @@ void phase_series_make_null(const struct phase_null *null, size_t n, size_t d, u
                             struct phase_series *ret);
 
 void phase_series_free(struct phase_series *series);
+
+/* d normal numbers, of mean 0: what a kind is like. */
+void phase_series_draw(double deviation, size_t d, uint64_t *random, double *ret);
 
 /* For memory that must be there. */
 void *phase_must(void *memory);

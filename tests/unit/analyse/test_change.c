@@ -1,0 +1,388 @@
+/*
+ * Changes, their correction, how sure a sum is, and Student's t. Expected figures are of SciPy 1.10:
+ * stats.t, and Welch's test and the cosine transform (fft.dct, orthonormal) written out with NumPy;
+ * stats.ttest_ind agrees.
+ */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyse/student.h"
+#include "rpistat/change.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define RUNS_MOST    10
+
+/* Alike to a relative 1e-9; NaN to NaN. */
+static void assert_near(double value, double expected)
+{
+    if (isnan(value) != isnan(expected) ||
+        (!isnan(value) && !(fabs(value - expected) <= 1e-9 * fabs(expected))))
+        fail_msg("%.15g is not %.15g", value, expected);
+}
+
+static void assert_change(const struct rps_change *change, double ratio, double low, double high,
+                          double p)
+{
+    assert_near(change->ratio, ratio);
+    assert_near(change->low, low);
+    assert_near(change->high, high);
+    assert_near(change->p, p);
+    assert_near(change->adjusted, p);
+}
+
+/* Of runs with a value and a floor alone. */
+static struct rps_change find(const double *a, size_t a_count, const double *b, size_t b_count,
+                              double floor)
+{
+    struct rps_change_value value[2][RUNS_MOST];
+
+    for (size_t i = 0; i < RUNS_MOST; i++)
+        for (int side = 0; side < 2; side++)
+            value[side][i] = (struct rps_change_value){.floor = floor, .variance = NAN};
+    for (size_t i = 0; i < a_count; i++)
+        value[0][i].value = a[i];
+    for (size_t i = 0; i < b_count; i++)
+        value[1][i].value = b[i];
+    return rps_change_find(value[0], a_count, value[1], b_count);
+}
+
+#define FIND(a, b, floor) find(a, COUNT(a), b, COUNT(b), floor)
+
+/* --- Student's t ------------------------------------------------------------------------------ */
+
+static void test_student(void **state)
+{
+    static const double at[] = {.1, 1, 2.5, 100};
+    static const struct {
+        double freedom, p[4], t;
+    } row[] = {
+        {1, {.936548965139, .5, .242237883182, .00636598552982}, 12.7062047364},
+        {1.25, {.933941632023, .471878765948, .200119116981, .00215435029147}, 8.02795138851},
+        {2.5, {.927806544062, .404061027278, .104569963078, 1.43832984233e-05}, 3.57465484201},
+        {3.7, {.92552526747, .37814139976, .0718220229118, 1.73681728651e-07}, 2.86752070719},
+        {8, {.922804909431, .346593507087, .0369420377136, 1.11678030483e-13}, 2.30600413503},
+        {100, {.920544531096, .319724155784, .0140457891241, 4.86299444454e-102}, 1.98397151845},
+        {1234.5, {.920360562026, .317506475231, .0125482604029, 0}, 1.96188748333},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(row); i++) {
+        for (size_t k = 0; k < COUNT(at); k++) {
+            double p = rps_student_p(at[k], row[i].freedom);
+
+            assert_true(fabs(p - row[i].p[k]) <= 1e-8 * row[i].p[k] + 1e-300);
+            assert_true(rps_student_p(-at[k], row[i].freedom) == p);
+        }
+        assert_true(fabs(rps_student_95(row[i].freedom) - row[i].t) < 1e-7);
+    }
+}
+
+static void test_student_ends(void **state)
+{
+    (void)state;
+    assert_near(rps_student_p(2.5, INFINITY), .0124193306517);
+    assert_near(rps_student_95(INFINITY), 1.95996398454);
+    assert_true(fabs(rps_student_p(2.5, 9e6) - rps_student_p(2.5, 2e7)) < 1e-7);
+    assert_true(rps_student_p(0, 3) == 1 && rps_student_p(1e-300, 3) == 1);
+    assert_true(rps_student_p(INFINITY, 3) == 0 && rps_student_p(1e300, 3) == 0);
+    assert_true(isnan(rps_student_p(NAN, 3)) && isnan(rps_student_p(1, NAN)));
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static void test_groups(void **state)
+{
+    static const double a[] = {1.21, 1.18, 1.2, 1.23, 1.19}, b[] = {1.25, NAN, 1.22, 1.27};
+    struct rps_change change = FIND(a, b, 0);
+
+    (void)state;
+    assert_int_equal(change.basis, RPS_CHANGE_GROUPS);
+    assert_int_equal(change.why, RPS_CHANGE_TESTED);
+    assert_near(change.a, 1.20187731832);
+    assert_near(change.b, 1.24649685824);
+    assert_change(&change, .037124870598, -.00364219626911, .0795599664951, .0641414859304);
+}
+
+/* The unit of the values changes nothing, be it the smallest. */
+static void test_units(void **state)
+{
+    static const double unit[] = {1e-300, 1, 1e300};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(unit); i++) {
+        double a[] = {1.21, 1.18, 1.2, 1.23, 1.19}, b[] = {1.25, 1.22, 1.27};
+        struct rps_change change;
+
+        for (size_t k = 0; k < COUNT(a); k++)
+            a[k] *= unit[i];
+        for (size_t k = 0; k < COUNT(b); k++)
+            b[k] *= unit[i];
+        change = FIND(a, b, 0);
+        assert_near(change.a / unit[i], 1.20187731832);
+        assert_true(fabs(change.p - .0641414859304) < 1e-9);
+        assert_true(fabs(change.low - -.00364219626911) < 1e-9);
+    }
+}
+
+static void test_not_positive(void **state)
+{
+    static const double negative[] = {-2, -1.5, -2.5, -2.2}, mixed[] = {1, 0, .5};
+    static const double zero[] = {0, 0, 0}, some[] = {3, 5, 4};
+    struct rps_change change = FIND(negative, mixed, 0);
+
+    (void)state;
+    assert_near(change.a, -2.05);
+    assert_near(change.b, .5);
+    assert_change(&change, -1.24390243902, -1.7302595546, -.757545323448, .00214636942731);
+    change = FIND(zero, some, 0); /* the interval is of the difference */
+    assert_true(change.a == 0);
+    assert_true(fabs(change.b - 4) < 1e-15);
+    assert_change(&change, NAN, 1.51586228816, 6.48413771184, .0202041028867);
+    change = FIND(some, zero, 0);
+    assert_near(change.ratio, -1);
+    assert_near(change.low, -6.48413771184 / 4);
+}
+
+static void test_floor(void **state)
+{
+    static const double a[] = {100, 100, 100}, b[] = {110, 110, 110}, more[] = {100, 100, 100, 100};
+    struct rps_change_value value[2][3];
+    struct rps_change change;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) /* as counts by chance */
+        for (int side = 0; side < 2; side++)
+            value[side][i] =
+                (struct rps_change_value){.value = side ? 110 : 100, .floor = side ? 110 : 100};
+    change = rps_change_find(value[0], 3, value[1], 3);
+    assert_change(&change, .1, -.118712814925, .372991710866, .298311540895);
+    assert_true(change.a == 100);
+    change = FIND(a, b, 0); /* nothing varies: any difference is one */
+    assert_near(change.ratio, .1);
+    assert_true(change.p < 1e-20 && change.p >= 0);
+    assert_near(change.low, change.high);
+    change = FIND(a, more, 0);
+    assert_true(change.ratio == 0 && change.p == 1 && change.low <= 0 && change.high >= 0);
+    assert_true(change.high < 1e-10);
+}
+
+static void test_all_zero(void **state)
+{
+    static const double zero[] = {0, 0, 0};
+    struct rps_change change = FIND(zero, zero, 0);
+
+    (void)state;
+    assert_true(change.a == 0 && change.b == 0 && isnan(change.ratio));
+    assert_true(change.p == 1);
+    assert_true(change.low <= 0 && change.high >= 0 && change.high < 1e-10);
+}
+
+static void test_rounding(void **state)
+{
+    static const double a[] = {.3, .1 + .2, .3}, b[] = {.1 + .2, .1 + .2};
+    struct rps_change change = FIND(a, b, 0);
+
+    (void)state;
+    assert_true(change.p > .9);
+}
+
+/* --- one run a side --------------------------------------------------------------------------- */
+
+static void test_baseline(void **state)
+{
+    static const double many[] = {1.21, 1.18, 1.2, 1.23, 1.19}, one[] = {1.3};
+    struct rps_change change = FIND(many, one, 0);
+
+    (void)state;
+    assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
+    assert_true(change.b == 1.3);
+    assert_change(&change, .0816411793329, .0303907740231, .135440718535, .0109155991531);
+    change = FIND(one, many, 0);
+    assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
+    assert_change(&change, -.0754789859085, -.119284711499, -.0294944158947, .0109155991531);
+}
+
+static void test_runs(void **state)
+{
+    struct rps_change_value a = {2, 0, .0004, 3, 50}, b = {2.1, 0, .0009, 5.5, 10};
+    struct rps_change change = rps_change_find(&a, 1, &b, 1);
+
+    (void)state;
+    assert_int_equal(change.basis, RPS_CHANGE_RUNS);
+    assert_change(&change, .05, .00901015819572, .0926550055467, .0219959420402);
+    a.floor = .0004; /* floors that are not larger change nothing */
+    b.floor = .0001;
+    change = rps_change_find(&a, 1, &b, 1);
+    assert_near(change.p, .0219959420402);
+    b.floor = .09;
+    change = rps_change_find(&a, 1, &b, 1);
+    assert_true(change.p > .5);
+}
+
+static void assert_untested(const struct rps_change *change, enum rps_change_why why)
+{
+    assert_int_equal(change->basis, RPS_CHANGE_NONE);
+    assert_int_equal(change->why, why);
+    assert_true(isnan(change->p) && isnan(change->adjusted));
+    assert_true(isnan(change->low) && isnan(change->high));
+}
+
+static void test_untested(void **state)
+{
+    struct rps_change_value a = {2, 0, .0004, 3, 50}, b = {2.1, 0, .0009, 5.5, 10},
+                            none = {.value = NAN};
+    struct rps_change change;
+
+    (void)state;
+    b.effective = RPS_CHANGE_EFFECTIVE_MIN - .001;
+    change = rps_change_find(&a, 1, &b, 1);
+    assert_untested(&change, RPS_CHANGE_SHORT);
+    assert_near(change.ratio, .05);
+    b.variance = INFINITY; /* as rps_within_find has it of few terms */
+    change = rps_change_find(&a, 1, &b, 1);
+    assert_untested(&change, RPS_CHANGE_SHORT);
+    a.variance = NAN;
+    change = rps_change_find(&a, 1, &b, 1);
+    assert_untested(&change, RPS_CHANGE_SINGLE);
+    change = rps_change_find(&a, 1, &none, 1);
+    assert_untested(&change, RPS_CHANGE_ABSENT);
+    assert_true(change.a == 2 && isnan(change.b) && isnan(change.ratio));
+    change = rps_change_find(NULL, 0, &b, 1);
+    assert_untested(&change, RPS_CHANGE_ABSENT);
+    assert_true(isnan(change.a) && change.b == 2.1);
+}
+
+/* One of numbers that are hard on arithmetic. */
+static double odd(uint64_t *random)
+{
+    static const double number[] = {0,        -0.,       1,        -1,      1e-300,
+                                    1e300,    DBL_MAX,   -DBL_MAX, DBL_MIN, 4.9e-324,
+                                    INFINITY, -INFINITY, NAN};
+
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return number[(*random >> 33) % COUNT(number)];
+}
+
+/* Whatever the numbers, p is a probability that comes with an interval, or there is none. */
+static void test_hostile(void **state)
+{
+    uint64_t random = 1;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        struct rps_change_value value[6];
+        struct rps_change change;
+
+        for (size_t k = 0; k < COUNT(value); k++)
+            value[k] = (struct rps_change_value){odd(&random), odd(&random), odd(&random),
+                                                 odd(&random), odd(&random)};
+        change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4));
+        assert_int_equal(isnan(change.p), change.basis == RPS_CHANGE_NONE);
+        assert_int_equal(isnan(change.p), change.why != RPS_CHANGE_TESTED);
+        assert_int_equal(isnan(change.p), isnan(change.low) || isnan(change.high));
+        assert_true(isnan(change.p) || (change.p >= 0 && change.p <= 1));
+        assert_true(isnan(change.low) ||
+                    (isfinite(change.low) && isfinite(change.high) && change.low <= change.high));
+    }
+}
+
+/* --- Holm's correction ------------------------------------------------------------------------ */
+
+static void test_correct(void **state)
+{
+    static const double p[] = {.01, .04, .03, .005, .03, NAN, 1};
+    static const double expected[] = {.05, .12, .12, .03, .12, NAN, 1};
+    double adjusted[COUNT(p)];
+
+    (void)state;
+    assert_int_equal(rps_change_correct(p, COUNT(p), adjusted), 0);
+    for (size_t i = 0; i < COUNT(p); i++)
+        assert_near(adjusted[i], expected[i]);
+    assert_int_equal(rps_change_correct(NULL, 0, NULL), 0);
+}
+
+/* --- how sure a sum is ------------------------------------------------------------------------ */
+
+static void fill(double *term, double step, int gaps)
+{
+    for (int i = 0; i < 100; i++)
+        term[i] = gaps && i % 7 == 3 ? NAN : sin(i * i) + step * (i / 25);
+}
+
+static void test_within(void **state)
+{
+    struct rps_within within;
+    double term[100];
+
+    (void)state;
+    fill(term, 0, 0);
+    within = rps_within_find(term, 100);
+    assert_near(within.variance, 44.0952444539);
+    assert_near(within.effective, 100);
+    assert_near(within.degrees, 3);
+    fill(term, 1, 0);
+    within = rps_within_find(term, 100);
+    assert_near(within.variance, 48139.2131507);
+    assert_near(within.effective, 5.66518634375);
+    fill(term, 1, 1);
+    within = rps_within_find(term, 100);
+    assert_near(within.variance, 34321.0035963);
+    assert_near(within.effective, 5.72609228446);
+}
+
+/* A level that is added changes nothing, nor does the unit, save of the variance. */
+static void test_within_units(void **state)
+{
+    struct rps_within within;
+    double term[100];
+
+    (void)state;
+    fill(term, 1, 0);
+    for (int i = 0; i < 100; i++)
+        term[i] = 1e-150 * (7 + term[i]);
+    within = rps_within_find(term, 100);
+    assert_near(within.variance, 48139.2131507e-300);
+    assert_near(within.effective, 5.66518634375);
+}
+
+static void test_within_ends(void **state)
+{
+    static const double few[] = {1, NAN, 2, 3, INFINITY, 4}, same[] = {2, 2, 2, 2, 2, 2, 2};
+    static const double zero[7] = {0};
+    static const double huge[] = {DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX, DBL_MAX, 0, 1};
+    struct rps_within within = rps_within_find(few, COUNT(few));
+
+    (void)state;
+    assert_true(isinf(within.variance) && within.effective == 0);
+    within = rps_within_find(NULL, 0);
+    assert_true(isinf(within.variance) && within.effective == 0);
+    within = rps_within_find(same, COUNT(same));
+    assert_true(within.variance < 1e-25 && within.effective <= 7);
+    within = rps_within_find(zero, COUNT(zero));
+    assert_true(within.variance == 0 && within.effective == 7);
+    within = rps_within_find(huge, COUNT(huge));
+    assert_true(isinf(within.variance) && within.effective > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_student),      cmocka_unit_test(test_student_ends),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_units),
+        cmocka_unit_test(test_not_positive), cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_all_zero),     cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_baseline),     cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_untested),     cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_correct),      cmocka_unit_test(test_within),
+        cmocka_unit_test(test_within_units), cmocka_unit_test(test_within_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

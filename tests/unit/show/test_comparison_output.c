@@ -1,0 +1,744 @@
+/* A comparison in words: made by hand, and the whole text as it was looked at. */
+#include "rpistat/comparison_output.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROWS      4
+#define RUNS      10
+#define FUNCTIONS 2
+
+enum { ELAPSED, CPU_TIME, CPI, CPU_USE, INSTRUCTIONS, FAULTS, FIGURES };
+
+static struct rps_comparison_figure figures[FIGURES] = {
+    {RPS_FIGURE_TIME, "elapsed", "Elapsed", "s"},
+    {RPS_FIGURE_CPU, "cpu_time", "CPU time", "s"},
+    {RPS_FIGURE_METRIC, "cpi", "CPI", ""},
+    {RPS_FIGURE_METRIC, "cpu_use", "CPU use", "%"},
+    {RPS_FIGURE_TOTAL, "instructions", "Instructions", ""},
+    {RPS_FIGURE_TOTAL, "minor_faults", "Minor faults", ""},
+};
+
+static char program[] = "./three";
+static char *command[] = {program, NULL};
+
+struct made {
+    struct rps_comparison comparison;
+    struct rps_comparison_output output;
+    struct rps_comparison_run run[RUNS];
+    struct rps_comparison_row row[ROWS];
+    struct rps_change change[ROWS][FIGURES];
+    struct rps_comparison_function function[ROWS][FUNCTIONS];
+    char *remark[1];
+};
+
+/* A change that was tested; `sure`: of a p value below .05. */
+static struct rps_change tested(double a, double b, double half, int sure)
+{
+    double ratio = b / a - 1;
+
+    return (struct rps_change){a,
+                               b,
+                               ratio,
+                               ratio - half,
+                               ratio + half,
+                               sure ? .0001 : .4,
+                               sure ? .002 : 1,
+                               RPS_CHANGE_GROUPS,
+                               RPS_CHANGE_TESTED};
+}
+
+static struct rps_change untested(double a, double b, enum rps_change_why why)
+{
+    return (struct rps_change){a,   b,   a > 0 ? b / a - 1 : NAN, NAN, NAN,
+                               NAN, NAN, RPS_CHANGE_NONE,         why};
+}
+
+static void add_run(struct made *made, enum rps_comparison_side side, int64_t run_id)
+{
+    struct rps_comparison_run *run = &made->run[made->comparison.run_count++];
+
+    *run = (struct rps_comparison_run){.run_id = run_id, .side = side, .store = "rpistat.data"};
+    rps_run_init(&run->run);
+    run->run.argc = 1;
+    run->run.argv = command;
+    if (side == RPS_SIDE_A)
+        made->comparison.a_count++;
+    else
+        made->comparison.b_count++;
+}
+
+static void begin(struct made *made, int runs_a_side, size_t rows)
+{
+    memset(made, 0, sizeof(*made));
+    made->comparison.run = made->run;
+    made->comparison.figure = figures;
+    made->comparison.figure_count = FIGURES;
+    made->comparison.row = made->row;
+    made->comparison.row_count = rows;
+    made->comparison.remark = made->remark;
+    for (int i = 0; i < 2 * runs_a_side; i++)
+        add_run(made, i < runs_a_side ? RPS_SIDE_A : RPS_SIDE_B, i + 1);
+    for (size_t r = 0; r < ROWS; r++) {
+        made->row[r] = (struct rps_comparison_row){.label = (int)r - 1,
+                                                   .a_times = 1,
+                                                   .b_times = 1,
+                                                   .a_start_ns = (int64_t)r * 1500000000,
+                                                   .b_start_ns = (int64_t)r * 1400000000,
+                                                   .change = made->change[r],
+                                                   .function = made->function[r]};
+        for (size_t f = 0; f < FIGURES; f++)
+            made->change[r][f] = untested(NAN, NAN, RPS_CHANGE_ABSENT);
+    }
+    made->output = (struct rps_comparison_output){
+        .comparison = &made->comparison, .a_name = "label:main", .b_name = "6-10"};
+}
+
+static void add_function(struct made *made, size_t row, const char *name, const char *file,
+                         struct rps_change seconds)
+{
+    made->function[row][made->row[row].function_count++] = (struct rps_comparison_function){
+        .name = {name, "/bin/three", file, 40}, .a_share = .6, .b_share = .3, .seconds = seconds};
+}
+
+/* Five runs a side: phase B is shorter by its instructions, C came. */
+static void make_groups(struct made *made)
+{
+    begin(made, 5, 4);
+    made->change[0][ELAPSED] = tested(13.3, 9.2, .02, 1);
+    made->change[0][CPU_TIME] = tested(12.1, 8.04, .021, 1);
+    made->change[0][CPI] = tested(1.21, 1.22, .015, 0);
+    made->change[0][CPU_USE] = tested(91, 87.4, .05, 0);
+    made->change[0][INSTRUCTIONS] = tested(12.3e9, 8.1e9, .0021, 1);
+    made->change[0][FAULTS] = tested(812, 2560, .2, 1);
+    made->change[1][ELAPSED] = tested(5.2, 5.18, .03, 0);
+    made->change[1][CPI] = tested(1.3, 1.31, .01, 0);
+    made->change[2][ELAPSED] = tested(8.1, 3.5, .02, 1);
+    made->change[2][CPI] = tested(1.15, 1.2, .01, 1);
+    made->change[2][INSTRUCTIONS] = tested(9e9, 4.68e9, .004, 1);
+    made->change[2][FAULTS] = untested(0, 1740, RPS_CHANGE_ABSENT);
+    made->row[2].a_times = made->row[2].b_times = 2;
+    made->change[3][ELAPSED] = untested(NAN, .52, RPS_CHANGE_ABSENT);
+    made->row[3].a_times = 0;
+    made->row[3].a_start_ns = -1;
+    add_function(made, 0, "solve", "/src/three.c", tested(7.9, 3.5, .02, 1));
+    add_function(made, 2, "solve", "/src/three.c", tested(7.7, 3.3, .02, 1));
+    add_function(made, 2, "copy", "/src/three.c", tested(.2, .19, .2, 0));
+    made->remark[0] = (char *)(uintptr_t) "Side A ran on another kernel: 6.1 for 6.12.";
+    made->comparison.remark_count = 1;
+}
+
+/* One run a side. */
+static void make_pair(struct made *made)
+{
+    begin(made, 1, 3);
+    for (int f = 0; f < FIGURES; f++)
+        made->change[0][f] = untested(1000, 1000, RPS_CHANGE_SINGLE);
+    made->change[0][ELAPSED] = untested(13.3, 9.2, RPS_CHANGE_SINGLE);
+    made->change[0][CPI] = tested(1.21, .84, .03, 1);
+    made->change[0][CPI].basis = RPS_CHANGE_RUNS;
+    made->change[0][CPU_USE] = untested(91, 87, RPS_CHANGE_SHORT);
+    made->change[1][ELAPSED] = untested(5.2, 5.2, RPS_CHANGE_SINGLE);
+    made->change[2][ELAPSED] = untested(8.1, 4, RPS_CHANGE_SINGLE);
+}
+
+typedef int write_output(FILE *out, const struct rps_comparison_output *output,
+                         struct rps_error *err);
+
+static char *written(write_output *write, const struct made *made)
+{
+    struct rps_error err;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    assert_int_equal(write(out, &made->output, &err), 0);
+    fclose(out);
+    return text;
+}
+
+static void check_written(write_output *write, const struct made *made, const char *expected)
+{
+    char *text = written(write, made);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void check_answer(const struct made *made, const char *expected)
+{
+    char answer[RPS_COMPARISON_ANSWER_SIZE];
+
+    assert_ptr_equal(rps_comparison_answer(answer, &made->output), answer);
+    assert_string_equal(answer, expected);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static void test_answer_groups(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
+                        "fewer instructions; solve (three.c:40) has most of it");
+    made.change[2][INSTRUCTIONS] = untested(9e9, 9e9, RPS_CHANGE_ABSENT);
+    made.row[2].function_count = 0;
+    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter");
+    made.comparison.row_count = 1;
+    made.row[0].function_count = 0;
+    made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
+    made.change[0][INSTRUCTIONS] = tested(1e9, 1e9, .1, 0);
+    made.change[0][CPI] = tested(1.1, 3.3, .2, 1);
+    check_answer(&made, "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    made.comparison.b_count = 1;
+    made.change[0][CPI] = tested(1.1, 1.1, .2, 0);
+    made.change[0][ELAPSED] = tested(1000, 1, .0001, 1);
+    check_answer(&made, "B took 1/1000 of the time");
+    made.change[0][ELAPSED] = tested(1000, 1031, .0041, 1);
+    check_answer(&made, "B took 3.1 % more time (2.7 to 3.5 %), with 3.2 x the minor faults");
+}
+
+static void test_answer_phases(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    made.change[0][ELAPSED] = tested(9.2, 13.3, .02, 1);
+    made.change[0][INSTRUCTIONS] = made.change[0][CPI];
+    made.change[2][ELAPSED] = tested(4, 4.1, .02, 0);
+    made.change[3][ELAPSED] = untested(NAN, 4, RPS_CHANGE_ABSENT);
+    check_answer(&made, "B takes 45 % more time (43 to 47 %): phase C (4 s) came");
+    made.row[3].a_times = 1;
+    made.row[3].b_times = 0;
+    made.change[3][ELAPSED] = untested(4, NAN, RPS_CHANGE_ABSENT);
+    made.change[0][ELAPSED] = tested(13.3, 9.2, .02, 1);
+    made.row[0].function_count = 0;
+    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase C (4 s) went");
+    made.comparison.row_count = 3;
+    made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
+    made.change[2][ELAPSED] = tested(6.65, 4.7, .02, 1);
+    made.change[0][FAULTS] = tested(8120, 2560, .2, 1);
+    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase A is 2.1 s shorter");
+    made.change[0][ELAPSED] = tested(13.3, 9, .02, 1);
+    made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
+    made.change[2][ELAPSED] = tested(6.65, 4.6, .02, 1);
+    check_answer(&made, "B takes 32 % less time (30 to 34 %), in every phase, with 68 % fewer "
+                        "minor faults");
+}
+
+static void test_answer_pair(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_pair(&made);
+    check_answer(&made, "These runs differ: B took 31 % less time (9.20 s for 13.3 s): phase B was "
+                        "4.1 s shorter; one run a side cannot tell why, nor what the next one "
+                        "takes");
+    made.comparison.row_count = 1;
+    check_answer(&made, "These runs differ: B took 31 % less time (9.20 s for 13.3 s), with CPI "
+                        "0.840 for 1.21; one run a side cannot tell why, nor what the next one "
+                        "takes");
+    made.change[0][CPI].adjusted = .2;
+    check_answer(&made, "B took 31 % less time (9.20 s for 13.3 s); one run a side cannot tell "
+                        "why, nor what the next one takes");
+    made.change[0][ELAPSED] = untested(13.3, 13.31, RPS_CHANGE_SINGLE);
+    check_answer(&made, "B took as long as A (13.3 s); one run a side cannot tell why, nor what "
+                        "the next one takes");
+    made.change[0][ELAPSED] = untested(0, 2, RPS_CHANGE_SINGLE);
+    check_answer(&made, "The elapsed time of a side is not known");
+    made.comparison.row_count = 0;
+    check_answer(&made, "The elapsed time of a side is not known");
+}
+
+static void test_answer_same(void **state)
+{
+    struct made made;
+
+    (void)state;
+    begin(&made, 5, 2);
+    made.change[0][ELAPSED] = tested(13.3, 13.4, .02, 0);
+    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
+                        "2.8 %");
+    made.change[1][CPI] = tested(1.2, 2.4, .1, 1);
+    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
+                        "2.8 %; but B has CPI 2.40 for 1.20 in phase A");
+    made.change[1][ELAPSED] = tested(4, 6, .1, 1);
+    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
+                        "2.8 %; but phase A is 2 s longer");
+    made.change[0][CPU_TIME] = tested(12, 8, .03, 1);
+    add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
+    check_answer(&made, "B takes 33 % less CPU time (30 to 36 %); solve (three.c:40) has most of "
+                        "it; no difference of the elapsed time is shown");
+    made.change[0][CPU_TIME] = made.change[1][ELAPSED] = tested(12, 8, .5, 0);
+    made.change[1][CPI] = tested(1, 1, .1, 0);
+    made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
+    check_answer(&made, "It is not sure that B takes 31 % less time (1 to 61 %): too little for 4 "
+                        "tests");
+}
+
+/* --- the whole text --------------------------------------------------------------------------- */
+
+static void test_text(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    check_written(
+        rps_comparison_output_text, &made,
+        "B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter, with 48 % fewer "
+        "instructions; solve\n"
+        "(three.c:40) has most of it.\n"
+        "\n"
+        "A: 5 runs (1-5), label:main\n"
+        "B: 5 runs (6-10)\n"
+        "Both: ./three\n"
+        "Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
+        "\n"
+        "                                                     95 %\n"
+        "  Whole run          A       B   Change          interval  Verdict\n"
+        "  Elapsed       13.3 s  9.20 s    -31 %      -33 to -29 %  less\n"
+        "  CPU time      12.1 s  8.04 s    -34 %      -36 to -31 %  less\n"
+        "  CPI             1.21    1.22   +0.8 %    -0.7 to +2.3 %  no difference shown\n"
+        "  CPU use       91.0 %  87.4 %     -4 %        -9 to +1 %  no difference shown\n"
+        "  Instructions  12.3 G   8.1 G  -34.1 %  -34.4 to -33.9 %  less\n"
+        "  Minor faults     812  2.56 k    3.2 x      3.0 to 3.4 x  more\n"
+        "\n"
+        "                                                                        95 %           "
+        "Share of\n"
+        "  Phase           Times    Start       A        B   Change          interval  Verdict    "
+        "change\n"
+        "  A                   1  00:01.5  5.20 s   5.18 s      0 %        -3 to +3 %              "
+        "  0 %\n"
+        "  B                   2  00:03.0  8.10 s   3.50 s    -57 %      -59 to -55 %  less        "
+        "112 %\n"
+        "    Instructions                     9 G   4.68 G  -48.0 %  -48.4 to -47.6 %  less\n"
+        "    CPI                             1.15     1.20   +4.3 %    +3.3 to +5.3 %  more\n"
+        "  C                   1  00:04.2       -  0.520 s  B alone                                "
+        "-13 %\n"
+        "\n"
+        "Functions, CPU time by their samples:\n"
+        "\n"
+        "                                                                 95 %\n"
+        "  Phase      Function                 A       B  Change      interval  Verdict\n"
+        "  whole run  solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  less\n"
+        "  B          solve (three.c:40)  7.70 s  3.30 s   -57 %  -59 to -55 %  less\n"
+        "\n"
+        "Remarks\n"
+        "  Side A ran on another kernel: 6.1 for 6.12.\n");
+}
+
+static void test_text_pair(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_pair(&made);
+    check_written(
+        rps_comparison_output_text, &made,
+        "These runs differ: B took 31 % less time (9.20 s for 13.3 s): phase B was 4.1 s shorter; "
+        "one run a\n"
+        "side cannot tell why, nor what the next one takes.\n"
+        "\n"
+        "A: run 1, label:main\n"
+        "B: run 2, 6-10\n"
+        "Both: ./three\n"
+        "Tested: by what varies within the runs: that they differ, not why; corrected for 1 test "
+        "(Holm)\n"
+        "\n"
+        "                                                          95 %\n"
+        "  Whole run               A            B  Change      interval  Verdict\n"
+        "  Elapsed            13.3 s       9.20 s   -31 %                one run a side: no "
+        "telling\n"
+        "  CPU time      16 min 40 s  16 min 40 s     0 %                one run a side: no "
+        "telling\n"
+        "  CPI                  1.21        0.840   -31 %  -34 to -28 %  less\n"
+        "  CPU use            91.0 %       87.0 %  -4.4 %                too short to tell\n"
+        "  Instructions          1 k          1 k     0 %                one run a side: no "
+        "telling\n"
+        "  Minor faults          1 k          1 k     0 %                one run a side: no "
+        "telling\n"
+        "\n"
+        "                                                     95 %           Share of\n"
+        "  Phase  Times    Start       A       B  Change  interval  Verdict    change\n"
+        "  A          1  00:01.5  5.20 s  5.20 s     0 %                          0 %\n"
+        "  B          1  00:03.0  8.10 s  4.00 s   -51 %                        100 %\n");
+}
+
+static void test_markdown(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    check_written(
+        rps_comparison_output_markdown, &made,
+        "**B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter, with 48 % fewer "
+        "instructions; solve (three\\.c:40) has most of it.**\n"
+        "\n"
+        "- A: 5 runs (1-5), label:main\n"
+        "- B: 5 runs (6-10)\n"
+        "- Both: ./three\n"
+        "- Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
+        "\n"
+        "| Whole run | A | B | Change | 95 % interval | Verdict |\n"
+        "| :-- | --: | --: | --: | --: | :-- |\n"
+        "| Elapsed | 13.3 s | 9.20 s | -31 % | -33 to -29 % | less |\n"
+        "| CPU time | 12.1 s | 8.04 s | -34 % | -36 to -31 % | less |\n"
+        "| CPI | 1.21 | 1.22 | +0.8 % | -0.7 to +2.3 % | no difference shown |\n"
+        "| CPU use | 91.0 % | 87.4 % | -4 % | -9 to +1 % | no difference shown |\n"
+        "| Instructions | 12.3 G | 8.1 G | -34.1 % | -34.4 to -33.9 % | less |\n"
+        "| Minor faults | 812 | 2.56 k | 3.2 x | 3.0 to 3.4 x | more |\n"
+        "\n"
+        "| Phase | Times | Start | A | B | Change | 95 % interval | Verdict | Share of change |\n"
+        "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
+        "| A | 1 | 00:01.5 | 5.20 s | 5.18 s | 0 % | -3 to +3 % |  | 0 % |\n"
+        "| B | 2 | 00:03.0 | 8.10 s | 3.50 s | -57 % | -59 to -55 % | less | 112 % |\n"
+        "| &nbsp;&nbsp;Instructions |  |  | 9 G | 4.68 G | -48.0 % | -48.4 to -47.6 % | less |  |\n"
+        "| &nbsp;&nbsp;CPI |  |  | 1.15 | 1.20 | +4.3 % | +3.3 to +5.3 % | more |  |\n"
+        "| C | 1 | 00:04.2 | - | 0.520 s | B alone |  |  | -13 % |\n"
+        "\n"
+        "<details><summary>Functions and remarks</summary>\n"
+        "\n"
+        "Functions, CPU time by their samples:\n"
+        "\n"
+        "| Phase | Function | A | B | Change | 95 % interval | Verdict |\n"
+        "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
+        "| whole run | solve (three\\.c:40) | 7.90 s | 3.50 s | -56 % | -58 to -54 % | less |\n"
+        "| B | solve (three\\.c:40) | 7.70 s | 3.30 s | -57 % | -59 to -55 % | less |\n"
+        "\n"
+        "Remarks:\n"
+        "\n"
+        "- Side A ran on another kernel: 6.1 for 6.12.\n"
+        "\n"
+        "</details>\n");
+}
+
+/* With `all` every figure of every kind of phases; a number of runs that is no range. */
+static void test_all(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    made.output.all = 1;
+    made.output.a_name = "1,3,5";
+    made.comparison.row_count = 2;
+    made.comparison.run_count = 6;
+    made.comparison.a_count = made.comparison.b_count = 3;
+    for (size_t i = 0; i < 6; i++) {
+        made.run[i].run_id = (int64_t)i * 2 + 1;
+        made.run[i].side = i < 3 ? RPS_SIDE_A : RPS_SIDE_B;
+    }
+    made.run[4].store = "other.data";
+    made.change[0][FAULTS] = untested(0, 12, RPS_CHANGE_ABSENT);
+    made.change[0][CPU_TIME] = tested(1, 1.00001, .0001, 0);
+    made.change[0][CPU_USE] = tested(100, .1, .0005, 1);
+    made.change[0][INSTRUCTIONS] = tested(3, 1, 2, 0);
+    check_written(
+        rps_comparison_output_text, &made,
+        "B takes 31 % less time (29 to 33 %); solve (three.c:40) has most of it.\n"
+        "\n"
+        "A: 3 runs (1,3,5) of rpistat.data\n"
+        "B: 3 runs (7,9,11) of rpistat.data, 6-10\n"
+        "Both: ./three\n"
+        "Tested: run by run (Welch's t test); corrected for 7 tests (Holm)\n"
+        "\n"
+        "                                                        95 %\n"
+        "  Whole run          A        B    Change           interval  Verdict\n"
+        "  Elapsed       13.3 s   9.20 s     -31 %       -33 to -29 %  less\n"
+        "  CPU time      1.00 s   1.00 s       0 %           0 to 0 %  no difference shown\n"
+        "  CPI             1.21     1.22    +0.8 %     -0.7 to +2.3 %  no difference shown\n"
+        "  CPU use        100 %  0.100 %  1/1000 x  1/2000 to 1/670 x  less\n"
+        "  Instructions       3        1     -67 %     -100 to +133 %  no difference shown\n"
+        "  Minor faults       0       12    from 0                     -\n"
+        "\n"
+        "                                                                    95 %\n"
+        "  Phase           Times    Start       A       B  Change        interval  Verdict\n"
+        "  A                   1  00:01.5  5.20 s  5.18 s     0 %      -3 to +3 %\n"
+        "    CPU time                           -       -       -                  -\n"
+        "    CPI                             1.30    1.31  +0.8 %  -0.2 to +1.8 %  no difference "
+        "shown\n"
+        "    CPU use                            -       -       -                  -\n"
+        "    Instructions                       -       -       -                  -\n"
+        "    Minor faults                       -       -       -                  -\n"
+        "\n"
+        "                  Share of\n"
+        "  Phase             change\n"
+        "  A                    0 %\n"
+        "    CPU time\n"
+        "    CPI\n"
+        "    CPU use\n"
+        "    Instructions\n"
+        "    Minor faults\n"
+        "\n"
+        "Functions, CPU time by their samples:\n"
+        "\n"
+        "                                                                 95 %\n"
+        "  Phase      Function                 A       B  Change      interval  Verdict\n"
+        "  whole run  solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  less\n"
+        "\n"
+        "Remarks\n"
+        "  Side A ran on another kernel: 6.1 for 6.12.\n");
+}
+
+/* What stores hold is anybody's. */
+static void make_hostile(struct made *made)
+{
+    static struct rps_comparison_figure hostile = {RPS_FIGURE_TIME, "elapsed",
+                                                   "| **El** <b>\x1b[31m\n", "s`|"};
+    static char bad[] = "./a\x1b]0;x\a `rm` | @me #1 http://a.b \xff\xc3\xa4";
+
+    begin(made, 1, 2);
+    made->comparison.figure = &hostile;
+    made->comparison.figure_count = 1;
+    command[0] = bad;
+    made->output.a_name = made->output.b_name = "<script>\xe2\x80\xae";
+    made->change[0][0] = untested(1e300, 1e-300, RPS_CHANGE_SINGLE);
+    made->change[1][0] = tested(1, 1e12, 5e11, 1);
+    made->row[0].function_count = made->row[1].function_count = 0;
+    add_function(made, 0,
+                 "operator<< <std::__cxx11::basic_string<char>, \r\x7f long, longer, longest>",
+                 "/a/\x1b.c", tested(1e300, 1, 1, 1));
+    made->remark[0] = (char *)(uintptr_t) "A *remark*\n# on it: www.a.org";
+    made->comparison.remark_count = 1;
+}
+
+static void test_hostile(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_hostile(&made);
+    check_written(
+        rps_comparison_output_text, &made,
+        "These runs differ: B took under 1/10000 of the time (<0.0001 s for 1e+282 E s); "
+        "operator<<\n"
+        "<std::__cxx11::basic_string<char>, \\x0d\\x7f lo... has most of it; one run a side cannot "
+        "tell why,\n"
+        "nor what the next one takes.\n"
+        "\n"
+        "A: run 1, <script>\\xe2\\x80\\xae\n"
+        "B: run 2, <script>\\xe2\\x80\\xae\n"
+        "Both: './a\\x1b]0;x\\x07 `rm` | @me #1 http://a.b \\xffä'\n"
+        "Tested: by what varies within the runs: that they differ, not why; corrected for 1 test "
+        "(Holm)\n"
+        "\n"
+        "                                                                 95 %\n"
+        "  Whole run                          A            B  Change  interval  Verdict\n"
+        "  | **El** <b>\\x1b[31m\\n  1e+282 E s`|  <0.0001 s`|     0 x            one run a side: "
+        "no telling\n"
+        "\n"
+        "                                                                95 %           Share of\n"
+        "  Phase  Times    Start         A        B  Change          interval  Verdict    change\n"
+        "  A          1  00:01.5  1.00 s`|  1 T s`|   1 T x  500 G to 1.5 T x  more          0 %\n"
+        "\n"
+        "Functions, CPU time by their samples:\n"
+        "\n"
+        "                                                                                       95 "
+        "%\n"
+        "  Phase      Function                                         A       B  Change    "
+        "interval  Verdict\n"
+        "  whole run  operator<< <std::__cxx11::basic_str...  1e+282 E s  1.00 s     0 x  0 to 1.0 "
+        "x  less\n"
+        "\n"
+        "Remarks\n"
+        "  A *remark*\\n# on it: www.a.org\n");
+    check_written(
+        rps_comparison_output_markdown, &made,
+        "**These runs differ: B took under 1/10000 of the time (\\<0.0001 s for 1e+282 E s); "
+        "operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has "
+        "most of it; one run a side cannot tell why, nor what the next one takes.**\n"
+        "\n"
+        "- A: run 1, \\<script\\>\\\\xe2\\\\x80\\\\xae\n"
+        "- B: run 2, \\<script\\>\\\\xe2\\\\x80\\\\xae\n"
+        "- Both: './a\\\\x1b\\]0;x\\\\x07 \\`rm\\` \\| @<!-- -->me #<!-- -->1 http\\://a\\.b "
+        "\\\\xffä'\n"
+        "- Tested: by what varies within the runs: that they differ, not why; corrected for 1 test "
+        "(Holm)\n"
+        "\n"
+        "| Whole run | A | B | Change | 95 % interval | Verdict |\n"
+        "| :-- | --: | --: | --: | --: | :-- |\n"
+        "| \\| \\*\\*El\\*\\* \\<b\\>\\\\x1b\\[31m\\\\n | 1e+282 E s\\`\\| | \\<0.0001 s\\`\\| | 0 "
+        "x |  | one run a side: no telling |\n"
+        "\n"
+        "| Phase | Times | Start | A | B | Change | 95 % interval | Verdict | Share of change |\n"
+        "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
+        "| A | 1 | 00:01.5 | 1.00 s\\`\\| | 1 T s\\`\\| | 1 T x | 500 G to 1.5 T x | more | 0 % |\n"
+        "\n"
+        "<details><summary>Functions and remarks</summary>\n"
+        "\n"
+        "Functions, CPU time by their samples:\n"
+        "\n"
+        "| Phase | Function | A | B | Change | 95 % interval | Verdict |\n"
+        "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
+        "| whole run | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>,... | 1e+282 E "
+        "s | 1.00 s | 0 x | 0 to 1.0 x | less |\n"
+        "\n"
+        "Remarks:\n"
+        "\n"
+        "- A \\*remark\\*\\\\n#<!-- --> on it: www\\.a\\.org\n"
+        "\n"
+        "</details>\n");
+    command[0] = program;
+}
+
+/* Nothing to say; and of one row without anything beside it. */
+static void test_empty(void **state)
+{
+    struct made made;
+
+    (void)state;
+    begin(&made, 1, 0);
+    made.comparison.figure_count = 0;
+    check_written(rps_comparison_output_text, &made,
+                  "The elapsed time of a side is not known.\n"
+                  "\n"
+                  "A: run 1, label:main\n"
+                  "B: run 2, 6-10\n"
+                  "Both: ./three\n"
+                  "Tested: nothing\n");
+    check_written(rps_comparison_output_markdown, &made,
+                  "**The elapsed time of a side is not known.**\n"
+                  "\n"
+                  "- A: run 1, label:main\n"
+                  "- B: run 2, 6-10\n"
+                  "- Both: ./three\n"
+                  "- Tested: nothing\n"
+                  "\n"
+                  "<details><summary>Functions and remarks</summary>\n"
+                  "\n"
+                  "</details>\n");
+    check_written(rps_comparison_output_csv, &made,
+                  "label,name,kind,unit,a,b,change,change_low,change_high,p,p_corrected,tested_by,"
+                  "reason,verdict\n");
+}
+
+/* However narrow: no line is longer but for a cell that is. */
+static void test_narrow(void **state)
+{
+    struct made made;
+    char *text, *rest = NULL;
+
+    (void)state;
+    make_groups(&made);
+    for (made.output.width = 50; made.output.width < 110; made.output.width += 10) {
+        text = written(rps_comparison_output_text, &made);
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+            assert_true(strlen(line) <= (size_t)made.output.width);
+        free(text);
+    }
+}
+
+/* --- for programs ----------------------------------------------------------------------------- */
+
+static void test_rows(void **state)
+{
+    struct made made;
+
+    (void)state;
+    make_pair(&made);
+    made.comparison.row_count = 1;
+    made.comparison.figure_count = 3;
+    made.remark[0] = (char *)(uintptr_t) "A \"remark\"\x1b";
+    made.comparison.remark_count = 1;
+    add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
+    check_written(rps_comparison_output_csv, &made,
+                  "label,name,kind,unit,a,b,change,change_low,change_high,p,p_corrected,tested_by,"
+                  "reason,verdict\n"
+                  ",elapsed,time,s,13.3,9.2,-0.308270677,,,,,,one run a side,\n"
+                  ",cpu_time,time,s,1000,1000,0,,,,,,one run a side,\n"
+                  ",cpi,metric,,1.21,0.84,-0.305785124,-0.335785124,-0.275785124,0.0001,0.002,"
+                  "within runs,,less\n");
+    check_written(
+        rps_comparison_output_json, &made,
+        "{\n"
+        "  \"answer\": \"These runs differ: B took 31 % less time (9.20 s for 13.3 s), with CPI "
+        "0.840 for 1.21; solve (three.c:40) has most of it; one run a side cannot tell why, nor "
+        "what the next one takes\",\n"
+        "  \"a_name\": \"label:main\",\n"
+        "  \"b_name\": \"6-10\",\n"
+        "  \"runs\": [\n"
+        "    {\"side\": \"A\", \"store\": \"rpistat.data\", \"run\": 1, \"uuid\": null, \"label\": "
+        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": null},\n"
+        "    {\"side\": \"B\", \"store\": \"rpistat.data\", \"run\": 2, \"uuid\": null, \"label\": "
+        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": null}\n"
+        "  ],\n"
+        "  \"figures\": [\n"
+        "    {\"name\": \"elapsed\", \"label\": \"Elapsed\", \"kind\": \"time\", \"unit\": "
+        "\"s\"},\n"
+        "    {\"name\": \"cpu_time\", \"label\": \"CPU time\", \"kind\": \"time\", \"unit\": "
+        "\"s\"},\n"
+        "    {\"name\": \"cpi\", \"label\": \"CPI\", \"kind\": \"metric\", \"unit\": null}\n"
+        "  ],\n"
+        "  \"rows\": [\n"
+        "    {\"label\": null, \"a_times\": 1, \"b_times\": 1, \"a_start_s\": 0, \"b_start_s\": 0, "
+        "\"functions\": [{\"name\": \"solve\", \"module\": \"/bin/three\", \"file\": \"three.c\", "
+        "\"line\": 40, \"a_share\": 0.6, \"b_share\": 0.3, \"unit\": \"s\", \"a\": 8, \"b\": 4.5, "
+        "\"change\": -0.4375, \"change_low\": -0.5375, \"change_high\": -0.3375, \"p\": 0.0001, "
+        "\"p_corrected\": 0.002, \"tested_by\": \"groups\", \"reason\": null, \"verdict\": "
+        "\"less\"}]}\n"
+        "  ],\n"
+        "  \"remarks\": [\"A \\\"remark\\\"\\u001b\"],\n"
+        "  \"changes\": [\n"
+        "    {\"label\": null, \"name\": \"elapsed\", \"kind\": \"time\", \"unit\": \"s\", \"a\": "
+        "13.3, \"b\": 9.2, \"change\": -0.308270677, \"change_low\": null, \"change_high\": null, "
+        "\"p\": null, \"p_corrected\": null, \"tested_by\": null, \"reason\": \"one run a side\", "
+        "\"verdict\": null},\n"
+        "    {\"label\": null, \"name\": \"cpu_time\", \"kind\": \"time\", \"unit\": \"s\", \"a\": "
+        "1000, \"b\": 1000, \"change\": 0, \"change_low\": null, \"change_high\": null, \"p\": "
+        "null, \"p_corrected\": null, \"tested_by\": null, \"reason\": \"one run a side\", "
+        "\"verdict\": null},\n"
+        "    {\"label\": null, \"name\": \"cpi\", \"kind\": \"metric\", \"unit\": null, \"a\": "
+        "1.21, \"b\": 0.84, \"change\": -0.305785124, \"change_low\": -0.335785124, "
+        "\"change_high\": -0.275785124, \"p\": 0.0001, \"p_corrected\": 0.002, \"tested_by\": "
+        "\"within runs\", \"reason\": null, \"verdict\": \"less\"}\n"
+        "  ]\n"
+        "}\n");
+}
+
+/* What cannot be written is said. */
+static void test_full(void **state)
+{
+    write_output *const write[] = {rps_comparison_output_text, rps_comparison_output_markdown,
+                                   rps_comparison_output_json, rps_comparison_output_csv};
+    struct rps_error err;
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    for (size_t i = 0; i < sizeof(write) / sizeof(write[0]); i++) {
+        FILE *out = fopen("/dev/full", "w");
+
+        assert_non_null(out);
+        assert_int_equal(write[i](out, &made.output, &err), RPS_FAILED);
+        fclose(out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answer_groups), cmocka_unit_test(test_answer_phases),
+        cmocka_unit_test(test_answer_pair),   cmocka_unit_test(test_answer_same),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_text_pair),
+        cmocka_unit_test(test_markdown),      cmocka_unit_test(test_all),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_narrow),        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_full),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
