@@ -6,7 +6,7 @@
 #
 #     panel-P-R.dat                     run R in panel P: position, mean, ..., dot as in run.gp; runs
 #                                       of side A come first
-#     a-phases.dat, b-phases.dat, ...   strips of the run that stands for each side: its first
+#     a-phases.dat, b-phases.dat, ...   strips of the run that stands for each side
 
 format = ARG1
 load "common.gp"
@@ -16,12 +16,11 @@ heading = 24 * px
 foot = (foot_px + (strips ? strip_space + 2 * strip_px : 0)) * px
 panel_height = 1.0 * (floor_y - head - foot) / panels
 side_colour(r) = line_colour(r <= a_count ? 1 : 2)
-first_of_side(r) = r == 1 || r == a_count + 1
 # The others first, from both sides in turn, so that neither hides the other.
 order = ""
-do for [n = 2 : runs] {
-    order = order . (n <= a_count ? sprintf(" %d", n) : "") \
-        . (n <= runs - a_count ? sprintf(" %d", a_count + n) : "")
+do for [n = 1 : runs] {
+    order = order . (n <= a_count && n != standing[1] ? sprintf(" %d", n) : "") \
+        . (n <= runs - a_count && a_count + n != standing[2] ? sprintf(" %d", a_count + n) : "")
 }
 
 set multiplot
@@ -71,10 +70,10 @@ do for [p = 1 : panels] {
     eval "plot " . shade(sprintf("%.17g", y_from[p]), sprintf("%.17g", y_to[p])) \
         . (strlen(order) ? "for [r in order] file(r) using 1:2 with lines linewidth 0.8 " \
         .     "linecolor rgb veiled(120, side_colour(int(r))) notitle, " : "") \
-        . "for [r in sprintf('1 %d', a_count + 1)] file(r) using 1:5 with points pointtype 7 " \
-        .     "pointsize point_size(0.35) linecolor rgb side_colour(int(r)) notitle, " \
-        . "for [r in sprintf('1 %d', a_count + 1)] file(r) using 1:2 with lines linewidth 1.7 " \
-        .     "linecolor rgb side_colour(int(r)) notitle"
+        . "for [i = 1 : 2] file(standing[i]) using 1:5 with points pointtype 7 " \
+        .     "pointsize point_size(0.35) linecolor rgb line_colour(i) notitle, " \
+        . "for [i = 1 : 2] file(standing[i]) using 1:2 with lines linewidth 1.7 " \
+        .     "linecolor rgb line_colour(i) notitle"
     unset label 4
 }
 

@@ -26,7 +26,7 @@ struct rps_comparison_plot {
     const char *temporary_folder; /* where gnuplot's folder is made; NULL or "": P_tmpdir */
 };
 
-/* Draw. All runs of a side thin, the one that stands for it (its first) bold; strips of the phases
+/* Draw. All runs of a side thin, the one that stands for it bold; strips of the phases
  * of both below. Errors: RPS_USAGE for an extension or metric that is not there; gnuplot's; the
  * store's. */
 int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error *err);

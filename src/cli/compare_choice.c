@@ -111,6 +111,8 @@ static int none(const struct catalogue *c, const char *text, struct rps_error *e
     int is_label = strncmp(text, LABEL, strlen(LABEL)) == 0;
     char question[256], printable[128];
 
+    if (strspn(text, "0123456789-") == strlen(text)) /* a number was meant, not a name like it */
+        return RPS_FAILED;
     near_names(c, is_label ? text + strlen(LABEL) : text, question, sizeof(question));
     if (!is_label && question[0] == '\0')
         return RPS_FAILED;

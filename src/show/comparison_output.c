@@ -158,6 +158,27 @@ static void put_parts(struct rps_rows *rows, const struct rps_comparison *compar
     rps_rows_end(rows);
 }
 
+static void put_limits(struct rps_rows *rows, const struct rps_comparison_output *output)
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_rows_begin(rows, "limits");
+    for (size_t i = 0; i < output->limit_count; i++) {
+        const struct rps_comparison_limit *limit = &output->limit[i];
+        const struct rps_comparison_row *row = &output->comparison->row[limit->row];
+
+        rps_rows_row(rows);
+        rps_rows_text(rows, "limit", limit->text);
+        rps_rows_text(rows, "label", label_of(row, label));
+        rps_rows_text(rows, "name", output->comparison->figure[limit->figure].name);
+        rps_rows_double(rows, "change", row->change[limit->figure].ratio);
+        rps_rows_double(rows, "p", row->change[limit->figure].p);
+        rps_rows_bool(rows, "failed", limit->is_failed, 1);
+        rps_rows_end_row(rows);
+    }
+    rps_rows_end(rows);
+}
+
 static void put_whole(struct rps_rows *rows, const struct rps_comparison_output *output)
 {
     const struct rps_comparison *comparison = output->comparison;
@@ -169,6 +190,7 @@ static void put_whole(struct rps_rows *rows, const struct rps_comparison_output 
     put_runs(rows, comparison);
     put_figures(rows, comparison);
     put_parts(rows, comparison);
+    put_limits(rows, output);
     rps_json_array(rows->json, "remarks");
     for (size_t i = 0; i < comparison->remark_count; i++)
         rps_json_text(rows->json, NULL, comparison->remark[i]);

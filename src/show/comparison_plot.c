@@ -61,7 +61,7 @@ static void fill_strip(struct drawing *drawing, enum rps_comparison_side side)
 {
     const struct rps_comparison_series *series = &drawing->series;
     const struct rps_comparison_line *line =
-        &series->run[side == RPS_SIDE_A ? 0 : drawing->plot->comparison->a_count];
+        &series->run[drawing->plot->comparison->standing[side]];
     struct rps_phases *strip = &drawing->side[side];
 
     if (drawing->plot->x == RPS_COMPARISON_TIME) {
@@ -187,6 +187,7 @@ static char *side_name(const struct drawing *drawing, enum rps_comparison_side s
 static int write_numbers(struct drawing *drawing, int folder_fd, struct rps_error *err)
 {
     const struct rps_picture *picture = &drawing->picture;
+    const struct rps_comparison *comparison = drawing->plot->comparison;
     struct rps_picture_strip shade, a, b;
     char name[RPS_PICTURE_TEXT_SIZE];
     FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
@@ -197,8 +198,11 @@ static int write_numbers(struct drawing *drawing, int folder_fd, struct rps_erro
     rps_picture_write_canvas(picture, file);
     rps_picture_write_x_axis(picture, file);
     rps_picture_write_panel_axes(picture, file);
-    fprintf(file, "runs = %zu\na_count = %zu\nlegend_rows = 1\nb_left = %g\n",
-            drawing->series.run_count, drawing->plot->comparison->a_count,
+    fprintf(file,
+            "runs = %zu\na_count = %zu\narray standing[2] = [%zu, %zu]\nlegend_rows = 1\n"
+            "b_left = %g\n",
+            drawing->series.run_count, comparison->a_count, comparison->standing[RPS_SIDE_A] + 1,
+            comparison->standing[RPS_SIDE_B] + 1,
             14 + 2 * COMPARISON_NAME_LEFT +
                 RPS_PICTURE_CHARACTER * rps_text_width(side_name(drawing, RPS_SIDE_A, name)));
     rps_picture_write_label_legend(picture, file);
@@ -329,8 +333,8 @@ static int write_files(void *context, int folder_fd, struct rps_error *err)
 
 static int has_phases(const struct rps_comparison *comparison)
 {
-    return comparison->run[0].phases.count > 0 &&
-           comparison->run[comparison->a_count].phases.count > 0;
+    return comparison->run[comparison->standing[RPS_SIDE_A]].phases.count > 0 &&
+           comparison->run[comparison->standing[RPS_SIDE_B]].phases.count > 0;
 }
 
 static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *format,
@@ -339,15 +343,17 @@ static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *for
     const struct rps_comparison_plot *plot = drawing->plot;
     struct rps_picture *picture = &drawing->picture;
     double across;
+    int result;
 
     picture->palette = rps_palette(plot->dark ? RPS_THEME_DARK : RPS_THEME_LIGHT);
     picture->xml = strcmp(format->name, "svg") == 0;
     rps_picture_choose_width(picture, &drawing->options);
     across = picture->width - (picture->left + picture->right) * picture->scale;
-    if (rps_comparison_series_read(plot, COMPARISON_PANELS,
-                                   across > 100 ? (size_t)(across / COMPARISON_BIN_PX) : 40,
-                                   &drawing->series, err) < 0)
-        return RPS_FAILED;
+    result = rps_comparison_series_read(plot, COMPARISON_PANELS,
+                                        across > 100 ? (size_t)(across / COMPARISON_BIN_PX) : 40,
+                                        &drawing->series, err);
+    if (result < 0)
+        return result;
     picture->to =
         plot->x == RPS_COMPARISON_PHASE ? drawing->series.phase_length : drawing->series.length;
     picture->to = picture->to > 0 ? picture->to : 1;

@@ -373,7 +373,8 @@ static int take_slots(struct rps_comparison_line *line, const struct rps_compari
 static int lay_out(const struct rps_comparison *comparison, struct rps_comparison_series *series,
                    struct rps_error *err)
 {
-    struct rps_comparison_line *a = &series->run[0], *b = &series->run[comparison->a_count];
+    struct rps_comparison_line *a = &series->run[comparison->standing[RPS_SIDE_A]];
+    struct rps_comparison_line *b = &series->run[comparison->standing[RPS_SIDE_B]];
     struct rps_match_labels labels;
     double *distance = NULL;
     int result = make_labels(comparison, &labels, &distance, err);
@@ -384,7 +385,7 @@ static int lay_out(const struct rps_comparison *comparison, struct rps_compariso
         struct rps_comparison_line *line = &series->run[r];
 
         if (line != a && line != b)
-            result = take_slots(line, r < comparison->a_count ? a : b, &labels, err);
+            result = take_slots(line, comparison->run[r].side == RPS_SIDE_A ? a : b, &labels, err);
     }
     free(distance);
     return result;

@@ -102,6 +102,8 @@ MISTAKES = [
     ("-a -G system.slice", 2, "exclude each other"),
     ("-G no-such-group true", 1, "no such control group", "/sys/fs/cgroup"),
     ("-C 65535 true", 1, "CPU 65535 is not online", "/sys/devices/system/cpu/online"),
+    ("--repeat 2 -a", 2, "--repeat runs one command"),
+    ("--repeat 0 ./x", 2, "--repeat 0", "between 1 and 1000"),
     ("-C one true", 2, "-C one: not a whole number"),
     ("-C 3-1 true", 2, "-C: CPUs 3-1 go backwards; write 1-3"),
     ("--pmu nosuch true", 2, "--pmu nosuch", "hardware, software"),

@@ -107,7 +107,8 @@ static void begin(struct pair *pair)
     for (int r = 0; r < RUNS; r++)
         begin_run(pair, r);
     plan = pair->fixture[0].plan;
-    *comparison = (struct rps_comparison){.run_count = RUNS, .run = pair->run, .a_count = 2};
+    *comparison = (struct rps_comparison){
+        .run_count = RUNS, .run = pair->run, .a_count = 2, .standing = {0, 2}};
     comparison->b_count = 1;
     comparison->row = pair->row;
     comparison->row_count = ROWS;
@@ -277,7 +278,7 @@ static void is_broken(const char *text, double from, double to)
     int found = 0;
 
     for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
-        if (sscanf(line, "%lf", &at) != 1)
+        if (*line == '\n' || sscanf(line, "%lf", &at) != 1)
             continue;
         assert_false(at > from && at < to);
         if (before < to && at >= to) {

@@ -1,0 +1,285 @@
+"""compare: which runs are compared, limits, formats, and what it says of what makes no sense."""
+import csv
+import io
+import json
+import os
+import re
+import sqlite3
+import subprocess
+
+from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, tap
+
+# Two kinds of phases; the length of the second, and how many instructions the first has.
+SCRIPT = """\
+clock 700M
+seed %d
+noise 2%%
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M dc_access=50M dc_miss=2M
+default micro_tlb_miss=1M main_tlb_miss=100k
+phase calm 8s instructions=%dM
+phase busy %ss dc_miss=10M
+"""
+FOLDER = Folder()
+
+
+def prepare():
+    """Runs 1 to 3 are "main", 4 to 6 "new" with fewer instructions and a longer second phase, both with
+    noise of their own; 7 is like main, labelled "5", with a comma in a tag. Another store has one like new."""
+    folder = FOLDER.__enter__()
+    for run in range(1, 8):
+        is_new = 4 <= run <= 6
+        length = 6 + (run % 3 - 1) * .1 + (1.5 if is_new else 0)
+        folder.write("script.sim", SCRIPT % (run, 170 if is_new else 200, length))
+        folder.record("-q", "--label", "new" if is_new else "main" if run < 4 else "5", "--tag",
+                      "build=%d" % (43 if is_new else 42), *(["--tag", "odd=a,b"] if run == 7 else []))
+        if run == 4:
+            folder.record("-q", "--label", "new", "-o", "other.data")
+    return folder
+
+
+def compare(*arguments, status=0):
+    return expect(FOLDER.call("compare", *arguments), status)
+
+
+def sides(*arguments):
+    """The runs of both sides: "1,2 | 3"."""
+    found = json.loads(compare(*arguments, "--no-phases", "--format", "json").stdout)
+    return " | ".join(",".join(str(run["run"]) for run in found["runs"] if run["side"] == side)
+                      for side in "AB")
+
+
+def change_of(name, *arguments, label=None):
+    found = json.loads(compare(*arguments, "--format", "json").stdout)
+    [row] = [row for row in found["changes"] if row["name"] == name and row["label"] == label]
+    return row
+
+
+# --- which runs -------------------------------------------------------------------------------
+
+
+def test_runs():
+    """numbers, ranges, lists, labels, tags, last: all runs that are meant, each once, in order"""
+    for arguments, expected in [
+            ([], "6 | 7"), (["1"], "1 | 7"), (["2", "3"], "2 | 3"), (["last-2", "last-1"], "5 | 6"),
+            (["1,3", "4-6"], "1,3 | 4,5,6"), (["3,1,3", "7,4"], "1,3 | 4,7"),
+            (["main", "new"], "1,2,3 | 4,5,6"), (["label:main", "build=43"], "1,2,3 | 4,5,6"),
+            (["label:5", "5"], "7 | 5"), (["odd=a,b", "new"], "7 | 4,5,6"), (["1-2,new", "3"], "1,2,4,5,6 | 3"),
+            (["5-99,1-2", "3"], "1,2,5,6,7 | 3")]:
+        assert sides(*arguments) == expected, (arguments, sides(*arguments))
+
+
+def test_against():
+    """--against is side A without what is on side B, which is the last run unless named"""
+    assert sides("--against", "main") == "1,2,3 | 7"
+    assert sides("--against", "main", "2") == "1,3 | 2"
+    assert sides("--against", "build=42") == "1,2,3 | 7"
+    refused(FOLDER.call("compare", "--against", "main", "main"), 1, "--against main", "on side B")
+    refused(FOLDER.call("compare", "--against", "main", "1", "2"), 2, "--against names side A", "'1'")
+
+
+def test_stores():
+    """A is looked for in the first store, B in the second; one store may be named twice"""
+    found = json.loads(compare("-i", "rpistat.data", "-i", "other.data", "--no-phases", "--format", "json").stdout)
+    assert [(run["store"], run["run"]) for run in found["runs"]] == [("rpistat.data", 7), ("other.data", 1)]
+    assert (found["a_name"], found["b_name"]) == ("last of rpistat.data", "last of other.data"), found
+    assert sides("-i", "rpistat.data", "-i", "other.data", "main", "new") == "1,2,3 | 1"
+    assert sides("-i", "./rpistat.data", "-i", "rpistat.data") == "6 | 7"
+    refused(FOLDER.call("compare", "-i", "a", "-i", "b", "-i", "c"), 2, "'c' would be a third store")
+    refused(FOLDER.call("compare", "-i", "other.data"), 1, "run last-1", "other.data", "run 1 only")
+    refused(FOLDER.call("compare", "-i", "rpistat.data", "-i", "no.data"), 1, "no.data")
+
+
+def test_no_such_run():
+    """what is not there is answered with what there is, and labels and tags that are near"""
+    for arguments, status, *words in [
+            (["mian", "new"], 1, "mian: no run of rpistat.data has this label or tag", "did you mean main?"),
+            (["label:nwe"], 1, "label:nwe", "this label; did you mean new?"),
+            (["label:7"], 1, "no run of rpistat.data has this label"),
+            (["build=44"], 1, "did you mean build=42 or build=43?"),
+            (["nothing-like-it"], 1, "run nothing-like-it: not in rpistat.data, which holds runs 1 to 7"),
+            (["8-9"], 1, "run 8-9", "runs 1 to 7"), (["1,8"], 1, "run 8"), (["last-7"], 1, "run last-7"),
+            (["3-1"], 2, "runs 3-1 go backwards; write 1-3"), (["1,,2"], 2, "empty"), ([""], 2, "empty"),
+            (["1", "1"], 2, "run 1"), (["1-3", "2"], 2, "run 2"), (["1", "2", "3"], 2, "no argument '3'")]:
+        refused(FOLDER.call("compare", *arguments), status, *words)
+
+
+def test_recording():
+    """a run that is still being recorded is not compared"""
+    with Folder(1) as folder, Recording(folder, "rpistat.data") as recording:
+        refused(folder.call("compare"), 1, "run 2", "record")
+        recording.end()
+
+
+# --- limits -----------------------------------------------------------------------------------
+
+
+def limit(*limits, runs=("main", "new"), options=()):
+    """The status, and what is said, of limits."""
+    arguments = [part for one in limits for part in ("--fail-if", one)]
+    answer = FOLDER.call("compare", *runs, *arguments, *options)
+    assert answer.returncode in (0, 3) and answer.stdout, answer.stderr
+    assert answer.stderr.count("\n") == answer.stderr.count(" failed: "), answer.stderr
+    return answer.returncode, [line.split("'")[1] for line in answer.stderr.splitlines()]
+
+
+def test_limits():
+    """status 3 beyond a limit and only then, above and below, of the whole and of a phase"""
+    change = change_of("elapsed", "main", "new")
+    assert change["p"] < .001 and .10 < change["change"] < .115, change
+    assert limit("elapsed>+10%") == (3, ["elapsed>+10%"])
+    assert limit("elapsed>+12%") == (0, [])
+    assert limit("elapsed<-10%", "cpi>+50%") == (0, [])
+    assert limit("cpi>+1%", "elapsed>+5%", "cpi>+90%") == (3, ["cpi>+1%", "elapsed>+5%"])
+    assert limit("elapsed<-5%", "cpi>+90%", runs=("new", "main")) == (3, ["elapsed<-5%"])
+    assert limit("A:instructions<-10%", "B:instructions<-2%") == (3, ["A:instructions<-10%"])
+    assert limit("b:elapsed>+20%", "A:elapsed>+5%") == (3, ["b:elapsed>+20%"])
+
+
+def test_chance():
+    """a change that may be by chance is within every limit"""
+    change = change_of("elapsed", "1,2", "3,7")
+    assert abs(change["change"]) > .002 and change["p"] > .05, change
+    assert limit("elapsed>+0%", "elapsed<-0%", runs=("1,2", "3,7")) == (0, [])
+
+
+def test_proven():
+    """--proven fails where the whole interval is beyond the limit"""
+    change = change_of("elapsed", "main", "new")
+    between = "elapsed>+%.3f%%" % (50 * (change["change"] + change["change_low"]))
+    below = "elapsed>+%.3f%%" % (100 * change["change_low"] - .1)
+    assert limit(between) == (3, [between])
+    assert limit(between, options=["--proven"]) == (0, [])
+    assert limit(below, options=["--proven"]) == (3, [below])
+
+
+def test_never():
+    """a limit that can never fail is refused, and nothing is written"""
+    refused(FOLDER.call("compare", "1", "4", "--fail-if", "elapsed>+2%"), 1, "'elapsed>+2%' could never fail",
+            "one run a side", "record --repeat 5")
+    refused(FOLDER.call("compare", "1", "4", "-o", "no.txt", "--fail-if", "instructions>+2%"), 1, "never fail")
+    assert not os.path.exists(FOLDER / "no.txt")
+    assert limit("elapsed>+5%", runs=("main", "4")) == (3, ["elapsed>+5%"])
+
+
+def test_limit_names():
+    """how a limit is written is looked at before anything is opened, and names when there are some"""
+    for text in ("cpi", "cpi>3%", "cpi>-3%", "cpi<+3%", "cpi>+3", "cpi>+x%", ">+3%", "cpi>+%", "cpi=+3%", "cpi>+ 3%",
+                 "cpi>+-3%", "", "%", "cpi>%", "x" * 300 + ">+1%", "cpi>+" + "1" * 99 + "%"):
+        refused(FOLDER.call("compare", "-i", "no.data", "--fail-if", text), 2, "--fail-if", "'cpi>+3%'")
+    for text, *words in [("cip>+3%", "no figure 'cip'", "did you mean cpi?", "elapsed"),
+                         ("Z:cpi>+3%", "no phase 'Z'", "the last is B"), ("A:cip>+3%", "did you mean cpi?"),
+                         ("warm:cpi>+3%", "no phase 'warm'")]:
+        refused(FOLDER.call("compare", "main", "new", "--fail-if", text), 2, *words)
+    refused(FOLDER.call("compare", "main", "new", "--no-phases", "--fail-if", "A:cpi>+3%"), 2, "no phases")
+    refused(FOLDER.call("compare", "--proven"), 2, "--proven is of --fail-if")
+
+
+# --- output -----------------------------------------------------------------------------------
+
+
+def test_formats():
+    """text begins with the answer, which Markdown and JSON have too; JSON says which limits failed; CSV has its rows"""
+    answer = " ".join(compare("main", "new").stdout.split("\n\n")[0].split())
+    assert answer.startswith("B takes 1") and "more time" in answer, answer
+    found = json.loads(compare("main", "new", "--format", "json", "--fail-if", "elapsed>+5%", "--fail-if",
+                               "A:cpi<-50%", status=3).stdout)
+    assert found["answer"] + "." == answer, found["answer"]
+    assert [(row["limit"], row["label"], row["name"], row["failed"]) for row in found["limits"]] == [
+        ("elapsed>+5%", None, "elapsed", True), ("A:cpi<-50%", "A", "cpi", False)], found["limits"]
+    assert found["answer"] in compare("main", "new", "--format", "markdown").stdout.split("\n")[0]
+    rows = list(csv.DictReader(io.StringIO(compare("main", "new", "--format", "csv").stdout)))
+    assert [(row["label"], row["name"]) for row in rows] == [
+        (row["label"] or "", row["name"]) for row in found["changes"]]
+    assert {row["label"] for row in rows} == {"", "A", "B"}, rows
+    assert not json.loads(compare("--format", "json").stdout)["limits"]
+
+
+def test_options():
+    """--level, --no-phases, --no-samples and --all are obeyed"""
+    def labels(*options):
+        found = json.loads(compare("main", "new", "--format", "json", *options).stdout)
+        return [row["label"] for row in found["rows"]]
+    assert labels("--no-phases") == [None]
+    assert labels("--level", "1", "--no-samples") == [None, "A"]
+    assert labels() == [None, "A", "B"]
+    refused(FOLDER.call("compare", "--level", "x"), 2, "--level")
+    assert len(compare("main", "new", "--all").stdout) > len(compare("main", "new").stdout)
+
+
+def test_files():
+    """-o writes text, or by its ending a picture or a page; none is left by what fails"""
+    compare("main", "new", "--no-phases", "-o", "answer.txt")
+    assert FOLDER.read("answer.txt").decode() == compare("main", "new", "--no-phases").stdout
+    for name, begin in [("c.png", b"\x89PNG"), ("c.svg", b"<?xml"), ("c.pdf", b"%PDF"), ("c.html", b"<!DOCTYPE html>")]:
+        answer = compare("main", "new", "-o", name, "--x", "phase", "--metric", "cpi,dc_miss_ratio", "--theme", "dark",
+                         "--fail-if", "elapsed>+5%", status=3)
+        assert not answer.stdout and FOLDER.read(name).lower().startswith(begin.lower()), name
+    compare("1", "4", "-o", "s.png", "--size", "640x480", "--keep", "kept")
+    assert FOLDER.read("s.png")[16:24] == bytes([0, 0, 2, 128, 0, 0, 1, 224]) and os.listdir(FOLDER / "kept")
+    refused(FOLDER.call("compare", "1", "4", "-o", "no.png", "--metric", "cip"), 2, "cip")
+    for options, *words in [(["--theme", "dark"], "--theme is of pictures", "-o"),
+                            (["--x", "phase", "-o", "x.txt"], "--x is of pictures"),
+                            (["-o", "x.png", "--format", "csv"], "x.png is a picture"), (["--x", "clock"], "--x"),
+                            (["-o", "x.png", "--size", "9x9"], "--size"), (["--format", "2013"], "markdown"),
+                            (["-i", "other.data", "-i", "rpistat.data", "-o", "rpistat.data"], "the store itself")]:
+        refused(FOLDER.call("compare", "1", "4", *options), 2, *words)
+    assert not [name for name in os.listdir(FOLDER.path) if name.startswith(("x.", "no."))]
+
+
+def test_configuration():
+    """the store may be named elsewhere, and options of pictures in the configuration do not get in the way of text"""
+    os.mkdir(FOLDER / "rpistat")
+    FOLDER.write("rpistat/config", "theme = dark\n[compare]\nproven\ninput = other.data\n")
+    env = environment(XDG_CONFIG_HOME=FOLDER.path)
+    refused(FOLDER.call("compare", env=env), 1, "other.data", "run 1 only")
+    expect(FOLDER.call("compare", "-i", "rpistat.data", env=env), 0)
+    env["RPISTAT_STORE"] = FOLDER / "no.data"
+    refused(FOLDER.call("compare", env=env), 1, "no.data")
+
+
+def test_unchanged():
+    """the store is read, and not changed"""
+    def content():
+        with sqlite3.connect(FOLDER / "rpistat.data") as store:
+            return list(store.iterdump())
+    before = content()
+    compare("main", "new", "-o", "c.html")
+    assert content() == before
+
+
+def test_job():
+    """the job of examples/ci-compare.yml: both programs in turns, what it leaves, its status"""
+    def steps(*arguments, **variables):
+        return subprocess.run(["sh", os.path.join(tap.root(), "examples", "ci-compare.sh"), *arguments], text=True,
+                              cwd=folder.path, env=environment(RPISTAT=RPISTAT, ROUNDS="3", **variables),
+                              capture_output=True, check=False, timeout=TIMEOUT)
+    counting()
+    with open(os.path.join(tap.root(), "examples", "ci-compare.yml"), encoding="utf-8") as file:
+        job = file.read()
+    calls = re.findall("run: sh examples/ci-compare.sh (.*)", job)
+    assert [call.split()[0] for call in calls] == ["build", "compare"], calls
+    with Folder() as folder:
+        for command in calls[1].split()[1:]:
+            assert not command.startswith("-") and command.endswith("build/examples/naive"), command
+        answer = steps("compare", "sleep .1", "sleep .5", GITHUB_STEP_SUMMARY=folder / "summary",
+                       LIMITS=re.search("LIMITS: (.*)", job).group(1))
+        assert answer.returncode == 3 and "'elapsed>+5%' failed" in answer.stderr, answer
+        assert folder.read("summary") == folder.read("compare/compare.md") and b"**" in folder.read("summary")
+        assert b"<html" in folder.read("compare/compare.html")
+        labels = [run["label"] for run in json.loads(expect(
+            folder.call("runs", "-i", "compare/rpistat.data", "--format", "json"), 0).stdout)["runs"]]
+        assert labels == ["old", "new"] * 3, labels
+        assert steps("compare", "true", "true").returncode == 1, "what was there is compared too"
+        expect(steps(), 2)
+    with Folder() as folder:
+        expect(steps("compare", "sleep .02", "sleep .02", LIMITS="elapsed>+900%"), 0)
+        assert folder.read("compare/compare.md")
+
+
+prepare()
+try:
+    tap.main([test_runs, test_against, test_stores, test_no_such_run, test_recording, test_limits, test_chance,
+              test_proven, test_never, test_limit_names, test_formats, test_options, test_files, test_configuration,
+              test_unchanged, test_job])
+finally:
+    FOLDER.__exit__()
