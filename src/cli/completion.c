@@ -101,11 +101,16 @@ static void print_taking(FILE *out, const struct rps_command *command,
     fprintf(out, "--%s ", option->name);
 }
 
-/* Reads what `runs` lists, writes numbers, and labels that a shell takes without quotes. */
+/* Reads what `runs` lists, writes numbers, and labels and tags that a shell takes without quotes. */
 static const char runs_awk[] =
-    "awk 'NR == 1 { at = index($0, \"LABEL\"); end = match($0, /TAGS|START/) }\n"
+    "awk 'NR == 1 { at = index($0, \"LABEL\"); end = match($0, /TAGS|START/); start = index($0, "
+    "\"START\") }\n"
     "            NR > 1 { print $1; label = substr($0, at, end - at); sub(/ +$/, \"\", label)\n"
-    "                     if (label != \"-\" && label !~ /[^A-Za-z0-9_.,@%+-]/) print label }'";
+    "                     if (label != \"-\" && label !~ /[^A-Za-z0-9_.,@%+-]/) print label\n"
+    "                     n = split(substr($0, end, start - end), tag, \" \")\n"
+    "                     for (i = 1; i <= n; i++)\n"
+    "                         if (tag[i] ~ /^[A-Za-z0-9_.,@%+-]+=[A-Za-z0-9_.,@%+-]+$/) print "
+    "tag[i] }'";
 
 /* --- bash ------------------------------------------------------------------------------------- */
 

@@ -53,7 +53,7 @@ static void put_change(struct rps_json *json, const char *name,
     rps_json_array(json, name);
     rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->a));
     rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->b));
-    rps_json_text(json, NULL, rps_comparison_change_text(text, figure, change));
+    rps_json_text(json, NULL, rps_comparison_change_text(text, change));
     rps_json_text(json, NULL, rps_comparison_interval_text(text, figure, change));
     rps_json_text(json, NULL, rps_comparison_verdict_text(change));
     rps_json_end(json);

@@ -27,6 +27,9 @@ CASES = [
     ("rpistat plot --keep kep", ["kept"], ["kept.txt"]),
     ("rpistat runs --delete ", ["1", "run1", "last"], ["other.data"]),
     ("rpistat report -i other.data -r ", ["2", "night"], ["run1"]),
+    ("rpistat compare ", ["1", "run1", "last"], ["other.data"]),
+    ("rpistat compare -i other.data --against b", ["build=42"], ["run1"]),
+    ("rpistat compare --format ", ["markdown"], ["folded"]),
     ("rpistat --label x -q ./pro", ["./program"], []),
     ("rpistat record ./program --log ./oth", ["./other.data"], []),
     ("rpistat ./program --form", [], ["--format="]),
@@ -40,7 +43,7 @@ def script(shell):
 def prepare():
     """A store with another run in it, a program, a folder, and the scripts."""
     FOLDER.record("-o", "other.data")
-    FOLDER.record("-o", "other.data", "--label", "night")
+    FOLDER.record("-o", "other.data", "--label", "night", "--tag", "build=42", "--tag", "odd=a b")
     FOLDER.record("-o", "other.data", "--label", "with blanks")
     FOLDER.write("program", "#!/bin/sh\n", mode=0o755)
     FOLDER.write("kept.txt", "")
