@@ -23,10 +23,10 @@ struct page {
     struct rps_page_code code;
 };
 
-/* The run that is drawn of a side: its first, as in the picture. */
-static const struct rps_comparison_line *first_of(const struct page *page, int side)
+/* The run that stands for a side. */
+static const struct rps_comparison_line *standing(const struct page *page, int side)
 {
-    return &page->series.run[side == RPS_SIDE_A ? 0 : page->plot->comparison->a_count];
+    return &page->series.run[page->plot->comparison->standing[side]];
 }
 
 static const char *side_name(const struct page *page, int side)
@@ -131,7 +131,7 @@ static struct rps_picture_axis panel_axis(const struct page *page, size_t figure
     double from = 0, to = 0;
 
     for (int side = 0; side < 2; side++) {
-        const struct rps_series *series = &first_of(page, side)->series[figure];
+        const struct rps_series *series = &standing(page, side)->series[figure];
 
         for (size_t i = 0; i < series->count; i++) {
             from = fmin(from, series->value[i]);
@@ -143,7 +143,7 @@ static struct rps_picture_axis panel_axis(const struct page *page, size_t figure
 
 static void put_line(struct rps_json *json, const struct page *page, size_t figure, int side)
 {
-    const struct rps_comparison_line *run = first_of(page, side);
+    const struct rps_comparison_line *run = standing(page, side);
     const struct rps_metric *metric = &page->series.metric[figure];
     char label[PAGE_NAME];
 
@@ -222,7 +222,7 @@ static void put_sides(struct rps_json *json, const struct page *page)
     for (int side = 0; side < 2; side++) {
         rps_json_object(json, NULL);
         rps_json_text(json, "name", side_name(page, side));
-        put_stretches(json, first_of(page, side));
+        put_stretches(json, standing(page, side));
         rps_json_double(json, "samplesPerSecond", page->samples[side].per_s);
         rps_json_end(json);
     }

@@ -129,6 +129,7 @@ static char *draw_comparison(struct fixture *fixture)
     struct rps_comparison comparison = {.run_count = 2,
                                         .run = run,
                                         .a_count = 1,
+                                        .standing = {0, 1},
                                         .b_count = 1,
                                         .figure = figure,
                                         .row_count = ROWS,
