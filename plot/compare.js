@@ -81,7 +81,7 @@ function choose(r) {
     mark();
     fillTables();
     const list = part("codeOf");
-    if (list.value !== "row" + r) {
+    if (data.code && list.value !== "row" + r) {
         list.value = "row" + r;
         list.dispatchEvent(new Event("change"));
     }

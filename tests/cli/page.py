@@ -504,6 +504,17 @@ def test_compare_code():
     assert text_of(browser, "codeFound") == "6.0 s" and [row[0] for row in functions(browser)] == ["solve"]
 
 
+def test_compare_bare():
+    """without phases and samples there is one row, and neither strips, calls nor another axis"""
+    browser = opened("bare.html", **WIDE)
+    browser.evaluate("document.querySelector('#rows button').click()")
+    assert not browser.errors, browser.errors
+    assert [row[0] for row in table_of(browser, "The whole and its phases")] == ["Whole"]
+    assert browser.evaluate("['code', 'axis', 'rowsCode', 'level'].every(name => document.getElementById(name).hidden)")
+    assert table_of(browser, "Figures of the whole")[0][:3] == ["Elapsed", "22.0 s", "22.0 s"]
+    assert shown(browser) == [0, 22]
+
+
 def test_compare_narrow():
     """on a telephone nothing is wider than the window, and a tap chooses; printed, all of it is there"""
     browser = opened("compare.html", **NARROW)
@@ -524,7 +535,8 @@ def test_compare_narrow():
 
 CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
-         test_code_panel, test_compare_rows, test_compare_axes, test_compare_code, test_compare_narrow]
+         test_code_panel, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
+         test_compare_narrow]
 
 with FOLDER:
     expect(FOLDER.call("plot", "-o", "run.html"), 0)
@@ -534,6 +546,7 @@ with FOLDER:
         FOLDER.write(name, script)
         expect(FOLDER.call("record", "-q", "--pmu", "sim:" + name, "-o", "two.data"), 0)
     expect(FOLDER.call("compare", "-i", "two.data", "-o", "compare.html", "1", "2"), 0)
+    expect(FOLDER.call("compare", "-i", "two.data", "--no-phases", "--no-samples", "-o", "bare.html", "1", "2"), 0)
     try:
         with Browser() as BROWSER:
             tap.main(CASES)
