@@ -498,7 +498,7 @@ def test_compare_code():
             [...pen.getImageData(part * graph.width, row * 18 + 3, 1, 1).data].slice(0, 3)); })()""")
     load, solve, main = colours
     assert load == main == [0xf7, 0xf7, 0xf7] and solve[2] > solve[0] + 40, colours
-    assert "more in 2 than in 1" in text_of(browser, "codeLegend"), text_of(browser, "codeLegend")
+    assert "more in B (2) than in A (1)" in text_of(browser, "codeLegend"), text_of(browser, "codeLegend")
     browser.evaluate("[...document.querySelectorAll('#tables button')].find(each => each.innerText === 'solve').click()")
     assert functions(browser)[0][:3] == ["solve", "6.0 s", "\u22124.0 s"], functions(browser)
     assert text_of(browser, "codeFound") == "6.0 s" and [row[0] for row in functions(browser)] == ["solve"]
