@@ -81,7 +81,7 @@ function choose(r) {
     mark();
     fillTables();
     const list = part("codeOf");
-    if (list.value !== "row" + r) {
+    if (data.code && list.value !== "row" + r) {
         list.value = "row" + r;
         list.dispatchEvent(new Event("change"));
     }
@@ -89,6 +89,8 @@ function choose(r) {
 
 /* --- the axes ------------------------------------------------------------------------------- */
 
+const slots = data.slots.map(([from, to, sides, label]) => ({ from, to, sides, label }));
+const stretchesOf = data.sides.map(side => side.stretches.map(([from, to, slot, label]) => ({ from, to, slot, label })));
 const timeTo = data.to, timeLabel = data.axisLabel;
 const zeros = list => list.map(() => 0);
 const ends = list => [...list.map(each => each.from), ...list.slice(-1).map(each => each.to)];
@@ -96,7 +98,7 @@ const ends = list => [...list.map(each => each.from), ...list.slice(-1).map(each
 function asItIs() {
     for (const panel of data.panels)
         panel.lines = panel.asItIs;
-    page.strips = data.sides.map(({ stretches }, i) => ({ name: LETTERS[i], at: ends(stretches), tint: zeros(stretches), marked: [],
+    page.strips = stretchesOf.map((stretches, i) => ({ name: LETTERS[i], at: ends(stretches), tint: zeros(stretches), marked: [],
         label: stretches.map(each => each.label) }));
     page.behind = null;
 }
@@ -104,17 +106,17 @@ function asItIs() {
 /* The points of a line whose phase has a slot, in it; where slots are left out the line is broken. */
 function byPhase(line) {
     const names = ["x", "value", "min", "max", "low", "high"], made = Object.fromEntries(names.map(name => [name, []]));
-    const { stretches } = data.sides[line.side];
+    const stretches = stretchesOf[line.side];
     const add = (x, at) => names.forEach(name => made[name].push(name === "x" ? x : at === null ? null : line[name][at]));
     let k = 0, before = null;
     line.x.forEach((x, i) => {
         while (k + 1 < stretches.length && x >= stretches[k + 1].from)
             k++;
-        const { from, to, slot: number } = stretches[k], slot = data.slots[number];
+        const { from, to, slot: number } = stretches[k], slot = slots[number];
         if (!slot)
             return;
         if (before !== null && number > before + 1) {
-            add(data.slots[before].to, null);
+            add(slots[before].to, null);
             add(slot.from, null);
         }
         before = number;
@@ -126,9 +128,9 @@ function byPhase(line) {
 function bySlots() {
     for (const panel of data.panels)
         panel.lines = panel.asItIs.map(byPhase);
-    const strip = { at: ends(data.slots), tint: zeros(data.slots), marked: [] };
-    page.strips = LETTERS.map((name, i) => ({ ...strip, name, label: data.slots.map(slot => slot.sides & 1 << i ? slot.label : -1) }));
-    page.behind = { ...strip, label: data.slots.map(slot => slot.label) };
+    const strip = { at: ends(slots), tint: zeros(slots), marked: [] };
+    page.strips = LETTERS.map((name, i) => ({ ...strip, name, label: slots.map(slot => slot.sides & 1 << i ? slot.label : -1) }));
+    page.behind = { ...strip, label: slots.map(slot => slot.label) };
 }
 
 function chooseAxis(isByPhase) {
@@ -147,7 +149,7 @@ fillRows();
 part("remarks").append(...data.remarks.map(text => element("li", {}, text)));
 part("tested").textContent = "Tested: " + data.tested + ".";
 part("rowsCode").hidden = !data.code;
-part("axis").hidden = data.slots.length < 2;
+part("axis").hidden = slots.length < 2;
 if (data.labels.length > 0)
     chooseAxis(data.byPhase);
 choose(0);

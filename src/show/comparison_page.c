@@ -23,10 +23,10 @@ struct page {
     struct rps_page_code code;
 };
 
-/* The run that is drawn of a side: its first, as in the picture. */
-static const struct rps_comparison_line *first_of(const struct page *page, int side)
+/* The run that stands for a side. */
+static const struct rps_comparison_line *standing(const struct page *page, int side)
 {
-    return &page->series.run[side == RPS_SIDE_A ? 0 : page->plot->comparison->a_count];
+    return &page->series.run[page->plot->comparison->standing[side]];
 }
 
 static const char *side_name(const struct page *page, int side)
@@ -131,7 +131,7 @@ static struct rps_picture_axis panel_axis(const struct page *page, size_t figure
     double from = 0, to = 0;
 
     for (int side = 0; side < 2; side++) {
-        const struct rps_series *series = &first_of(page, side)->series[figure];
+        const struct rps_series *series = &standing(page, side)->series[figure];
 
         for (size_t i = 0; i < series->count; i++) {
             from = fmin(from, series->value[i]);
@@ -143,7 +143,7 @@ static struct rps_picture_axis panel_axis(const struct page *page, size_t figure
 
 static void put_line(struct rps_json *json, const struct page *page, size_t figure, int side)
 {
-    const struct rps_comparison_line *run = first_of(page, side);
+    const struct rps_comparison_line *run = standing(page, side);
     const struct rps_metric *metric = &page->series.metric[figure];
     char label[PAGE_NAME];
 
@@ -180,35 +180,38 @@ static void put_panels(struct rps_json *json, const struct page *page)
     rps_json_end(json);
 }
 
-/* Phases of the run. */
+/* A place on an axis: there may be thousands. */
+static void put_place(struct rps_json *json, double from, double to, int64_t number, int label)
+{
+    rps_json_array(json, NULL);
+    rps_page_put_number(json, from, 9);
+    rps_page_put_number(json, to, 9);
+    rps_json_int64(json, NULL, number);
+    rps_json_int64(json, NULL, label);
+    rps_json_end(json);
+}
+
+/* Phases of the run: from, to, slot, label. */
 static void put_stretches(struct rps_json *json, const struct rps_comparison_line *run)
 {
     rps_json_array(json, "stretches");
     for (size_t i = 0; i < run->stretch_count; i++) {
         const struct rps_comparison_stretch *stretch = &run->stretch[i];
 
-        rps_json_object(json, NULL);
-        rps_json_double(json, "from", stretch->from);
-        rps_json_double(json, "to", stretch->to);
-        rps_json_int64(json, "slot", stretch->slot == SIZE_MAX ? -1 : (int64_t)stretch->slot);
-        rps_json_int64(json, "label", stretch->label);
-        rps_json_end(json);
+        put_place(json, stretch->from, stretch->to,
+                  stretch->slot == SIZE_MAX ? -1 : (int64_t)stretch->slot, stretch->label);
     }
     rps_json_end(json);
 }
 
+/* Places by phase: from, to, sides, label. */
 static void put_slots(struct rps_json *json, const struct rps_comparison_series *series)
 {
     rps_json_array(json, "slots");
     for (size_t i = 0; i < series->slot_count; i++) {
         const struct rps_comparison_slot *slot = &series->slot[i];
 
-        rps_json_object(json, NULL);
-        rps_json_double(json, "from", slot->from);
-        rps_json_double(json, "to", slot->to);
-        rps_json_int64(json, "label", slot->label);
-        rps_json_int64(json, "sides", slot->sides);
-        rps_json_end(json);
+        put_place(json, slot->from, slot->to, slot->sides, slot->label);
     }
     rps_json_end(json);
 }
@@ -219,7 +222,7 @@ static void put_sides(struct rps_json *json, const struct page *page)
     for (int side = 0; side < 2; side++) {
         rps_json_object(json, NULL);
         rps_json_text(json, "name", side_name(page, side));
-        put_stretches(json, first_of(page, side));
+        put_stretches(json, standing(page, side));
         rps_json_double(json, "samplesPerSecond", page->samples[side].per_s);
         rps_json_end(json);
     }
@@ -302,7 +305,7 @@ static int write_page(const struct page *page, struct rps_error *err)
 int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err)
 {
     struct page page = {.plot = plot};
-    size_t figures = plot->metric ? plot->metric_count : PAGE_FIGURES;
+    size_t figures = plot->metric_count > 0 ? plot->metric_count : PAGE_FIGURES;
     int result =
         rps_comparison_series_read(plot, figures, rps_page_bins(2 * figures), &page.series, err);
 

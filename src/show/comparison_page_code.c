@@ -8,14 +8,28 @@
 
 /* --- the code of all runs --------------------------------------------------------------------- */
 
-/* A build directory tells nothing, nor does the number of a process. */
-static const char *module_name(const struct rps_module *module)
+static const char *base_name(const char *path)
 {
-    const char *slash = strrchr(module->path, '/');
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *program_name(const struct rps_run *run)
+{
+    return run->argc > 0 ? base_name(run->argv[0]) : "";
+}
+
+/* A build directory tells nothing, nor does the number of a process; and the program of the command
+ * is one, whatever its version is called. */
+static const char *module_name(const struct rps_module *module, const struct rps_run *run,
+                               const struct rps_run *named)
+{
+    const char *name = base_name(module->path);
 
     if (module->kind == RPS_MODULE_JIT)
         return "[jit]";
-    return slash && slash[1] ? slash + 1 : module->path;
+    return named->argc > 0 && strcmp(name, program_name(run)) == 0 ? program_name(named) : name;
 }
 
 static int64_t moved(int64_t number, size_t by)
@@ -24,7 +38,8 @@ static int64_t moved(int64_t number, size_t by)
 }
 
 /* Append what is known of a run's code, its numbers behind those that are there. */
-static void append(struct rps_code *all, const struct rps_code *code)
+static void append(struct rps_code *all, const struct rps_code *code, const struct rps_run *run,
+                   const struct rps_run *named)
 {
     for (size_t i = 0; i < code->location_count; i++) {
         struct rps_location *location = &all->location[all->location_count++];
@@ -53,7 +68,7 @@ static void append(struct rps_code *all, const struct rps_code *code)
 
         *module = code->module[i];
         module->module = moved(module->module, all->module_count);
-        module->path = module_name(module);
+        module->path = module_name(module, run, named);
     }
     all->module_count += code->module_count;
 }
@@ -76,7 +91,8 @@ static int join_code(const struct rps_comparison *comparison, struct rps_code *r
     if (!ret->module || !ret->frame || !ret->location || !ret->stack)
         return rps_error_memory(err);
     for (size_t i = 0; i < comparison->run_count; i++)
-        append(ret, &comparison->code[i]);
+        append(ret, &comparison->code[i], &comparison->run[i].run,
+               &comparison->run[comparison->standing[RPS_SIDE_B]].run);
     return 0;
 }
 
@@ -173,6 +189,7 @@ static void sum_sides(const struct rps_comparison *comparison,
 
         if (comparison->code[i].stack_count == 0)
             continue;
+        of->runs++;
         of->samples += sampling->samples;
         of->complete += sampling->complete;
         of->per_s += (double)sampling->frequency;
@@ -189,7 +206,7 @@ int rps_comparison_page_code(const struct rps_comparison *comparison,
     int result;
 
     sum_sides(comparison, side);
-    if (side[RPS_SIDE_A].samples == 0 || side[RPS_SIDE_B].samples == 0)
+    if (side[RPS_SIDE_A].runs == 0 || side[RPS_SIDE_B].runs == 0)
         return 0;
     result = join_code(comparison, &ret->code, err);
     if (result == 0)

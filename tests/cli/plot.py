@@ -3,11 +3,13 @@ import base64
 import hashlib
 import html.parser
 import json
+import os
 import re
 
 from program import SCRIPT, Folder, expect, refused, tap
 
 FOLDER = Folder(runs=1)
+PARTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "plot")
 KINDS = ["time", "phases", "scatter", "heat", "pca"]
 
 
@@ -110,18 +112,24 @@ def page(*arguments):
 
 
 def test_page_policy():
-    """the page runs its own scripts, by their hashes, and loads nothing from anywhere"""
-    found = page()
-    directives = dict(part.split(None, 1) for part in found.policy.split(";"))
-    assert directives["default-src"] == "'none'" and "connect-src" not in directives, directives
-    hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-              for kind, text in found.scripts if kind == "run"]
-    assert len(hashes) == 3
-    assert directives["script-src"].split() == hashes, \
-        "in plot/page.html, script-src must be " + " ".join(hashes)
-    loaded = [attribute for attribute in found.attributes if attribute[1] in ("src", "href", "srcset")
-              or attribute[1].startswith("on")]
-    assert not loaded, loaded
+    """pages run their own scripts, by their hashes, and load nothing from anywhere"""
+    def part(match):
+        with open(os.path.join(PARTS, match[1]), encoding="utf-8") as file:
+            return file.read()
+    pages = {"page.html": page()}
+    with open(os.path.join(PARTS, "compare.html"), encoding="utf-8") as file:
+        pages["compare.html"] = Page(re.sub(r"@@([\w/.]+\.(?:js|css))@@", part, file.read()))
+    for name, found in pages.items():
+        directives = dict(part.split(None, 1) for part in found.policy.split(";"))
+        assert directives["default-src"] == "'none'" and "connect-src" not in directives, directives
+        hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+                  for kind, text in found.scripts if kind == "run"]
+        assert len(hashes) == {"page.html": 3, "compare.html": 4}[name]
+        assert directives["script-src"].split() == hashes, \
+            "in plot/%s, script-src must be %s" % (name, " ".join(hashes))
+        loaded = [attribute for attribute in found.attributes if attribute[1] in ("src", "href", "srcset")
+                  or attribute[1].startswith("on")]
+        assert not loaded, loaded
 
 
 def test_page_data():

@@ -11,6 +11,7 @@
 
 #include "drawing.h"
 #include "rpistat/clock.h"
+#include "rpistat/comparison_plot.h"
 
 #define STACKS 30000
 
@@ -112,6 +113,76 @@ static void name_stacks(const struct fixture *fixture)
     free(name);
 }
 
+#define ROWS   41
+#define PHASES 2000
+
+/* The page of a comparison of a run with itself, of so many phases; names tell markup. */
+static char *draw_comparison(struct fixture *fixture)
+{
+    static struct rps_phase phase[PHASES];
+    static struct rps_comparison_figure figure[32];
+    static struct rps_change change[32];
+    static struct rps_comparison_row row[ROWS];
+    struct rps_code code[2] = {0};
+    struct rps_comparison_run run[2] = {0};
+    char remark[] = "</script><script>alert(5)</script>", *remarks[] = {remark};
+    struct rps_comparison comparison = {.run_count = 2,
+                                        .run = run,
+                                        .a_count = 1,
+                                        .standing = {0, 1},
+                                        .b_count = 1,
+                                        .figure = figure,
+                                        .row_count = ROWS,
+                                        .row = row,
+                                        .remark_count = 1,
+                                        .remark = remarks,
+                                        .code = code};
+    const struct rps_comparison_plot plot = {.comparison = &comparison,
+                                             .a_name = "</title><script>alert(6)</script>",
+                                             .b_name = "<!-- after",
+                                             .path = fixture_file(fixture, "compare.html"),
+                                             .script_folder = TEST_PLOT_FOLDER};
+    struct rps_error err;
+
+    figure[comparison.figure_count++] =
+        (struct rps_comparison_figure){RPS_FIGURE_TIME, "elapsed", "Elapsed", "s"};
+    for (int m = 0; m < fixture->plan->metric_count; m++) {
+        struct rps_comparison_figure *next = &figure[comparison.figure_count++];
+
+        next->kind = RPS_FIGURE_METRIC;
+        snprintf(next->name, sizeof(next->name), "%s", fixture->plan->metric[m].name);
+        snprintf(next->label, sizeof(next->label), "%s", "\" onload=\"alert(7)");
+    }
+    for (size_t f = 0; f < comparison.figure_count; f++)
+        change[f] =
+            (struct rps_change){2, 1, -.5, -.6, -.4, .01, .02, RPS_CHANGE_RUNS, RPS_CHANGE_TESTED};
+    for (int r = 0; r < ROWS; r++)
+        row[r] = (struct rps_comparison_row){
+            .label = r - 1, .a_times = 1, .b_times = 1, .change = change};
+    for (int i = 0; i < PHASES; i++)
+        phase[i] = (struct rps_phase){.first = 20 * (uint64_t)i,
+                                      .last = 20 * (uint64_t)i + 19,
+                                      .start_ns = 20 * i * FIXTURE_PERIOD_NS,
+                                      .end_ns = 20 * (i + 1) * FIXTURE_PERIOD_NS,
+                                      .label = i % (ROWS - 1)};
+    for (int side = 0; side < 2; side++) {
+        run[side] = (struct rps_comparison_run){
+            .reader = fixture->reader,
+            .run_id = fixture->run_id,
+            .side = (enum rps_comparison_side)side,
+            .store = fixture->path,
+            .run = fixture->run,
+            .phases = {.count = PHASES, .phase = phase, .label_count = ROWS - 1}};
+        run[side].run.elapsed_ns = 20 * PHASES * FIXTURE_PERIOD_NS;
+        assert_true(rps_reader_code(fixture->reader, fixture->run_id, &code[side], &err) >= 0);
+    }
+    if (rps_comparison_draw(&plot, &err) < 0)
+        fail_msg("%s", err.message);
+    for (int side = 0; side < 2; side++)
+        rps_code_free(&code[side]);
+    return drawing_text(plot.path, NULL);
+}
+
 /* A long run is a page of bins, not of periods: at most 2 MB, with thousands of phases too; with
  * samples, a hundred different ones a bin, at most 3 MB. */
 static void test_long_run(void **state)
@@ -150,6 +221,16 @@ static void test_long_run(void **state)
     assert_in_range((int)drawing_number(text, "\"points\": "), 1800, 2001);
     assert_non_null(strstr(text, "\"binned\": true"));
     assert_true(strlen(text) < 2000000);
+    free(text);
+    text = draw_comparison(&fixture);
+    assert_non_null(strstr(text, "\"counts\": \""));
+    assert_true(strlen(text) > 500000 && strlen(text) < 3000000);
+    assert_int_equal(drawing_count(text, "<script"), 5); /* the data, uPlot, three of the page's */
+    assert_int_equal(drawing_count(text, "</script"), 5);
+    assert_int_equal(drawing_count(text, "<!--"), 0);
+    assert_int_equal(drawing_count(text, "</title"), 1);
+    assert_non_null(strstr(text, "\"\\u003c/script>\\u003cb>000"));
+    assert_non_null(strstr(text, "\\\" onload=\\\"alert(7)"));
     free(text);
     fixture_end(&fixture);
 }
