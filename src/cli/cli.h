@@ -112,9 +112,9 @@ struct rps_cli {
     const char *run_text;              /* -r; NULL: the last */
     int64_t from_ns, to_ns;            /* --from and --to; 0 and INT64_MAX when not given */
     const char *from_phase, *to_phase; /* "phase:B", "mark:warm", "14:30"; NULL: a time */
-    int is_given;          /* 1: what option() gets stands on the command line; 0: it is a default,
+    int is_given; /* 1: what option() gets stands on the command line; 0: it is a default,
                               or of the configuration or environment */
-    struct rps_config config;          /* its values are used like argv's */
+    struct rps_config config; /* its values are used like argv's */
     int no_store;    /* 1, set by option() or check(): no store is to be opened this time */
     void *settings;  /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
