@@ -133,8 +133,8 @@ static int count_run(struct joining *joining, size_t r, struct rps_error *err)
                                 .of = &joining->of[r * comparison->row_count]};
     struct rps_code_part part = {0};
     int64_t *function = NULL;
-    int result = rps_shares_functions(counting.code, 1, &function, &comparison->function[r],
-                                      &counting.function_count, err);
+    int result = rps_shares_functions(counting.code, 1, RPS_UNNAMED_MODULE, &function,
+                                      &comparison->function[r], &counting.function_count, err);
 
     if (result < 0)
         return result;
