@@ -106,8 +106,8 @@ int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, stru
 int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
                              struct rps_collected *ret, struct rps_error *err);
 
-/* The name of source `at` of another collect, in *ret: 1 when this one lacks it by name and formula,
- * 0 when it has it, -1 when there are no more. */
+/* The name of source `at` of another collect, in *ret: 1 when this one lacks it by name and
+ * formula, 0 when it has it, -1 when there are no more. */
 int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collect *other, size_t at,
                       const char **ret);
 

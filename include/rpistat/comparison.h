@@ -48,7 +48,7 @@ struct rps_comparison_figure {
 struct rps_comparison_function {
     struct rps_function_name name; /* borrowed, from the code of the comparison */
     double a_share, b_share;       /* of the row's samples, 0 ... 1 */
-    struct rps_change seconds;     /* CPU time in it; one run a side: by the number of samples */
+    struct rps_change seconds;     /* CPU time in it: a total */
 };
 
 /* The whole, or a kind of phase. */
@@ -98,8 +98,8 @@ struct rps_comparison_choice {
  * over rows and figures, those of functions over rows and functions: without the figures of which
  * both sides have 0, and where the runs are one phase, for the whole and for it apart. A row in
  * which a side has nothing has no tests. Figures are those that all runs have by name, made in one
- * way of the same events. *ret is for rps_comparison_free. Errors: the store's; a side without runs;
- * one run on both sides, or twice on one (RPS_USAGE); a run that is still being recorded.
+ * way of the same events. *ret is for rps_comparison_free. Errors: the store's; a side without
+ * runs; one run on both sides, or twice on one (RPS_USAGE); a run that is still being recorded.
  */
 int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count,
                         const struct rps_comparison_options *options, struct rps_comparison *ret,

@@ -50,8 +50,8 @@ struct rps_matching {
 /*
  * Match the phases of `count` runs: side[i] is 0 (A) or 1 (B). The run of each side whose alignment
  * with its others costs least stands for it; these two are aligned with one another, which gives
- * the rows, and every other run with the one of its side. A phase that is left over is in the row of
- * its label, as the further turns of a loop are; phases in another order have one row too, where
+ * the rows, and every other run with the one of its side. A phase that is left over is in the row
+ * of its label, as the further turns of a loop are; phases in another order have one row too, where
  * they have one label. One of another run whose label the run of its side does not have is in no
  * row. *ret is for rps_matching_free. Errors: as above.
  */

@@ -101,7 +101,7 @@ static void print_taking(FILE *out, const struct rps_command *command,
     fprintf(out, "--%s ", option->name);
 }
 
-/* Reads what `runs` lists, writes numbers, and labels and tags that a shell takes without quotes. */
+/* Reads what `runs` lists; writes numbers, labels and tags that a shell takes without quotes. */
 static const char runs_awk[] =
     "awk 'NR == 1 { at = index($0, \"LABEL\"); end = match($0, /TAGS|START/); start = index($0, "
     "\"START\") }\n"

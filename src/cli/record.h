@@ -58,7 +58,7 @@ struct rps_recording {
     char notes[4096]; /* each with its 0 */
 };
 
-/* Record one run, of a series or (NULL) alone. Returns the exit status, or negative with cli->err. */
+/* Record one run, of a series or (NULL) alone. Returns the exit status, or negative. */
 int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps_record_turn *turn);
 
 /* Is standard error a terminal, and no other job in front there? */

@@ -130,14 +130,6 @@ static int has_both(const struct rps_comparison_row *row)
     return row->a_times > 0 && row->b_times > 0;
 }
 
-/* 1: the change may be said: it was tested and found, or there is no test of a fact. */
-static int is_sayable(const struct answer *answer, const struct rps_change *change)
-{
-    if (rps_comparison_is_changed(change))
-        return 1;
-    return answer->pair && change->basis == RPS_CHANGE_NONE && change->why == RPS_CHANGE_SINGLE;
-}
-
 /* The kind of phases that has most of the change; 0: none has. Of one kind the whole says all. */
 static size_t main_row(const struct answer *answer)
 {
@@ -150,7 +142,7 @@ static size_t main_row(const struct answer *answer)
         double share = rps_comparison_longer(comparison, r) / all;
 
         if (share >= most &&
-            (!has_both(row) || is_sayable(answer, &row->change[answer->elapsed]))) {
+            (!has_both(row) || rps_comparison_is_sayable(&row->change[answer->elapsed]))) {
             most = share;
             best = r;
         }
@@ -187,7 +179,7 @@ static int is_everywhere(const struct answer *answer)
     for (size_t r = 1; r < comparison->row_count; r++) {
         const struct rps_change *change = &comparison->row[r].change[answer->elapsed];
 
-        if (!has_both(&comparison->row[r]) || !is_sayable(answer, change) ||
+        if (!has_both(&comparison->row[r]) || !rps_comparison_is_sayable(change) ||
             !(log1p(change->ratio) / all >= MOST))
             return 0;
     }
@@ -231,7 +223,7 @@ static size_t main_figure(const struct answer *answer, size_t r)
                           : comparison->figure[f].kind == RPS_FIGURE_CPU ? log1p(change->ratio)
                                                                          : NAN;
 
-            if (part / time >= most && isfinite(part) && is_sayable(answer, change)) {
+            if (part / time >= most && isfinite(part) && rps_comparison_is_sayable(change)) {
                 most = part / time;
                 best = f;
             }
@@ -270,7 +262,7 @@ static void say_function(struct answer *answer, size_t r, double longer)
         const struct rps_comparison_function *function = &row->function[i];
 
         if ((function->seconds.b - function->seconds.a) / longer < MOST ||
-            !rps_comparison_is_changed(&function->seconds))
+            !rps_comparison_is_sayable(&function->seconds))
             continue;
         rps_code_function_text(name, sizeof(name), &function->name);
         say(answer, "; %s has most of it", rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
@@ -322,10 +314,6 @@ static int is_shown(const struct rps_comparison *comparison)
 
         for (size_t f = 0; f < comparison->figure_count; f++) {
             if (rps_comparison_is_changed(&row->change[f]))
-                return 1;
-        }
-        for (size_t i = 0; i < row->function_count; i++) {
-            if (rps_comparison_is_changed(&row->function[i].seconds))
                 return 1;
         }
     }

@@ -17,9 +17,6 @@
 #define SHARE_MIN     .01
 #define FUNCTIONS_MAX 20
 
-/* Counts by chance are known to vary as Poisson's do. */
-#define POISSON_DEGREES 1e6
-
 /* Samples of a function in a row of a run. */
 struct cell {
     size_t row, run;
@@ -224,26 +221,21 @@ static double share_of(const struct joining *joining, size_t row, enum rps_compa
     return all > 0 ? part / all : 0;
 }
 
-/* The change of a function's time. Where one run stands against one, it varies by chance alone as
- * far as these tell, and both runs' samples tell it. */
+/* The change of a function's time. It is a total: one run against one does not tell how much it
+ * varies from run to run, which is more than the samples do by chance. */
 static struct rps_change change_of(struct joining *joining, size_t row, const uint64_t *samples)
 {
     const struct rps_comparison *comparison = &joining->work->comparison;
     size_t a_count = comparison->a_count;
-    double all = 0;
 
-    for (size_t r = 0; r < comparison->run_count; r++)
-        all += (double)samples[r];
     for (size_t r = 0; r < comparison->run_count; r++) {
         double frequency = frequency_of(joining, r), n = (double)samples[r];
-        double chance = fmax(1, n) / frequency / frequency;
         int is_there = joining->has[r] && joining->of[r * comparison->row_count + row] > 0;
 
-        joining->value[r] = (struct rps_change_value){.value = is_there ? n / frequency : NAN,
-                                                      .floor = chance,
-                                                      .variance = chance,
-                                                      .degrees = POISSON_DEGREES,
-                                                      .effective = all};
+        joining->value[r] =
+            (struct rps_change_value){.value = is_there ? n / frequency : NAN,
+                                      .floor = fmax(1, n) / frequency / frequency,
+                                      .variance = NAN};
     }
     return rps_change_find(joining->value, a_count, joining->value + a_count, comparison->b_count);
 }

@@ -202,7 +202,7 @@ static void add_functions(struct rps_table *table, const struct rps_comparison_o
 
     for (size_t i = 0; i < row->function_count; i++) {
         if (output->all ||
-            (rps_comparison_is_changed(&row->function[i].seconds) && said < FUNCTIONS_MOST))
+            (rps_comparison_is_sayable(&row->function[i].seconds) && said < FUNCTIONS_MOST))
             add_function(table, row, said++ == 0, &row->function[i], name_width);
     }
 }

@@ -157,6 +157,11 @@ int rps_comparison_is_changed(const struct rps_change *change)
     return verdict == RPS_VERDICT_LESS || verdict == RPS_VERDICT_MORE;
 }
 
+int rps_comparison_is_sayable(const struct rps_change *change)
+{
+    return rps_comparison_is_changed(change) || change->why == RPS_CHANGE_SINGLE;
+}
+
 const char *rps_comparison_verdict_text(const struct rps_change *change)
 {
     switch (rps_comparison_verdict(change)) {
@@ -381,15 +386,6 @@ char *rps_comparison_command_text(char *ret, const struct rps_comparison *compar
     return ret;
 }
 
-static int has_functions(const struct rps_comparison *comparison)
-{
-    for (size_t r = 0; r < comparison->row_count; r++) {
-        if (comparison->row[r].function_count > 0)
-            return 1;
-    }
-    return 0;
-}
-
 char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
@@ -397,9 +393,7 @@ char *rps_comparison_tested_text(char *ret, const struct rps_comparison *compari
     char by[160];
 
     if (tests == 0) {
-        snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%s",
-                 has_functions(comparison) ? "functions alone, by the number of their samples"
-                                           : "nothing");
+        snprintf(ret, RPS_COMPARISON_LINE_SIZE, "nothing");
         return ret;
     }
     if (a > 1 && b > 1)

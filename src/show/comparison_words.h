@@ -26,6 +26,9 @@ const char *rps_comparison_verdict_text(const struct rps_change *change);
 /* 1: the verdict is that there is less or more. */
 int rps_comparison_is_changed(const struct rps_change *change);
 
+/* 1: the change may be said: it is one, or a fact of one run a side, of which there is no test. */
+int rps_comparison_is_sayable(const struct rps_change *change);
+
 /* Seconds that a row takes longer at side B, of which a side alone has all; NaN: not known. */
 double rps_comparison_longer(const struct rps_comparison *comparison, size_t row);
 

@@ -37,7 +37,8 @@ void rps_page_put_palette(struct rps_json *json, const char *name, enum rps_them
 void rps_page_put_points(struct rps_json *json, const struct rps_series *series,
                          const struct rps_series *first);
 
-/* The samples of a run, or of several: the tree of calls, and how often each was the innermost in each bin. */
+/* The samples of a run, or of several: the tree of calls, and how often each was the innermost in
+ * each bin. */
 struct rps_page_code {
     struct rps_code code; /* all zero: the run has no samples */
     struct rps_calls calls;

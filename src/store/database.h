@@ -50,8 +50,8 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 /* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
 void rps_database_close_beside(sqlite3 *db);
 
-/* Open the store at path read-only, with the guards that untrusted files need. Tables and views that
- * an older format lacks are there, without rows. */
+/* Open the store at path read-only, with the guards that untrusted files need. Tables and views
+ * that an older format lacks are there, without rows. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
 /*

@@ -721,6 +721,7 @@ static void test_rows(void **state)
         "\"p_corrected\": 0.002, \"tested_by\": \"groups\", \"reason\": null, \"verdict\": "
         "\"less\"}]}\n"
         "  ],\n"
+        "  \"limits\": [],\n"
         "  \"remarks\": [\"A \\\"remark\\\"\\u001b\"],\n"
         "  \"changes\": [\n"
         "    {\"label\": null, \"name\": \"elapsed\", \"kind\": \"time\", \"unit\": \"s\", \"a\": "

@@ -254,7 +254,7 @@ static void test_figures(void **state)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* Draw and return one of the files that were left for gnuplot; free it. NULL: it was not written. */
+/* Draw and return one of the files that were left for gnuplot; free it. NULL: none. */
 static char *draw_and_read(struct pair *pair, const char *name)
 {
     char keep[1024], path[1024], file[1100];
