@@ -326,7 +326,8 @@ static void say_pair(struct answer *answer)
         say(answer, "These runs differ: ");
     say_time(answer);
     say_why(answer);
-    say(answer, "; one run a side cannot tell why, nor what the next one takes");
+    say(answer, "; one run a side cannot tell %swhat the next one takes",
+        fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
 }
 
 /* What else changed, where elapsed time did not: in the whole, or in the first phase. */

@@ -11,6 +11,7 @@
 
 #define FIGURES_MOST   4  /* that are said of a kind of phases */
 #define FUNCTIONS_MOST 3  /* of a kind of phases */
+#define NOTABLE        .1 /* of the time of a row: a function's difference between two runs */
 #define NAME_WIDTH     48 /* characters of a name */
 #define NAME_LEAST     20 /* however narrow the terminal */
 #define CELL_SIZE      (4 * NAME_WIDTH + 16)
@@ -78,9 +79,13 @@ void rps_comparison_table_whole(struct rps_table *table, const struct rps_compar
     rps_table_add_column(table, "Whole run", "", 1);
     add_change_columns(table);
     for (size_t f = 0; f < comparison->figure_count && comparison->row_count > 0; f++) {
+        const struct rps_change *change = &comparison->row[0].change[f];
+
+        if (change->a == 0 && change->b == 0 && !output->all)
+            continue;
         rps_table_add_row(table);
         set_label(table, &comparison->figure[f], "");
-        set_change(table, 1, 1, &comparison->figure[f], &comparison->row[0].change[f]);
+        set_change(table, 1, 1, &comparison->figure[f], change);
     }
 }
 
@@ -195,14 +200,32 @@ static void add_function(struct rps_table *table, const struct rps_comparison_ro
     set_change(table, 2, 1, &cpu_seconds, &function->seconds);
 }
 
+/* Seconds in the functions of a row, of the side that has more of each. */
+static double seconds_of(const struct rps_comparison_row *row)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < row->function_count; i++)
+        sum += fmax(row->function[i].seconds.a, row->function[i].seconds.b);
+    return sum;
+}
+
+/* What is said of a function: that it changed, or how far two runs are apart in it, unless that is
+ * next to nothing of the row. */
+static int is_told(const struct rps_comparison_row *row, const struct rps_change *seconds)
+{
+    return rps_comparison_is_changed(seconds) ||
+           (rps_comparison_is_sayable(seconds) &&
+            fabs(seconds->b - seconds->a) >= NOTABLE * seconds_of(row));
+}
+
 static void add_functions(struct rps_table *table, const struct rps_comparison_output *output,
                           const struct rps_comparison_row *row, int name_width)
 {
     int said = 0;
 
     for (size_t i = 0; i < row->function_count; i++) {
-        if (output->all ||
-            (rps_comparison_is_sayable(&row->function[i].seconds) && said < FUNCTIONS_MOST))
+        if (output->all || (is_told(row, &row->function[i].seconds) && said < FUNCTIONS_MOST))
             add_function(table, row, said++ == 0, &row->function[i], name_width);
     }
 }

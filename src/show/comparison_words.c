@@ -174,7 +174,7 @@ const char *rps_comparison_verdict_text(const struct rps_change *change)
     case RPS_VERDICT_NONE:
         break;
     }
-    return change->why == RPS_CHANGE_SINGLE  ? "one run a side: no telling"
+    return change->why == RPS_CHANGE_SINGLE  ? "one run a side"
            : change->why == RPS_CHANGE_SHORT ? "too short to tell"
                                              : "-";
 }

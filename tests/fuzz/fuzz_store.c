@@ -8,6 +8,7 @@
 
 #include "hurt.h"
 #include "rpistat/check.h"
+#include "rpistat/comparison_output.h"
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
@@ -136,6 +137,35 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     draw(reader, run_id, picture);
 }
 
+/* Two runs of the store, as text and as JSON. */
+static void compare(struct rps_reader *reader, const char *path, const int64_t *run_id)
+{
+    const struct rps_comparison_options options = {0};
+    struct rps_comparison_choice choice[2];
+    struct rps_comparison comparison;
+    struct rps_comparison_output output = {.comparison = &comparison, .a_name = "1", .b_name = "2"};
+    struct rps_error err;
+    char *text = NULL;
+    size_t size;
+    FILE *out;
+
+    for (int i = 0; i < 2; i++)
+        choice[i] = (struct rps_comparison_choice){reader, path, run_id[i],
+                                                   i == 0 ? RPS_SIDE_A : RPS_SIDE_B};
+    if (rps_comparison_find(choice, 2, &options, &comparison, &err) < 0) {
+        fuzz_expect(err.message[0] != '\0', "a comparison failed without a sentence");
+        return;
+    }
+    out = open_memstream(&text, &size);
+    fuzz_expect(out != NULL, "out of memory");
+    rps_comparison_output_text(out, &output, &err);
+    fclose(out);
+    fuzz_expect_printable(text);
+    free(text);
+    rps_comparison_output_json(fuzz_sink(), &output, &err);
+    rps_comparison_free(&comparison);
+}
+
 static void take_finding(void *context, enum rps_finding_kind kind, const char *sentence)
 {
     (void)context;
@@ -180,6 +210,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (count_periods(reader, run_id[i]) <= PERIODS_MAX)
                 show(reader, run_id[i], (sum + (unsigned)i) % (RPS_PLOT_KIND_COUNT + 1));
         }
+        if (count > 1 && count_periods(reader, run_id[0]) <= PERIODS_MAX &&
+            count_periods(reader, run_id[1]) <= PERIODS_MAX)
+            compare(reader, path, run_id);
     }
     free(run_id);
     rps_reader_close(reader);
