@@ -106,6 +106,19 @@ static const struct way {
 
 #define WAY_COUNT (sizeof(ways) / sizeof(ways[0]))
 
+/* 1 and the number of the way that has this name, 0 with a sentence on standard error. */
+static int find_way(const char *name, size_t *ret)
+{
+    for (size_t w = 0; w < WAY_COUNT; w++) {
+        if (strcmp(ways[w].name, name) == 0) {
+            *ret = w;
+            return 1;
+        }
+    }
+    fprintf(stderr, "decimal: there is no way '%s': general, constant or reduced\n", name);
+    return 0;
+}
+
 /* Of all lengths alike, as numbers in texts are. */
 static void make_numbers(uint64_t *number)
 {
@@ -192,6 +205,8 @@ int main(int argc, char *argv[])
 {
     static uint64_t number[NUMBER_COUNT];
     long long count = NUMBERS_DEFAULT;
+    const char *only = NULL;
+    size_t from = 0, to = WAY_COUNT;
     int self = 0, status;
     const struct example_option options[] = {
         {.name = "numbers",
@@ -201,6 +216,10 @@ int main(int argc, char *argv[])
          .max = 1LL << 40,
          .number = &count},
         {.name = "self", .help = "count each way with rpistat/region.h", .flag = &self},
+        {.name = "way",
+         .argument = "NAME",
+         .help = "general, constant or reduced alone",
+         .text = &only},
         {.name = NULL},
     };
     uint64_t sum = 0;
@@ -208,6 +227,9 @@ int main(int argc, char *argv[])
     status = example_options(argc, argv, "64-bit numbers to decimal, three ways.", options);
     if (status != 0)
         return status > 0 ? EXIT_SUCCESS : 2;
+    if (only && !find_way(only, &from))
+        return 2;
+    to = only ? from + 1 : to;
     make_numbers(number);
     if (check(number) < 0)
         return EXIT_FAILURE;
@@ -217,7 +239,7 @@ int main(int argc, char *argv[])
     if (self)
         print_self_heading();
     putchar('\n');
-    for (size_t w = 0; w < WAY_COUNT; w++)
+    for (size_t w = from; w < to; w++)
         print_row(&ways[w], measure(&ways[w], number, count, self, &sum), count, self);
     printf("checksum %" PRIu64 "\n", sum);
     if (self)

@@ -330,7 +330,23 @@ static void say_pair(struct answer *answer)
         fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
 }
 
-/* What else changed, where elapsed time did not: in the whole, or in the first phase. */
+/* The one kind of phases in which a figure changed; 0: none, or several. */
+static size_t only_row(const struct rps_comparison *comparison, size_t figure)
+{
+    size_t only = 0;
+
+    for (size_t r = 1; r < comparison->row_count; r++) {
+        if (!rps_comparison_is_changed(&comparison->row[r].change[figure]))
+            continue;
+        if (only > 0)
+            return 0;
+        only = r;
+    }
+    return only;
+}
+
+/* What else changed, where elapsed time did not: in the phase that has it alone, in the whole, or in
+ * the first phase. */
 static void say_other(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -345,6 +361,7 @@ static void say_other(struct answer *answer)
             return;
         }
         if (figure != NO_FIGURE) {
+            r = r > 0 ? r : only_row(comparison, figure);
             say(answer, "; but B has ");
             say_figure(answer, r, figure);
             if (r > 0)

@@ -278,6 +278,11 @@ def check_decimal():
     lines = output_of(DECIMAL, "--numbers", "4096").splitlines()
     assert lines[-1] == "checksum %d" % (3 * first_digits), (lines[-1], 3 * first_digits)
     assert [line.split()[0] for line in lines[:-1]] == ["way", "general", "constant", "reduced"]
+    lines = output_of(DECIMAL, "--numbers", "4096", "--way", "constant").splitlines()
+    assert lines[-1] == "checksum %d" % first_digits and lines[1].split()[0] == "constant", lines
+    assert len(lines) == 3, lines
+    wrong = run(DECIMAL, "--way", "other")
+    assert wrong.returncode == 2 and "general, constant or reduced" in wrong.stderr, wrong
 
 
 def check_self():

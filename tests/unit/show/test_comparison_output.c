@@ -280,13 +280,20 @@ static void test_answer_same(void **state)
     struct made made;
 
     (void)state;
-    begin(&made, 5, 2);
+    begin(&made, 5, 3);
     made.change[0][ELAPSED] = tested(13.3, 13.4, .02, 0);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
                         "2.8 %");
     made.change[1][CPI] = tested(1.2, 2.4, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
                         "2.8 %; but B has CPI 2.40 for 1.20 in phase A");
+    made.change[0][CPI] = tested(1.2, 1.8, .1, 1);
+    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
+                        "2.8 %; but B has CPI 2.40 for 1.20 in phase A");
+    made.change[2][CPI] = tested(1.2, 1.5, .1, 1);
+    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
+                        "2.8 %; but B has CPI 1.80 for 1.20");
+    made.change[0][CPI] = made.change[2][CPI] = tested(1.2, 1.2, .1, 0);
     made.change[1][ELAPSED] = tested(4, 6, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
                         "2.8 %; but phase A is 2 s longer");
@@ -307,7 +314,7 @@ static void test_answer_same(void **state)
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
     check_answer(&made,
                  "It is not sure that B takes 31 % less time (1 to 61 %): that is too little "
-                 "among 4 tests");
+                 "among 6 tests");
 }
 
 /* --- the whole text --------------------------------------------------------------------------- */
