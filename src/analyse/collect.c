@@ -275,10 +275,16 @@ static int is_same(const struct rps_collect *x, const struct rps_source *a,
     return strcmp(formula_of(x, a), formula_of(y, b)) == 0;
 }
 
+/* The source of a signal: tracks side by side have the same. */
+static struct rps_source *source_of(const struct rps_collect *collect, size_t s)
+{
+    return &collect->sources.source[s % collect->sources.count];
+}
+
 /* The signal of a collect that signal s of another is; SIZE_MAX: none. */
 static size_t find_same(const struct rps_collect *from, size_t s, const struct rps_collect *in)
 {
-    const struct rps_source *source = &from->sources.source[s % from->sources.count];
+    const struct rps_source *source = source_of(from, s);
 
     for (size_t i = 0; i < in->sources.count && from != in; i++) {
         if (is_same(from, source, in, &in->sources.source[i]))
@@ -300,9 +306,9 @@ static int unite(const struct ending *ending, size_t s)
             return 0;
     }
     for (size_t r = 0; r < ending->count; r++)
-        rps_source_add(&all, &ending->collect[r]->sources.source[place[r]]);
+        rps_source_add(&all, source_of(ending->collect[r], place[r]));
     for (size_t r = 0; r < ending->count; r++)
-        rps_source_share(&ending->collect[r]->sources.source[place[r]], &all);
+        rps_source_share(source_of(ending->collect[r], place[r]), &all);
     return 1;
 }
 
@@ -330,7 +336,7 @@ static int choose_signals(const struct ending *ending, struct rps_error *err)
     size_t last = SIZE_MAX, kept = 0;
 
     for (size_t s = 0; s < first->signal_count; s++) {
-        const struct rps_source *source = &first->sources.source[s % first->sources.count];
+        const struct rps_source *source = source_of(first, s);
 
         if (!unite(ending, s))
             continue;
@@ -377,7 +383,7 @@ static int level_weights(const double *value, float *weight, size_t count)
 static void name_signal(const struct rps_collect *collect, size_t signal,
                         struct rps_collected_signal *ret)
 {
-    const struct rps_source *source = &collect->sources.source[signal % collect->sources.count];
+    const struct rps_source *source = source_of(collect, signal);
     size_t track = signal / collect->sources.count;
 
     ret->metric = source->metric;
@@ -397,7 +403,7 @@ static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_
     for (size_t s = 0; s < collect->signal_count; s++) {
         double *value = collect->value + s * collect->room;
         float *weight = collect->weight + s * collect->room;
-        const struct rps_source *source = &collect->sources.source[s % collect->sources.count];
+        const struct rps_source *source = source_of(collect, s);
 
         if (!keep[s])
             continue;
