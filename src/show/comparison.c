@@ -258,7 +258,7 @@ int rps_comparison_correct(struct rps_change *const *change, size_t count, struc
     int result = p && adjusted ? 0 : rps_error_memory(err);
 
     for (size_t i = 0; i < count && result == 0; i++)
-        p[i] = change[i]->a == 0 && change[i]->b == 0 ? NAN : change[i]->p;
+        p[i] = rps_comparison_is_tested(change[i]) ? change[i]->p : NAN;
     if (result == 0 && rps_change_correct(p, count, adjusted) < 0)
         result = rps_error_memory(err);
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -270,14 +270,21 @@ int rps_comparison_correct(struct rps_change *const *change, size_t count, struc
     return result;
 }
 
-int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,
-                               struct rps_error *err)
+size_t rps_comparison_family_end(const struct rps_comparison *comparison)
 {
     const struct rps_comparison_row *row = comparison->row;
     int is_whole = comparison->row_count == 2 && row[1].a_times == 1 && row[1].b_times == 1;
-    int result = family(comparison, 0, is_whole ? 1 : comparison->row_count, err);
 
-    return result == 0 && is_whole ? family(comparison, 1, 2, err) : result;
+    return is_whole ? 1 : comparison->row_count;
+}
+
+int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,
+                               struct rps_error *err)
+{
+    size_t rows = comparison->row_count, end = rps_comparison_family_end(comparison);
+    int result = family(comparison, 0, end, err);
+
+    return result == 0 && end < rows ? family(comparison, end, rows, err) : result;
 }
 
 static int correct(struct rps_comparison *comparison, size_t from, size_t to, struct rps_error *err)

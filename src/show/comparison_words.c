@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rpistat/text.h"
+#include "comparison_work.h"
 #include "words.h"
 
 #define FACTOR_FROM   1.    /* a change of 100 % and more is said as a factor */
@@ -286,15 +287,24 @@ size_t rps_comparison_shown_rows(const struct rps_comparison *comparison)
 
 /* --- what was compared ------------------------------------------------------------------------ */
 
-size_t rps_comparison_tests(const struct rps_comparison *comparison)
+static size_t count_tests(const struct rps_comparison *comparison, size_t from, size_t to)
 {
     size_t tests = 0;
 
-    for (size_t r = 0; r < comparison->row_count; r++) {
+    for (size_t r = from; r < to; r++) {
         for (size_t f = 0; f < comparison->figure_count; f++)
-            tests += comparison->row[r].change[f].basis != RPS_CHANGE_NONE;
+            tests += (size_t)rps_comparison_is_tested(&comparison->row[r].change[f]);
     }
     return tests;
+}
+
+size_t rps_comparison_tests(const struct rps_comparison *comparison)
+{
+    size_t end = rps_comparison_family_end(comparison);
+    size_t whole = count_tests(comparison, 0, end);
+    size_t phase = count_tests(comparison, end, comparison->row_count);
+
+    return whole > phase ? whole : phase;
 }
 
 /* "1-3,7": the numbers of a side's runs, where they are one behind the other as a range. */

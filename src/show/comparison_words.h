@@ -48,7 +48,7 @@ double rps_comparison_explains(const struct rps_comparison_figure *figure,
 /* Rows that say something of their own: without the only kind of phases where that is the whole. */
 size_t rps_comparison_shown_rows(const struct rps_comparison *comparison);
 
-/* How often figures were tested. */
+/* How many tests of figures p was corrected for together. */
 size_t rps_comparison_tests(const struct rps_comparison *comparison);
 
 /* Lines on what was compared and how, without full stops; "": not to be said. They return ret, of

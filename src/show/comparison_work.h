@@ -5,6 +5,8 @@
 #ifndef RPISTAT_SHOW_COMPARISON_WORK_H
 #define RPISTAT_SHOW_COMPARISON_WORK_H
 
+#include <math.h>
+
 #include "rpistat/comparison.h"
 
 /* A figure as one run has it. */
@@ -48,12 +50,20 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
 /* Walk one run, whose phases have their rows, and make its values. */
 int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err);
 
-/* Correct p for all these changes (Holm). Where nothing happened on either side there was nothing
- * to test. */
+/* 1 when the change has a test; where nothing happened on either side there was nothing to test. */
+static inline int rps_comparison_is_tested(const struct rps_change *change)
+{
+    return !isnan(change->p) && (change->a != 0 || change->b != 0);
+}
+
+/* Correct p for all these changes that are tested (Holm). */
 int rps_comparison_correct(struct rps_change *const *change, size_t count, struct rps_error *err);
 
-/* Call `family` for the rows from ... to - 1 that are corrected for together: all of them, but a
- * run of one phase is not two things. */
+/* How many rows, from the whole on, are corrected for together: all of them, but a run of one phase
+ * is not two things. */
+size_t rps_comparison_family_end(const struct rps_comparison *comparison);
+
+/* Call `family` for the rows from ... to - 1 that are corrected for together. */
 typedef int rps_comparison_family(struct rps_comparison *comparison, size_t from, size_t to,
                                   struct rps_error *err);
 int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,

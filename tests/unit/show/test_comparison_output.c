@@ -475,7 +475,7 @@ static void test_all(void **state)
         "A: 3 runs (1,3,5) of rpistat.data\n"
         "B: 3 runs (7,9,11) of rpistat.data, 6-10\n"
         "Both: ./three\n"
-        "Tested: run by run (Welch's t test); corrected for 7 tests (Holm)\n"
+        "Tested: run by run (Welch's t test); corrected for 5 tests (Holm)\n"
         "\n"
         "                                                        95 %\n"
         "  Whole run          A        B    Change           interval  Verdict\n"
@@ -631,6 +631,22 @@ static void test_one_phase(void **state)
     free(text);
 }
 
+/* The whole and its only phase are corrected for apart; what never happened is no test. */
+static void test_one_phase_tests(void **state)
+{
+    struct made made;
+    char *text;
+
+    (void)state;
+    begin(&made, 5, 2);
+    made.change[0][ELAPSED] = made.change[1][ELAPSED] = tested(8, 4.5, .1, 1);
+    made.change[0][CPU_TIME] = made.change[1][CPU_TIME] = tested(8, 4.5, .1, 1);
+    made.change[0][FAULTS] = made.change[1][FAULTS] = tested(0, 0, 1, 0);
+    text = written(rps_comparison_output_text, &made);
+    assert_non_null(strstr(text, "; corrected for 2 tests (Holm)\n"));
+    free(text);
+}
+
 /* Nothing to say. */
 static void test_empty(void **state)
 {
@@ -770,7 +786,8 @@ int main(void)
         cmocka_unit_test(test_markdown),      cmocka_unit_test(test_all),
         cmocka_unit_test(test_hostile),       cmocka_unit_test(test_empty),
         cmocka_unit_test(test_narrow),        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_full),
+        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_one_phase_tests),
+        cmocka_unit_test(test_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
