@@ -27,7 +27,7 @@ struct answer {
     const struct rps_comparison *comparison;
     int elapsed;                    /* its figure */
     const struct rps_change *whole; /* change of the elapsed time */
-    int pair;                       /* 1: one run against one */
+    int pair;                       /* 1: one run against one, or one a side has an elapsed time */
     char *text;
     size_t used;
 };
@@ -420,9 +420,10 @@ char *rps_comparison_answer(char ret[RPS_COMPARISON_ANSWER_SIZE],
                             .text = ret};
 
     ret[0] = '\0';
-    answer.pair = output->comparison->a_count == 1 && output->comparison->b_count == 1;
     if (answer.elapsed >= 0 && output->comparison->row_count > 0)
         answer.whole = &output->comparison->row[0].change[answer.elapsed];
+    answer.pair = (output->comparison->a_count == 1 && output->comparison->b_count == 1) ||
+                  (answer.whole && answer.whole->why == RPS_CHANGE_SINGLE);
     if (!answer.whole || !isfinite(answer.whole->ratio)) {
         say(&answer, "The elapsed time of a side is not known");
     } else if (answer.pair) {

@@ -271,6 +271,10 @@ static void test_answer_pair(void **state)
                         "the next one takes");
     made.change[0][ELAPSED] = untested(0, 2, RPS_CHANGE_SINGLE);
     check_answer(&made, "The elapsed time of a side is not known");
+    begin(&made, 5, 1); /* all runs but one a side were broken off at once */
+    made.change[0][ELAPSED] = untested(4, 3, RPS_CHANGE_SINGLE);
+    check_answer(&made, "B takes 25 % less time (3.00 s for 4.00 s); one run a side cannot tell "
+                        "why, nor what the next one takes");
     made.comparison.row_count = 0;
     check_answer(&made, "The elapsed time of a side is not known");
 }
