@@ -71,11 +71,11 @@ static void say_more(struct answer *answer, const struct rps_change *change, int
         say(answer, "%s where there were none", what);
     else if (ratio > 1e4)
         say(answer, "over 10000 x the %s", what);
-    else if (ratio >= 1)
+    else if (ratio >= RPS_COMPARISON_FACTOR_FROM)
         say(answer, "%s x the %s", rps_words_times(times, sizeof(times), 1 + ratio), what);
     else if (ratio < -.9999)
         say(answer, "under 1/10000 of the %s", what);
-    else if (ratio < -.995)
+    else if (ratio < RPS_COMPARISON_FACTOR_BELOW)
         say(answer, "1/%s of the %s", rps_words_times(times, sizeof(times), 1 / (1 + ratio)), what);
     else
         say(answer, "%.*f %% %s %s", decimals, fabs(100 * ratio), ratio < 0 ? less : more, what);
@@ -88,10 +88,10 @@ static void say_interval(struct answer *answer, const struct rps_change *change)
            high = fmax(fabs(change->low), fabs(change->high));
     char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
 
-    if (!isfinite(low) || !isfinite(high) || change->ratio < -.995 || !(change->ratio <= 1e4) ||
-        change->low * change->high < 0)
+    if (!isfinite(low) || !isfinite(high) || change->ratio < RPS_COMPARISON_FACTOR_BELOW ||
+        !(change->ratio <= 1e4) || change->low * change->high < 0)
         return;
-    if (change->ratio >= 1)
+    if (change->ratio >= RPS_COMPARISON_FACTOR_FROM)
         say(answer, " (%s to %s x)", rps_words_times(from, sizeof(from), 1 + low),
             rps_words_times(to, sizeof(to), 1 + high));
     else

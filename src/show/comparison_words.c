@@ -10,8 +10,6 @@
 #include "comparison_work.h"
 #include "words.h"
 
-#define FACTOR_FROM   1.    /* a change of 100 % and more is said as a factor */
-#define FACTOR_BELOW  -.995 /* and one that would be said as -100 % */
 #define LEAST_PERCENT .1
 #define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
 #define LONG_S        1000 /* seconds that are minutes and hours */
@@ -67,7 +65,8 @@ static int has_interval(const struct rps_change *change)
 
 static int is_factor(const struct rps_change *change)
 {
-    return change->ratio >= FACTOR_FROM || (change->ratio < FACTOR_BELOW && change->b != 0);
+    return change->ratio >= RPS_COMPARISON_FACTOR_FROM ||
+           (change->ratio < RPS_COMPARISON_FACTOR_BELOW && change->b != 0);
 }
 
 /* Of percent: none where they would be within the interval, or, without one, beyond two digits. */

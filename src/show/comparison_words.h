@@ -9,6 +9,10 @@
 #define RPS_COMPARISON_TEXT_SIZE 128  /* of a cell */
 #define RPS_COMPARISON_LINE_SIZE 1024 /* of what was compared */
 
+/* Changes that are said as a factor: those that would be said as +100 %, or as -100 %, and beyond. */
+#define RPS_COMPARISON_FACTOR_FROM  .995
+#define RPS_COMPARISON_FACTOR_BELOW (-.995)
+
 /* These return ret, of RPS_COMPARISON_TEXT_SIZE bytes. A value: "1.20 s", "12.3 M", "-". */
 char *rps_comparison_value_text(char *ret, const struct rps_comparison_figure *figure,
                                 double value);
@@ -40,8 +44,8 @@ double rps_comparison_longer(const struct rps_comparison *comparison, size_t row
 size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t row,
                               const size_t *said, size_t count);
 
-/* How much of a change of elapsed time, as a logarithm, the figure explains: of instructions x CPI
- * / clock rate / CPU use, which it is. NaN: it is none of these. */
+/* How much of a change of elapsed time, which is instructions x CPI / clock rate / CPU use, the
+ * figure explains, as a logarithm. NaN: it is neither instructions nor CPI nor CPU use. */
 double rps_comparison_explains(const struct rps_comparison_figure *figure,
                                const struct rps_change *change);
 

@@ -200,6 +200,9 @@ static void test_answer_groups(void **state)
     made.change[0][INSTRUCTIONS] = tested(1e9, 1e9, .1, 0);
     made.change[0][CPI] = tested(1.1, 3.3, .2, 1);
     check_answer(&made, "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    made.change[0][ELAPSED] = tested(3, 6 - 1e-9, .21, 1);
+    check_answer(&made, "B takes 2.0 x the time (1.8 to 2.2 x), with CPI 3.30 for 1.10");
+    made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
     add_function(&made, 0, "wait", "",
                  tested(.1, .7, .2, 1)); /* most of CPU time, which is little */
     made.change[0][CPU_TIME] = tested(1, 1.8, .2, 1);
