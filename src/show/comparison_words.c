@@ -319,7 +319,7 @@ static void write_numbers(char *ret, size_t size, const struct rps_comparison *c
         if (run[i].side != side)
             continue;
         while (last + 1 < comparison->run_count && run[last + 1].side == side &&
-               run[last + 1].run_id == run[last].run_id + 1)
+               (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
             last++;
         used += (size_t)snprintf(ret + used, size - used, "%s%" PRId64, used > 0 ? "," : "",
                                  run[i].run_id);
