@@ -16,7 +16,8 @@ static int is_letter(char byte)
 /* "a.b" would be a link to a site of that name, and "a://b" one as well. */
 static int may_link(char before, char byte, char behind)
 {
-    return (byte == '.' && is_letter(before) && is_letter(behind)) ||
+    return (byte == '.' && is_letter(before) &&
+            (is_letter(behind) || isdigit((unsigned char)behind))) ||
            (byte == ':' && behind == '/');
 }
 

@@ -540,7 +540,7 @@ static void make_hostile(struct made *made)
     add_function(made, 0,
                  "operator<< <std::__cxx11::basic_string<char>, \r\x7f long, longer, longest>",
                  "/a/\x1b.c", tested(1e300, 1, 1, 1));
-    made->remark[0] = (char *)(uintptr_t) "A *remark*\n# on it: www.a.org";
+    made->remark[0] = (char *)(uintptr_t) "A *remark*\n# on it: www.a.org, www.1.org";
     made->comparison.remark_count = 1;
 }
 
@@ -582,7 +582,7 @@ static void test_hostile(void **state)
         "x  less\n"
         "\n"
         "Remarks\n"
-        "  A *remark*\\n# on it: www.a.org\n");
+        "  A *remark*\\n# on it: www.a.org, www.1.org\n");
     check_written(
         rps_comparison_output_markdown, &made,
         "**These runs differ: B took under 1/10000 of the time (\\<0.0001 s for 1e+282 E s); "
@@ -612,7 +612,7 @@ static void test_hostile(void **state)
         "| whole run | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>,... | 1e+282 E "
         "s | 1.00 s | 0 x | 0 to 1.0 x | less |\n"
         "\n"
-        "- A \\*remark\\*\\\\n#<!-- --> on it: www\\.a\\.org\n"
+        "- A \\*remark\\*\\\\n#<!-- --> on it: www\\.a\\.org, www\\.1.org\n"
         "\n"
         "</details>\n");
     command[0] = program;
