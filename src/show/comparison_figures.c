@@ -231,8 +231,8 @@ static int remark_left_out(struct rps_comparison_work *work, struct rps_error *e
     if (used == 0)
         return 0;
     return rps_comparison_remark(&work->comparison, err,
-                                 "Left out, since not all runs counted these events in the same "
-                                 "way: %s%s.",
+                                 "Left out, since not all runs have these figures, made in the "
+                                 "same way: %s%s.",
                                  names, used < sizeof(names) ? "" : "...");
 }
 

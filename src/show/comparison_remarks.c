@@ -24,7 +24,9 @@ static void machine(const struct rps_comparison_work *work, size_t run, char ret
 {
     const struct rps_run *of = &work->comparison.run[run].run;
 
-    snprintf(ret, TEXT_SIZE, "%.200s (%.200s)", of->host, of->cpu_model);
+    ret[0] = '\0';
+    if (of->host[0] || of->cpu_model[0])
+        snprintf(ret, TEXT_SIZE, "%.200s (%.200s)", of->host, of->cpu_model);
 }
 
 static void kernel(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
@@ -98,13 +100,13 @@ static int remark_differences(struct rps_comparison_work *work, struct rps_error
         describer *describe;
         const char *so;
     } table[] = {
-        {"Other machines", machine, ": what differs may be these"},
+        {"Other machines", machine, ", which may be why figures differ"},
         {"Other kernels", kernel, ""},
         {"Other counters", counters, ""},
         {"Other CPU frequency governors", governor, ""},
         {"Other measurement periods", period, ""},
         {"Other numbers of event sets that take turns", sets, ": estimates are not equally sure"},
-        {"Other samples", sampling, ": shares of functions are not of the same"},
+        {"Other samples", sampling, ", which do not see functions alike"},
     };
     int result = 0;
 
@@ -115,7 +117,7 @@ static int remark_differences(struct rps_comparison_work *work, struct rps_error
 
 /* --- runs that are not as they should be ------------------------------------------------------ */
 
-/* What is wrong with a run; *ret is "" before, and stays so when nothing is. */
+/* What is wrong with a run, or with several; *ret is "" before, and stays so when nothing is. */
 typedef void doubter(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE]);
 
 static void interrupted(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
@@ -123,9 +125,9 @@ static void interrupted(const struct rps_comparison_work *work, size_t run, char
     const struct rps_run *of = &work->comparison.run[run].run;
 
     if (of->state == RPS_RUN_INTERRUPTED)
-        snprintf(ret, TEXT_SIZE, "is incomplete: its recording was broken off");
+        snprintf(ret, TEXT_SIZE, "incomplete, since the recording was broken off");
     else if (of->end_reason[0])
-        snprintf(ret, TEXT_SIZE, "was ended before its workload did: %s", of->end_reason);
+        snprintf(ret, TEXT_SIZE, "ended before the workload did, %s", of->end_reason);
 }
 
 static void failed(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
@@ -133,7 +135,7 @@ static void failed(const struct rps_comparison_work *work, size_t run, char ret[
     const struct rps_run *of = &work->comparison.run[run].run;
 
     if (of->exit_signal > 0)
-        snprintf(ret, TEXT_SIZE, "was ended by signal %d", of->exit_signal);
+        snprintf(ret, TEXT_SIZE, "ended by signal %d", of->exit_signal);
     else if (of->exit_status > 0)
         snprintf(ret, TEXT_SIZE, "failed with exit status %d", of->exit_status);
 }
@@ -143,23 +145,25 @@ static void thinned(const struct rps_comparison_work *work, size_t run, char ret
     char until[RPS_TEXT_NUMBER_SIZE];
 
     if (work->run[run].thinned_ns >= 0)
-        snprintf(ret, TEXT_SIZE, "has only sums over many periods before %s",
+        snprintf(ret, TEXT_SIZE, "only sums over many periods are left of what was before %s",
                  rps_text_clock(until, sizeof(until), work->run[run].thinned_ns, 0));
 }
 
 static void shared(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
 {
     if (work->run[run].coverage < COVERAGE_LEAST)
-        snprintf(ret, TEXT_SIZE,
-                 "had a set on counters for only %.1f %% of its time: another program used them "
-                 "too, or switching took the rest",
-                 100 * work->run[run].coverage);
+        snprintf(
+            ret, TEXT_SIZE,
+            "a set was on counters for only %.1f %% of its time: another program used them too, "
+            "or switching took the rest",
+            100 * work->run[run].coverage);
 }
 
 static void unmatched(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
 {
     if (work->comparison.row_count > 1 && work->run[run].unmatched > UNMATCHED_MOST)
-        snprintf(ret, TEXT_SIZE, "has phases that other runs of its side lack, %.0f %% of its time",
+        snprintf(ret, TEXT_SIZE,
+                 "%.0f %% of the time is in phases that other runs of the side lack",
                  100 * work->run[run].unmatched);
 }
 
@@ -171,11 +175,12 @@ static void not_sampled(const struct rps_comparison_work *work, size_t run, char
     for (size_t r = 0; comparison->code && r < comparison->run_count; r++)
         some = some || comparison->code[r].stack_count > 0;
     if (some && comparison->code[run].stack_count == 0)
-        snprintf(ret, TEXT_SIZE, "has no samples: its functions are not compared");
+        snprintf(ret, TEXT_SIZE, "no samples, so left out where functions are compared");
     else if (some && comparison->code[run].sampling.frequency == 0)
-        snprintf(ret, TEXT_SIZE,
-                 "was sampled each so many events, which does not tell how long a function took: "
-                 "its functions are not compared");
+        snprintf(
+            ret, TEXT_SIZE,
+            "sampled each so many events, which does not tell how long a function took, so left "
+            "out where functions are compared");
 }
 
 static void call(const struct rps_comparison_work *work, doubter *doubt, size_t run,
@@ -206,7 +211,7 @@ static void list_runs(const struct rps_comparison_work *work, doubter *doubt, si
     }
 }
 
-/* One sentence for all runs of which it is true: "Run 3 (A), 7 (B) failed with exit status 1." */
+/* One sentence for all runs of which it is true: "Run 3 (A), 7 (B): failed with exit status 1." */
 static int remark_doubts(struct rps_comparison_work *work, struct rps_error *err)
 {
     static doubter *const doubts[] = {interrupted, failed, thinned, shared, unmatched, not_sampled};
@@ -219,7 +224,7 @@ static int remark_doubts(struct rps_comparison_work *work, struct rps_error *err
             call(work, doubts[i], r, text);
             list_runs(work, doubts[i], r, text, runs);
             if (text[0] && runs[0])
-                result = rps_comparison_remark(comparison, err, "Run %s %s.", runs, text);
+                result = rps_comparison_remark(comparison, err, "Run %s: %s.", runs, text);
         }
     }
     return result;
@@ -253,9 +258,9 @@ int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error
     if (result == 0)
         result = remark_signals(work, err);
     if (result == 0 && comparison->a_count == 1 && comparison->b_count == 1)
-        result = rps_comparison_remark(
-            comparison, err,
-            "One run a side: these runs differ or not; to learn whether a change did it, record "
-            "several of each: rpistat record --repeat 5.");
+        result = rps_comparison_remark(comparison, err,
+                                       "One run a side tells of these two runs alone; to learn "
+                                       "whether a change did it, record several of each: rpistat "
+                                       "record --repeat 5.");
     return result;
 }

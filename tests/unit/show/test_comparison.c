@@ -553,12 +553,32 @@ static void test_remarks(void **state)
     needs_remark(&comparison, "Other kernels: Linux 3.6.11+ of run 1 (A), Linux 6.1 of run 2 (B).");
     needs_remark(&comparison, "Other counters: hardware of run 1 (A), sim of");
     needs_remark(&comparison, "Other measurement periods: 0.100 s of run 1 (A), 0.200 s");
-    needs_remark(&comparison, "Run 2 (B) failed with exit status 3.");
-    needs_remark(&comparison, "Run 2 (B) was ended before its workload did: --duration was");
-    needs_remark(&comparison, "Run 2 (B) had a set on counters for only 50.0 % of its time");
-    needs_remark(&comparison, "Run 2 (B) has no samples: its functions are not compared.");
+    needs_remark(&comparison, "Run 2 (B): failed with exit status 3.");
+    needs_remark(&comparison, "Run 2 (B): ended before the workload did, --duration was");
+    needs_remark(&comparison, "Run 2 (B): a set was on counters for only 50.0 % of its time");
+    needs_remark(&comparison, "Run 2 (B): no samples, so left out where functions are compared.");
     assert_int_equal(rps_comparison_figure(&comparison, "branch_miss"), -1);
     assert_int_equal(comparison.row[0].function_count, 0);
+    rps_comparison_free(&comparison);
+}
+
+/* A repaired store may not know the machine. */
+static void test_unknown_machine(void **state)
+{
+    struct rps_comparison comparison;
+    struct fixture *fixture;
+
+    (void)state;
+    for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
+        fixture = begin_run((enum rps_comparison_side)side);
+        if (side == RPS_SIDE_B)
+            fixture->run.host[0] = fixture->run.cpu_model[0] = '\0';
+        fixture_write(fixture);
+        add_periods(fixture, QUIET, 8, 1, NULL);
+        end_run();
+    }
+    must_compare(&whole_only, &comparison);
+    assert_false(has_remark(&comparison, "Other machines"));
     rps_comparison_free(&comparison);
 }
 
@@ -671,6 +691,7 @@ int main(void)
         TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),
+        TEST(test_unknown_machine),
         TEST(test_refused),
         TEST(test_hostile),
     };
