@@ -23,8 +23,7 @@ struct rps_comparison_output {
     const char *a_name, *b_name; /* the sides as the user named them: "label:main", "1-5" */
     locale_t locale;             /* of the text; (locale_t)0: the C locale */
     int width;                   /* of the text, in characters; 0: 100 */
-    int all; /* 1: every figure of every row; 0: of phases those that changed, and
-                                    time */
+    int all; /* 1: every figure of every row; 0: of phases time and what changed */
     const struct rps_comparison_limit *limit; /* in JSON: "limits" */
     size_t limit_count;
 };

@@ -49,9 +49,8 @@ static int read_run(struct rps_comparison_work *work, size_t r,
         return RPS_FAILED;
     if (run->run.state == RPS_RUN_RECORDING)
         return rps_error_set(err, RPS_FAILED,
-                             "run %" PRId64
-                             " of %s is still being recorded: compare it when it has "
-                             "ended",
+                             "run %" PRId64 " of %s is still being recorded: compare it when it "
+                             "has ended",
                              run->run_id, run->store);
     if (rps_reader_thinned(run->reader, run->run_id, &work->run[r].thinned_ns, err) < 0)
         return RPS_FAILED;

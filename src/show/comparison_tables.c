@@ -15,9 +15,9 @@
 #define NAME_WIDTH     48 /* characters of a name */
 #define NAME_LEAST     20 /* however narrow the terminal */
 #define CELL_SIZE      (4 * NAME_WIDTH + 16)
-#define CHANGED_LEAST                                                                              \
-    .005 /* share of the elapsed time by which it has to differ for shares of
-                                   this difference to say anything */
+
+/* By less of the elapsed time the whole hardly changed, and shares of that change say nothing. */
+#define CHANGED_LEAST .005
 
 static const struct rps_comparison_figure cpu_seconds = {.kind = RPS_FIGURE_CPU, .unit = "s"};
 
