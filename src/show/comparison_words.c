@@ -359,6 +359,18 @@ static int has_one_store(const struct rps_comparison *comparison)
     return 1;
 }
 
+/* How many characters of the name are not " of STORE", which is said of the runs already. */
+static int length_of_name(const char *name, const char *store)
+{
+    static const char of[] = " of ";
+    size_t length = strlen(name), end = strlen(of) + strlen(store);
+
+    if (length >= end && strncmp(name + length - end, of, strlen(of)) == 0 &&
+        strcmp(name + length - strlen(store), store) == 0)
+        length -= end;
+    return (int)length;
+}
+
 char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *output,
                                enum rps_comparison_side side)
 {
@@ -366,9 +378,12 @@ char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *ou
     const char *name = side == RPS_SIDE_A ? output->a_name : output->b_name;
     size_t count = side == RPS_SIDE_A ? comparison->a_count : comparison->b_count;
     size_t at = side == RPS_SIDE_A ? 0 : comparison->a_count, used;
-    char numbers[160], text[512], command[512] = "";
+    char numbers[160], text[512], given[512] = "", command[512] = "";
 
     write_numbers(numbers, sizeof(numbers), comparison, side);
+    if (name && at < comparison->run_count)
+        snprintf(given, sizeof(given), "%.*s", length_of_name(name, comparison->run[at].store),
+                 name);
     if (count == 1)
         used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "run %s", numbers);
     else
@@ -377,9 +392,9 @@ char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *ou
         used += (size_t)snprintf(
             ret + used, RPS_COMPARISON_LINE_SIZE - used, " of %s",
             rps_words_cut(text, sizeof(text), comparison->run[at].store, STORE_WIDTH));
-    if (name && strcmp(name, numbers) != 0)
+    if (given[0] && strcmp(given, numbers) != 0)
         used += (size_t)snprintf(ret + used, RPS_COMPARISON_LINE_SIZE - used, ", %s",
-                                 rps_words_cut(text, sizeof(text), name, STORE_WIDTH));
+                                 rps_words_cut(text, sizeof(text), given, STORE_WIDTH));
     write_command(command, sizeof(command), comparison, -1);
     if (command[0])
         return ret; /* that of both is said once */

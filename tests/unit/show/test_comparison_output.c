@@ -462,7 +462,7 @@ static void test_all(void **state)
     (void)state;
     make_groups(&made);
     made.output.all = 1;
-    made.output.a_name = "1,3,5";
+    made.output.a_name = "1,3,5 of rpistat.data";
     made.comparison.row_count = 2;
     made.comparison.run_count = 6;
     made.comparison.a_count = made.comparison.b_count = 3;
