@@ -167,6 +167,34 @@ static void unmatched(const struct rps_comparison_work *work, size_t run, char r
                  100 * work->run[run].unmatched);
 }
 
+static int has_phase(const struct rps_phases *phases, int label)
+{
+    size_t i = 0;
+
+    while (i < phases->count && phases->phase[i].label != label)
+        i++;
+    return i < phases->count;
+}
+
+static void lacking(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+{
+    const struct rps_comparison_run *of = &work->comparison.run[run];
+    char label[RPS_PHASE_LABEL_SIZE];
+    size_t used = 0;
+
+    for (size_t r = 1; r < work->comparison.row_count && used < TEXT_SIZE / 2; r++) {
+        const struct rps_comparison_row *row = &work->comparison.row[r];
+
+        if ((of->side == RPS_SIDE_A ? row->a_times : row->b_times) > 0 &&
+            !has_phase(&of->phases, row->label))
+            used += (size_t)snprintf(ret + used, TEXT_SIZE - used, "%s%s",
+                                     used ? ", " : "no phase ", rps_phase_label(row->label, label));
+    }
+    if (used > 0)
+        snprintf(ret + used, TEXT_SIZE - used, "%s, so left out where such phases are compared",
+                 used < TEXT_SIZE / 2 ? "" : "...");
+}
+
 static void not_sampled(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
 {
     const struct rps_comparison *comparison = &work->comparison;
@@ -214,7 +242,9 @@ static void list_runs(const struct rps_comparison_work *work, doubter *doubt, si
 /* One sentence for all runs of which it is true: "Run 3 (A), 7 (B): failed with exit status 1." */
 static int remark_doubts(struct rps_comparison_work *work, struct rps_error *err)
 {
-    static doubter *const doubts[] = {interrupted, failed, thinned, shared, unmatched, not_sampled};
+    static doubter *const doubts[] = {
+        interrupted, failed, thinned, shared, unmatched, lacking, not_sampled,
+    };
     struct rps_comparison *comparison = &work->comparison;
     char text[TEXT_SIZE], runs[TEXT_SIZE];
     int result = 0;

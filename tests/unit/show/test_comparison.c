@@ -350,6 +350,30 @@ static void test_phases(void **state)
     rps_comparison_free(&comparison);
 }
 
+/* A run without the phase is not among those whose mean the phase's values are, and is named. */
+static void test_phase_that_a_run_lacks(void **state)
+{
+    static const struct rps_comparison_options options = {0};
+    struct rps_comparison comparison;
+    struct fixture *fixture;
+    uint64_t noise = 11;
+
+    (void)state;
+    add_phases(RPS_SIDE_A, &noise);
+    add_phases(RPS_SIDE_A, &noise);
+    fixture = begin_run(RPS_SIDE_A);
+    fixture_write(fixture);
+    add_periods(fixture, QUIET, 140, 1, &noise);
+    end_run();
+    for (int i = 0; i < 3; i++)
+        add_phases(RPS_SIDE_B, &noise);
+    must_compare(&options, &comparison);
+    assert_int_equal(comparison.row_count, 3);
+    near(change_of(&comparison, 2, "elapsed")->a, 8, .5);
+    needs_remark(&comparison, "Run 3 (A): no phase B, so left out where such phases are compared.");
+    rps_comparison_free(&comparison);
+}
+
 /* One run a side: the rotations inside the phase alone tell of it. What came has no tests. */
 static void test_phases_of_two(void **state)
 {
@@ -686,6 +710,7 @@ int main(void)
         TEST(test_corrected),
         TEST(test_short),
         TEST(test_phases),
+        TEST(test_phase_that_a_run_lacks),
         TEST(test_phases_of_two),
         TEST(test_functions),
         TEST(test_functions_of_programs),
