@@ -252,8 +252,10 @@ static int remark_doubts(struct rps_comparison_work *work, struct rps_error *err
     for (size_t i = 0; i < sizeof(doubts) / sizeof(doubts[0]); i++) {
         for (size_t r = 0; r < comparison->run_count && result == 0; r++) {
             call(work, doubts[i], r, text);
+            if (!text[0])
+                continue;
             list_runs(work, doubts[i], r, text, runs);
-            if (text[0] && runs[0])
+            if (runs[0])
                 result = rps_comparison_remark(comparison, err, "Run %s: %s.", runs, text);
         }
     }
