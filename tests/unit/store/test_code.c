@@ -104,12 +104,12 @@ static void what_is_handed_over(void **state)
                         "/usr/bin/a+0x1000 1,/usr/bin/b+0x1050 2");
 }
 
-/* A count that comes twice, or late, adds up; a task that comes again has ended; a frame that comes
- * again ends no recording. */
+/* A count that comes twice, or late, adds up; a task that comes again has another name, and has
+ * ended; a frame that comes again ends no recording. */
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
-    const struct rps_task task = {0, 100, 100, "worker", 0, 777};
+    const struct rps_task task = {0, 100, 100, "renamed", 0, 777};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7};
     struct rps_reader *reader;
@@ -129,6 +129,7 @@ static void what_comes_again(void **state)
     assert_int_equal(counts_of(reader, 0, 3, 3).of[0], 1 + 2 * 5);
     rps_reader_close(reader);
     code = code_of(path);
+    assert_string_equal(code.task[0].name, "renamed");
     assert_int_equal(code.task[0].end_ns, 777);
     assert_int_equal(code.frame[2].address, 0x1000 + 16 * 2);
     rps_code_free(&code);
