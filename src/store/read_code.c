@@ -120,6 +120,16 @@ static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
     stack->frame = rps_database_index(stmt, 2, (int64_t)r->list[FRAMES].count);
 }
 
+/* A time of the run; `unknown` for NULL, and where it makes no sense. */
+static int64_t time_of(sqlite3_stmt *stmt, int column, int64_t unknown)
+{
+    int64_t time_ns = sqlite3_column_int64(stmt, column);
+
+    return sqlite3_column_type(stmt, column) != SQLITE_NULL && time_ns >= 0 && time_ns < TIME_MAX_NS
+               ? time_ns
+               : unknown;
+}
+
 static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     struct rps_task *task = element;
@@ -127,10 +137,8 @@ static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
     task->pid = rps_database_index(stmt, 1, INT32_MAX);
     task->tid = rps_database_index(stmt, 2, INT32_MAX);
     task->name = keep_text(r, stmt, 3);
-    task->start_ns = rps_database_index(stmt, 4, TIME_MAX_NS);
-    task->start_ns = task->start_ns < 0 ? 0 : task->start_ns;
-    task->end_ns =
-        sqlite3_column_type(stmt, 5) == SQLITE_NULL ? -1 : rps_database_index(stmt, 5, TIME_MAX_NS);
+    task->start_ns = time_of(stmt, 4, 0);
+    task->end_ns = time_of(stmt, 5, -1);
 }
 
 static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)

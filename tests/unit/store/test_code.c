@@ -109,7 +109,7 @@ static void what_is_handed_over(void **state)
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
-    const struct rps_task task = {0, 100, 100, "renamed", 0, 777};
+    const struct rps_task task = {0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000)};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7};
     struct rps_reader *reader;
@@ -130,7 +130,8 @@ static void what_comes_again(void **state)
     rps_reader_close(reader);
     code = code_of(path);
     assert_string_equal(code.task[0].name, "renamed");
-    assert_int_equal(code.task[0].end_ns, 777);
+    assert_int_equal(code.task[0].start_ns, INT64_C(4000000000));
+    assert_int_equal(code.task[0].end_ns, INT64_C(7000000000));
     assert_int_equal(code.frame[2].address, 0x1000 + 16 * 2);
     rps_code_free(&code);
 }
