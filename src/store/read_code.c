@@ -63,7 +63,7 @@ static const char *keep_text(struct reading *r, sqlite3_stmt *stmt, int column)
     size_t bytes = text ? strlen(text) + 1 : 1, offset = r->texts.count;
     char *place;
 
-    if (bytes > TEXTS_MAX - offset)
+    if (offset >= TEXTS_MAX || bytes > TEXTS_MAX - offset)
         bytes = 1;
     place = append(r, &r->texts, 1, bytes);
     if (place)
