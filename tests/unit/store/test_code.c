@@ -308,6 +308,28 @@ static void hostile_rows(void **state)
     free(data);
 }
 
+/* What is shown of a stack, or a frame, is as long as it is deep. */
+static void hostile_depths(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    size_t frames[1000] = {0}, most = 0;
+    struct rps_code code;
+
+    sound_store(path, 1, 50, 0);
+    fixture_exec(path, "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
+                       " 999) INSERT INTO stack SELECT 1, i, i - 1, 0 FROM n;"
+                       "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug' FROM stack");
+    code = code_of(path);
+    assert_int_equal(code.stack_count, 1000);
+    for (size_t n = 0; n < 1000; n++) {
+        frames[n] = 1 + (code.stack[n].parent >= 0 ? frames[code.stack[n].parent] : 0);
+        most = frames[n] > most ? frames[n] : most;
+    }
+    assert_int_equal(most, RPS_SAMPLE_DEPTH_MAX);
+    assert_int_equal(code.location_count, 64);
+    rps_code_free(&code);
+}
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 static void names_beside_a_recorder(void **state)
@@ -348,9 +370,9 @@ static void names_beside_a_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_handed_over),     TEST(what_comes_again), TEST(thinned_counts),
-        TEST(periods_of_a_part),       TEST(malformed_texts),  TEST(hostile_rows),
-        TEST(names_beside_a_recorder),
+        TEST(what_is_handed_over), TEST(what_comes_again),        TEST(thinned_counts),
+        TEST(periods_of_a_part),   TEST(malformed_texts),         TEST(hostile_rows),
+        TEST(hostile_depths),      TEST(names_beside_a_recorder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
