@@ -208,11 +208,13 @@ static void count_samples(struct rps_record_samples *samples, int all)
     memmove(samples->sample, samples->sample + i, samples->sample_count * sizeof(*samples->sample));
 }
 
-/* Forget periods that ended before from_ns. */
+/* Forget periods that ended before from_ns, and before the first sample that waits. */
 static void forget_spans(struct rps_record_samples *samples, int64_t from_ns)
 {
     size_t gone = 0;
 
+    if (samples->sample_count > 0 && samples->sample[0].time_ns < from_ns)
+        from_ns = samples->sample[0].time_ns;
     while (gone < samples->span_count && samples->span[gone].end_ns <= from_ns)
         gone++;
     if (gone == 0)
@@ -240,8 +242,7 @@ void rps_record_samples_period(struct rps_record_samples *samples, const struct 
     if (samples->span_count > 0 && samples->span[samples->span_count - 1].end_ns < end_ns) {
         count_samples(samples, 0);
         /* samples to come are not older than the period before the last */
-        if (samples->sample_count == 0)
-            forget_spans(samples, period->start_ns - period->length_ns - RPS_NS_PER_S);
+        forget_spans(samples, period->start_ns - period->length_ns - RPS_NS_PER_S);
         if (end_ns - samples->told_ns >= STATUS_NS) {
             samples->told_ns = end_ns;
             tell_store(samples);

@@ -149,6 +149,7 @@ static int copy_vdso(void)
         fd = memfd_create("vdso", MFD_CLOEXEC);
         if (fd >= 0 && write(fd, (const void *)start, bytes) != (ssize_t)bytes) {
             close(fd);
+            fd = -1;
             break;
         }
     }

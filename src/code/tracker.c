@@ -476,7 +476,7 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
     return 0;
 }
 
-/* The task that ran, or negative without memory. */
+/* The task that ran. */
 static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread = find_thread(tracker, sample->tid);

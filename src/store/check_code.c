@@ -161,7 +161,7 @@ static const char sql_drop[] = NUMBERS("module", "module") NUMBERS("frame", "fra
         "depth") "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
                  " WHERE run_id = ?1);"
                  "DELETE FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
-                 " OR period NOT BETWEEN 0 AND ?2)";
+                 " OR period NOT BETWEEN 0 AND ?2 OR part NOT BETWEEN 0 AND 1999999)";
 
 /* Counts of a block that is not there any more stay where it began. */
 static const char sql_mend[] =

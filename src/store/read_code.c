@@ -4,7 +4,8 @@
  *
  * A store is input from elsewhere. A number is an index where it is what its rows are in order of,
  * and not too high; a row whose parent, frame or module is not there is kept as one of which
- * nothing is known, so that counts still add up.
+ * nothing is known, so that counts still add up. What is shown of a stack is as long as it is deep,
+ * with the names of its frames: neither has more than a recorder gives.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
 
 #define TIME_MAX_NS (INT64_MAX / 4)
+
+#define NAMES_MAX 64 /* of a frame: more than naming finds of inlined functions */
 
 enum { MODULES, FRAMES, STACKS, TASKS, LOCATIONS, LISTS };
 
@@ -63,7 +66,7 @@ static const char *keep_text(struct reading *r, sqlite3_stmt *stmt, int column)
     size_t bytes = text ? strlen(text) + 1 : 1, offset = r->texts.count;
     char *place;
 
-    if (bytes > TEXTS_MAX - offset)
+    if (offset >= TEXTS_MAX || bytes > TEXTS_MAX - offset)
         bytes = 1;
     place = append(r, &r->texts, 1, bytes);
     if (place)
@@ -120,6 +123,16 @@ static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
     stack->frame = rps_database_index(stmt, 2, (int64_t)r->list[FRAMES].count);
 }
 
+/* A time of the run; `unknown` for NULL, and where it makes no sense. */
+static int64_t time_of(sqlite3_stmt *stmt, int column, int64_t unknown)
+{
+    int64_t time_ns = sqlite3_column_int64(stmt, column);
+
+    return sqlite3_column_type(stmt, column) != SQLITE_NULL && time_ns >= 0 && time_ns < TIME_MAX_NS
+               ? time_ns
+               : unknown;
+}
+
 static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     struct rps_task *task = element;
@@ -127,10 +140,8 @@ static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
     task->pid = rps_database_index(stmt, 1, INT32_MAX);
     task->tid = rps_database_index(stmt, 2, INT32_MAX);
     task->name = keep_text(r, stmt, 3);
-    task->start_ns = rps_database_index(stmt, 4, TIME_MAX_NS);
-    task->start_ns = task->start_ns < 0 ? 0 : task->start_ns;
-    task->end_ns =
-        sqlite3_column_type(stmt, 5) == SQLITE_NULL ? -1 : rps_database_index(stmt, 5, TIME_MAX_NS);
+    task->start_ns = time_of(stmt, 4, 0);
+    task->end_ns = time_of(stmt, 5, -1);
 }
 
 static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)
@@ -185,14 +196,15 @@ static int64_t row_place(const struct reading *r, int table, sqlite3_stmt *stmt)
 {
     const struct list *list = &r->list[table];
     const struct rps_location *last;
-    int64_t frame;
+    int64_t frame, depth;
 
     if (table != LOCATIONS)
         return rps_database_index(stmt, 0, tables[table].max);
     last = list->count > 0 ? (struct rps_location *)list->array + (list->count - 1) : NULL;
     frame = rps_database_index(stmt, 0, (int64_t)r->list[FRAMES].count);
-    if (frame < 0 || list->count >= (size_t)tables[table].max ||
-        sqlite3_column_int64(stmt, 1) != (last && last->frame == frame ? last->depth + 1 : 0))
+    depth = sqlite3_column_int64(stmt, 1);
+    if (frame < 0 || list->count >= (size_t)tables[table].max || depth >= NAMES_MAX ||
+        depth != (last && last->frame == frame ? last->depth + 1 : 0))
         return -1;
     return (int64_t)list->count;
 }
@@ -267,6 +279,25 @@ static int read_table(struct reading *r, int table, int64_t run_id, struct rps_e
     return result;
 }
 
+/* A stack below as many callers as a sample has is one without a caller. */
+static int limit_depths(struct reading *r, struct rps_error *err)
+{
+    struct rps_stack *stack = r->list[STACKS].array;
+    size_t count = r->list[STACKS].count;
+    uint8_t *callers = calloc(count + 1, sizeof(*callers)); /* of each stack */
+
+    if (!callers)
+        return rps_error_memory(err);
+    for (size_t s = 0; s < count; s++) {
+        if (stack[s].parent >= 0 && callers[stack[s].parent] < RPS_SAMPLE_DEPTH_MAX - 1)
+            callers[s] = callers[stack[s].parent] + 1;
+        else
+            stack[s].parent = -1;
+    }
+    free(callers);
+    return 0;
+}
+
 int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *ret,
                     struct rps_error *err)
 {
@@ -280,6 +311,8 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
     result = found = read_sampling(&r, run_id, err);
     for (int table = 0; table < LISTS && found > 0 && result >= 0; table++)
         result = read_table(&r, table, run_id, err);
+    if (found > 0 && result >= 0)
+        result = limit_depths(&r, err);
     rps_database_exec(reader->db, "RELEASE code");
     *ret = (struct rps_code){
         .sampling = r.sampling,

@@ -105,9 +105,8 @@ static const struct {
     [RPS_WRITE_RECORD_STACK] = {"INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
                                 " VALUES (?1, ?2, nullif(?3, -1), ?4)",
                                 insert_row},
-    [RPS_WRITE_RECORD_TASK] = {"INSERT INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
-                               " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)"
-                               " ON CONFLICT DO UPDATE SET end_ns = excluded.end_ns",
+    [RPS_WRITE_RECORD_TASK] = {"INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns,"
+                               " end_ns, name) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
                                insert_row},
     [RPS_WRITE_RECORD_STACK_COUNT] = {NULL, gather_stack_count},
     [RPS_WRITE_RECORD_TASK_COUNT] = {NULL, gather_task_count},

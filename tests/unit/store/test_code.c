@@ -104,12 +104,12 @@ static void what_is_handed_over(void **state)
                         "/usr/bin/a+0x1000 1,/usr/bin/b+0x1050 2");
 }
 
-/* A count that comes twice, or late, adds up; a task that comes again has ended; a frame that comes
- * again ends no recording. */
+/* A count that comes twice, or late, adds up; a task that comes again has another name, and has
+ * ended; a frame that comes again ends no recording. */
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
-    const struct rps_task task = {0, 100, 100, "worker", 0, 777};
+    const struct rps_task task = {0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000)};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7};
     struct rps_reader *reader;
@@ -129,7 +129,9 @@ static void what_comes_again(void **state)
     assert_int_equal(counts_of(reader, 0, 3, 3).of[0], 1 + 2 * 5);
     rps_reader_close(reader);
     code = code_of(path);
-    assert_int_equal(code.task[0].end_ns, 777);
+    assert_string_equal(code.task[0].name, "renamed");
+    assert_int_equal(code.task[0].start_ns, INT64_C(4000000000));
+    assert_int_equal(code.task[0].end_ns, INT64_C(7000000000));
     assert_int_equal(code.frame[2].address, 0x1000 + 16 * 2);
     rps_code_free(&code);
 }
@@ -267,6 +269,8 @@ static void hostile_rows(void **state)
         "'debug')",
         "UPDATE code_count SET stacks = '', tasks = '{\"1\":[1999999]}'",
         "UPDATE code_count SET cpu = cpu * (1 << 40), period = -period, level = 7",
+        "UPDATE code_count SET part = 9223372036854775807; INSERT INTO code_count SELECT run_id, 3,"
+        " cpu, period, 0, stacks, tasks FROM code_count",
         "UPDATE sampling SET samples = -1, lost = -1, frequency = -1 << 62",
     };
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
@@ -302,6 +306,28 @@ static void hostile_rows(void **state)
                          50 * FIXTURE_SAMPLES);
     }
     free(data);
+}
+
+/* What is shown of a stack, or a frame, is as long as it is deep. */
+static void hostile_depths(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    size_t frames[1000] = {0}, most = 0;
+    struct rps_code code;
+
+    sound_store(path, 1, 50, 0);
+    fixture_exec(path, "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
+                       " 999) INSERT INTO stack SELECT 1, i, i - 1, 0 FROM n;"
+                       "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug' FROM stack");
+    code = code_of(path);
+    assert_int_equal(code.stack_count, 1000);
+    for (size_t n = 0; n < 1000; n++) {
+        frames[n] = 1 + (code.stack[n].parent >= 0 ? frames[code.stack[n].parent] : 0);
+        most = frames[n] > most ? frames[n] : most;
+    }
+    assert_int_equal(most, RPS_SAMPLE_DEPTH_MAX);
+    assert_int_equal(code.location_count, 64);
+    rps_code_free(&code);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -344,9 +370,9 @@ static void names_beside_a_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_handed_over),     TEST(what_comes_again), TEST(thinned_counts),
-        TEST(periods_of_a_part),       TEST(malformed_texts),  TEST(hostile_rows),
-        TEST(names_beside_a_recorder),
+        TEST(what_is_handed_over), TEST(what_comes_again),        TEST(thinned_counts),
+        TEST(periods_of_a_part),   TEST(malformed_texts),         TEST(hostile_rows),
+        TEST(hostile_depths),      TEST(names_beside_a_recorder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
