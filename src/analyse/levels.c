@@ -238,19 +238,23 @@ static size_t step(const struct rps_levels *levels, size_t from, int steps)
     return steps > 0 ? from + by : from - by;
 }
 
-/* The sizes of the levels, those of the middle left out where they are many. */
+/* The sizes of the levels, each once, those of the middle left out where they are many. Comparing
+ * runs has no --at-most. */
 static int no_such_level(const struct rps_levels *levels, size_t size, struct rps_error *err)
 {
-    char sizes[NAMES_SIZE] = "";
+    char sizes[NAMES_SIZE] = "", instead[64] = "";
     size_t used = 0;
 
-    for (size_t at = 0; at + 1 < levels->count && used + 32 < sizeof(sizes); at++)
-        used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, "%zu, ",
-                                 levels->level[at].stretches);
+    for (size_t at = 0; at + 1 < levels->count && used + 32 < sizeof(sizes); at++) {
+        if (levels->level[at].stretches < levels->level[at + 1].stretches)
+            used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, "%zu, ",
+                                     levels->level[at].stretches);
+    }
+    if (levels->tree->runs == 1)
+        snprintf(instead, sizeof(instead), "; --at-most %zu takes the nearest below", size);
     return rps_error_set(err, RPS_USAGE,
-                         "there is no level of %zu phases; there are %s%zu (fine); --at-most %zu "
-                         "takes the nearest below",
-                         size, sizes, levels->level[levels->count - 1].stretches, size);
+                         "there is no level of %zu phases; there are %s%zu (fine)%s", size, sizes,
+                         levels->level[levels->count - 1].stretches, instead);
 }
 
 int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,

@@ -220,12 +220,60 @@ static void distances(void **state)
     rps_signals_free(&b);
 }
 
+/* Runs that are shorter than any phase, some of which nothing was seen in, are covered too. */
+static void short_runs(void **state)
+{
+    const struct rps_phases_options options = {.level.fine = 1};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct rps_signals signals[6];
+        const struct rps_signals *run[6];
+        size_t count = 1 + seed % 6;
+        struct rps_joint joint;
+        struct rps_error err;
+
+        for (size_t r = 0; r < count; r++) {
+            signals[r] = series_of("CB", 1 + (seed + 5 * r) % 7 / 2, 9, seed + r);
+            for (size_t i = 0; i < SIGNALS * signals[r].count && (seed + r) % 5 == 0; i++)
+                signals[r].value[i] = NAN;
+            run[r] = &signals[r];
+        }
+        assert_int_equal(rps_joint_find(run, count, &options, &joint, &err), 0);
+        for (size_t r = 0; r < count; r++) {
+            check_whole(&joint.run[r], signals[r].count);
+            rps_signals_free(&signals[r]);
+        }
+        for (int i = 0; i < joint.label_count * joint.label_count; i++)
+            assert_true(joint.distance[i] >= 0 && joint.distance[i] <= 1);
+        rps_joint_free(&joint);
+    }
+}
+
+/* Two levels in which the longest run has as many phases are one size; comparing has no --at-most.
+ */
+static void a_size_that_no_level_has(void **state)
+{
+    const struct rps_phases_options options = {.level.size = 9};
+    struct rps_signals a = series_of("AB", 60, 90, 1), b = series_of("AB", 60, 9, 2);
+    const struct rps_signals *run[] = {&a, &b};
+    struct rps_joint joint;
+    struct rps_error err;
+
+    (void)state;
+    assert_int_equal(rps_joint_find(run, 2, &options, &joint, &err), RPS_USAGE);
+    assert_string_equal(err.message, "there is no level of 9 phases; there are 1, 2 (fine)");
+    rps_signals_free(&a);
+    rps_signals_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_mean_the_same), cmocka_unit_test(a_join_is_at_all_levels),
         cmocka_unit_test(as_many_as_alone),     cmocka_unit_test(loops),
         cmocka_unit_test(the_larger_counts),    cmocka_unit_test(distances),
+        cmocka_unit_test(short_runs),           cmocka_unit_test(a_size_that_no_level_has),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
