@@ -50,12 +50,11 @@ size_t rps_signals_run_end(const struct rps_signals *signals, size_t begin)
     return signals->broken ? end : signals->count;
 }
 
-/* The turns of a level; of several runs, of those that have fewest turns, if all have as long
- * ones. */
+/* The turns of a level. Of several runs those of the run that has fewest, if all have some. */
 static int pattern_at(const struct rps_levels *levels, const struct rps_signals *signals, size_t at,
                       struct rps_pattern *ret, struct rps_error *err)
 {
-    struct rps_phases phases;
+    struct rps_phases phases = {0};
     int result = rps_levels_phases(levels, at, &phases, err);
 
     for (size_t begin = 0, end; begin < signals->count && result == 0; begin = end) {

@@ -77,7 +77,7 @@ def fail_one(folder, arguments, existing, usual, number, on):
 
 
 def fail_each(arguments, existing=False):
-    with Folder(1) as folder:
+    with Folder(2 if arguments[0] == "compare" else 1) as folder:
         usual = expect(try_once(folder, arguments, existing, "usual",
                                 RPISTAT_FAULT_COUNT=folder / "count"), 0)
         usual.runs = run_of(folder / "usual.data")
@@ -95,6 +95,7 @@ def fail_each(arguments, existing=False):
 
 
 COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
+            ["compare", "--format", "json"],
             ["check"], ["check", "--repair", "-o", "NAME.new"], ["export"], ["export", "--long"],
             ["export", "--rates"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
