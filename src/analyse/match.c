@@ -130,7 +130,8 @@ static int align(const struct rps_phases *a, const struct rps_phases *b,
     int result = 0;
 
     if (a->count > RPS_MATCH_MAX || b->count > RPS_MATCH_MAX)
-        return rps_error_set(err, RPS_FAILED, "of more than %d phases none are matched",
+        return rps_error_set(err, RPS_FAILED,
+                             "more than %d phases of a run cannot be matched: take a coarser level",
                              RPS_MATCH_MAX);
     row = calloc(b->count + 1, sizeof(*row));
     step = calloc((a->count + 1) * (b->count + 1), 1);
@@ -175,18 +176,17 @@ struct matching {
     const int *side;
     size_t count;
     const struct rps_match_labels *labels;
-    size_t *partner;    /* owned; scratch, of the phases of a run */
-    size_t standing[2]; /* the runs that stand for their sides; RPS_MATCH_NONE: there are none */
+    size_t *partner; /* owned; scratch, of the phases of a run */
     struct rps_matching *out;
 };
 
-/* The run that stands for a side: of two the first. */
+/* The run that stands for a side; of those that cost the same the first. */
 static int choose_standing(struct matching *m, int side, struct rps_error *err)
 {
     double *cost = calloc(m->count, sizeof(*cost)), one = 0;
     int result = cost ? 0 : rps_error_memory(err);
 
-    m->standing[side] = RPS_MATCH_NONE;
+    m->out->standing[side] = RPS_MATCH_NONE;
     for (size_t x = 0; x < m->count && result == 0; x++) {
         for (size_t y = x + 1; y < m->count && m->side[x] == side && result == 0; y++) {
             if (m->side[y] != side)
@@ -197,10 +197,10 @@ static int choose_standing(struct matching *m, int side, struct rps_error *err)
         }
     }
     for (size_t x = 0; x < m->count && result == 0; x++) {
-        size_t best = m->standing[side];
+        size_t best = m->out->standing[side];
 
         if (m->side[x] == side && (best == RPS_MATCH_NONE || cost[x] < cost[best] - ROUNDING))
-            m->standing[side] = x;
+            m->out->standing[side] = x;
     }
     free(cost);
     return result;
@@ -329,7 +329,7 @@ static int make_rows(struct matching *m, const struct rps_phases *a, const struc
 /* The rows of another run's phases: those of their partners, or of their labels. */
 static int place_run(struct matching *m, size_t r, struct rps_error *err)
 {
-    size_t standing = m->standing[m->side[r]], *row = m->out->row_of[r];
+    size_t standing = m->out->standing[m->side[r]], *row = m->out->row_of[r];
     const struct rps_phases *phases = &m->run[r];
     double cost;
 
@@ -374,14 +374,13 @@ int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
 
     for (int s = 0; s < 2 && result == 0; s++) {
         result = choose_standing(&m, s, err);
-        out.standing[s] = m.standing[s];
-        phases[s] = m.standing[s] == RPS_MATCH_NONE ? &none : &run[m.standing[s]];
-        row[s] = m.standing[s] == RPS_MATCH_NONE ? NULL : out.row_of[m.standing[s]];
+        phases[s] = out.standing[s] == RPS_MATCH_NONE ? &none : &run[out.standing[s]];
+        row[s] = out.standing[s] == RPS_MATCH_NONE ? NULL : out.row_of[out.standing[s]];
     }
     if (result == 0)
         result = make_rows(&m, phases[0], phases[1], row[0], row[1], err);
     for (size_t r = 0; r < count && result == 0; r++) {
-        if (r != m.standing[side[r]])
+        if (r != out.standing[side[r]])
             result = place_run(&m, r, err);
     }
     free(m.partner);
