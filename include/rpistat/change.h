@@ -78,7 +78,7 @@ struct rps_within {
  * term adds by its derivatives. The variance is n times the mean square of the first four
  * coefficients of the cosine transform (Lazarus, Lewis, Stock, Watson 2018), with three degrees,
  * and larger by (20 / effective)^2 of it. Terms are autocorrelated; a test that takes them for
- * independent cries wolf in up to 83 of 100 cases.
+ * independent tells a change in up to 83 of 100 pairs that have none.
  */
 struct rps_within rps_within_find(const double *term, size_t count);
 

@@ -63,8 +63,8 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
 
 /*
  * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers. Stretches
- * that are alike have one label; those of the finest level are the detection's. RPS_FAILED without
- * memory.
+ * that are alike have one label; those of the finest level of one run are the detection's.
+ * RPS_FAILED without memory.
  */
 int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
                       struct rps_error *err);

@@ -1,14 +1,9 @@
-/*
- * Merging neighbours, the pair whose cost rises least first; and, without regard to place, the
- * stretches of one level into labels.
- */
+/* Merging neighbours, the pair whose cost rises least first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "levels_tree.h"
-
-/* --- neighbours ------------------------------------------------------------------------------- */
 
 /* Two neighbours that may merge: a stretch and the one behind it. Outdated when either has merged
  * since. */

@@ -22,7 +22,7 @@ struct rps_level_tree {
     double *floor;    /* owned; a signal each: variance that is added to every stretch's */
     double *worth;    /* owned; a signal each: 1 / (2 tau) */
     size_t *rank;     /* owned; a leaf each: the boundary before it is there from so many stretches
-                         on; 1 for the first */
+                         on; 1 for the first of a run */
     double *increase; /* owned; of the cost, by the merge that leaves so many stretches; [0] is not
                          used */
 };
@@ -46,10 +46,11 @@ int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struc
 /*
  * Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...
  * (first[count] is tree->count). Stretches merge wherever they lie, those that differ least first,
- * until they differ by .4 of what neighbours usually differ by; neighbours never do. By how much
- * two differ is the rise of the cost for each observation of the smaller: what comes back is never
- * quite the same, and the longer it is, the more its cost tells so. sure[k]: that stretch k is like
- * its own label and like no other. Returns their number, or RPS_FAILED without memory.
+ * until they differ by .4 of what neighbours usually differ by (of several runs .25); neighbours
+ * never do. By how much two differ is the rise of the cost for each observation of the smaller:
+ * what comes back is never quite the same, and the longer it is, the more its cost tells so.
+ * sure[k]: that stretch k is like its own label and like no other. Returns their number, or
+ * RPS_FAILED without memory.
  */
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
                          int *label, double *sure, struct rps_error *err);

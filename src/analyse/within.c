@@ -1,11 +1,13 @@
 /*
- * How sure a sum of autocorrelated terms is; see rpistat/change.h. Four coefficients, since slow
- * terms show in the first ones alone: with eight, and the larger of these and a first-order
- * autoregression, up to 28 % of false alarms where noise lies about something slow, and none found
- * in what repeats. Degrees one less, since the coefficients fall off and so count for fewer
- * (Satterthwaite 1946: 3.1 where the spectrum has fallen to a quarter). Of short series those tell
- * that seem to be long enough, and that is where the variance is short of the true one: so it is
- * taken larger the fewer terms seem independent. Figures: tests/bench/changes.
+ * How sure a sum of autocorrelated terms is; see rpistat/change.h.
+ *
+ * Four coefficients, since what is slow shows in the first ones alone. The larger of the variances
+ * by eight coefficients and by a first-order autoregression was tried and dropped: up to 28 % of
+ * false alarms where noise lies about something slow. One degree of freedom less than coefficients,
+ * since these fall off and so count for fewer (Satterthwaite 1946: 3.1 where the spectrum has
+ * fallen to a quarter). A short series seems long enough most often where its variance comes out
+ * too small; so the variance is taken larger the fewer terms seem independent. Figures:
+ * tests/bench/changes.
  */
 #include <math.h>
 
@@ -39,8 +41,9 @@ static struct look look_at(const double *term, size_t count)
     return ret;
 }
 
-/* The mean square of the coefficients and, in *ret_spread, of the terms, both in squares of the
- * largest. A cosine is the shadow of a wheel that turns by an angle a term. */
+/* The mean square of the coefficients and, in *ret_spread, the variance of the terms, both in
+ * squares of the largest. (x, y) is the cosine and the sine of an angle that grows by one step a
+ * term. */
 static double coefficients(const double *term, size_t count, const struct look *look,
                            double *ret_spread)
 {
