@@ -754,8 +754,13 @@ function swatch(label) {
 
 const cell = (content, className) => element("td", { className: className || "" }, content);
 
-/* The point of a line that is nearest to a place; undefined where the line has nothing there. */
+/* Steps are not all as long: the next middle may be that of another one. */
+const stepAt = (steps, x) => Math.min(lastUpTo(steps, x), steps.length - 2);
+
+/* The point of a line that is nearest to a place, or its step there; undefined where the line has nothing there. */
 function nearest(line, x) {
+    if (line.steps)
+        return stepAt(line.steps, x);
     const i = lastUpTo(line.x, x), next = line.x[i + 1] - x < x - line.x[i] ? i + 1 : i, last = line.x.length - 1;
     const isFar = Math.abs(line.x[next] - x) > 2 * (line.x[last] - line.x[0]) / last;
     return last < 0 || isFar || line.value[next] === null ? undefined : next;
@@ -817,8 +822,8 @@ function placeTip(plot, clientY) {
 
 /* Show the values at a place of the point that is nearest to it; say them where the keyboard asked. */
 function point(x, panel, aloud, clientY = null) {
-    const plot = plots[near = panel];
-    spot = plot.data[0][plot.valToIdx(Math.max(from, Math.min(to, x)))];
+    const plot = plots[near = panel], at = Math.max(from, Math.min(to, x)), { steps } = plot.panel;
+    spot = plot.data[0][steps ? stepAt(steps, at) : plot.valToIdx(at)];
     for (const each of plots)
         each.setCursor({ left: each.valToPos(spot, "x"), top: 0 }, false);
     fillTip(plot);
@@ -990,7 +995,7 @@ if (data.panels.some(panel => panel.lines.some(line => line.low.some(low => low 
 if (data.codePanel) {
     const { title, at, lines } = data.codePanel, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
     data.panels.push({ title, unit: "%", from: 0, to: 100, steps: at, colours: lines.map(line => line.colour),
-        lines: lines.map(({ name, share }) => ({ label: name, unit: "%", x, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+        lines: lines.map(({ name, share }) => ({ label: name, unit: "%", x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
 }
 if (data.duty.x.length > 0)
     data.panels.push({

@@ -398,6 +398,23 @@ def test_code_panel():
     assert "multiply" not in text, text
 
 
+def test_code_steps():
+    """of steps that are not as long as one another the one at the pointer is told, whichever panel it is in"""
+    def uneven(data):
+        data["codePanel"] = {"title": "Code", "at": [0, 20, 25], "lines": [
+            {"name": "long", "colour": 0, "share": [60, 0]}, {"name": "short", "colour": 1, "share": [0, 60]}]}
+    changed(uneven, "steps.html")
+    browser = opened("steps.html", **WIDE)
+    titles = browser.evaluate("[...document.querySelectorAll('.panel h2')].map(head => head.textContent)")
+    code = next(n for n, title in enumerate(titles) if title.startswith("Code"))
+    for panel in (code - 1, code):
+        browser.evaluate("document.querySelectorAll('.panel')[%d].scrollIntoView({block: 'center'})" % panel)
+        left, top, width, height = browser.evaluate(PLACES)[panel]
+        browser.mouse("mouseMoved", left + 18 / 25 * width, top + height / 2)
+        text = browser.evaluate(TIP)
+        assert re.search(r"long\s+60 %", text) and "short" not in text, (panel, text)
+
+
 # --- the page of a comparison ---
 
 BEFORE = """\
@@ -538,7 +555,7 @@ def test_compare_narrow():
 
 CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
-         test_code_panel, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
+         test_code_panel, test_code_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow]
 
 with FOLDER:
