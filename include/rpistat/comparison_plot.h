@@ -4,6 +4,7 @@
 
 #include "rpistat/comparison.h"
 #include "rpistat/error.h"
+#include "rpistat/plot.h"
 
 enum rps_comparison_x {
     RPS_COMPARISON_TIME,  /* as it is: seconds since each run's start */
@@ -19,7 +20,7 @@ struct rps_comparison_plot {
         *metric; /* figures by name; NULL: CPU use and the metrics that changed most */
     size_t metric_count;
     enum rps_comparison_x x;
-    int dark;                  /* 1: the dark theme */
+    enum rps_theme theme;
     int width, height;         /* in pixels; 0: as suits */
     const char *keep;          /* folder that gnuplot's script and data are left in; NULL: none */
     const char *script_folder; /* of the gnuplot scripts and the page's parts, as for rps_plot */

@@ -332,7 +332,7 @@ static int draw(struct rps_cli *cli, const struct job *job)
         .metric = settings->metric.count > 0 ? settings->metric.name : NULL,
         .metric_count = settings->metric.count,
         .x = settings->x,
-        .dark = settings->theme == RPS_THEME_DARK,
+        .theme = settings->theme,
         .width = settings->width,
         .height = settings->height,
         .keep = settings->keep,

@@ -282,7 +282,7 @@ static int write_page(const struct page *page, struct rps_error *err)
                              .template = "compare.html",
                              .folder = plot->script_folder,
                              .title = title,
-                             .theme = plot->dark ? RPS_THEME_DARK : RPS_THEME_CHOSEN,
+                             .theme = plot->theme,
                              .put = put_data,
                              .context = page};
     int result = rps_output_file_open(&file, plot->path, 0, err);

@@ -360,7 +360,7 @@ static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *for
     double across;
     int result;
 
-    picture->palette = rps_palette(plot->dark ? RPS_THEME_DARK : RPS_THEME_LIGHT);
+    picture->palette = rps_palette(plot->theme);
     picture->xml = strcmp(format->name, "svg") == 0;
     rps_picture_choose_width(picture, &drawing->options);
     across = picture->width - (picture->left + picture->right) * picture->scale;

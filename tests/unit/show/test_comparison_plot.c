@@ -406,7 +406,7 @@ static void test_golden(void **state)
     begin(&pair);
     pair.plot.width = 640;
     pair.plot.x = RPS_COMPARISON_PHASE;
-    pair.plot.dark = 1;
+    pair.plot.theme = RPS_THEME_DARK;
     free(draw_and_read(&pair, "text.gp"));
     strcpy(path, pair.plot.path);
     strcpy(keep, pair.plot.keep);

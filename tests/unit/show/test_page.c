@@ -141,6 +141,7 @@ static char *draw_comparison(struct fixture *fixture)
                                              .a_name = "</title><script>alert(6)</script>",
                                              .b_name = "<!-- after",
                                              .path = fixture_file(fixture, "compare.html"),
+                                             .theme = RPS_THEME_LIGHT,
                                              .script_folder = TEST_PLOT_FOLDER};
     struct rps_error err;
 
@@ -223,6 +224,7 @@ static void test_long_run(void **state)
     assert_true(strlen(text) < 2000000);
     free(text);
     text = draw_comparison(&fixture);
+    assert_non_null(strstr(text, "data-theme=\"light\""));
     assert_non_null(strstr(text, "\"counts\": \""));
     assert_true(strlen(text) > 500000 && strlen(text) < 3000000);
     assert_int_equal(drawing_count(text, "<script"), 5); /* the data, uPlot, three of the page's */
