@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/run_code.h"
-
 /* Functions of a row: those with so much of its samples on a side, and the most of them. */
 #define SHARE_MIN     .01
 #define FUNCTIONS_MAX 20
@@ -62,9 +60,8 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-/* All of a run, a group each row; group 0 is what is in no other. */
-static int part_of(const struct rps_phases *phases, size_t rows, struct rps_code_part *ret,
-                   struct rps_error *err)
+int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_code_part *ret,
+                        struct rps_error *err)
 {
     uint64_t from = 0;
 
@@ -140,7 +137,7 @@ static int count_run(struct joining *joining, size_t r, struct rps_error *err)
         calloc(comparison->row_count, (counting.function_count + 1) * sizeof(*counting.seen));
     counting.stack = calloc(counting.code->stack_count + 1, sizeof(*counting.stack));
     result = counting.seen && counting.stack
-                 ? part_of(&run->phases, comparison->row_count, &part, err)
+                 ? rps_comparison_part(&run->phases, comparison->row_count, &part, err)
                  : rps_error_memory(err);
     if (result == 0)
         result =

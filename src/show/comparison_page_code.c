@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/run_code.h"
+#include "comparison_work.h"
 
 /* --- the code of all runs --------------------------------------------------------------------- */
 
@@ -124,29 +124,17 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-/* Those of a run, each phase in the group of its row. */
-static int count_run(const struct rps_comparison_run *run, struct counting *counting,
+static int count_run(const struct rps_comparison_run *run, size_t rows, struct counting *counting,
                      struct rps_error *err)
 {
-    const struct rps_phases *phases = &run->phases;
-    const struct rps_cpus cpus = {0};
-    struct rps_code_stretch whole = {.last = INT64_MAX};
-    struct rps_code_part part = {.count = 1, .stretch = &whole};
-    int result;
+    const struct rps_cpus all = {0};
+    struct rps_code_part part = {0};
+    int result = rps_comparison_part(&run->phases, rows, &part, err);
 
-    if (phases->count > 0) {
-        part.count = phases->count;
-        part.stretch = calloc(part.count, sizeof(*part.stretch));
-        if (!part.stretch)
-            return rps_error_memory(err);
-    }
-    for (size_t i = 0; i < phases->count; i++)
-        part.stretch[i] = (struct rps_code_stretch){phases->phase[i].first, phases->phase[i].last,
-                                                    (size_t)(phases->phase[i].label + 1)};
-    part.group_count = (size_t)phases->label_count + 1;
-    result = rps_run_code_walk(run->reader, run->run_id, &part, &cpus, 0, add_count, counting, err);
-    if (part.stretch != &whole)
-        rps_code_part_free(&part);
+    if (result == 0)
+        result =
+            rps_run_code_walk(run->reader, run->run_id, &part, &all, 0, add_count, counting, err);
+    rps_code_part_free(&part);
     return result;
 }
 
@@ -172,7 +160,7 @@ static int count_all(const struct rps_comparison *comparison, struct rps_page_co
         counting.first_bin = (size_t)comparison->run[i].side * comparison->row_count;
         counting.stack_count = comparison->code[i].stack_count;
         if (counting.stack_count > 0)
-            result = count_run(&comparison->run[i], &counting, err);
+            result = count_run(&comparison->run[i], comparison->row_count, &counting, err);
         counting.first_stack += counting.stack_count;
     }
     return result;
