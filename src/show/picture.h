@@ -71,7 +71,7 @@ struct rps_picture_code {
     char title[RPS_PICTURE_CODE_NAME];
     size_t step_count;
     double *at;        /* owned; step_count + 1 places on the axis */
-    double *share;     /* owned; % of each line of each step; NaN where nothing is known */
+    double *share;     /* owned; % of each line of each step */
     int rows, columns; /* of the legend */
     double entry;      /* ... and width of one of it, in pixels at scale 1 */
 };
