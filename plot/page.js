@@ -893,7 +893,7 @@ function fillValues() {
         rows.push(element("tr", {}, element("th", { scope: "row", className: "number" }, place(x[i], 2)),
             ...lines.map(({ line }) => cell(number(line.value[nearest(line, x[i])]), "number"))));
     const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart || data.sides ? panel.title + ", " : "") +
-        line.label + (line.unit ? " (" + line.unit + ")" : ""))], rows);
+        line.label + (line.unit && !data.sides ? " (" + line.unit + ")" : ""))], rows);
     holder.replaceChildren(holder.firstElementChild,
         element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made);
 }

@@ -508,6 +508,10 @@ def test_compare_axes():
     assert abs((start + end) / 2 - 12) < 0.5 and 5 < end - start < 20, (start, end)
     browser.evaluate("document.getElementById('byTime').click()")
     assert shown(browser) == [0, 22]
+    browser.evaluate("document.getElementById('values').open = true")
+    browser.wait("document.querySelectorAll('#values tbody tr').length > 10")
+    heads = browser.evaluate("[...document.querySelectorAll('#values thead th')].map(each => each.innerText)")
+    assert heads[:3] == ["Time", "CPU use (%), A: 1", "CPU use (%), B: 2"], heads
 
 
 def test_compare_code():
