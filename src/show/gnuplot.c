@@ -103,7 +103,7 @@ int rps_gnuplot_run(int folder_fd, const char *script, const char *argument, int
                              WTERMSIG(status));
     if (WEXITSTATUS(status) != 0) {
         rps_gnuplot_said(folder_fd, said);
-        return rps_error_set(err, RPS_FAILED, "gnuplot could not draw the run: %s", said);
+        return rps_error_set(err, RPS_FAILED, "gnuplot could not draw: %s", said);
     }
     return 0;
 }

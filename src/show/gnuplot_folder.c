@@ -236,7 +236,7 @@ static int run_gnuplot(struct folder *folder, struct rps_error *err)
 
     if (rc == 0 && !is_whole(folder)) {
         rps_gnuplot_said(folder->fd, said);
-        rc = rps_error_set(err, RPS_FAILED, "gnuplot could not draw the run: %s", said);
+        rc = rps_error_set(err, RPS_FAILED, "gnuplot could not draw: %s", said);
     }
     return rc;
 }
