@@ -309,11 +309,12 @@ static void put_places(struct rps_json *json, const struct rps_page_code *code,
 
 /* "3,1x4,2;;1": each bin's places, as the distance from the one before, and samples where they are
  * more than one. */
-static void put_counts(struct rps_json *json, const struct rps_code_bins *bins)
+static int put_counts(struct rps_json *json, const struct rps_code_bins *bins)
 {
     char *text = NULL;
     size_t size = 0, cell = 0;
     FILE *out = open_memstream(&text, &size);
+    int failed = !out; /* ferror is not set where memory was short */
 
     for (size_t bin = 0; bin < bins->bin_count && out; bin++) {
         uint32_t before = 0;
@@ -322,19 +323,21 @@ static void put_counts(struct rps_json *json, const struct rps_code_bins *bins)
         for (; cell < bins->cell_count && bins->cell[cell].bin == bin; cell++) {
             const struct rps_code_cell *at = &bins->cell[cell];
 
-            fprintf(out, "%s%" PRIu32, comma, at->id - before);
+            failed |= fprintf(out, "%s%" PRIu32, comma, at->id - before) < 0;
             if (at->samples != 1)
-                fprintf(out, "x%" PRIu64, at->samples);
+                failed |= fprintf(out, "x%" PRIu64, at->samples) < 0;
             before = at->id;
             comma = ",";
         }
         if (bin + 1 < bins->bin_count)
-            fputc(';', out);
+            failed |= fputc(';', out) == EOF;
     }
-    if (out)
-        fclose(out);
-    rps_json_text(json, "counts", text ? text : "");
+    failed |= out && fclose(out) != 0;
+    failed |= !text;
+    if (!failed)
+        rps_json_text(json, "counts", text);
     free(text);
+    return failed ? RPS_FAILED : 0;
 }
 
 static void put_sampling(struct rps_json *json, const struct rps_picture *picture,
@@ -380,7 +383,7 @@ int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
     if (result == 0) {
         put_functions(json, &functions);
         put_places(json, code, &functions);
-        put_counts(json, &code->bins);
+        result = put_counts(json, &code->bins);
     }
     free(functions.call);
     free(functions.where);
