@@ -50,7 +50,7 @@ struct rps_comparison_series {
 /*
  * Read the series of the figures that plot->metric names, or where it is NULL of at most `most`:
  * CPU use, and the metrics, but those of nothing but zeros, whose change in any row is most sure.
- * bin_count: across the longest run, shorter ones have as many fewer. *ret is for
+ * bin_count: across the longest run; a shorter one has fewer, in proportion. *ret is for
  * rps_comparison_series_free in any case. Errors: RPS_USAGE for a name that is no metric; the
  * store's.
  */
