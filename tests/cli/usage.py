@@ -223,6 +223,7 @@ MISTAKES = [
     ("code --format folded --by thread", 2, "--format folded", "leave out --by"),
     ("code --format pprof -o x.pb --at-most 3", 2, "--format pprof", "--at-most"),
     ("code --resolve --binaries nosuch", 1, "cannot read 'nosuch'", "No such file"),
+    ("compare 1 2 --level 99", 2, "there is no level of 99 phases", "(fine)\n"),
     ("code B-", 2, "'B-' is no phase", "B.2", "2-4"),
     ("code 4-2", 2, "'4-2' is no phase"),
     ("code B C", 2, "no argument 'C'"),
