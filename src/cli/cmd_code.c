@@ -1,4 +1,5 @@
 /* `rpistat code`: which code ran in a run, in a part of it, and in each phase. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct settings {
     enum rps_shares_by by;
     int is_tree, is_stacks, is_resolving;
     uint64_t at_most; /* 0: not said */
+    int is_at_most_given;
     const char *cpus, *region;
     enum rps_format format;
     const struct rps_export_format *export; /* NULL: one of the above */
@@ -111,6 +113,7 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->is_stacks = 1;
         return 0;
     case OPTION_AT_MOST:
+        settings->is_at_most_given = cli->is_given;
         return rps_parse_uint64("--at-most", argument, 1, INT32_MAX, &settings->at_most, &cli->err);
     case OPTION_CPU:
         settings->cpus = argument;
@@ -137,9 +140,22 @@ static int check(struct rps_cli *cli)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--tree and --stacks are of functions, and one at a time: leave out "
                              "--by, --lines or one of them");
+    if (settings->is_tree && settings->is_at_most_given)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--at-most is of tables and --stacks: leave out it or --tree");
+    if (settings->export && (settings->by != RPS_SHARES_FUNCTION || settings->is_at_most_given))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format %s has all call stacks, of functions: leave out --by, "
+                             "--lines and --at-most",
+                             settings->export->name);
     if (settings->binary_count > 0 && !settings->is_resolving)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--binaries says where --resolve looks for names: add --resolve");
+    for (size_t i = 0; i < settings->binary_count; i++) {
+        if (access(settings->binary[i], R_OK) < 0)
+            return rps_error_set(&cli->err, RPS_FAILED, "--binaries: cannot read '%s': %s",
+                                 settings->binary[i], strerror(errno));
+    }
     if (settings->export && settings->export->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is not for a terminal: name a file with -o",

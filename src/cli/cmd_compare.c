@@ -1,6 +1,7 @@
 /* `rpistat compare`: what changed between two runs, or two groups of runs. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,8 +55,8 @@ static const struct rps_option options[] = {
     {"against", OPTION_AGAINST, "RUNS", "these are A, without runs that are in B", NULL},
     {"format", OPTION_FORMAT, "NAME", "text, json, csv or markdown", "text",
      "text json csv markdown"},
-    {"all", OPTION_ALL, NULL, "every figure of every phase, and not what changed", NULL},
-    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: to be read)", NULL,
+    {"all", OPTION_ALL, NULL, "every figure of every phase, not only what changed", NULL},
+    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: readable)", NULL,
      "fine"},
     {"no-phases", OPTION_NO_PHASES, NULL, "compare the runs as a whole alone", NULL},
     {"no-samples", OPTION_NO_SAMPLES, NULL, "compare what was counted alone", NULL},
@@ -186,7 +187,7 @@ static int is_picture(const struct rps_cli *cli)
     const char *ending = cli->output ? strrchr(cli->output, '.') : NULL;
 
     for (size_t i = 0; ending && i < sizeof(endings) / sizeof(endings[0]); i++) {
-        if (strcmp(ending, endings[i]) == 0)
+        if (strcasecmp(ending, endings[i]) == 0)
             return 1;
     }
     return 0;

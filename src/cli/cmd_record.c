@@ -529,7 +529,7 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
     if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
     show_fitting(&r);
-    if ((rc = rps_record_take_signals(&r.signal_fd, err)) == 0)
+    if ((rc = rps_record_take_signals(&r.signal_fd, NULL, err)) == 0)
         rc = record(&r, err);
     tell_number(&r);
 out:

@@ -47,7 +47,7 @@ static int no_figure(const struct rps_comparison *comparison,
                                      comparison->figure[i].name);
     }
     return rps_error_set(
-        err, RPS_USAGE, "--fail-if '%s': both sides have no figure '%s'; %sthere are %s",
+        err, RPS_USAGE, "--fail-if '%s': no figure '%s' is on both sides; %sthere are %s",
         limit->text, name, rps_suggestion_question(&suggestion, question, sizeof(question)), known);
 }
 
@@ -80,10 +80,10 @@ static int find(const struct rps_comparison *comparison, struct rps_comparison_l
             if (comparison->row[r].label == label)
                 limit->row = r;
         }
-        if (limit->row == 0)
+        figure = rps_comparison_figure(comparison, colon + 1);
+        if (limit->row == 0 && figure >= 0)
             return no_phase(comparison, limit, (int)(colon - name), err);
-        name = colon + 1;
-        figure = rps_comparison_figure(comparison, name);
+        name = limit->row > 0 ? colon + 1 : name;
     }
     if (figure < 0)
         return no_figure(comparison, limit, name, err);

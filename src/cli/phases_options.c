@@ -28,7 +28,7 @@ enum {
 
 const struct rps_option rps_phases_options[] = {
     {"metric", OPTION_METRIC, "LIST", "look at these only (default all that vary)", NULL},
-    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: to be read)", NULL,
+    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: readable)", NULL,
      "fine"},
     {"at-most", OPTION_AT_MOST, "N", "the finest level of at most N phases", NULL},
     {"min-length", OPTION_MIN_LENGTH, "N", "shortest phase: 5 (periods), 500ms (default auto)",

@@ -64,8 +64,9 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
 /* Is standard error a terminal, and no other job in front there? */
 int rps_record_has_terminal(void);
 
-/* Take the signals from a descriptor from now on; those that were ignored stay ignored. */
-int rps_record_take_signals(int *ret_fd, struct rps_error *err);
+/* Take the signals from a descriptor from now on; those that were ignored stay ignored. *ret_before
+ * (or NULL): the mask as it was. */
+int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error *err);
 
 /* "SIGINT" */
 const char *rps_record_signal_name(int number);

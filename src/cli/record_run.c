@@ -43,9 +43,9 @@ const char *rps_record_signal_name(int number)
     return "a signal";
 }
 
-int rps_record_take_signals(int *ret_fd, struct rps_error *err)
+int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error *err)
 {
-    return rps_signals_take(handled, HANDLED_COUNT, ret_fd, NULL, err);
+    return rps_signals_take(handled, HANDLED_COUNT, ret_fd, ret_before, err);
 }
 
 /* Signals have come. Returns 1 and *ret when the recording shall end now. */

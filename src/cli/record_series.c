@@ -82,8 +82,8 @@ static char *list_runs(const struct series *s, char *ret, size_t size)
     return ret;
 }
 
-/* Two lines on a terminal: which runs, and how they are compared: with as many before them, or with
- * those to come. */
+/* On a terminal: which runs, and, of a whole series, how they are compared: with as many before
+ * them, or with those to come. */
 static void show_summary(const struct series *s)
 {
     const char *store = s->cli->output;
@@ -102,6 +102,8 @@ static void show_summary(const struct series *s)
     argv[argc] = NULL;
     snprintf(text, sizeof(text), "run%s %s in the store %s", count > 1 ? "s" : "", runs, store);
     rps_output_message(text);
+    if (s->count < s->repeat || s->status != 0)
+        return;
     rps_text_command(command, sizeof(command), argc, (char *const *)(uintptr_t)argv);
     snprintf(text, sizeof(text), "next: %s%s",
              is_first ? "record what is to be compared in the same way, then " : "", command);
@@ -137,7 +139,8 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
         .repeat = ((const struct rps_record_settings *)cli->settings)->repeat,
         .signal_fd = -1,
     };
-    int told[2], result = rps_record_take_signals(&s.signal_fd, &cli->err);
+    sigset_t before;
+    int told[2], result = rps_record_take_signals(&s.signal_fd, &before, &cli->err);
 
     s.run_id = calloc(s.repeat, sizeof(*s.run_id));
     if (result == 0 && !s.run_id)
@@ -151,6 +154,7 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
         if (s.pid == 0) {
             close(told[0]);
             series_free(&s);
+            sigprocmask(SIG_SETMASK, &before, NULL); /* until it takes them itself they end it */
             return rps_record_once(cli, argc, argv, &(struct rps_record_turn){i, told[1]});
         }
         close(told[1]);

@@ -168,6 +168,7 @@ def test_limit_names():
                  "cpi>+-3%", "", "%", "cpi>%", "x" * 300 + ">+1%", "cpi>+" + "1" * 99 + "%"):
         refused(FOLDER.call("compare", "-i", "no.data", "--fail-if", text), 2, "--fail-if", "'cpi>+3%'")
     for text, *words in [("cip>+3%", "no figure 'cip'", "did you mean cpi?", "elapsed"),
+                         ("sched:sched_switch>+3%", "no figure 'sched:sched_switch'"),
                          ("Z:cpi>+3%", "no phase 'Z'", "the last is B"), ("A:cip>+3%", "did you mean cpi?"),
                          ("warm:cpi>+3%", "no phase 'warm'")]:
         refused(FOLDER.call("compare", "main", "new", "--fail-if", text), 2, *words)
@@ -211,7 +212,7 @@ def test_files():
     """-o writes text, or by its ending a picture or a page; none is left by what fails"""
     compare("main", "new", "--no-phases", "-o", "answer.txt")
     assert FOLDER.read("answer.txt").decode() == compare("main", "new", "--no-phases").stdout
-    for name, begin in [("c.png", b"\x89PNG"), ("c.svg", b"<?xml"), ("c.pdf", b"%PDF"), ("c.html", b"<!DOCTYPE html>")]:
+    for name, begin in [("c.png", b"\x89PNG"), ("c.svg", b"<?xml"), ("c.pdf", b"%PDF"), ("c.html", b"<!DOCTYPE html>"), ("c.SVG", b"<?xml")]:
         answer = compare("main", "4", "-o", name, "--x", "phase", "--metric", "cpi,dc_miss_ratio", "--theme", "dark",
                          "--fail-if", "elapsed>+5%", status=3)
         assert not answer.stdout and FOLDER.read(name).lower().startswith(begin.lower()), name

@@ -91,7 +91,26 @@ def check_signal():
             name = "SIGINT" if typed else "SIGTERM"
             assert os.waitstatus_to_exitcode(status) == 128 + getattr(signal, name), (status, shown)
             assert name + " ended the series: 2 of 3 runs were recorded" in shown, shown
+            assert "next: " not in shown, shown
             assert [run["state"] for run in runs(folder)] == ["complete"] * 2
+
+
+def check_preparing():
+    """Ctrl-C ends a series at once also where it meets a run that is not begun yet"""
+    with Folder() as folder:
+        os.mkfifo(folder / "sets.ini")  # who reads it waits
+        pid, leader = pty.fork()
+        if pid == 0:
+            os.chdir(folder.path)
+            os.execve(RPISTAT, [RPISTAT, "record", "--repeat", "2", "--sets", "./sets.ini", "true"], environment())
+        end = os.open(folder / "sets.ini", os.O_WRONLY)
+        os.write(leader, b"\x03")
+        shown = shown_on(leader)
+        os.close(end)
+        _, status = os.waitpid(pid, 0)
+        os.close(leader)
+        assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGINT, (status, shown)
+        assert not os.path.exists(folder / "rpistat.data"), shown
 
 
 def check_terminal():
@@ -108,4 +127,5 @@ def check_terminal():
             assert len(re.findall("next: ", shown)) == 1, shown
 
 
-tap.main([check_group, check_simulated, check_failure, check_refused, check_signal, check_terminal])
+tap.main([check_group, check_simulated, check_failure, check_refused, check_signal, check_preparing,
+          check_terminal])
