@@ -11,8 +11,11 @@
 #include "rpistat/parse.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/text.h"
 #include "cpu_series.h"
 #include "run_regions.h"
+
+#define FILE_MOST 100 /* bytes of a file's name behind a function */
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
@@ -500,13 +503,18 @@ void rps_code_groups_free(struct rps_code_groups *groups)
 
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name)
 {
-    const char *slash = strrchr(name->file, '/');
+    const char *slash = strrchr(name->file, '/'), *file = slash ? slash + 1 : name->file;
+    size_t length = strlen(name->function);
+    char line[128] = "";
+    int fits;
 
     if (name->line > 0)
-        snprintf(ret, size, "%s (%s:%d)", name->function, slash ? slash + 1 : name->file,
+        snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MOST), file,
                  name->line);
-    else
-        snprintf(ret, size, "%s", name->function);
+    fits = length + strlen(line) < size;
+    if (!fits)
+        length = rps_text_cut(name->function, size - strlen(line) - sizeof("..."));
+    snprintf(ret, size, "%.*s%s%s", (int)length, name->function, fits ? "" : "...", line);
     return ret;
 }
 
