@@ -112,10 +112,13 @@ static void print_chains(const struct page *page)
 static void print_heading(const struct page *page)
 {
     const struct rps_code_output *output = page->output;
-    char title[512];
+    int used = fprintf(page->out, "Code of run %" PRId64 ", ", output->run->run_id);
+    int width = page->width - used - (output->part ? rps_text_width(output->part) + 2 : 0);
+    char title[4096], cut[sizeof(title)];
 
-    fprintf(page->out, "Code of run %" PRId64 ", ", output->run->run_id);
-    rps_text_print(page->out, rps_run_title(title, sizeof(title), output->run));
+    rps_run_title(title, sizeof(title), output->run);
+    fputs(rps_words_cut(cut, sizeof(cut), title, width > NAME_LEAST ? width : NAME_LEAST),
+          page->out);
     if (output->part)
         fputs(", ", page->out);
     rps_text_print(page->out, output->part ? output->part : "");

@@ -160,8 +160,19 @@ def test_text():
     assert "\x1b" not in text, text
     few = code("--at-most", "2").stdout
     assert "and 3 more: --at-most" in few and "copy_page" not in few, few
-    for line in shown_in(60).splitlines():
-        assert len(line) <= 100, line
+    command = ["/usr/bin/work", "x" * 500]
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    with store:
+        (before,), = store.execute("SELECT command FROM run WHERE run_id = 1").fetchall()
+        store.execute("UPDATE run SET command = ? WHERE run_id = 1", [json.dumps(command)])
+    title, *lines = shown_in(60).splitlines()
+    assert re.fullmatch(r"Code of run 1, /usr/bin/work x+\.\.\.", title) and len(title) == 60, title
+    assert all(len(line) <= 100 for line in lines), lines
+    title = code("A.2").stdout.splitlines()[0]
+    assert title.endswith("x..., phase A.2") and len(title) == 100, title
+    with store:
+        store.execute("UPDATE run SET command = ? WHERE run_id = 1", [before])
+    store.close()
 
 
 def shown_in(columns):
