@@ -318,7 +318,6 @@ static void print_call(const struct tree *tree, size_t node, int depth)
 static void print_callees(const struct tree *tree)
 {
     const struct rps_call *call = tree->page->output->calls->call;
-    uint64_t least = (uint64_t)(CALL_LEAST * (double)call[0].total);
     size_t node = 0;
     int depth = 0;
 
@@ -327,7 +326,7 @@ static void print_callees(const struct tree *tree)
             size_t next = tree->order[tree->callee[node]++];
 
             tree->count[node]--;
-            if (call[next].total < least) {
+            if (share_of(call[next].total, call[0].total) < CALL_LEAST) {
                 tree->count[node] = 0;
                 continue;
             }
