@@ -106,6 +106,7 @@ def test_by():
         WORK: (2000, 2800), "[kernel]": (640, 640), "/usr/lib/libz.so.1": (160, 160)}
     threads = {(row["name"], row["pid"], row["tid"]): row["self"]
                for row in found_by("--by", "thread")["code"]}
+    assert found_by("--by", "thread")["unnamed"] is None, "threads say nothing of it"
     assert threads == {("work", 100, 100): 2520, ("helper", 100, 101): 160,
                        ("other", 200, 200): 120}, threads
     assert shares("--by", "process") == {"work": (2680, 2680), "other": (120, 120)}
