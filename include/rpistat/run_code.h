@@ -115,10 +115,11 @@ char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *g
 
 /* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
  * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in
- * which its CPUs were idle. Errors: the store's. */
+ * which its CPUs were idle. The part was chosen, or kept to what was, by `choice`, of which the
+ * times alone are looked at: no period outside them is read. Errors: the store's. */
 int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
-                         const struct rps_code_part *part, const struct rps_cpus *cpus,
-                         double **ret, struct rps_error *err);
+                         const struct rps_code_choice *choice, const struct rps_code_part *part,
+                         const struct rps_cpus *cpus, double **ret, struct rps_error *err);
 
 /* That the run has no samples, and how to get them: RPS_FAILED. */
 int rps_run_code_none(int64_t run_id, struct rps_error *err);

@@ -536,16 +536,19 @@ char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *g
 /* --- time off the CPU ------------------------------------------------------------------------- */
 
 /* By the CPU use, a figure of the profile's labels: a group is one. */
-static int find_off_cpu(struct rps_reader *reader, int64_t run_id, const struct rps_phases *phases,
+static int find_off_cpu(struct rps_reader *reader, int64_t run_id,
+                        const struct rps_code_choice *choice, const struct rps_phases *phases,
                         const struct rps_cpus *cpus, double *off, struct rps_error *err)
 {
     struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
     struct rps_cpu_series series = {0};
     struct rps_profile profile = {0};
-    int result = rps_cpu_series_open(&series, reader, run_id, 0, INT64_MAX, &sum, err);
+    int result =
+        rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &sum, err);
 
     if (result == 0)
-        result = rps_profile_run(reader, run_id, 0, INT64_MAX, &sum, phases, &profile, err);
+        result = rps_profile_run(reader, run_id, choice->from_ns, choice->to_ns, &sum, phases,
+                                 &profile, err);
     for (size_t f = 0; f < profile.figure_count && result == 0; f++) {
         for (int g = 0; g < phases->label_count; g++) {
             double use = profile.mean[(size_t)g * profile.figure_count + f] / 100;
@@ -560,8 +563,8 @@ static int find_off_cpu(struct rps_reader *reader, int64_t run_id, const struct 
 }
 
 int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
-                         const struct rps_code_part *part, const struct rps_cpus *cpus,
-                         double **ret, struct rps_error *err)
+                         const struct rps_code_choice *choice, const struct rps_code_part *part,
+                         const struct rps_cpus *cpus, double **ret, struct rps_error *err)
 {
     struct rps_phases phases = {.count = part->count, .label_count = (int)part->group_count};
     double *off = calloc(part->group_count + 1, sizeof(*off));
@@ -577,7 +580,7 @@ int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
                                              .last = part->stretch[i].last,
                                              .label = (int)part->stretch[i].group};
     if (result == 0 && part->count > 0)
-        result = find_off_cpu(reader, run_id, &phases, cpus, off, err);
+        result = find_off_cpu(reader, run_id, choice, &phases, cpus, off, err);
     if (result == 0)
         *ret = off;
     else
