@@ -56,7 +56,7 @@ size_t *rps_code_stacks_order(const struct rps_calls *calls, size_t *ret_count);
 /* The array `top` of JSON: a group's functions. */
 void rps_code_rows_top(struct rps_rows *rows, const struct rps_code_group *group);
 
-/* Samples of the table in code that has no name. */
+/* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
 uint64_t rps_code_unnamed(const struct rps_code_output *output);
 
 #endif

@@ -105,20 +105,21 @@ void rps_code_groups_free(struct rps_code_groups *groups);
 /* Give a function the line where most samples were, of shares by function. */
 void rps_code_place_line(struct rps_function_name *name, const struct rps_shares *shares);
 
-/* "solve (three.c:40)", without the line where it is not known; for a sentence. Not longer than
- * size; returns ret. */
+/* "solve (three.c:40)", without the line where it is not known; for a sentence. A name that `size`,
+ * 128 or more, does not hold is cut, the line is not; returns ret. */
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);
 
 /* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in
- * ..."; "" without samples. For a sentence, as above. */
+ * ..."; "" without samples. For a sentence; not longer than size; returns ret. */
 char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *group);
 
 /* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
  * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in
- * which its CPUs were idle. Errors: the store's. */
+ * which its CPUs were idle. The part was chosen, or kept to what was, by `choice`, of which the
+ * times alone are looked at: no period outside them is read. Errors: the store's. */
 int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
-                         const struct rps_code_part *part, const struct rps_cpus *cpus,
-                         double **ret, struct rps_error *err);
+                         const struct rps_code_choice *choice, const struct rps_code_part *part,
+                         const struct rps_cpus *cpus, double **ret, struct rps_error *err);
 
 /* That the run has no samples, and how to get them: RPS_FAILED. */
 int rps_run_code_none(int64_t run_id, struct rps_error *err);

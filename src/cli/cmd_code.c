@@ -254,8 +254,8 @@ static int find_groups(struct rps_cli *cli, struct job *job)
         result = rps_code_groups_find(cli->reader, cli->run_id, &job->labels, &job->cpus,
                                       &job->code, &job->groups, &cli->err);
     if (result == 0)
-        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->labels, &job->cpus,
-                                      &job->groups_off_cpu, &cli->err);
+        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->choice, &job->labels,
+                                      &job->cpus, &job->groups_off_cpu, &cli->err);
     return result;
 }
 
@@ -271,8 +271,8 @@ static int find(struct rps_cli *cli, struct job *job)
         result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
                                cli->run_id);
     if (result == 0)
-        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->part, &job->cpus,
-                                      &job->off_cpu, &cli->err);
+        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->choice, &job->part,
+                                      &job->cpus, &job->off_cpu, &cli->err);
     if (result == 0)
         result = find_shares(cli, job);
     if (result == 0)

@@ -237,7 +237,7 @@ int rps_code_output_rows(FILE *out, const struct rps_code_output *output, enum r
         rps_rows_text(&rows, "by", rps_code_by_names[output->by]);
         put_sampling(&rows, &output->code->sampling);
         rps_rows_uint(&rows, "samples", output->shares->samples, 1);
-        rps_rows_uint(&rows, "unnamed", rps_code_unnamed(output), 1);
+        rps_rows_uint(&rows, "unnamed", rps_code_unnamed(output), output->by <= RPS_SHARES_LINE);
         rps_rows_double(&rows, "off_cpu", output->off_cpu);
     }
     if (rows.json || output->view == RPS_CODE_TABLE)

@@ -112,10 +112,13 @@ static void print_chains(const struct page *page)
 static void print_heading(const struct page *page)
 {
     const struct rps_code_output *output = page->output;
-    char title[512];
+    int used = fprintf(page->out, "Code of run %" PRId64 ", ", output->run->run_id);
+    int width = page->width - used - (output->part ? rps_text_width(output->part) + 2 : 0);
+    char title[4096], cut[sizeof(title)];
 
-    fprintf(page->out, "Code of run %" PRId64 ", ", output->run->run_id);
-    rps_text_print(page->out, rps_run_title(title, sizeof(title), output->run));
+    rps_run_title(title, sizeof(title), output->run);
+    fputs(rps_words_cut(cut, sizeof(cut), title, width > NAME_LEAST ? width : NAME_LEAST),
+          page->out);
     if (output->part)
         fputs(", ", page->out);
     rps_text_print(page->out, output->part ? output->part : "");
@@ -315,7 +318,6 @@ static void print_call(const struct tree *tree, size_t node, int depth)
 static void print_callees(const struct tree *tree)
 {
     const struct rps_call *call = tree->page->output->calls->call;
-    uint64_t least = (uint64_t)(CALL_LEAST * (double)call[0].total);
     size_t node = 0;
     int depth = 0;
 
@@ -324,7 +326,7 @@ static void print_callees(const struct tree *tree)
             size_t next = tree->order[tree->callee[node]++];
 
             tree->count[node]--;
-            if (call[next].total < least) {
+            if (share_of(call[next].total, call[0].total) < CALL_LEAST) {
                 tree->count[node] = 0;
                 continue;
             }

@@ -1,8 +1,9 @@
-/* Where the time went, by samples: what the report says of the code. */
+/* Where the time went, by samples, or the events that they were taken by: of the report. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "report_parts.h"
+#include "rpistat/text.h"
 
 int rps_report_read_code(struct rps_report *report, struct rps_error *err)
 {
@@ -40,7 +41,12 @@ void rps_report_print_code(struct rps_report *report)
             (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.1f %%", t > 0 ? ", " : "",
                              rps_code_function_text(name, sizeof(name), &group->top[t].name),
                              100 * group->top[t].share);
-    fprintf(report->out, "\nWhere the time went (%" PRIu64 " samples; see `rpistat code`)\n",
-            group->samples);
+    if (report->code.sampling.frequency > 0)
+        fprintf(report->out, "\nWhere the time went (%" PRIu64 " samples", group->samples);
+    else /* those of page faults say nothing of the time */
+        fprintf(report->out, "\nWhere %s were (%" PRIu64 " samples",
+                rps_text_printable(name, sizeof(name), report->code.sampling.event),
+                group->samples);
+    fputs("; see `rpistat code`)\n", report->out);
     rps_report_wrapped(report, text, 2);
 }

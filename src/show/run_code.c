@@ -11,8 +11,11 @@
 #include "rpistat/parse.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/text.h"
 #include "cpu_series.h"
 #include "run_regions.h"
+
+#define FILE_MOST 100 /* bytes of a file's name behind a function */
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
@@ -500,13 +503,18 @@ void rps_code_groups_free(struct rps_code_groups *groups)
 
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name)
 {
-    const char *slash = strrchr(name->file, '/');
+    const char *slash = strrchr(name->file, '/'), *file = slash ? slash + 1 : name->file;
+    size_t length = strlen(name->function);
+    char line[128] = "";
+    int fits;
 
     if (name->line > 0)
-        snprintf(ret, size, "%s (%s:%d)", name->function, slash ? slash + 1 : name->file,
+        snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MOST), file,
                  name->line);
-    else
-        snprintf(ret, size, "%s", name->function);
+    fits = length + strlen(line) < size;
+    if (!fits)
+        length = rps_text_cut(name->function, size - strlen(line) - sizeof("..."));
+    snprintf(ret, size, "%.*s%s%s", (int)length, name->function, fits ? "" : "...", line);
     return ret;
 }
 
@@ -528,16 +536,19 @@ char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *g
 /* --- time off the CPU ------------------------------------------------------------------------- */
 
 /* By the CPU use, a figure of the profile's labels: a group is one. */
-static int find_off_cpu(struct rps_reader *reader, int64_t run_id, const struct rps_phases *phases,
+static int find_off_cpu(struct rps_reader *reader, int64_t run_id,
+                        const struct rps_code_choice *choice, const struct rps_phases *phases,
                         const struct rps_cpus *cpus, double *off, struct rps_error *err)
 {
     struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
     struct rps_cpu_series series = {0};
     struct rps_profile profile = {0};
-    int result = rps_cpu_series_open(&series, reader, run_id, 0, INT64_MAX, &sum, err);
+    int result =
+        rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &sum, err);
 
     if (result == 0)
-        result = rps_profile_run(reader, run_id, 0, INT64_MAX, &sum, phases, &profile, err);
+        result = rps_profile_run(reader, run_id, choice->from_ns, choice->to_ns, &sum, phases,
+                                 &profile, err);
     for (size_t f = 0; f < profile.figure_count && result == 0; f++) {
         for (int g = 0; g < phases->label_count; g++) {
             double use = profile.mean[(size_t)g * profile.figure_count + f] / 100;
@@ -552,8 +563,8 @@ static int find_off_cpu(struct rps_reader *reader, int64_t run_id, const struct 
 }
 
 int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
-                         const struct rps_code_part *part, const struct rps_cpus *cpus,
-                         double **ret, struct rps_error *err)
+                         const struct rps_code_choice *choice, const struct rps_code_part *part,
+                         const struct rps_cpus *cpus, double **ret, struct rps_error *err)
 {
     struct rps_phases phases = {.count = part->count, .label_count = (int)part->group_count};
     double *off = calloc(part->group_count + 1, sizeof(*off));
@@ -569,7 +580,7 @@ int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
                                              .last = part->stretch[i].last,
                                              .label = (int)part->stretch[i].group};
     if (result == 0 && part->count > 0)
-        result = find_off_cpu(reader, run_id, &phases, cpus, off, err);
+        result = find_off_cpu(reader, run_id, choice, &phases, cpus, off, err);
     if (result == 0)
         *ret = off;
     else

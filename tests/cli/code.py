@@ -106,6 +106,7 @@ def test_by():
         WORK: (2000, 2800), "[kernel]": (640, 640), "/usr/lib/libz.so.1": (160, 160)}
     threads = {(row["name"], row["pid"], row["tid"]): row["self"]
                for row in found_by("--by", "thread")["code"]}
+    assert found_by("--by", "thread")["unnamed"] is None, "threads say nothing of it"
     assert threads == {("work", 100, 100): 2520, ("helper", 100, 101): 160,
                        ("other", 200, 200): 120}, threads
     assert shares("--by", "process") == {"work": (2680, 2680), "other": (120, 120)}
@@ -160,8 +161,19 @@ def test_text():
     assert "\x1b" not in text, text
     few = code("--at-most", "2").stdout
     assert "and 3 more: --at-most" in few and "copy_page" not in few, few
-    for line in shown_in(60).splitlines():
-        assert len(line) <= 100, line
+    command = ["/usr/bin/work", "x" * 500]
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    with store:
+        (before,), = store.execute("SELECT command FROM run WHERE run_id = 1").fetchall()
+        store.execute("UPDATE run SET command = ? WHERE run_id = 1", [json.dumps(command)])
+    title, *lines = shown_in(60).splitlines()
+    assert re.fullmatch(r"Code of run 1, /usr/bin/work x+\.\.\.", title) and len(title) == 60, title
+    assert all(len(line) <= 100 for line in lines), lines
+    title = code("A.2").stdout.splitlines()[0]
+    assert title.endswith("x..., phase A.2") and len(title) == 100, title
+    with store:
+        store.execute("UPDATE run SET command = ? WHERE run_id = 1", [before])
+    store.close()
 
 
 def shown_in(columns):
@@ -195,6 +207,8 @@ def test_tree():
     sheet = list(csv.DictReader(io.StringIO(code("--tree", "--format", "csv").stdout)))
     assert [row["call"] for row in sheet] == [str(row["call"]) for row in calls], sheet
     assert code("--stacks", "--at-most", "1").stdout.count("main;") == 1
+    part = code("--tree", "--from", "7.9s", "--to", "9.5s").stdout  # 1 of 160 samples is too few
+    assert "160 samples" in part and "load" in part and "libz" not in part, part
 
 
 # --- other formats ----------------------------------------------------------------------------

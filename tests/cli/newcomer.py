@@ -69,7 +69,7 @@ def transcript():
             env=dict(os.environ, PLACE=place, PROJECT=tap.root(), BUILD=BUILD, SCRIPT=script()),
             preexec_fn=lambda: os.login_tty(slave), stdin=subprocess.DEVNULL)
         os.close(slave)
-        text = re.sub("\x1b\\[[0-9;]*m", "", shown_on(master))
+        text = re.sub("\x1b\\[[0-9;]*m|.*\r\x1b\\[K", "", shown_on(master))  # a line that is erased goes
         process.wait(TIMEOUT)
     finally:
         os.close(master)

@@ -41,6 +41,9 @@ static const char *const commands[][8] = {
     {"plot", "-o", "OUT.svg", "--kind", "heat"},
     {"plot", "-o", "OUT.svg", "--kind", "pca"},
     {"report", "--from", "phase:B", "--to", "phase:B"},
+    {"code"},
+    {"code", "--tree", "-r", "2"},
+    {"compare", "1", "2"},
     {"check"},
     {"check", "--repair", "-o", "OUT.data"},
 };

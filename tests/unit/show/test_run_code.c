@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -96,13 +98,34 @@ static void words_of_a_group(void **state)
     assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "");
 }
 
+/* What a line of text has no room for goes from the name, at a whole character. */
+static void long_names_are_cut(void **state)
+{
+    char long_name[300] = "", text[128], expected[128];
+    struct rps_function_name name = {
+        .function = long_name, .module = "/bin/x", .file = "a/three.c", .line = 40};
+
+    (void)state;
+    for (size_t i = 0; i < 140; i += 2)
+        strcpy(long_name + i, "\xc3\xa9");
+    rps_code_function_text(text, sizeof(text), &name);
+    snprintf(expected, sizeof(expected), "%.110s... (three.c:40)", long_name);
+    assert_string_equal(text, expected);
+    name.line = 0;
+    snprintf(expected, sizeof(expected), "%.124s...", long_name);
+    assert_string_equal(rps_code_function_text(text, sizeof(text), &name), expected);
+    long_name[114] = '\0'; /* just fits */
+    name.line = 40;
+    snprintf(expected, sizeof(expected), "%s (three.c:40)", long_name);
+    assert_string_equal(rps_code_function_text(text, sizeof(text), &name), expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_are_groups),
-        cmocka_unit_test(parts_are_cut),
-        cmocka_unit_test(names_of_phases),
-        cmocka_unit_test(words_of_a_group),
+        cmocka_unit_test(phases_are_groups),  cmocka_unit_test(parts_are_cut),
+        cmocka_unit_test(names_of_phases),    cmocka_unit_test(words_of_a_group),
+        cmocka_unit_test(long_names_are_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
