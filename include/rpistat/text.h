@@ -56,6 +56,9 @@ char *rps_text_repaired(const char *text);
  */
 char *rps_text_command(char *ret, size_t size, int argc, char *const argv[]);
 
+/* The last part of a path, in it; all of it when it ends with '/'. */
+const char *rps_text_file_name(const char *path);
+
 /* A duration for people: "0.100 s", "16.9 s", "2 min 05 s", "3 h 07 min", "2 d 04 h"; here and
  * below with the decimal sign of the locale in force, as printf has it. */
 char *rps_text_duration(char *ret, size_t size, int64_t ns);

@@ -260,6 +260,13 @@ static void short_duration(char *ret, size_t size, const char *sign, uint64_t ns
         snprintf(ret, size, "%s%" PRIu64 "%s%03" PRIu64 " s", sign, ms / 1000, point(), ms % 1000);
 }
 
+const char *rps_text_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 char *rps_text_duration(char *ret, size_t size, int64_t ns)
 {
     const char *sign = "";

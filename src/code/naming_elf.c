@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "naming_child.h"
+#include "rpistat/text.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 
@@ -55,12 +56,10 @@ static int is_harmless(const char *file, const char *name)
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word checksum, char **ret)
 {
-    const char *own = file ? strrchr(file, '/') : NULL;
     char other[NAME_MAX + 1];
     int is_own;
 
-    own = own ? own + 1 : file ? file : "";
-    snprintf(other, sizeof(other), "%s.debug", own);
+    snprintf(other, sizeof(other), "%s.debug", file ? rps_text_file_name(file) : "");
     if (link && strchr(link, '/'))
         is_own = strncmp(link, DEBUG_FOLDER "/", sizeof(DEBUG_FOLDER)) == 0 && !strstr(link, "/..");
     else

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rpistat/text.h"
 
 #define ADDRESS_SIZE 24 /* of "+0x..." or "[]" behind a module's name */
 
@@ -111,13 +112,6 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module)
     return module < code->module_count && code->module[module].kind == RPS_MODULE_KERNEL;
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static int find_modules(struct rps_share_index *index)
 {
     const struct rps_code *code = index->code;
@@ -159,9 +153,9 @@ static int reserve_texts(struct rps_share_index *index)
     size_t bytes = 1;
 
     for (size_t f = 0; f <= index->code->frame_count; f++)
-        bytes +=
-            strlen(file_name(rps_share_index_path(index->code, rps_share_index_module(index, f)))) +
-            ADDRESS_SIZE;
+        bytes += strlen(rps_text_file_name(
+                     rps_share_index_path(index->code, rps_share_index_module(index, f)))) +
+                 ADDRESS_SIZE;
     index->texts = malloc(bytes);
     return index->texts ? 0 : RPS_FAILED;
 }
@@ -170,7 +164,8 @@ static int reserve_texts(struct rps_share_index *index)
 static const char *address_name(struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
-    const char *name = file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
+    const char *name =
+        rps_text_file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
     char *text = index->texts + index->used;
     uint64_t address;
 

@@ -6,6 +6,7 @@
  * So a chain ends before the first return address that nothing is mapped at: what is behind it has
  * no meaning, and would be a frame of its own each time.
  */
+#include "rpistat/text.h"
 #include "rpistat/tracker.h"
 
 #include <fnmatch.h>
@@ -66,7 +67,7 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
 /* Stripped C libraries do not name the functions that call main and those of threads. */
 static int is_c_library(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = rps_text_file_name(path);
 
     return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
            fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;

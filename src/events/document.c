@@ -294,8 +294,7 @@ static int next_value(void *context, const char *section, const char *key, const
 /* A plan is called like its file unless it says otherwise. */
 static void name_after_origin(struct rps_plan *plan, const char *origin)
 {
-    const char *slash = strrchr(origin, '/');
-    const char *base = slash ? slash + 1 : origin;
+    const char *base = rps_text_file_name(origin);
     size_t length = strlen(base);
 
     if (length > 4 && strcmp(base + length - 4, ".ini") == 0)

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rpistat/text.h"
 
 /* Functions of a row: those with so much of its samples on a side, and the most of them. */
 #define SHARE_MIN     .01
@@ -156,16 +157,9 @@ static int count_run(struct joining *joining, size_t r, struct rps_error *err)
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static int compare_modules(const struct cell *x, const struct cell *y)
 {
-    return strcmp(base_name(x->name->module), base_name(y->name->module));
+    return strcmp(rps_text_file_name(x->name->module), rps_text_file_name(y->name->module));
 }
 
 /* By name, then row, module and run. */

@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "comparison_work.h"
+#include "rpistat/text.h"
 
 /* --- the code of all runs --------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *program_name(const struct rps_run *run)
 {
-    return run->argc > 0 ? base_name(run->argv[0]) : "";
+    return run->argc > 0 ? rps_text_file_name(run->argv[0]) : "";
 }
 
 /* A build directory tells nothing, nor does the number of a process; and the program of the command
@@ -25,7 +19,7 @@ static const char *program_name(const struct rps_run *run)
 static const char *module_name(const struct rps_module *module, const struct rps_run *run,
                                const struct rps_run *named)
 {
-    const char *name = base_name(module->path);
+    const char *name = rps_text_file_name(module->path);
 
     if (module->kind == RPS_MODULE_JIT)
         return "[jit]";

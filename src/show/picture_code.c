@@ -86,13 +86,6 @@ static int find_top(struct keys *keys, const struct rps_code_bins *bins, struct 
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,
                      int key, char name[RPS_PICTURE_CODE_NAME])
 {
@@ -104,7 +97,7 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
         snprintf(text, sizeof(text), "%s (%lld)", code->task[key].name,
                  (long long)code->task[key].tid);
     else
-        snprintf(text, sizeof(text), "%s", base_name(code->module[key].path));
+        snprintf(text, sizeof(text), "%s", rps_text_file_name(code->module[key].path));
     rps_text_printable(name, RPS_PICTURE_CODE_NAME, text[0] ? text : "[unknown]");
 }
 

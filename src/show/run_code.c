@@ -503,7 +503,7 @@ void rps_code_groups_free(struct rps_code_groups *groups)
 
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name)
 {
-    const char *slash = strrchr(name->file, '/'), *file = slash ? slash + 1 : name->file;
+    const char *file = rps_text_file_name(name->file);
     size_t length = strlen(name->function);
     char line[128] = "";
     int fits;

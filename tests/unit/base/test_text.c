@@ -283,14 +283,24 @@ static void test_number(void **state)
         assert_string_equal(rps_text_number(text, sizeof(text), cases[i].value), cases[i].text);
 }
 
+static void test_file_name(void **state)
+{
+    (void)state;
+    assert_string_equal(rps_text_file_name("/usr/lib/libm.so.6"), "libm.so.6");
+    assert_string_equal(rps_text_file_name("three.c"), "three.c");
+    assert_string_equal(rps_text_file_name("/usr/lib/"), "/usr/lib/");
+    assert_string_equal(rps_text_file_name(""), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_utf8),    cmocka_unit_test(test_printable),
-        cmocka_unit_test(test_print),   cmocka_unit_test(test_cut_at_whole_characters),
-        cmocka_unit_test(test_command), cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_clock),   cmocka_unit_test(test_size),
-        cmocka_unit_test(test_utc),     cmocka_unit_test(test_number),
+        cmocka_unit_test(test_utf8),      cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_print),     cmocka_unit_test(test_cut_at_whole_characters),
+        cmocka_unit_test(test_command),   cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_clock),     cmocka_unit_test(test_size),
+        cmocka_unit_test(test_utc),       cmocka_unit_test(test_number),
+        cmocka_unit_test(test_file_name),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
