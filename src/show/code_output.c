@@ -1,5 +1,6 @@
 /* Which code ran, for programs: JSON and CSV. */
 #include "rpistat/code_output.h"
+#include "rpistat/output_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -250,8 +251,5 @@ int rps_code_output_rows(FILE *out, const struct rps_code_output *output, enum r
         put_groups(&rows, output);
     if (rps_rows_close(&rows, result, err) < 0)
         return RPS_FAILED;
-    if (fflush(out) != 0 || ferror(out))
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot write the code: see to the disk's free space");
-    return 0;
+    return rps_output_written(out, "the code", err);
 }

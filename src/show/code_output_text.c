@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/output_file.h"
 #include "rpistat/text.h"
 #include "table.h"
 #include "words.h"
@@ -46,19 +47,10 @@ static const char *share_text(char *ret, double share)
 /* "three.c:40", and "" where it is not known. */
 static const char *line_text(char *ret, const char *file, int line)
 {
-    const char *slash = strrchr(file, '/');
-
     ret[0] = '\0';
     if (line > 0)
-        snprintf(ret, CELL_SIZE, "%.250s:%d", slash ? slash + 1 : file, line);
+        snprintf(ret, CELL_SIZE, "%.250s:%d", rps_text_file_name(file), line);
     return ret;
-}
-
-static const char *module_text(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
 }
 
 /* --- what was sampled ------------------------------------------------------------------------- */
@@ -188,7 +180,8 @@ static void fill_share(const struct page *page, struct rps_table *table,
     if (output->by == RPS_SHARES_THREAD)
         set_number(table, c++, share->tid);
     if (output->by <= RPS_SHARES_LINE) {
-        rps_table_set(table, c++, rps_words_cut(text, CELL_SIZE, module_text(share->module), 24));
+        rps_table_set(table, c++,
+                      rps_words_cut(text, CELL_SIZE, rps_text_file_name(share->module), 24));
         rps_table_set(table, c++, line_text(text, share->file, share->line));
     }
     if (name_width > 0)
@@ -464,8 +457,5 @@ int rps_code_output_text(FILE *out, const struct rps_code_output *output, struct
     result = write_page(&page, err);
     if (output->locale != (locale_t)0)
         uselocale(before);
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result =
-            rps_error_set(err, RPS_FAILED, "cannot write the code: see to the disk's free space");
-    return result;
+    return result == 0 ? rps_output_written(out, "the code", err) : result;
 }

@@ -1,5 +1,6 @@
 /* A comparison for programs: JSON and CSV. */
 #include "rpistat/comparison_output.h"
+#include "rpistat/output_file.h"
 
 #include <math.h>
 
@@ -209,10 +210,7 @@ static int write_rows(FILE *out, const struct rps_comparison_output *output, enu
     put_changes(&rows, output->comparison);
     if (rps_rows_close(&rows, 0, err) < 0)
         return RPS_FAILED;
-    if (fflush(out) != 0 || ferror(out))
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot write the comparison: see to the disk's free space");
-    return 0;
+    return rps_output_written(out, "the comparison", err);
 }
 
 int rps_comparison_output_json(FILE *out, const struct rps_comparison_output *output,

@@ -1,20 +1,13 @@
 /* A comparison for people: the answer, what was compared, tables of the whole, of kinds of phases
  * and of functions, and remarks; as text and as Markdown. */
 #include "rpistat/comparison_output.h"
+#include "rpistat/output_file.h"
 
 #include "comparison_words.h"
 #include "markdown.h"
 #include "words.h"
 
 #define WIDTH_DEFAULT 100
-
-static int finish(FILE *out, int result, struct rps_error *err)
-{
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot write the comparison: see to the disk's free space");
-    return result;
-}
 
 /* --- text ------------------------------------------------------------------------------------- */
 
@@ -101,7 +94,7 @@ int rps_comparison_output_text(FILE *out, const struct rps_comparison_output *ou
     result = write_page(&page, err);
     if (output->locale != (locale_t)0)
         uselocale(before);
-    return finish(out, result, err);
+    return result == 0 ? rps_output_written(out, "the comparison", err) : result;
 }
 
 /* --- Markdown --------------------------------------------------------------------------------- */
@@ -173,5 +166,5 @@ int rps_comparison_output_markdown(FILE *out, const struct rps_comparison_output
         result = put_table(out, output, rps_comparison_table_phases, err);
     if (result == 0)
         result = put_details(out, output, err);
-    return finish(out, result, err);
+    return result == 0 ? rps_output_written(out, "the comparison", err) : result;
 }

@@ -1,4 +1,5 @@
 /* Detections of phases for programs: JSON and CSV. */
+#include "rpistat/output_file.h"
 #include "rpistat/phase_output.h"
 
 #include <stdlib.h>
@@ -6,13 +7,6 @@
 #include "rpistat/code_output.h"
 #include "rpistat/rows.h"
 #include "rpistat/text.h"
-
-static int check_written(FILE *out, struct rps_error *err)
-{
-    if (fflush(out) == 0 && !ferror(out))
-        return 0;
-    return rps_error_set(err, RPS_FAILED, "cannot write the phases: see to the disk's free space");
-}
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -246,7 +240,7 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
         put_components(json, output);
     if (rps_rows_close(&rows, 0, err) < 0)
         return RPS_FAILED;
-    return check_written(out, err);
+    return rps_output_written(out, "the phases", err);
 }
 
 int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
@@ -258,5 +252,5 @@ int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struc
     put_phases(&rows, output);
     if (rps_rows_close(&rows, 0, err) < 0)
         return RPS_FAILED;
-    return check_written(out, err);
+    return rps_output_written(out, "the phases", err);
 }

@@ -5,6 +5,7 @@
  * Both have the same few figures, those that tell the phases apart most, so that the reader sees at
  * once why there is a boundary. All figures of a run would be twenty columns.
  */
+#include "rpistat/output_file.h"
 #include "rpistat/phase_output.h"
 
 #include <ctype.h>
@@ -565,8 +566,5 @@ int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, stru
     result = write_page(&page, err);
     if (output->locale != (locale_t)0)
         uselocale(before);
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result =
-            rps_error_set(err, RPS_FAILED, "cannot write the phases: see to the disk's free space");
-    return result;
+    return result == 0 ? rps_output_written(out, "the phases", err) : result;
 }
