@@ -21,14 +21,7 @@ int rps_json_open(struct rps_json *json, int one_line)
 
 char *rps_json_close(struct rps_json *json)
 {
-    int failed = ferror(json->out);
-
-    failed |= fclose(json->out) != 0;
-    if (failed) {
-        free(json->text);
-        return NULL;
-    }
-    return json->text;
+    return rps_text_close(json->out, &json->text);
 }
 
 static void print_quoted(FILE *out, const char *text)

@@ -42,6 +42,14 @@ int rps_run_periods_with(const struct rps_run *run, int sets, int times)
     return run->order_seed < 0 ? times * sets : (times + 1) * sets - 1;
 }
 
+int64_t rps_run_turns_ns(const struct rps_run *run, int sets, int times, int64_t limit_ns)
+{
+    const int64_t periods = rps_run_periods_with(run, sets, times);
+
+    return run->period_ns > 0 && run->period_ns < limit_ns / periods ? periods * run->period_ns
+                                                                     : limit_ns;
+}
+
 static void free_command(int argc, char **argv)
 {
     for (int i = 0; argv && i < argc; i++)

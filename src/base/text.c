@@ -85,6 +85,17 @@ char *rps_text_repaired(const char *text)
     return ret;
 }
 
+char *rps_text_close(FILE *out, char **text)
+{
+    int failed = ferror(out);
+
+    failed |= fclose(out) != 0;
+    if (!failed)
+        return *text;
+    free(*text);
+    return NULL;
+}
+
 int rps_text_is_harmless(uint32_t code)
 {
     if (code < 0x20 || (code >= 0x7f && code < 0xa0))

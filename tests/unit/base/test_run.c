@@ -124,6 +124,13 @@ static void test_periods_with(void **state)
     run.order_seed = 0; /* x... ...x, and x... .... ...x at random */
     assert_int_equal(rps_run_periods_with(&run, 4, 1), 7);
     assert_int_equal(rps_run_periods_with(&run, 4, 2), 11);
+    run.period_ns = 100;
+    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1200), 1100);
+    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1000), 1000);
+    run.period_ns = INT64_MAX / 4;
+    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1200), 1200);
+    run.period_ns = -1;
+    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1200), 1200);
 }
 
 int main(void)

@@ -1,0 +1,24 @@
+/* Libraries that are opened when they are needed. */
+#include "rpistat/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+int rps_library_open(const char *file, const struct rps_library_function *function)
+{
+    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+
+    if (!library)
+        return 0;
+    for (; function->name; function++) {
+        void *symbol = dlsym(library, function->name);
+
+        if (!symbol) {
+            dlclose(library);
+            return 0;
+        }
+        memcpy(function->pointer, &symbol, sizeof(symbol));
+    }
+    dlclose(library); /* which leaves it there: RTLD_NODELETE */
+    return 1;
+}
