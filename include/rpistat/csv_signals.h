@@ -51,6 +51,17 @@ int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
 int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals *ret,
                          struct rps_error *err);
 
+/* What separates the cells and marks decimals in a file that begins with text; a mark that is given
+ * (not 0) is left. */
+void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal);
+
+/* A cell: 1 and the number, NaN where it is not finite; 0: what programs write for a value that
+ * they do not have; -1: a word. */
+int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret);
+
+/* 1 for the name of a column that numbers rows or says when they were: "time", "index", "date". */
+int rps_csv_names_place(const char *name);
+
 /* Release what the struct points to and zero it. */
 void rps_csv_signals_free(struct rps_csv_signals *signals);
 

@@ -68,6 +68,10 @@ enum rps_event_state {
     RPS_EVENT_NOT_PERMITTED, /* it is there, but this user may not count it */
 };
 
+/* Unit of an event that an import made of a gauge: a sum that its metric makes a value again, and
+ * that reports for people leave out. */
+#define RPS_UNIT_GAUGE "gauge x time"
+
 /* Their names in the store and in what is shown; the last is NULL. */
 extern const char *const rps_event_states[];
 
@@ -195,6 +199,10 @@ void rps_plan_free(struct rps_plan *plan);
  */
 int rps_plan_from_events(const char *const *group, int count, struct rps_plan **ret,
                          struct rps_error *err);
+
+/* An ID made from a text in that way, which neither an event of the plan nor a fixed operand has:
+ * x, x_2, x_3. */
+void rps_plan_new_id(const struct rps_plan *plan, const char *text, char ret[RPS_NAME_SIZE]);
 
 /*
  * Add the metric of "NAME=FORMULA"; NAME is its label and its panel too. A formula alone is its own

@@ -84,6 +84,9 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value);
  * begin: fewer where the sets follow one another in the same order every time. */
 int rps_run_periods_with(const struct rps_run *run, int sets, int times);
 
+/* How long so many periods take, at most limit_ns. */
+int64_t rps_run_turns_ns(const struct rps_run *run, int sets, int times, int64_t limit_ns);
+
 /*
  * What a run is called where people look: its command line as a shell user would type it, and, for
  * a recording without one or of running processes, what was counted in brackets: "(all 4 CPUs)",

@@ -6,11 +6,12 @@
  */
 #include "rpistat/components.h"
 
-#include <dlfcn.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rpistat/library.h"
 
 #define LIBRARY "liblapacke.so.3"
 
@@ -140,15 +141,13 @@ static void fill_matrix(struct job *job)
 /* The `wanted` largest eigenvalues and their vectors. */
 static int decompose(struct job *job, size_t wanted, struct rps_error *err)
 {
-    void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    void *symbol = library ? dlsym(library, "LAPACKE_dsyevr") : NULL;
     lapack_int n = (lapack_int)job->count, found = 0, info;
     lapack_int *support = calloc(2 * job->count + 1, sizeof(*support));
     dsyevr_function *dsyevr = NULL;
+    const struct rps_library_function functions[] = {{"LAPACKE_dsyevr", &dsyevr}, {NULL, NULL}};
     int result = 0;
 
-    memcpy(&dsyevr, &symbol, sizeof(symbol));
-    if (!dsyevr) {
+    if (!rps_library_open(LIBRARY, functions)) {
         result = rps_error_set(err, RPS_FAILED,
                                "principal components need LAPACK, and " LIBRARY
                                " is not there: install it (Debian: liblapacke)");
@@ -164,8 +163,6 @@ static int decompose(struct job *job, size_t wanted, struct rps_error *err)
                                    "LAPACK found no principal components (code %d)", (int)info);
     }
     free(support);
-    if (library)
-        dlclose(library);
     return result;
 }
 

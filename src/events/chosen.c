@@ -71,21 +71,23 @@ static void make_id(const char *spec, char ret[RPS_NAME_SIZE])
 }
 
 /* Is there an operand of that very name, not only one that counts it or has the role? */
-static bool is_taken(struct rps_plan *plan, const char *name)
+static bool is_taken(const struct rps_plan *plan, const char *name)
 {
-    int operand = rps_plan_operand(plan, name);
-
-    return operand >= 0 && strcmp(rps_plan_operand_name(plan, operand), name) == 0;
+    for (int i = 0; i < rps_plan_operand_count(plan); i++) {
+        if (strcmp(rps_plan_operand_name(plan, i), name) == 0)
+            return true;
+    }
+    return false;
 }
 
-/* Make the event's ID another one as long as the plan has such an operand: x, x_2, x_3. */
-static void make_unique(struct rps_plan *plan, char name[RPS_NAME_SIZE])
+void rps_plan_new_id(const struct rps_plan *plan, const char *text, char ret[RPS_NAME_SIZE])
 {
     char base[RPS_NAME_SIZE];
 
-    memcpy(base, name, sizeof(base));
-    for (int i = 2; is_taken(plan, name); i++)
-        snprintf(name, RPS_NAME_SIZE, "%.50s_%d", base, i);
+    make_id(text, ret);
+    memcpy(base, ret, sizeof(base));
+    for (int i = 2; is_taken(plan, ret); i++)
+        snprintf(ret, RPS_NAME_SIZE, "%.50s_%d", base, i);
 }
 
 /* The event that is spelled out at text, into the plan's last set. */
@@ -107,8 +109,7 @@ static int add_event(struct rps_plan *plan, const char *group, const char *text,
                              text, sizeof(event.spec) - 1);
     copy_part(event.spec, sizeof(event.spec), text, length);
     copy_part(event.label, sizeof(event.label), text, length);
-    make_id(event.spec, event.name);
-    make_unique(plan, event.name);
+    rps_plan_new_id(plan, event.spec, event.name);
     memcpy(plain, event.spec, sizeof(plain));
     rps_name_take_modifiers(plain, modifiers);
     snprintf(event.unit, sizeof(event.unit), "%s", rps_name_unit(plain));

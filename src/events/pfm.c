@@ -19,15 +19,15 @@
 
 #ifdef RPS_HAVE_PFM
 
-#include <dlfcn.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
+
+#include "rpistat/library.h"
 
 #define LIBRARY "libpfm.so.4"
 
 /* The functions of the library that are used. */
 struct pfm {
-    void *library;
     __typeof__(pfm_initialize) *initialize;
     __typeof__(pfm_strerror) *strerror;
     __typeof__(pfm_find_event) *find_event;
@@ -38,35 +38,22 @@ struct pfm {
     __typeof__(pfm_get_os_event_encoding) *get_os_event_encoding;
 };
 
-/* Store the address of a function in the pointer at `function`; false when there is none. */
-static bool get_function(const struct pfm *pfm, const char *name, void *function)
-{
-    void *symbol = dlsym(pfm->library, name);
-
-    memcpy(function, &symbol, sizeof(symbol));
-    return symbol;
-}
-
-static void close_library(struct pfm *pfm)
-{
-    if (pfm->library)
-        dlclose(pfm->library);
-}
-
-/* Open the library; false when this machine does not have it. close_library() either way. */
+/* Open the library; false when this machine does not have it. */
 static bool open_library(struct pfm *ret)
 {
-    memset(ret, 0, sizeof(*ret));
-    ret->library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    return ret->library && get_function(ret, "pfm_initialize", &ret->initialize) &&
-           get_function(ret, "pfm_strerror", &ret->strerror) &&
-           get_function(ret, "pfm_find_event", &ret->find_event) &&
-           get_function(ret, "pfm_get_pmu_info", &ret->get_pmu_info) &&
-           get_function(ret, "pfm_get_event_next", &ret->get_event_next) &&
-           get_function(ret, "pfm_get_event_info", &ret->get_event_info) &&
-           get_function(ret, "pfm_get_event_attr_info", &ret->get_event_attr_info) &&
-           get_function(ret, "pfm_get_os_event_encoding", &ret->get_os_event_encoding) &&
-           ret->initialize() == PFM_SUCCESS;
+    const struct rps_library_function functions[] = {
+        {"pfm_initialize", &ret->initialize},
+        {"pfm_strerror", &ret->strerror},
+        {"pfm_find_event", &ret->find_event},
+        {"pfm_get_pmu_info", &ret->get_pmu_info},
+        {"pfm_get_event_next", &ret->get_event_next},
+        {"pfm_get_event_info", &ret->get_event_info},
+        {"pfm_get_event_attr_info", &ret->get_event_attr_info},
+        {"pfm_get_os_event_encoding", &ret->get_os_event_encoding},
+        {NULL, NULL},
+    };
+
+    return rps_library_open(LIBRARY, functions) && ret->initialize() == PFM_SUCCESS;
 }
 
 /* True for the PMUs in libpfm4 that stand for perf itself. */
@@ -168,7 +155,6 @@ int rps_pfm_find(struct rps_event *event, const char *name, struct rps_error *er
         return 0;
     if (open_library(&pfm))
         result = find(&pfm, event, name, err);
-    close_library(&pfm);
     return result;
 }
 
@@ -194,7 +180,6 @@ void rps_pfm_each(void (*each)(void *context, const char *name), void *context)
                 each_event(&pfm, &present, each, context);
         }
     }
-    close_library(&pfm);
 }
 
 #else
