@@ -40,6 +40,7 @@ struct rps_writer_options {
                             16 times as old, and so on, where a coarser row stands; 0: none */
     uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below
                             this; at least RPS_MAX_BYTES_LEAST; 0: any size */
+    int imported;       /* 1: keep the uuid that a run has, and each mark however many come */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
                                from the writer thread; may be NULL */
     void *notice_context;
@@ -66,8 +67,9 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
 
 /*
  * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
- * run->uuid. The plan and the texts of run are borrowed until rps_writer_close. RPS_FAILED also
- * when what the store holds already leaves too little of max_bytes: only the new run is thinned.
+ * run->uuid (but see imported). The plan and the texts of run are borrowed until rps_writer_close.
+ * RPS_FAILED also when what the store holds already leaves too little of max_bytes: only the new
+ * run is thinned.
  *
  * The thread adds the rows of `rollup` in the transaction of the period that completes them.
  * Thinning deletes fine rows for which a coarser one stands, in transactions of some milliseconds
@@ -89,6 +91,10 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
  * dropped, and a gap row will say so. Only from one thread.
  */
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period);
+
+/* Wait until the ring has much room, for a caller that makes periods faster than a disk takes them.
+ * Does not wait while writes fail. */
+void rps_writer_wait(struct rps_writer *writer);
 
 /* Hand over an annotation at a time of the run. Text is copied and cut to 1 KiB. Beyond
  * RPS_MARKS_PER_S within a second marks are counted, and a mark says how many. */
@@ -167,6 +173,15 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 /* All run_ids in ascending order, in a new array (free()); *ret_count may be 0. */
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
                     struct rps_error *err);
+
+/*
+ * Find the newest run that process `pid` of this boot recorded, or is recording; pid is the number
+ * that it has in its own PID namespace. 1 with *ret_run_id and *ret_is_recording, which is 1 as
+ * long as the run's row says so, whatever its heartbeat says; 0 when there is none; negative on
+ * error.
+ */
+int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
+                           int *ret_is_recording, struct rps_error *err);
 
 /* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
  * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period
@@ -292,6 +307,76 @@ int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err
  * twice its size meanwhile. RPS_FAILED when a run is being recorded.
  */
 int rps_store_shrink(const char *path, struct rps_error *err);
+
+/* --- merging ---------------------------------------------------------------------------------- */
+
+enum rps_merge_result {
+    RPS_MERGE_ADDED,     /* the run is in the store now */
+    RPS_MERGE_REPLACED,  /* it was, and its copy, which was longer, has taken its place */
+    RPS_MERGE_PRESENT,   /* it was, and is as long or longer: left */
+    RPS_MERGE_RECORDING, /* it is still being recorded, there or here: left */
+};
+
+/* What became of a run of the other store. */
+struct rps_merge_run {
+    enum rps_merge_result result;
+    int64_t run_id;            /* its number here; -1: it is not here */
+    int64_t replaced_run_id;   /* the number that it had here; -1: none */
+    const struct rps_run *run; /* as it is there, until the call returns */
+    const struct rps_run_summary *summary;
+};
+
+/*
+ * Put the runs of the store at `other` into the one at `path`, which is created when it is not
+ * there: by their uuid, each with all that belongs to it (periods, rollups, phases, marks, gaps,
+ * samples), copied as it is. `only` is a run of the other store as rps_reader_find takes it, and
+ * NULL means all. The longer of two copies of a run is the one with more elapsed_ns, or with as
+ * much and complete where the other was interrupted. A run that is replaced leaves its tags, and
+ * its label when it has one, to its copy.
+ *
+ * Transactions take less than a second, so that recorders go on. A run is hidden until it is there
+ * whole: a merge that is killed leaves each run either absent or complete, and the next merge
+ * deletes the rows that it left, once they are some seconds old. `each`, which may be NULL, is
+ * called with each run; a result that is not 0 ends the merge, and is returned.
+ *
+ * Errors: those of rps_writer_open and rps_reader_open; both are the same file; the other store has
+ * a format newer than this program's, and may hold what would be left behind; it has a row that no
+ * recorder writes. Runs that were merged before stay.
+ */
+int rps_store_merge(const char *path, const char *other, const char *only,
+                    int (*each)(void *context, const struct rps_merge_run *run), void *context,
+                    struct rps_error *err);
+
+/* --- what was pushed -------------------------------------------------------------------------- */
+
+/*
+ * How far each run has got in each database (`rpistat push`), in a file of its own: for each CPU of
+ * a run the number of the last period that the database took, and below -1 what push itself knows.
+ */
+struct rps_pushed;
+
+struct rps_pushed_position {
+    int32_t cpu;
+    int64_t period;
+};
+
+/* Open the file at path, which is created when it is not there. Several may have it open. */
+int rps_pushed_open(struct rps_pushed **ret, const char *path, struct rps_error *err);
+
+/* 1 and *ret_period; 0: nothing was noted; negative on error. `url` holds no credentials. */
+int rps_pushed_get(struct rps_pushed *pushed, const char *url, const char *uuid, int64_t cpu,
+                   int64_t *ret_period, struct rps_error *err);
+
+/* Note positions, in one transaction. */
+int rps_pushed_set(struct rps_pushed *pushed, const char *url, const char *uuid,
+                   const struct rps_pushed_position *position, size_t count, struct rps_error *err);
+
+/* Forget all that was noted of a run. */
+int rps_pushed_forget(struct rps_pushed *pushed, const char *url, const char *uuid,
+                      struct rps_error *err);
+
+/* NULL is harmless. */
+void rps_pushed_close(struct rps_pushed *pushed);
 
 /* --- phases ----------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include "rpistat/check.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "check_run.h"
 #include "database.h"
 #include "findings.h"
+#include "heartbeat.h"
+#include "rpistat/clock.h"
+#include "tables.h"
 
 struct check {
     struct rps_reader reader;
@@ -219,52 +223,48 @@ static void check_constraints(struct check *check)
 /* --- rows of runs that are not there -----------------------------------------------------------
  */
 
-#define ORPHANS_SQL(table)                                                                         \
-    RPS_SQL_RUN_IDS(table)                                                                         \
-    " SELECT count(*), min(n) FROM id WHERE n IS NOT NULL AND n NOT IN (SELECT run_id FROM run)"
+/* Look in a table for rows of runs that are not there and of which `condition` holds. In it n is
+ * the run_id, and ?1 is now. */
+static void check_orphans_of(struct check *check, const char *table, enum rps_finding_kind kind,
+                             const char *condition)
+{
+    char *sql = sqlite3_mprintf(
+        RPS_SQL_RUN_IDS("%s") " SELECT count(*), min(n) FROM id"
+                              " WHERE n IS NOT NULL AND n NOT IN (SELECT run_id FROM run)%s",
+        table, table, condition);
+    int64_t now_ns = rps_clock_realtime_ns(), found[2];
+    char what[64];
 
-#define ORPHANS(table)                                                                             \
-    {                                                                                              \
-        "table " table, ORPHANS_SQL(table), RPS_FINDING_WRONG                                      \
-    }
+    snprintf(what, sizeof(what), "table %s", table);
+    if (!sql)
+        rps_findings_end_by_code(&check->findings, SQLITE_NOMEM);
+    else if (rps_findings_ask(&check->findings, check->reader.db, sql, &now_ns, what, found) &&
+             found[0] > 0)
+        rps_findings_add(&check->findings, kind,
+                         "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64
+                         " the first%s",
+                         what, found[0], found[0] == 1 ? " that is" : "s that are", found[1],
+                         kind == RPS_FINDING_ODD ? ": a deletion or a merge was broken off;"
+                                                   " `rpistat runs --shrink` finishes it"
+                                                 : "");
+    sqlite3_free(sql);
+}
 
-/* Of a table that a deletion empties last (edit.c), when all else of the run is gone. */
-#define DELETED_LAST(table)                                                                        \
-    {"table " table, ORPHANS_SQL(table) " AND n IN (SELECT run_id FROM event)",                    \
-     RPS_FINDING_WRONG},                                                                           \
-    {                                                                                              \
-        "table " table, ORPHANS_SQL(table) " AND n NOT IN (SELECT run_id FROM event)",             \
-            RPS_FINDING_ODD                                                                        \
-    }
-
+/* Rows without a run are wrong, but for what a deletion has still to delete, or a merge has copied
+ * before the run (edit.c, merge.c): of such a run nothing else is there. That is odd, unless the
+ * merge is at work. */
 static void check_orphans(struct check *check)
 {
-    static const struct {
-        const char *table, *sql;
-        enum rps_finding_kind kind;
-    } tables[] = {
-        ORPHANS("event_set"),   ORPHANS("event"),           ORPHANS("metric"),
-        ORPHANS("metric_step"), DELETED_LAST("period"),     ORPHANS("phase"),
-        ORPHANS("outlier"),     DELETED_LAST("mark"),       ORPHANS("gap"),
-        ORPHANS("thinned"),     ORPHANS("heartbeat"),       DELETED_LAST("rollup"),
-        ORPHANS("detection"),   ORPHANS("sampling"),        ORPHANS("module"),
-        DELETED_LAST("frame"),  DELETED_LAST("location"),   DELETED_LAST("stack"),
-        DELETED_LAST("task"),   DELETED_LAST("code_count"),
-    };
+    for (size_t i = 1; i < RPS_TABLE_COUNT; i++) {
+        const struct rps_table *table = &rps_tables[i];
+        bool may_be_left = table->is_many || rps_table_is_heartbeat(table);
 
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        int64_t found[2];
-
-        if (rps_findings_ask(&check->findings, check->reader.db, tables[i].sql, NULL,
-                             tables[i].table, found) &&
-            found[0] > 0)
-            rps_findings_add(
-                &check->findings, tables[i].kind,
-                "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64 " the first%s",
-                tables[i].table, found[0], found[0] == 1 ? " that is" : "s that are", found[1],
-                tables[i].kind == RPS_FINDING_ODD
-                    ? ": a deletion was broken off; `rpistat runs --shrink` finishes it"
-                    : "");
+        check_orphans_of(check, table->name, RPS_FINDING_WRONG,
+                         may_be_left ? " AND n IN (SELECT run_id FROM event)" : "");
+        if (may_be_left)
+            check_orphans_of(check, table->name, RPS_FINDING_ODD,
+                             " AND n NOT IN (SELECT run_id FROM event) AND n NOT IN"
+                             " (SELECT run_id FROM heartbeat WHERE " RPS_HEARTBEAT_IS_FILLING ")");
     }
 }
 

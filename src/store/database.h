@@ -44,7 +44,11 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
  */
 int rps_database_migrate(sqlite3 *db, int version_wanted);
 
-/* The same for a store that must be there already, for a change beside a recorder and readers. */
+/* Mark the runs of dead recorders, and say when they ended; an SQLite code. */
+int rps_database_mark_interrupted(sqlite3 *db);
+
+/* rps_database_open_write of a store that must be there already, for a change beside a recorder and
+ * readers. */
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err);
 
 /* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */

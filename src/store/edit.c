@@ -7,15 +7,20 @@
  * some milliseconds. When that is broken off the rest harms nobody, since no run gets a deleted
  * one's number: `rpistat check` says that it is there, and the next deletion takes it along.
  */
+#include "edit.h"
+
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "database.h"
+#include "heartbeat.h"
 #include "reader.h"
 #include "rpistat/clock.h"
 #include "rpistat/json.h"
+#include "tables.h"
 
 /* An opened store, with a reader's face for the sentences. */
 static int open_store(const char *path, struct rps_reader *ret, struct rps_error *err)
@@ -68,69 +73,88 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
 
 /* --- deleting --------------------------------------------------------------------------------- */
 
-/* One statement of the sweep. It finds rows of a run that is not there by seeking, whichever that
- * is, and deletes some of them. */
-#define SWEEP(table, key)                                                                          \
-    "DELETE FROM " table " WHERE (run_id, " key ") IN (SELECT run_id, " key " FROM " table         \
-    " WHERE run_id = (" RPS_SQL_RUN_IDS(table) " SELECT n FROM id WHERE n IS NOT NULL"             \
-                                               " AND n NOT IN (SELECT run_id FROM run) LIMIT 1)"   \
-                                               " LIMIT 2000)"
-
-/* As long as another takes that writes while we do: who waits for a lock looks for it now and then,
- * and would hardly ever find it free. */
-static void give_way(int64_t since_ns)
+void rps_edit_give_way(int64_t taken_ns)
 {
-    int64_t taken_ns = rps_clock_monotonic_ns() - since_ns;
     const struct timespec pause = {taken_ns / RPS_NS_PER_S, taken_ns % RPS_NS_PER_S};
 
     nanosleep(&pause, NULL);
 }
 
-/* Delete what is left of deleted runs in the tables of many rows, step by step; an SQLite code. */
-static int sweep(sqlite3 *db)
+/* The statement that deletes some rows of a table, of a run that is not there: it finds such a run
+ * by seeking. An SQLite code. */
+static int prepare_sweep(sqlite3 *db, const struct rps_table *table, sqlite3_stmt **ret)
 {
-    static const char *const sql[] = {SWEEP("period", "cpu, cycle, period"),
-                                      SWEEP("rollup", "level, cpu, period"),
-                                      SWEEP("mark", "time_ns, mark_no"),
-                                      SWEEP("code_count", "level, cpu, period, part"),
-                                      SWEEP("location", "frame, depth"),
-                                      SWEEP("stack", "stack"),
-                                      SWEEP("frame", "frame"),
-                                      SWEEP("task", "task")};
+    sqlite3_str *keys = sqlite3_str_new(db);
+    char *list, *sql = NULL;
+    int code;
+
+    for (int i = 0; i < table->keys; i++)
+        sqlite3_str_appendf(keys, "%s%s", i > 0 ? ", " : "", table->key[i]);
+    list = sqlite3_str_finish(keys);
+    if (list)
+        sql = sqlite3_mprintf(
+            "DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE run_id = (" RPS_SQL_RUN_IDS(
+                "%s") " SELECT n FROM id WHERE n IS NOT NULL"
+                      " AND n NOT IN (SELECT run_id FROM run)"
+                      " AND n NOT IN (SELECT run_id FROM heartbeat) LIMIT 1) LIMIT 2000)",
+            table->name, list, list, table->name, table->name, table->name);
+    code = sql ? rps_database_prepare(db, sql, ret) : SQLITE_NOMEM;
+    sqlite3_free(list);
+    sqlite3_free(sql);
+    return code;
+}
+
+static int sweep_table(sqlite3 *db, const struct rps_table *table, bool recording)
+{
+    sqlite3_stmt *stmt = NULL;
+    int deleted, code = prepare_sweep(db, table, &stmt);
+
+    do {
+        int64_t since_ns = rps_clock_monotonic_ns();
+
+        code = code == SQLITE_OK ? rps_database_run(stmt) : code;
+        deleted = code == SQLITE_OK ? sqlite3_changes(db) : 0;
+        if (deleted > 0 && recording)
+            rps_edit_give_way(rps_clock_monotonic_ns() - since_ns);
+    } while (deleted > 0);
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+int rps_edit_sweep(sqlite3 *db)
+{
     int64_t recording = 0;
     int code =
         rps_database_ask(db, &recording, "SELECT count(*) FROM run WHERE state = 'recording'", "");
 
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++) {
-        sqlite3_stmt *stmt = NULL;
-        int deleted;
+    if (code == SQLITE_OK)
+        code = rps_database_do(db,
+                               "DELETE FROM heartbeat WHERE run_id NOT IN (SELECT run_id FROM run)"
+                               " AND NOT " RPS_HEARTBEAT_IS_FILLING,
+                               "i", rps_clock_realtime_ns());
+    for (size_t i = 0; i < RPS_TABLE_COUNT && code == SQLITE_OK; i++)
+        if (rps_tables[i].is_many)
+            code = sweep_table(db, &rps_tables[i], recording > 0);
+    return code;
+}
 
-        code = rps_database_prepare(db, sql[i], &stmt);
-        do {
-            int64_t since_ns = rps_clock_monotonic_ns();
+int rps_edit_delete_head(sqlite3 *db, int64_t run_id)
+{
+    char sql[64];
+    int code = SQLITE_OK;
 
-            code = code == SQLITE_OK ? rps_database_run(stmt) : code;
-            deleted = code == SQLITE_OK ? sqlite3_changes(db) : 0;
-            if (deleted > 0 && recording > 0)
-                give_way(since_ns);
-        } while (deleted > 0);
-        sqlite3_finalize(stmt);
+    for (size_t i = 0; i < RPS_TABLE_COUNT && code == SQLITE_OK; i++) {
+        if (rps_tables[i].is_many)
+            continue;
+        snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE run_id = ?1", rps_tables[i].name);
+        code = rps_database_do(db, sql, "i", run_id);
     }
     return code;
 }
 
 /* Delete the run and what describes it, in a transaction. */
-static int delete_head(struct rps_reader *store, int64_t run_id, struct rps_error *err)
+static int delete_ended(struct rps_reader *store, int64_t run_id, struct rps_error *err)
 {
-    static const char *const sql[] = {
-        "DELETE FROM event_set WHERE run_id = ?1", "DELETE FROM event WHERE run_id = ?1",
-        "DELETE FROM metric WHERE run_id = ?1",    "DELETE FROM metric_step WHERE run_id = ?1",
-        "DELETE FROM thinned WHERE run_id = ?1",   "DELETE FROM heartbeat WHERE run_id = ?1",
-        "DELETE FROM detection WHERE run_id = ?1", "DELETE FROM phase WHERE run_id = ?1",
-        "DELETE FROM outlier WHERE run_id = ?1",   "DELETE FROM gap WHERE run_id = ?1",
-        "DELETE FROM sampling WHERE run_id = ?1",  "DELETE FROM module WHERE run_id = ?1",
-        "DELETE FROM run WHERE run_id = ?1",
-    };
     int64_t recording = 0;
     int code =
         rps_database_ask(store->db, &recording,
@@ -142,8 +166,8 @@ static int delete_head(struct rps_reader *store, int64_t run_id, struct rps_erro
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " of %s is being recorded: end its recording first",
                              run_id, store->path);
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++)
-        code = rps_database_do(store->db, sql[i], "i", run_id);
+    if (code == SQLITE_OK)
+        code = rps_edit_delete_head(store->db, run_id);
     return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
 }
 
@@ -155,10 +179,10 @@ int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err
     if (result < 0)
         return result;
     code = rps_database_exec(store.db, "BEGIN IMMEDIATE"); /* opening has marked dead recorders' */
-    if (code == SQLITE_OK && (result = delete_head(&store, run_id, err)) == 0)
+    if (code == SQLITE_OK && (result = delete_ended(&store, run_id, err)) == 0)
         code = rps_database_exec(store.db, "COMMIT");
     if (code == SQLITE_OK && result == 0)
-        code = sweep(store.db);
+        code = rps_edit_sweep(store.db);
     if (code != SQLITE_OK)
         result = rps_reader_error(&store, code, err);
     if (!sqlite3_get_autocommit(store.db))
@@ -188,7 +212,7 @@ int rps_store_shrink(const char *path, struct rps_error *err)
                           " its recorder waiting: shrink it when the recording has ended",
                           recording, path);
     else if (code == SQLITE_DONE)
-        code = sweep(store.db);
+        code = rps_edit_sweep(store.db);
     /* a copy of the whole store is not to be in memory */
     if (code == SQLITE_OK && result == 0)
         code = rps_database_exec(store.db, "PRAGMA temp_store = FILE; VACUUM");

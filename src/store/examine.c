@@ -29,7 +29,8 @@
 /* A row, and one more for each event that is measured. */
 static const char sql_shape[] =
     "SELECT coalesce(r.elapsed_ns, -1), r.state = 'complete', e.set_no, e.slot,"
-    " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id) FROM run AS r"
+    " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id), r.pmu = 'import'"
+    " FROM run AS r"
     " LEFT JOIN event AS e ON e.run_id = r.run_id AND e.state = 'measured' WHERE r.run_id = ?1";
 
 int rps_run_shape_load(sqlite3 *db, int64_t run_id, struct rps_run_shape *ret)
@@ -48,6 +49,7 @@ int rps_run_shape_load(sqlite3 *db, int64_t run_id, struct rps_run_shape *ret)
 
         shape.elapsed_ns = sqlite3_column_int64(stmt, 0);
         shape.complete = sqlite3_column_int(stmt, 1);
+        shape.imported = sqlite3_column_int(stmt, 5);
         shape.set_count = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : (int)sets;
         if (sqlite3_column_type(stmt, 2) == SQLITE_INTEGER && set >= 0 && slot >= 0)
             shape.measured[set] |= (uint8_t)(1u << slot);
@@ -206,6 +208,8 @@ static void examine_counts(struct walk *walk, const struct rps_period *row)
     /* in a block, zeros of periods in which the workload slept are with what was not counted */
     if (row->enabled_ns > 0 && row->running_ns == 0 && row->counted & measured && row->level == 0)
         count_fault(walk, RPS_FAULT_IDLE, row->period, row->start_ns);
+    if (walk->shape->imported)
+        return;
     if ((row->running_ns > 0 || row->enabled_ns == 0) && measured & ~row->counted)
         count_fault(walk, RPS_FAULT_MISSING, row->period, row->start_ns);
     if (excess_ns > RACE_NS(row->enabled_ns)) {

@@ -18,7 +18,9 @@ struct rps_run_shape {
     int set_count;      /* rows of event_set; 0 ... RPS_SHAPE_SETS_MAX */
     uint8_t *measured;  /* owned; by set: slots whose event is measured */
     int64_t elapsed_ns; /* -1: not known */
-    int complete;       /* 1: the run ended as it should, and its last period ends at elapsed_ns */
+    int imported; /* 1: a rotation is one interval of a file: each set's time is the whole of it,
+                     and values may be missing */
+    int complete; /* 1: the run ended as it should, and its last period ends at elapsed_ns */
 };
 
 /* More than any plan has, and few enough that an untrusted store cannot ask for much memory. */

@@ -24,34 +24,34 @@ void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size
     ret[length] = '\0';
 }
 
-static int bind_number(sqlite3_stmt *stmt, int index, const struct rps_field *field, int64_t value)
+static int bind_number(sqlite3_stmt *stmt, int index, const struct rps_member *field, int64_t value)
 {
-    if (field->unknown != RPS_FIELD_NEVER && value == field->unknown)
+    if (field->unknown != RPS_MEMBER_NEVER && value == field->unknown)
         return sqlite3_bind_null(stmt, index);
     return sqlite3_bind_int64(stmt, index, value);
 }
 
-static int bind_field(sqlite3_stmt *stmt, int index, const struct rps_field *field,
+static int bind_field(sqlite3_stmt *stmt, int index, const struct rps_member *field,
                       const void *member)
 {
     switch (field->kind) {
-    case RPS_FIELD_TEXT:
+    case RPS_MEMBER_TEXT:
         return rps_fields_bind_text(stmt, index, member);
-    case RPS_FIELD_POINTER:
+    case RPS_MEMBER_POINTER:
         return rps_fields_bind_text(stmt, index, *(char *const *)member);
-    case RPS_FIELD_INT:
+    case RPS_MEMBER_INT:
         return bind_number(stmt, index, field, *(const int *)member);
-    case RPS_FIELD_UINT32:
+    case RPS_MEMBER_UINT32:
         return bind_number(stmt, index, field, *(const uint32_t *)member);
-    case RPS_FIELD_INT64:
+    case RPS_MEMBER_INT64:
         return bind_number(stmt, index, field, *(const int64_t *)member);
-    case RPS_FIELD_UINT64:
+    case RPS_MEMBER_UINT64:
         return bind_number(stmt, index, field, (int64_t) * (const uint64_t *)member);
     }
     return SQLITE_MISUSE;
 }
 
-int rps_fields_bind(sqlite3_stmt *stmt, int first, const struct rps_field *field, size_t count,
+int rps_fields_bind(sqlite3_stmt *stmt, int first, const struct rps_member *field, size_t count,
                     const void *base)
 {
     int code = SQLITE_OK;
@@ -78,35 +78,35 @@ static int read_pointer(sqlite3_stmt *stmt, int column, char **member)
     return SQLITE_OK;
 }
 
-static int read_field(sqlite3_stmt *stmt, int column, const struct rps_field *field, void *member)
+static int read_field(sqlite3_stmt *stmt, int column, const struct rps_member *field, void *member)
 {
     int64_t value = sqlite3_column_type(stmt, column) == SQLITE_NULL
-                        ? (field->unknown == RPS_FIELD_NEVER ? 0 : field->unknown)
+                        ? (field->unknown == RPS_MEMBER_NEVER ? 0 : field->unknown)
                         : sqlite3_column_int64(stmt, column);
 
     switch (field->kind) {
-    case RPS_FIELD_TEXT:
+    case RPS_MEMBER_TEXT:
         rps_fields_copy_text(stmt, column, member, field->size);
         break;
-    case RPS_FIELD_POINTER:
+    case RPS_MEMBER_POINTER:
         return read_pointer(stmt, column, member);
-    case RPS_FIELD_INT:
+    case RPS_MEMBER_INT:
         *(int *)member = (int)within(value, INT_MIN, INT_MAX);
         break;
-    case RPS_FIELD_UINT32:
+    case RPS_MEMBER_UINT32:
         *(uint32_t *)member = (uint32_t)within(value, 0, UINT32_MAX);
         break;
-    case RPS_FIELD_INT64:
+    case RPS_MEMBER_INT64:
         *(int64_t *)member = value;
         break;
-    case RPS_FIELD_UINT64:
+    case RPS_MEMBER_UINT64:
         *(uint64_t *)member = (uint64_t)value;
         break;
     }
     return SQLITE_OK;
 }
 
-int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field, size_t count,
+int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_member *field, size_t count,
                     void *base)
 {
     int code = SQLITE_OK;

@@ -1,6 +1,7 @@
 /* Heartbeats: what reading and writing ask of them. The writer writes them with its batches. */
 #include "heartbeat.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,15 +21,23 @@ void rps_heartbeat_boot_id(char *ret, size_t size)
     fclose(file);
 }
 
+/* Read once: a list of runs asks of each. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char this_boot[64], this_host[256];
+
+static void find_here(void)
+{
+    rps_heartbeat_boot_id(this_boot, sizeof(this_boot));
+    if (gethostname(this_host, sizeof(this_host) - 1) != 0)
+        this_host[0] = '\0';
+}
+
 int rps_heartbeat_bind(sqlite3_stmt *stmt)
 {
-    char boot_id[64], host[256] = "";
     int code = sqlite3_bind_int64(stmt, 1, rps_clock_realtime_ns());
 
-    rps_heartbeat_boot_id(boot_id, sizeof(boot_id));
-    if (gethostname(host, sizeof(host) - 1) != 0)
-        host[0] = '\0';
+    pthread_once(&once, find_here);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_text(stmt, 2, boot_id, -1, SQLITE_TRANSIENT);
-    return code == SQLITE_OK ? sqlite3_bind_text(stmt, 3, host, -1, SQLITE_TRANSIENT) : code;
+        code = sqlite3_bind_text(stmt, 2, this_boot, -1, SQLITE_STATIC);
+    return code == SQLITE_OK ? sqlite3_bind_text(stmt, 3, this_host, -1, SQLITE_STATIC) : code;
 }

@@ -344,9 +344,9 @@ int rps_database_migrate(sqlite3 *db, int version_wanted)
     return code;
 }
 
-/* Mark the runs of dead recorders. When they ended is found by seeking the last period of each CPU:
- * a scan of a month's periods takes seconds. */
-static int mark_interrupted(sqlite3 *db)
+/* When they ended is found by seeking the last period of each CPU: a scan of a month's periods
+ * takes seconds. */
+int rps_database_mark_interrupted(sqlite3 *db)
 {
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(
@@ -385,7 +385,7 @@ static int prove(sqlite3 *db)
         code = rps_database_exec(db, sql);
     }
     if (code == SQLITE_OK)
-        code = mark_interrupted(db);
+        code = rps_database_mark_interrupted(db);
     if (code == SQLITE_OK)
         code = rps_database_exec(db, "COMMIT");
     if (code != SQLITE_OK)

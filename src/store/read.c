@@ -48,6 +48,29 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
     return code;
 }
 
+/* rps_reader_prepare for sql that is asked of run after run; end with release(). */
+static int borrow(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
+                  int64_t run_id, sqlite3_stmt **ret, struct rps_error *err)
+{
+    int result = 0;
+
+    if (reader->kept[which])
+        sqlite3_bind_int64(reader->kept[which], 1, run_id);
+    else
+        result = rps_reader_prepare(reader, sql, run_id, &reader->kept[which], err);
+    *ret = reader->kept[which];
+    return result;
+}
+
+static void release(struct rps_reader *reader, enum rps_reader_kept which)
+{
+    sqlite3_reset(reader->kept[which]);
+    if (reader->keeps)
+        return;
+    sqlite3_finalize(reader->kept[which]);
+    reader->kept[which] = NULL;
+}
+
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
 {
     struct rps_reader *reader = calloc(1, sizeof(*reader));
@@ -64,6 +87,7 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
         return RPS_FAILED;
     }
     rps_database_limit_steps(reader->db, &reader->limit);
+    reader->keeps = 1;
     *ret = reader;
     return 0;
 }
@@ -72,6 +96,8 @@ void rps_reader_close(struct rps_reader *reader)
 {
     if (!reader)
         return;
+    for (int i = 0; i < RPS_READER_KEPT_COUNT; i++)
+        sqlite3_finalize(reader->kept[i]);
     sqlite3_close_v2(reader->db); /* waits for cursors that are still open */
     if (reader->db)
         rps_database_tidy(reader->path);
@@ -221,6 +247,25 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
                               ret_count, err);
 }
 
+int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
+                           int *ret_is_recording, struct rps_error *err)
+{
+    char boot_id[64];
+    int64_t found = 0;
+    int result;
+
+    rps_heartbeat_boot_id(boot_id, sizeof(boot_id));
+    result = ask(reader,
+                 "SELECT run_id FROM run WHERE recorder_pid = ?1 AND boot_id IN (?2, '')"
+                 " ORDER BY run_id DESC LIMIT 1",
+                 pid, boot_id, ret_run_id, err);
+    if (result > 0)
+        result = ask(reader, "SELECT state = 'recording' FROM run WHERE run_id = ?1", *ret_run_id,
+                     NULL, &found, err);
+    *ret_is_recording = (int)found;
+    return result;
+}
+
 /* --- a run's metadata ------------------------------------------------------------------------- */
 
 static enum rps_run_state state_of(const char *name)
@@ -253,10 +298,10 @@ static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *
                      struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT j.key, j.value FROM run, json_each(run.tags) AS j"
-                                          " WHERE run_id = ?1 ORDER BY j.id",
-                                          run_id, &stmt, err);
+    int code, result = borrow(reader, RPS_READER_TAGS,
+                              "SELECT j.key, j.value FROM run, json_each(run.tags) AS j"
+                              " WHERE run_id = ?1 ORDER BY j.id",
+                              run_id, &stmt, err);
 
     if (result < 0)
         return result;
@@ -269,7 +314,7 @@ static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *
     }
     if (result == 0 && code != SQLITE_DONE)
         result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
+    release(reader, RPS_READER_TAGS);
     return result;
 }
 
@@ -292,10 +337,10 @@ static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_ru
                         struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT j.value FROM run, json_each(run.command) AS j"
-                                          " WHERE run_id = ?1 ORDER BY j.id",
-                                          run_id, &stmt, err);
+    int code, result = borrow(reader, RPS_READER_COMMAND,
+                              "SELECT j.value FROM run, json_each(run.command) AS j"
+                              " WHERE run_id = ?1 ORDER BY j.id",
+                              run_id, &stmt, err);
 
     if (result < 0)
         return result;
@@ -307,7 +352,7 @@ static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_ru
     }
     if (result == 0 && code != SQLITE_DONE)
         result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
+    release(reader, RPS_READER_COMMAND);
     return result;
 }
 
@@ -318,10 +363,10 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
 {
     sqlite3_stmt *stmt = NULL;
     char state[32];
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT " RPS_RUN_COLUMNS ", state,"
-                                          " " RPS_HEARTBEAT_IS_DEAD " FROM run WHERE run_id = ?4",
-                                          0, &stmt, err);
+    int code, result = borrow(reader, RPS_READER_ROW,
+                              "SELECT " RPS_RUN_COLUMNS ", state,"
+                              " " RPS_HEARTBEAT_IS_DEAD " FROM run WHERE run_id = ?4",
+                              0, &stmt, err);
 
     if (result < 0)
         return result;
@@ -331,7 +376,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     if (code == SQLITE_OK)
         code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
-        code = rps_fields_read(stmt, 0, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
+        code = rps_fields_read(stmt, 0, rps_run_members, RPS_RUN_COLUMN_COUNT, run);
         rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
         run->state = state_of(state);
         run->run_id = run_id;
@@ -343,7 +388,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     }
     if (code != SQLITE_OK && code != SQLITE_DONE)
         result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
+    release(reader, RPS_READER_ROW);
     return result;
 }
 
@@ -432,13 +477,13 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
     struct rps_run_summary summary = {0};
     sqlite3_stmt *stmt = NULL;
     int has_totals = 0;
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT plan, (SELECT count(*) FROM gap"
-                                          " WHERE run_id = ?1), CASE WHEN NOT EXISTS (SELECT 1"
-                                          " FROM period WHERE run_id = ?1 AND cpu >= 0) THEN"
-                                          " (SELECT sum(periods) FROM event_set WHERE run_id = ?1)"
-                                          " END FROM run WHERE run_id = ?1",
-                                          run_id, &stmt, err);
+    int code, result = borrow(reader, RPS_READER_SUMMARY,
+                              "SELECT plan, (SELECT count(*) FROM gap"
+                              " WHERE run_id = ?1), CASE WHEN NOT EXISTS (SELECT 1"
+                              " FROM period WHERE run_id = ?1 AND cpu >= 0) THEN"
+                              " (SELECT sum(periods) FROM event_set WHERE run_id = ?1)"
+                              " END FROM run WHERE run_id = ?1",
+                              run_id, &stmt, err);
 
     if (result < 0)
         return result;
@@ -455,7 +500,7 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
     } else {
         result = rps_reader_error(reader, code, err);
     }
-    sqlite3_finalize(stmt);
+    release(reader, RPS_READER_SUMMARY);
     if (result == 0 && !has_totals)
         result = count_periods(reader, run_id, &summary, err);
     if (result == 0)

@@ -114,7 +114,7 @@ static int read_event(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *s
             return damaged(reader, run_id, "the events", err);
         event = &set->event[set->event_count++];
     }
-    if (rps_fields_read(stmt, 0, rps_event_columns, RPS_EVENT_COLUMN_COUNT, event) != SQLITE_OK)
+    if (rps_fields_read(stmt, 0, rps_event_members, RPS_EVENT_COLUMN_COUNT, event) != SQLITE_OK)
         return rps_error_memory(err);
     rps_fields_copy_text(stmt, RPS_EVENT_COLUMN_COUNT + 2, state, sizeof(state));
     event->state = state_of(state);
@@ -132,7 +132,7 @@ static int read_metric(struct rps_reader *reader, int64_t run_id, sqlite3_stmt *
     metric = rps_plan_add_metric(plan);
     if (!metric)
         return rps_error_memory(err);
-    if (rps_fields_read(stmt, 0, rps_metric_columns, RPS_METRIC_COLUMN_COUNT, metric) != SQLITE_OK)
+    if (rps_fields_read(stmt, 0, rps_metric_members, RPS_METRIC_COLUMN_COUNT, metric) != SQLITE_OK)
         return rps_error_memory(err);
     read_whole(stmt, RPS_METRIC_COLUMN_COUNT, &metric->whole);
     return 0;

@@ -21,6 +21,7 @@
 #include "path_check.h"
 #include "reconstruct.h"
 #include "salvage.h"
+#include "tables.h"
 
 /* The longest text or record that is read from a store. */
 #define CELL_MAX_BYTES (4 * 1024 * 1024)
@@ -183,17 +184,13 @@ static int move_in_place(struct repair *repair, const char *path, const char *ne
 /* Delete the rows of what is no run. */
 static int drop_strays(struct repair *repair)
 {
-    static const char *const table[] = {
-        "event_set", "event",    "metric",  "period", "rollup",     "thinned",  "metric_step",
-        "detection", "phase",    "outlier", "mark",   "gap",        "sampling", "module",
-        "frame",     "location", "stack",   "task",   "code_count", "run"};
     char sql[128];
     int code = SQLITE_OK;
 
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && code == SQLITE_OK; i++) {
+    for (size_t i = 0; i < RPS_TABLE_COUNT && code == SQLITE_OK; i++) {
         snprintf(sql, sizeof(sql),
                  "DELETE FROM %s WHERE run_id < 1 OR run_id NOT IN (SELECT run_id FROM run)",
-                 table[i]);
+                 rps_tables[i].name);
         code = rps_database_exec(repair->to.db, sql);
         if (code == SQLITE_OK)
             repair->result.dropped += (uint64_t)sqlite3_changes(repair->to.db);

@@ -17,8 +17,7 @@
 #include <string.h>
 
 #include "database.h"
-
-#define KEYS_MAX 5
+#include "tables.h"
 
 /* Halvings that may find nothing, one below the other: 15 queries and as many back. */
 #define FAILURES_MAX 4
@@ -26,46 +25,13 @@
 /* Rows of one key read at a time, where the key is only the first part of the table's. */
 #define SAME_KEY_MAX 1000000
 
-struct table {
-    const char *name;
-    int keys;
-    const char *key[KEYS_MAX];
-    int64_t least[KEYS_MAX]; /* that a recorder writes */
-    bool is_part;            /* key[] is only the first part of the table's key; the rest is text */
-    const char *not_indexed; /* its rows are read by rowid, past an index that may be damaged */
-};
-
-/* What says of a row what it is, first. */
-static const struct table tables[] = {
-    {"run", 1, {"run_id"}, {1}, false, " NOT INDEXED"},
-    {"event_set", 2, {"run_id", "set_no"}, {1, 0}, false, ""},
-    {"event", 3, {"run_id", "set_no", "slot"}, {1, -1, 0}, false, ""},
-    {"metric", 1, {"run_id"}, {1}, true, ""},
-    {"metric_step", 1, {"run_id"}, {1}, true, ""},
-    {"period", 4, {"run_id", "cpu", "cycle", "period"}, {1, -1, 0, 0}, false, ""},
-    {"rollup", 4, {"run_id", "level", "cpu", "period"}, {1, 1, -1, 0}, false, ""},
-    {"thinned", 3, {"run_id", "cpu", "level"}, {1, -1, 0}, false, ""},
-    {"detection", 2, {"run_id", "detection"}, {1, 0}, false, ""},
-    {"phase", 4, {"run_id", "detection", "level", "phase"}, {1, 0, 0, 0}, false, ""},
-    {"outlier", 3, {"run_id", "detection", "period"}, {1, 0, 0}, false, ""},
-    {"mark", 3, {"run_id", "time_ns", "mark_no"}, {1, INT64_MIN, INT64_MIN}, false, ""},
-    {"gap", 3, {"run_id", "start_ns", "gap_no"}, {1, 0, INT64_MIN}, false, ""},
-    {"sampling", 1, {"run_id"}, {1}, false, ""},
-    {"module", 2, {"run_id", "module"}, {1, 0}, false, ""},
-    {"frame", 2, {"run_id", "frame"}, {1, 0}, false, ""},
-    {"location", 3, {"run_id", "frame", "depth"}, {1, 0, 0}, false, ""},
-    {"stack", 2, {"run_id", "stack"}, {1, 0}, false, ""},
-    {"task", 2, {"run_id", "task"}, {1, 0}, false, ""},
-    {"code_count", 5, {"run_id", "level", "cpu", "period", "part"}, {1, 0, -1, 0, 0}, false, ""},
-};
-
 struct key {
-    int64_t at[KEYS_MAX];
+    int64_t at[RPS_TABLE_KEYS_MAX];
 };
 
 struct salvage {
     sqlite3 *from, *to;
-    const struct table *table;
+    const struct rps_table *table;
     sqlite3_stmt *ahead, *back, *insert;
     struct rps_salvage_result *result;
     int code; /* of a failure that ends it all */
@@ -73,7 +39,7 @@ struct salvage {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static int compare(const struct table *table, const struct key *a, const struct key *b)
+static int compare(const struct rps_table *table, const struct key *a, const struct key *b)
 {
     for (int i = 0; i < table->keys; i++)
         if (a->at[i] != b->at[i])
@@ -82,7 +48,8 @@ static int compare(const struct table *table, const struct key *a, const struct 
 }
 
 /* The key that begins as `like` does before column i, then has `value`, then the least there is. */
-static struct key key_at(const struct table *table, const struct key *like, int i, int64_t value)
+static struct key key_at(const struct rps_table *table, const struct key *like, int i,
+                         int64_t value)
 {
     struct key key = *like;
 
@@ -93,7 +60,7 @@ static struct key key_at(const struct table *table, const struct key *like, int 
 }
 
 /* A key between two, to look from; false when there is none. *ret_leap: the upper one is no end. */
-static bool middle_of(const struct table *table, const struct key *low, const struct key *high,
+static bool middle_of(const struct rps_table *table, const struct key *low, const struct key *high,
                       struct key *ret, bool *ret_leap)
 {
     int i = 0;
@@ -169,7 +136,7 @@ static void copy_row(struct salvage *salvage, sqlite3_stmt *stmt)
 static bool read_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
                       const struct key *end)
 {
-    const struct table *table = salvage->table;
+    const struct rps_table *table = salvage->table;
     bool is_part = table->is_part, done = false;
     uint64_t same = 0;
     struct key key;
@@ -226,11 +193,11 @@ static void search(struct salvage *salvage, struct key low, struct key high, int
 
 static void read_table(struct salvage *salvage)
 {
-    const struct table *table = salvage->table;
+    const struct rps_table *table = salvage->table;
     struct key low, high;
 
     memcpy(low.at, table->least, sizeof(low.at));
-    for (int i = 0; i < KEYS_MAX; i++)
+    for (int i = 0; i < RPS_TABLE_KEYS_MAX; i++)
         high.at[i] = INT64_MAX;
     if (read_rows(salvage, salvage->ahead, 1, &low, &high) || salvage->code != SQLITE_OK)
         return;
@@ -287,14 +254,16 @@ static int prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
 /* SELECT key, all columns that the new store has, in the order of the key or against it. */
 static int prepare_read(struct salvage *salvage, const char *columns, bool back)
 {
-    const struct table *table = salvage->table;
+    const struct rps_table *table = salvage->table;
     const char *const comma[] = {"", ", "};
     sqlite3_str *sql = sqlite3_str_new(salvage->from);
 
     sqlite3_str_appendall(sql, "SELECT ");
     for (int i = 0; i < table->keys; i++)
         sqlite3_str_appendf(sql, "%s, ", table->key[i]);
-    sqlite3_str_appendf(sql, "%s FROM main.%s%s WHERE (", columns, table->name, table->not_indexed);
+    /* runs are read by rowid, past an index that may be damaged */
+    sqlite3_str_appendf(sql, "%s FROM main.%s%s WHERE (", columns, table->name,
+                        table == rps_tables ? " NOT INDEXED" : "");
     for (int i = 0; i < table->keys; i++)
         sqlite3_str_appendf(sql, "%s%s", comma[i > 0], table->key[i]);
     sqlite3_str_appendf(sql, ") %s (", back ? table->is_part ? "<=" : "<" : ">=");
@@ -309,7 +278,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
 /* The statements of the table. SQLITE_OK with none of them when `from` has no such table. */
 static int prepare_table(struct salvage *salvage)
 {
-    const struct table *table = salvage->table;
+    const struct rps_table *table = salvage->table;
     sqlite3_str *columns = sqlite3_str_new(NULL), *insert = sqlite3_str_new(NULL);
     sqlite3_stmt *stmt = NULL;
     char *text;
@@ -350,8 +319,10 @@ int rps_salvage(sqlite3 *from, sqlite3 *to, struct rps_salvage_result *ret)
 
     *ret = (struct rps_salvage_result){0};
     salvage.code = rps_database_exec(to, "BEGIN IMMEDIATE");
-    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && salvage.code == SQLITE_OK; t++) {
-        salvage.table = &tables[t];
+    for (size_t t = 0; t < RPS_TABLE_COUNT && salvage.code == SQLITE_OK; t++) {
+        salvage.table = &rps_tables[t];
+        if (rps_table_is_heartbeat(salvage.table)) /* nobody records into the new store */
+            continue;
         salvage.code = prepare_table(&salvage);
         if (salvage.code == SQLITE_OK && salvage.ahead && salvage.back)
             read_table(&salvage);

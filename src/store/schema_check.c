@@ -8,6 +8,7 @@
 #include "schema_check.h"
 
 #include "database.h"
+#include "tables.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -15,33 +16,6 @@
 /* Columns of PRAGMA table_list and table_xinfo. */
 enum { LIST_NAME = 1, LIST_TYPE = 2 };
 enum { INFO_HIDDEN = 6 };
-
-struct own_table {
-    const char *name;
-    const char *columns_sql;
-};
-
-#define TABLE(name)                                                                                \
-    {                                                                                              \
-#name, "PRAGMA main.table_xinfo(" #name ")"                                                \
-    }
-
-static const struct own_table own_tables[] = {
-    TABLE(run),        TABLE(event_set), TABLE(event),    TABLE(metric),    TABLE(metric_step),
-    TABLE(period),     TABLE(rollup),    TABLE(thinned),  TABLE(detection), TABLE(phase),
-    TABLE(outlier),    TABLE(mark),      TABLE(gap),      TABLE(heartbeat), TABLE(sampling),
-    TABLE(module),     TABLE(frame),     TABLE(location), TABLE(stack),     TABLE(task),
-    TABLE(code_count),
-};
-
-static const struct own_table *find_own(const char *name)
-{
-    for (size_t i = 0; i < sizeof(own_tables) / sizeof(own_tables[0]); i++) {
-        if (sqlite3_stricmp(name, own_tables[i].name) == 0)
-            return &own_tables[i];
-    }
-    return NULL;
-}
 
 /* 1 for the names of the table-valued functions that rpistat's queries call. */
 static int hides_function(const char *name)
@@ -52,10 +26,14 @@ static int hides_function(const char *name)
 
 /* Columns that are not in the rows are hidden: 2 and 3 are computed, 1 belongs to virtual
  * tables. */
-static int has_hidden_columns(sqlite3 *db, const struct own_table *table, int *ret)
+static int has_hidden_columns(sqlite3 *db, const struct rps_table *table, int *ret)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db, table->columns_sql, -1, &stmt, NULL);
+    char sql[64];
+    int code;
+
+    snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", table->name);
+    code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
 
     *ret = 0;
     while (code == SQLITE_OK && !*ret && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -69,7 +47,7 @@ static int has_hidden_columns(sqlite3 *db, const struct own_table *table, int *r
 /* Look at a row of PRAGMA table_list. An SQLite code; *ret is what is wrong with it, or NULL. */
 static int look_at(sqlite3 *db, const char *name, const char *type, const char **ret)
 {
-    const struct own_table *own = find_own(name);
+    const struct rps_table *own = rps_table_find(name);
     int hidden = 0, code = SQLITE_OK;
 
     *ret = NULL;

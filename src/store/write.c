@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "database.h"
 #include "heartbeat.h"
@@ -19,6 +20,10 @@
 
 /* An hour of 100 ms periods. */
 #define RING_PERIODS_DEFAULT 36000
+
+/* rps_writer_wait waits while there is more than this in the ring. */
+#define WAIT_PERIODS 16384
+#define WAIT_ROWS    32768
 
 /* Room for marks and gaps, beside the periods'. */
 #define RING_NOTE_BYTES (UINT64_C(4) << 20)
@@ -241,7 +246,8 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
 {
     int code, result = RPS_FAILED;
 
-    if (make_uuid(run->uuid, err) < 0 || check_room(writer, err) < 0)
+    if (((!writer->options.imported || !run->uuid[0]) && make_uuid(run->uuid, err) < 0) ||
+        check_room(writer, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
     writer->plan = plan;
@@ -384,7 +390,7 @@ static void unlock_and_wake(struct rps_writer *writer)
 void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *text)
 {
     pthread_mutex_lock(&writer->lock);
-    if (has_mark_left(writer, time_ns))
+    if (writer->options.imported || has_mark_left(writer, time_ns))
         add_note(writer, RPS_WRITE_RECORD_MARK, RPS_CPU_ALL, time_ns, 0, text);
     unlock_and_wake(writer);
 }
@@ -395,6 +401,22 @@ void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, in
     pthread_mutex_lock(&writer->lock);
     add_note(writer, RPS_WRITE_RECORD_GAP, cpu, start_ns, length_ns, reason);
     unlock_and_wake(writer);
+}
+
+void rps_writer_wait(struct rps_writer *writer)
+{
+    const struct timespec pause = {.tv_nsec = RPS_NS_PER_MS};
+    bool is_full = true;
+
+    while (is_full) {
+        pthread_mutex_lock(&writer->lock);
+        is_full = (writer->periods > WAIT_PERIODS || writer->rows > WAIT_ROWS ||
+                   writer->ring.used > writer->ring.size / 2) &&
+                  !writer->failing && !writer->broken;
+        pthread_mutex_unlock(&writer->lock);
+        if (is_full)
+            nanosleep(&pause, NULL);
+    }
 }
 
 static uint64_t file_bytes(const char *path, const char *suffix)

@@ -76,7 +76,7 @@ static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_p
                                     &stmt);
 
     if (code == SQLITE_OK)
-        code = rps_fields_bind(stmt, 1, rps_run_columns, RPS_RUN_COLUMN_COUNT, run);
+        code = rps_fields_bind(stmt, 1, rps_run_members, RPS_RUN_COLUMN_COUNT, run);
     if (code == SQLITE_OK)
         code = bind_json(stmt, RUN_TAGS, run, put_tags);
     if (code == SQLITE_OK)
@@ -94,7 +94,7 @@ static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_p
 static int insert_event(sqlite3_stmt *stmt, int64_t run_id, int set_no, int slot,
                         const struct rps_event *event)
 {
-    int code = rps_fields_bind(stmt, 1, rps_event_columns, RPS_EVENT_COLUMN_COUNT, event);
+    int code = rps_fields_bind(stmt, 1, rps_event_members, RPS_EVENT_COLUMN_COUNT, event);
 
     if (code != SQLITE_OK)
         return code;
@@ -181,7 +181,7 @@ int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *pl
             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             &step);
     for (int i = 0; i < plan->metric_count && code == SQLITE_OK; i++) {
-        code = rps_fields_bind(metric, 1, rps_metric_columns, RPS_METRIC_COLUMN_COUNT,
+        code = rps_fields_bind(metric, 1, rps_metric_members, RPS_METRIC_COLUMN_COUNT,
                                &plan->metric[i]);
         sqlite3_bind_int64(metric, RPS_METRIC_COLUMN_COUNT + 1, run_id);
         sqlite3_bind_int(metric, RPS_METRIC_COLUMN_COUNT + 2, i);
@@ -237,15 +237,15 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
 
 static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
 {
-    static const struct rps_field column[] = {
-        RPS_FIELD(RPS_FIELD_TEXT, struct rps_run, end_reason, RPS_FIELD_NEVER),
-        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, start_realtime_ns, -1),
-        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, start_monotonic_ns, -1),
-        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, elapsed_ns, -1),
-        RPS_FIELD(RPS_FIELD_INT, struct rps_run, exit_status, -1),
-        RPS_FIELD(RPS_FIELD_INT, struct rps_run, exit_signal, RPS_FIELD_NEVER),
-        RPS_FIELD(RPS_FIELD_INT64, struct rps_run, recorder_cpu_ns, -1),
-        RPS_FIELD(RPS_FIELD_TEXT, struct rps_run, fitting, RPS_FIELD_NEVER),
+    static const struct rps_member column[] = {
+        RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_run, end_reason, RPS_MEMBER_NEVER),
+        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, start_realtime_ns, -1),
+        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, start_monotonic_ns, -1),
+        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, elapsed_ns, -1),
+        RPS_MEMBER(RPS_MEMBER_INT, struct rps_run, exit_status, -1),
+        RPS_MEMBER(RPS_MEMBER_INT, struct rps_run, exit_signal, RPS_MEMBER_NEVER),
+        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, recorder_cpu_ns, -1),
+        RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_run, fitting, RPS_MEMBER_NEVER),
     };
     const int count = sizeof(column) / sizeof(column[0]);
     sqlite3_stmt *stmt = NULL;

@@ -210,7 +210,7 @@ static const struct damage damages[] = {
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup;"
      "UPDATE event SET run_id = 7 WHERE name = 'd'",
      "table rollup has rows of 1 run that is not in"},
-    {"INSERT INTO heartbeat VALUES (7, 0, '', 1)", "table heartbeat has rows of 1 run that is not"},
+    {"INSERT INTO gap VALUES (7, 5, 0, -1, 0, 'x')", "table gap has rows of 1 run that is not"},
     {"UPDATE metric_step SET number = 99 WHERE metric = 'nested' AND op = 'number'",
      "run 1: the steps of metric nested are not those of its formula"},
     {"UPDATE metric_step SET op = '*' WHERE op = '/'", "the steps of metric a_per_clock are not"},

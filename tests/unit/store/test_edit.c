@@ -161,7 +161,7 @@ static void beside_a_recorder_and_a_reader(void **state)
 /* What the first transaction alone leaves is no damage, and the next deletion takes it along. */
 #define BROKEN_OFF(table)                                                                          \
     "odd: table " table " has rows of 2 runs that are not in the store, run 1 the first: a"        \
-    " deletion was broken off; `rpistat runs --shrink` finishes it\n"
+    " deletion or a merge was broken off; `rpistat runs --shrink` finishes it\n"
 
 static void a_deletion_that_was_broken_off(void **state)
 {

@@ -1,0 +1,425 @@
+/*
+ * Merging: the runs of another store, copied row by row.
+ *
+ * A run is copied in the reverse order of a deletion (edit.c). It gets a number that no run has.
+ * First its tables of many rows are copied, in transactions of a tenth of a second. Nobody finds
+ * those rows, since table run does not have the number. The last transaction copies all that
+ * describes the run, and its row in table run; it also deletes the shorter copy, where there was
+ * one. A merge that is broken off leaves what a broken-off deletion leaves: rows that the next
+ * merge or deletion sweeps away.
+ *
+ * While a merge is at work, a heartbeat under the number keeps others from sweeping its rows. Each
+ * transaction renews it. A sweep deletes heartbeats that are too old before it deletes rows: a
+ * merge that was stopped for so long finds its heartbeat missing, and ends.
+ *
+ * The other store is not attached: a connection of its own, with every guard of a reader, reads it,
+ * and its values are only bound to parameters.
+ */
+#include "rpistat/store.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "database.h"
+#include "edit.h"
+#include "reader.h"
+#include "rpistat/clock.h"
+#include "tables.h"
+
+/* A transaction inserts rows for so long. */
+#define BATCH_NS (100 * RPS_NS_PER_MS)
+
+/* Rows between two looks at the clock. They take a millisecond. */
+#define BATCH_ROWS 256
+
+/* Of the heartbeat: after three intervals a sweep takes the merge for dead. */
+#define INTERVAL_NS RPS_NS_PER_S
+
+struct merge {
+    struct rps_reader *from;
+    struct rps_reader to; /* its connection can write */
+    int64_t run_id;       /* the number that rows are copied under; -1: none */
+    int64_t since_ns;     /* when the transaction began */
+    const struct rps_run *run;
+};
+
+/* --- transactions ----------------------------------------------------------------------------- */
+
+/* A number that no run has had, with a heartbeat. */
+static int take_number(struct merge *merge)
+{
+    sqlite3 *db = merge->to.db;
+    int code = rps_database_exec(db, "INSERT INTO sqlite_sequence (name, seq) SELECT 'run', 0"
+                                     " WHERE 'run' NOT IN (SELECT name FROM sqlite_sequence);"
+                                     "UPDATE sqlite_sequence SET seq = 1 + max(seq, (SELECT"
+                                     " coalesce(max(run_id), 0) FROM run)) WHERE name = 'run'");
+
+    if (code == SQLITE_OK)
+        code = rps_database_ask(db, &merge->run_id,
+                                "SELECT seq FROM sqlite_sequence WHERE name = 'run'", "");
+    return code == SQLITE_OK
+               ? rps_database_do(db, "INSERT INTO heartbeat VALUES (?1, ?2, '', ?3)", "iii",
+                                 merge->run_id, rps_clock_realtime_ns(), INTERVAL_NS)
+               : code;
+}
+
+static int begin(struct merge *merge, struct rps_error *err)
+{
+    sqlite3 *db = merge->to.db;
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    merge->since_ns = rps_clock_monotonic_ns();
+    if (code == SQLITE_OK && merge->run_id < 0) {
+        code = take_number(merge);
+    } else if (code == SQLITE_OK) {
+        code = rps_database_do(db, "UPDATE heartbeat SET realtime_ns = ?2 WHERE run_id = ?1", "ii",
+                               merge->run_id, rps_clock_realtime_ns());
+        if (code == SQLITE_OK && sqlite3_changes(db) == 0)
+            return rps_error_set(
+                err, RPS_FAILED,
+                "merging run %" PRId64 " of %s into %s stood still, and was taken"
+                " for dead by another program that cleans up there: merge it again",
+                merge->run->run_id, merge->from->path, merge->to.path);
+    }
+    return code == SQLITE_OK ? 0 : rps_reader_error(&merge->to, code, err);
+}
+
+/* Commit, and leave the store to others: to a recorder for as long as it has waited, else for a
+ * moment. Recorders are sought by their heartbeats, which are few where runs are many. */
+static int commit(struct merge *merge, struct rps_error *err)
+{
+    int64_t recording = 0, taken_ns;
+    int code = rps_database_ask(merge->to.db, &recording,
+                                "SELECT count(*) FROM heartbeat CROSS JOIN run USING (run_id)"
+                                " WHERE state = 'recording'",
+                                "");
+
+    if (code == SQLITE_OK)
+        code = rps_database_exec(merge->to.db, "COMMIT");
+    if (code != SQLITE_OK)
+        return rps_reader_error(&merge->to, code, err);
+    taken_ns = rps_clock_monotonic_ns() - merge->since_ns;
+    rps_edit_give_way(recording > 0 ? taken_ns : taken_ns / 16);
+    return 0;
+}
+
+/* Take back what was brought of a run; if that fails too, the next merge does it. Where not even
+ * the first transaction was committed, the number may be a recorder's by now. */
+static void take_back(struct merge *merge)
+{
+    sqlite3 *db = merge->to.db;
+
+    if (!sqlite3_get_autocommit(db))
+        rps_database_exec(db, "ROLLBACK");
+    if (merge->run_id >= 0 && rps_database_do(db,
+                                              "DELETE FROM heartbeat WHERE run_id = ?1"
+                                              " AND run_id NOT IN (SELECT run_id FROM run)",
+                                              "i", merge->run_id) == SQLITE_OK)
+        rps_edit_sweep(db);
+    merge->run_id = -1;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* The columns that a table has in both stores, run_id first, and as many question marks. */
+struct columns {
+    sqlite3_str *names, *marks;
+};
+
+/* An SQLite code. The store has been checked: no table of it hides SQLite's pragma_table_info. */
+static int find_columns(struct merge *merge, const char *table, struct columns *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(merge->to.db,
+                                  "SELECT name FROM pragma_table_info(?1)"
+                                  " WHERE name <> 'run_id' ORDER BY cid",
+                                  -1, &stmt, NULL);
+
+    sqlite3_str_appendall(ret->names, "run_id");
+    sqlite3_str_appendall(ret->marks, "?");
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+
+        code = name ? sqlite3_table_column_metadata(merge->from->db, NULL, table, name, NULL, NULL,
+                                                    NULL, NULL, NULL)
+                    : SQLITE_NOMEM;
+        if (code == SQLITE_OK) {
+            sqlite3_str_appendf(ret->names, ", \"%w\"", name);
+            sqlite3_str_appendall(ret->marks, ", ?");
+        } else if (code == SQLITE_ERROR) { /* there is no such column */
+            code = SQLITE_OK;
+        }
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* The statements that read a table's rows of a run, and write them; both are to be finalized in any
+ * case. */
+static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **ret_read,
+                        sqlite3_stmt **ret_write, struct rps_error *err)
+{
+    struct columns columns = {sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
+    int result = 0, code = find_columns(merge, table, &columns);
+    char *names = sqlite3_str_finish(columns.names), *marks = sqlite3_str_finish(columns.marks);
+    char *read = NULL, *write = NULL;
+
+    if (names && marks) {
+        read = sqlite3_mprintf("SELECT %s FROM %s WHERE run_id = ?1", names, table);
+        write = sqlite3_mprintf("INSERT INTO %s (%s) VALUES (%s)", table, names, marks);
+    }
+    if (code == SQLITE_OK && (!read || !write))
+        code = SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(merge->to.db, write, ret_write);
+    if (code != SQLITE_OK)
+        result = rps_reader_error(&merge->to, code, err);
+    else
+        result = rps_reader_prepare(merge->from, read, merge->run->run_id, ret_read, err);
+    sqlite3_free(names);
+    sqlite3_free(marks);
+    sqlite3_free(read);
+    sqlite3_free(write);
+    return result;
+}
+
+/* Why a row could not be written: what another store holds may be anything. */
+static int cannot_write(struct merge *merge, const char *table, int code, struct rps_error *err)
+{
+    if ((code & 0xff) != SQLITE_CONSTRAINT && (code & 0xff) != SQLITE_MISMATCH &&
+        (code & 0xff) != SQLITE_TOOBIG)
+        return rps_reader_error(&merge->to, code, err);
+    return rps_error_set(err, RPS_FAILED,
+                         "run %" PRId64 " of %s cannot be merged: its table %s has a row that no"
+                         " recorder writes (%s); `rpistat check -i %s` says more",
+                         merge->run->run_id, merge->from->path, table, sqlite3_errmsg(merge->to.db),
+                         merge->from->path);
+}
+
+static int write_row(struct merge *merge, sqlite3_stmt *read, sqlite3_stmt *write)
+{
+    int count = sqlite3_column_count(read), code = sqlite3_bind_int64(write, 1, merge->run_id);
+
+    for (int i = 1; i < count && code == SQLITE_OK; i++)
+        code = sqlite3_bind_value(write, i + 1, sqlite3_column_value(read, i));
+    return code == SQLITE_OK ? rps_database_run(write) : code;
+}
+
+/* Copy a table's rows of the run: those of a table of many rows in as many transactions as that
+ * takes, others in the open one. */
+static int copy_table(struct merge *merge, const struct rps_table *table, struct rps_error *err)
+{
+    sqlite3_stmt *read = NULL, *write = NULL;
+    int code = SQLITE_OK, result = prepare_copy(merge, table->name, &read, &write, err);
+
+    for (uint64_t row = 1; result == 0; row++) {
+        code = rps_reader_step(merge->from, read);
+        if (code != SQLITE_ROW)
+            break;
+        code = write_row(merge, read, write);
+        if (code != SQLITE_OK)
+            result = cannot_write(merge, table->name, code, err);
+        else if (table->is_many && row % BATCH_ROWS == 0 &&
+                 rps_clock_monotonic_ns() - merge->since_ns > BATCH_NS &&
+                 (result = commit(merge, err)) == 0)
+            result = begin(merge, err);
+    }
+    if (result == 0 && code != SQLITE_DONE)
+        result = rps_reader_error(merge->from, code, err);
+    sqlite3_finalize(read);
+    sqlite3_finalize(write);
+    return result;
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static bool is_longer(const struct rps_run *run, const struct rps_run *than)
+{
+    if (run->elapsed_ns != than->elapsed_ns)
+        return run->elapsed_ns > than->elapsed_ns;
+    return run->state == RPS_RUN_COMPLETE && than->state == RPS_RUN_INTERRUPTED;
+}
+
+/* What is to be done with the run, as the store is now. */
+static int decide(struct merge *merge, struct rps_merge_run *ret, struct rps_error *err)
+{
+    struct rps_run ours;
+    int result,
+        code = rps_database_ask(merge->to.db, &ret->run_id,
+                                "SELECT run_id FROM run WHERE uuid = ?1", "t", merge->run->uuid);
+
+    ret->run_id = code == SQLITE_OK ? ret->run_id : -1;
+    ret->replaced_run_id = -1;
+    ret->result = merge->run->state == RPS_RUN_RECORDING ? RPS_MERGE_RECORDING : RPS_MERGE_ADDED;
+    if (code == SQLITE_DONE)
+        return 0;
+    if (code != SQLITE_OK)
+        return rps_reader_error(&merge->to, code, err);
+    rps_run_init(&ours);
+    result = rps_reader_run(&merge->to, ret->run_id, &ours, err);
+    if (ours.state == RPS_RUN_RECORDING)
+        ret->result = RPS_MERGE_RECORDING;
+    else if (ret->result == RPS_MERGE_ADDED)
+        ret->result = is_longer(merge->run, &ours) ? RPS_MERGE_REPLACED : RPS_MERGE_PRESENT;
+    rps_run_free(&ours);
+    return result;
+}
+
+static int copy_tables(struct merge *merge, bool many, struct rps_error *err)
+{
+    int result = 0;
+
+    for (size_t i = RPS_TABLE_COUNT; i-- > 0 && result == 0;) /* run is the last */
+        if (rps_tables[i].is_many == many && !rps_table_is_heartbeat(&rps_tables[i]))
+            result = copy_table(merge, &rps_tables[i], err);
+    return result;
+}
+
+/* Copy what describes the run, and with that the run, within the open transaction. `ours` is the
+ * shorter copy that it replaces, or -1: that makes room for the uuid first, leaves its label and
+ * tags to the run, and is deleted. */
+static int show_run(struct merge *merge, int64_t ours, struct rps_error *err)
+{
+    sqlite3 *db = merge->to.db;
+    int result,
+        code = rps_database_do(db, "DELETE FROM heartbeat WHERE run_id = ?1", "i", merge->run_id);
+
+    if (code == SQLITE_OK)
+        code = rps_database_do(db, "UPDATE run SET uuid = uuid || ' replaced' WHERE run_id = ?1",
+                               "i", ours);
+    if (code != SQLITE_OK)
+        return rps_reader_error(&merge->to, code, err);
+    result = copy_tables(merge, false, err);
+    if (result < 0)
+        return result;
+    code = rps_database_do(db,
+                           "UPDATE run SET tags = json_patch(run.tags, ours.tags),"
+                           " label = CASE WHEN ours.label = '' THEN run.label ELSE ours.label END"
+                           " FROM run AS ours WHERE run.run_id = ?1 AND ours.run_id = ?2",
+                           "ii", merge->run_id, ours);
+    if (code == SQLITE_OK)
+        code = rps_edit_delete_head(db, ours);
+    /* the row of a recorder that died says `recording` still */
+    if (code == SQLITE_OK && merge->run->state == RPS_RUN_INTERRUPTED)
+        code = rps_database_mark_interrupted(db);
+    return code == SQLITE_OK ? 0 : rps_reader_error(&merge->to, code, err);
+}
+
+static bool is_wanted(const struct rps_merge_run *decision)
+{
+    return decision->result == RPS_MERGE_ADDED || decision->result == RPS_MERGE_REPLACED;
+}
+
+/* Copy the run. What is to be done with it is asked again at the end: another merge may have
+ * brought it meanwhile. */
+static int copy_run(struct merge *merge, struct rps_merge_run *decision, struct rps_error *err)
+{
+    int result = begin(merge, err);
+
+    if (result == 0)
+        result = copy_tables(merge, true, err);
+    if (result == 0)
+        result = commit(merge, err);
+    if (result == 0)
+        result = begin(merge, err);
+    if (result == 0)
+        result = decide(merge, decision, err);
+    if (result == 0 && is_wanted(decision)) {
+        result = show_run(merge, decision->run_id, err);
+        if (result == 0)
+            result = commit(merge, err);
+        if (result == 0) {
+            decision->replaced_run_id = decision->run_id;
+            decision->run_id = merge->run_id;
+            merge->run_id = -1;
+        }
+    }
+    take_back(merge);
+    return result;
+}
+
+static int merge_run(struct merge *merge, int64_t run_id,
+                     int (*each)(void *context, const struct rps_merge_run *run), void *context,
+                     struct rps_error *err)
+{
+    struct rps_run_summary summary;
+    struct rps_merge_run decision = {.summary = &summary};
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    decision.run = merge->run = &run;
+    result = rps_reader_run(merge->from, run_id, &run, err);
+    if (result == 0)
+        result = rps_reader_summary(merge->from, run_id, &summary, err);
+    if (result == 0)
+        result = decide(merge, &decision, err);
+    if (result == 0 && is_wanted(&decision))
+        result = copy_run(merge, &decision, err);
+    if (result == 0 && each)
+        result = each(context, &decision);
+    rps_run_free(&run);
+    return result;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* The other store, and one state of it. */
+static int open_from(struct merge *merge, const char *path, const char *other,
+                     struct rps_error *err)
+{
+    struct stat here, there;
+    sqlite3_int64 version = 0;
+    int code;
+
+    if (rps_reader_open(&merge->from, other, err) < 0)
+        return RPS_FAILED;
+    if (stat(path, &here) == 0 && stat(other, &there) == 0 && here.st_dev == there.st_dev &&
+        here.st_ino == there.st_ino)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s and %s are the same store: name another one to merge into it",
+                             path, other);
+    code = rps_database_exec(merge->from->db, "BEGIN");
+    if (code == SQLITE_OK)
+        code = rps_database_number(merge->from->db, "PRAGMA main.user_version", &version);
+    if (code != SQLITE_OK)
+        return rps_reader_error(merge->from, code, err);
+    if (version > RPS_STORE_VERSION)
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s has format %d.%d, which is newer than this rpistat's,"
+                             " and may hold what a merge would leave behind: use the newer rpistat",
+                             other, (int)(version / RPS_STORE_VERSION_MAJOR),
+                             (int)(version % RPS_STORE_VERSION_MAJOR));
+    return 0;
+}
+
+int rps_store_merge(const char *path, const char *other, const char *only,
+                    int (*each)(void *context, const struct rps_merge_run *run), void *context,
+                    struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    struct merge merge = {.to = {.path = (char *)path}, .run_id = -1};
+    int64_t *run_id = NULL, one = -1;
+    size_t count = 1;
+    int code, result = open_from(&merge, path, other, err);
+
+    if (result == 0) /* before a store is created */
+        result = only ? rps_reader_find(merge.from, only, &one, err)
+                      : rps_reader_runs(merge.from, &run_id, &count, err);
+    if (result == 0)
+        result = rps_database_open_write(path, &options, &merge.to.db, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = merge_run(&merge, only ? one : run_id[i], each, context, err);
+    if (result == 0 && (code = rps_edit_sweep(merge.to.db)) != SQLITE_OK)
+        result = rps_reader_error(&merge.to, code, err);
+    free(run_id);
+    rps_reader_close(merge.from);
+    if (merge.to.db)
+        rps_database_close_beside(merge.to.db);
+    return result;
+}

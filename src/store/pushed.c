@@ -1,0 +1,153 @@
+/*
+ * What was pushed: a small SQLite file of its own, since a push only reads the store. It holds
+ * nothing that cannot be had again: without it all is sent a second time, with the same times and
+ * values.
+ */
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "database.h"
+#include "path_check.h"
+#include "vfs.h"
+#include "rpistat/store.h"
+
+/* "rpip" */
+#define APPLICATION_ID "1919969648"
+#define BUSY_MS        5000
+
+struct rps_pushed {
+    sqlite3 *db;
+    char *path;
+};
+
+/* The sentence for a failure; a damaged file is not worth a repair. Returns RPS_FAILED. */
+static int cannot_use(const struct rps_pushed *pushed, int code, struct rps_error *err)
+{
+    if ((code & 0xff) != SQLITE_CORRUPT)
+        return rps_database_error(pushed->db, code, pushed->path, err);
+    return rps_error_set(err, RPS_FAILED,
+                         "%s, which holds what was pushed, is damaged (%s): delete it, and all is"
+                         " sent again",
+                         pushed->path, rps_database_reason(pushed->db, code));
+}
+
+/* Is it one that an earlier push made, or a new file? Its tables are counted first, since another
+ * push may be making them. An SQLite code. */
+static int look(sqlite3 *db, int *ret_ours, int *ret_new)
+{
+    sqlite3_int64 ours = 0, tables = 0;
+    int code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &tables);
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(
+            db, "SELECT application_id = " APPLICATION_ID " FROM pragma_application_id", &ours);
+    *ret_ours = ours != 0;
+    *ret_new = !ours && tables == 0;
+    return code;
+}
+
+/* Commits need not be synced: what a position that is lost with the machine's power stands for is
+ * sent twice. */
+static int prepare(sqlite3 *db, int is_new)
+{
+    int code = rps_database_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL");
+
+    /* this fails where another push is at it, or where no log works: a rollback journal does too */
+    rps_database_exec(db, "PRAGMA journal_mode = WAL");
+    if (code == SQLITE_OK && is_new)
+        code = rps_database_exec(db, "BEGIN IMMEDIATE; PRAGMA application_id = " APPLICATION_ID ";"
+                                     "CREATE TABLE IF NOT EXISTS pushed (url TEXT, uuid TEXT,"
+                                     " cpu INTEGER, period INTEGER, PRIMARY KEY (url, uuid, cpu))"
+                                     " WITHOUT ROWID; COMMIT");
+    return code;
+}
+
+static int open_database(struct rps_pushed *pushed, const char *path, struct rps_error *err)
+{
+    int code, ours = 1, is_new = 0;
+
+    pushed->path = rps_path_check_sqlite_path(path);
+    if (!pushed->path || !rps_vfs_name())
+        return rps_error_memory(err);
+    code = sqlite3_open_v2(pushed->path, &pushed->db,
+                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                           rps_vfs_name());
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(pushed->db, BUSY_MS);
+    if (code == SQLITE_OK)
+        code = look(pushed->db, &ours, &is_new);
+    if ((code & 0xff) == SQLITE_NOTADB || (!ours && !is_new))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s does not hold what was pushed, but something else; it was left as "
+                             "it is: name another file with --state",
+                             path);
+    if (code == SQLITE_OK)
+        code = prepare(pushed->db, is_new);
+    return code == SQLITE_OK ? 0 : cannot_use(pushed, code, err);
+}
+
+int rps_pushed_open(struct rps_pushed **ret, const char *path, struct rps_error *err)
+{
+    struct rps_path_check look;
+    struct rps_pushed *pushed;
+
+    if (rps_path_check_write(path, &look, err) < 0)
+        return RPS_FAILED;
+    pushed = calloc(1, sizeof(*pushed));
+    if (!pushed)
+        return rps_error_memory(err);
+    if (open_database(pushed, path, err) < 0) {
+        rps_pushed_close(pushed);
+        return RPS_FAILED;
+    }
+    *ret = pushed;
+    return 0;
+}
+
+int rps_pushed_get(struct rps_pushed *pushed, const char *url, const char *uuid, int64_t cpu,
+                   int64_t *ret_period, struct rps_error *err)
+{
+    int code =
+        rps_database_ask(pushed->db, ret_period,
+                         "SELECT period FROM pushed WHERE url = ?1 AND uuid = ?2 AND cpu = ?3",
+                         "tti", url, uuid, cpu);
+
+    if (code != SQLITE_OK && code != SQLITE_DONE)
+        return cannot_use(pushed, code, err);
+    return code == SQLITE_OK;
+}
+
+int rps_pushed_set(struct rps_pushed *pushed, const char *url, const char *uuid,
+                   const struct rps_pushed_position *position, size_t count, struct rps_error *err)
+{
+    int code = rps_database_exec(pushed->db, "BEGIN IMMEDIATE");
+
+    for (size_t i = 0; i < count && code == SQLITE_OK; i++)
+        code = rps_database_do(pushed->db, "INSERT OR REPLACE INTO pushed VALUES (?1, ?2, ?3, ?4)",
+                               "ttii", url, uuid, (int64_t)position[i].cpu, position[i].period);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(pushed->db, "COMMIT");
+    if (code == SQLITE_OK)
+        return 0;
+    cannot_use(pushed, code, err);
+    rps_database_exec(pushed->db, "ROLLBACK");
+    return RPS_FAILED;
+}
+
+int rps_pushed_forget(struct rps_pushed *pushed, const char *url, const char *uuid,
+                      struct rps_error *err)
+{
+    int code = rps_database_do(pushed->db, "DELETE FROM pushed WHERE url = ?1 AND uuid = ?2", "tt",
+                               url, uuid);
+
+    return code == SQLITE_OK ? 0 : cannot_use(pushed, code, err);
+}
+
+void rps_pushed_close(struct rps_pushed *pushed)
+{
+    if (!pushed)
+        return;
+    sqlite3_close(pushed->db);
+    free(pushed->path);
+    free(pushed);
+}

@@ -1,0 +1,32 @@
+/* The one list of a store's tables, all of which hold rows of runs. A test compares it with the
+ * schema. */
+#ifndef RPISTAT_STORE_TABLES_H
+#define RPISTAT_STORE_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RPS_TABLE_COUNT    21
+#define RPS_TABLE_KEYS_MAX 5
+
+struct rps_table {
+    const char *name;
+    int keys;
+    const char *key[RPS_TABLE_KEYS_MAX]; /* columns of its primary key, run_id first */
+    int64_t least[RPS_TABLE_KEYS_MAX];   /* the least value that a recorder writes in each */
+    bool is_part; /* key[] is only the first part of the primary key; the rest is text */
+    bool is_many; /* a run has so many rows in it that they are copied and deleted in several
+                     transactions, during which the run has no row in table run */
+};
+
+/* A table that describes rows of others comes before them: run is the first. */
+extern const struct rps_table rps_tables[RPS_TABLE_COUNT];
+
+/* The table of that name, in whatever case; NULL when there is none. */
+const struct rps_table *rps_table_find(const char *name);
+
+/* Recorders write a heartbeat for the run that they record, and merges for the number under which
+ * they copy: it is not copied itself. */
+bool rps_table_is_heartbeat(const struct rps_table *table);
+
+#endif
