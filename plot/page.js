@@ -3,10 +3,14 @@
  * that comes from the recording is put in as text nodes, never as markup.
  */
 "use strict";
-(() => {
-/* What follows is of a run alone: a comparison has none of it. */
-const data = { from: 0, phases: { label: [] }, levels: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
-               run: [], duty: { x: [] }, zeros: "", ...JSON.parse(document.getElementById("data").textContent) };
+if (document.documentElement.dataset.theme === "auto")
+    document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+
+globalThis.startPage = found => {
+/* What a comparison has none of. */
+const OF_A_RUN = { from: 0, phases: { label: [] }, levels: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
+                   run: [], duty: { x: [] }, codePanel: null, code: null, zeros: "" };
+const data = {};
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
 const PRINT_WIDTH = 690, PRINT_ZOOM = 0.75;
@@ -15,25 +19,50 @@ const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
 
-if (root.dataset.theme === "auto")
-    root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-
-/* What the data leaves out, as it is elsewhere in it. */
-const lines = data.panels.flatMap(panel => panel.lines);
-for (const line of lines) {
-    const unknown = line.low.length === 0 ? line.value.map(() => null) : null;
-    line.x = line.x || lines.find(other => other.side === line.side).x;
-    line.min = line.min || line.value;
-    line.max = line.max || line.value;
-    line.low = unknown || line.low;
-    line.high = unknown || line.high;
+/* Panels of other things than metrics. */
+function ownPanels({ codePanel, duty }) {
+    const panels = [];
+    if (codePanel) {
+        const { title, at, lines } = codePanel, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
+        panels.push({ title, unit: "%", from: 0, to: 100, steps: at, colours: lines.map(line => line.colour),
+            lines: lines.map(({ name, share }) => ({ label: name, unit: "%", x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+    }
+    if (duty.x.length > 0)
+        panels.push({
+            title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
+            lines: [{ label: "Counted", unit: "%", x: duty.x, value: duty.value, min: duty.value,
+                      max: duty.value, low: duty.value, high: duty.value, explain: "Events that were not on counters are estimated." }],
+        });
+    return panels;
 }
-data.phases = data.phases.label.map((label, i) => {
-    const phase = { label };
-    for (const name of Object.keys(data.phases))
-        phase[name] = data.phases[name][i];
-    return { start: phase.from, end: phase.to, ...phase };
-});
+
+/* The panels, with what the data leaves out as it is elsewhere in it. */
+function complete(found) {
+    const lines = found.panels.flatMap(panel => panel.lines);
+    for (const line of lines) {
+        const unknown = line.low.length === 0 ? line.value.map(() => null) : null;
+        line.x = line.x || lines.find(other => other.side === line.side).x;
+        line.min = line.min || line.value;
+        line.max = line.max || line.value;
+        line.low = unknown || line.low;
+        line.high = unknown || line.high;
+    }
+    return [...found.panels, ...ownPanels(found)];
+}
+
+function take(found) {
+    Object.assign(data, OF_A_RUN, found);
+    data.panels = complete(data);
+    data.phases = data.phases.label.map((label, i) => {
+        const phase = { label };
+        for (const name of Object.keys(data.phases))
+            phase[name] = data.phases[name][i];
+        return { start: phase.from, end: phase.to, ...phase };
+    });
+    data.starts = data.phases.map(phase => phase.from);
+}
+
+take(found);
 
 const palette = () => data[root.dataset.theme];
 const hex = (colour, opacity) => "#" + colour + Math.round(255 * opacity).toString(16).padStart(2, "0");
@@ -80,7 +109,7 @@ const withUnit = (value, unit) => number(value) + (unit && value !== null ? " " 
 
 /* By the zone of who drew the page. `ahead` of UTC it is so much from the place `from` on. */
 let byClock = data.byClock;
-const zones = data.zones || [];
+let zones = data.zones || [];
 
 /* What the clock shows, as the text of a moment in UTC; ends of the double's digits are no time. */
 function wall(s) {
@@ -88,7 +117,7 @@ function wall(s) {
     return new Date(Math.floor((data.startNs / 1e9 + zone.ahead + s) * 1000 + 0.001)).toISOString();
 }
 
-const ofDays = zones.length > 0 && wall(data.from).slice(0, 10) !== wall(data.to).slice(0, 10);
+const ofDays = () => zones.length > 0 && wall(data.from).slice(0, 10) !== wall(data.to).slice(0, 10);
 
 /* A tic: the date at midnight. */
 function wallTic(s, step, decimals) {
@@ -113,7 +142,7 @@ function splits(plot, axis, low, high, step) {
 
 function clock(s, decimals) {
     if (byClock)
-        return (ofDays ? wall(s).slice(0, 10) + " " : "") + wall(s).slice(11, decimals ? 20 + Math.min(3, decimals) : 19);
+        return (ofDays() ? wall(s).slice(0, 10) + " " : "") + wall(s).slice(11, decimals ? 20 + Math.min(3, decimals) : 19);
     const whole = Math.floor(s / 60 + 1e-9);
     const pad = (value, digits) => String(value).padStart(digits, "0");
     const rest = (s - 60 * whole).toFixed(decimals);
@@ -177,13 +206,10 @@ function move(part) {
 
 /* From coarse to fine: `at` are the boundaries, `label` the label of the chosen level that each phase is a part
  * of, `tint` its shade. The chosen level is the one of the tables. */
-const levels = data.phases.length === 0 ? [] : data.levels.length > 0 ? data.levels : [{
-    total: data.phases.length, first: 0, tint: data.phases.map(() => 0), label: data.phases.map(phase => phase.label),
-    at: [...data.phases.map(phase => phase.from), data.phases[data.phases.length - 1].to] }];
-const chosen = levels.length > 0 ? data.shown : -1;
+let levels, chosen;
 const MOST_SHADED = 30, LEAST_SHADED = 12, LEAST_BAND = 4;  /* phases in view; their least width in pixels */
 let byHand = null;                                          /* null: as fits what is shown */
-let shaded = chosen, band = null;                           /* levels of the panels, and of the band */
+let shaded, band = null;                                    /* levels of the panels, and of the band */
 
 /* The label of a strip at a place, or undefined. */
 const labelAt = (strip, x) =>
@@ -211,7 +237,18 @@ function inView(level) {
 }
 
 /* The strips of phases above the panels, and what is marked in each; phases of label -1 are not drawn. */
-page.strips = chosen < 0 ? [] : [{ ...levels[chosen], name: "Phases", marked: [] }];
+function takeLevels() {
+    levels = data.phases.length === 0 ? [] : data.levels.length > 0 ? data.levels : [{
+        total: data.phases.length, first: 0, tint: data.phases.map(() => 0), label: data.phases.map(phase => phase.label),
+        at: [...data.phases.map(phase => phase.from), data.phases[data.phases.length - 1].to] }];
+    shaded = chosen = levels.length > 0 ? data.shown : -1;
+    band = null;
+    byHand = byHand === null ? null : Math.min(byHand, levels.length - 1);
+    page.strips = chosen < 0 ? [] : [{ ...levels[chosen], name: "Phases", marked: [] }];
+    document.getElementById("level").hidden = levels.length < 2;
+}
+
+takeLevels();
 
 const countInView = index => { const [first, end] = inView(levels[index]); return end - first; };
 const acrossPixels = () => Math.max(10, document.getElementById("strip").clientWidth - LEFT - RIGHT);
@@ -266,10 +303,8 @@ function chooseLevel(index) {
 
 /* --- phases, marks and gaps ----------------------------------------------------------------- */
 
-const starts = data.phases.map(phase => phase.from);
-
 function phaseAt(x) {
-    const found = data.phases[lastUpTo(starts, x)];
+    const found = data.phases[lastUpTo(data.starts, x)];
     return found && x >= found.from && x <= found.to ? found : null;
 }
 
@@ -964,6 +999,82 @@ function addTables() {
     addTable("Run", [], data.run.map(([name, text]) => element("tr", {}, rowHead(name), cell(text, "text"))));
 }
 
+/* The tables anew, scrolled and focused as they were. */
+function renewTables() {
+    const all = what => [...document.querySelectorAll("#tables " + what + ", #wide " + what)];
+    const places = all(".scroll").map(each => [each.scrollLeft, each.scrollTop]);
+    const focused = all("button").indexOf(document.activeElement);
+    for (const where of ["tables", "wide"])
+        document.getElementById(where).replaceChildren();
+    addTables();
+    all(".scroll").forEach((each, i) => each.scrollTo(...places[i] || [0, 0]));
+    if (focused >= 0 && all("button")[focused])
+        all("button")[focused].focus({ preventScroll: true });
+}
+
+/* --- a run that goes on ----------------------------------------------------------------------- */
+
+/* After a change of the data as much is shown as before: the whole, or the last part, where that was shown. */
+function extend(change) {
+    const length = to - from, isEnd = to >= data.to - 0.01 * length, isWhole = isEnd && from <= data.from;
+    change();
+    if (isWhole)
+        showAll();
+    else if (isEnd)
+        show(data.to - length, data.to);
+    else
+        show(from, to);
+}
+
+const namesOf = panel => [panel.title, ...panel.lines.map(line => line.label)].join("\n");
+
+/* Other panels than before are made anew. */
+function renewPanels() {
+    if (plots.map(plot => namesOf(plot.panel)).join("\n") === data.panels.map(namesOf).join("\n")) {
+        data.panels = plots.map((plot, n) => Object.assign(plot.panel, data.panels[n]));
+        plots.forEach(plot => plot.setData(aligned(plot.panel), false));
+        return;
+    }
+    for (const plot of plots.splice(0)) {
+        plot.root.parentNode.remove();
+        plot.destroy();
+    }
+    unpoint();
+    near = 0;
+    data.panels.forEach((panel, n) => addPanel(panel, n === data.panels.length - 1));
+}
+
+/* All data anew. */
+page.renew = found => extend(() => {
+    take(found);
+    zones = data.zones || [];
+    if (byClock !== data.byClock)
+        [data.axisLabel, data.otherLabel] = [data.otherLabel, data.axisLabel];
+    takeLevels();
+    renewPanels();
+    showTexts();
+    renewTables();
+});
+
+/* Rows take the place of what is there from their beginning on. */
+page.append = rows => extend(() => {
+    const found = complete({ ...OF_A_RUN, ...rows });
+    data.to = rows.to;
+    for (const plot of plots) {
+        const more = found.find(each => each.title === plot.panel.title);
+        if (!more)
+            continue;
+        plot.panel.to = Math.max(plot.panel.to, more.to);
+        plot.panel.from = Math.min(plot.panel.from, more.from);
+        for (const line of plot.panel.lines) {
+            const next = more.lines.find(each => each.label === line.label), kept = line.x.filter(x => x < rows.from).length;
+            for (const name of next ? ["x", "value", "min", "max", "low", "high"] : [])
+                line[name] = line[name].slice(0, kept).concat(next[name]);
+        }
+        plot.setData(aligned(plot.panel), false);
+    }
+});
+
 /* --- all of it ------------------------------------------------------------------------------ */
 
 /* Another axis: `change` gives the lines and the strips other places on it. */
@@ -980,32 +1091,25 @@ function setAxis(end, label, change) {
 
 Object.assign(page, { table, addTable, cell, rowHead, swatch, drawStrip, labelAt, setAxis, show, spoken,
     at: pixels => from + (pixels - LEFT) / (strip.clientWidth - LEFT - RIGHT) * (to - from), phaseAt, STRIP });
-document.getElementById("title").textContent = data.title;
-document.getElementById("subtitle").textContent = data.subtitle;
-document.getElementById("zeros").textContent = data.zeros.replace(/\n */g, " ");
-document.getElementById("resolution").textContent = data.sides ? "" : data.binned
-    ? data.points + " points a line, each of about " + duration(data.binSeconds) +
-      "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
-      "rpistat plot -o part.html --from T --to T."
-    : "A point a rotation of the event sets.";
-if (data.panels.some(panel => panel.lines.some(line => line.low.some(low => low !== null))))
-    document.getElementById("resolution").append(data.binned
-        ? " The darker band inside is the 95 % interval of the point."
-        : " What was counted in turns is drawn with its 95 % interval.");
-if (data.codePanel) {
-    const { title, at, lines } = data.codePanel, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
-    data.panels.push({ title, unit: "%", from: 0, to: 100, steps: at, colours: lines.map(line => line.colour),
-        lines: lines.map(({ name, share }) => ({ label: name, unit: "%", x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+
+function showTexts() {
+    document.getElementById("title").textContent = data.title;
+    document.getElementById("subtitle").textContent = data.subtitle;
+    document.getElementById("zeros").textContent = data.zeros.replace(/\n */g, " ");
+    document.getElementById("resolution").textContent = data.sides ? "" : data.binned
+        ? data.points + " points a line, each of about " + duration(data.binSeconds) +
+          "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
+          "rpistat plot -o part.html --from T --to T."
+        : "A point a rotation of the event sets.";
+    if (data.panels.some(panel => !panel.small && panel.lines.some(line => line.low.some(low => low !== null))))
+        document.getElementById("resolution").append(data.binned
+            ? " The darker band inside is the 95 % interval of the point."
+            : " What was counted in turns is drawn with its 95 % interval.");
 }
-if (data.duty.x.length > 0)
-    data.panels.push({
-        title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
-        lines: [{ label: "Counted", unit: "%", x: data.duty.x, value: data.duty.value, min: data.duty.value,
-                  max: data.duty.value, low: data.duty.value, high: data.duty.value, explain: "Events that were not on counters are estimated." }],
-    });
+
+showTexts();
 data.panels.forEach((panel, n) => addPanel(panel, n === data.panels.length - 1));
 addTables();
-document.getElementById("level").hidden = levels.length < 2;
 fitLevels();
 drawStrip();
 showRange();
@@ -1024,9 +1128,7 @@ clockButton.addEventListener("click", () => {
     plots[plots.length - 1].axes[0].label = data.axisLabel;
     for (const plot of plots)
         plot.redraw(false, true);
-    for (const where of ["tables", "wide"])
-        document.getElementById(where).replaceChildren();
-    addTables();
+    renewTables();
     fillValues();
     showRange();
 });
@@ -1073,4 +1175,11 @@ addEventListener("afterprint", () => {
     setTheme(screenTheme);
     fit();
 });
-})();
+};
+
+/* A page that holds no data asks for them: live.js. */
+{
+    const found = JSON.parse(document.getElementById("data").textContent);
+    if (found)
+        startPage(found);
+}

@@ -4,7 +4,7 @@
  * hands over what it has in `page`.
  */
 "use strict";
-(() => {
+globalThis.startCode = () => {
 const { data, element, palette, table, cell, rowHead } = page;
 const code = data.code;
 if (!code)
@@ -449,4 +449,7 @@ document.getElementById("strip").addEventListener("click", event => {
     choose();
     part("code").scrollIntoView({ block: "nearest" });
 });
-})();
+};
+
+if (globalThis.page)
+    startCode();

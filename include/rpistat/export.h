@@ -23,7 +23,8 @@ struct rps_export_options {
     const char *region; /* the periods that lie wholly inside that region alone; NULL: all. Not of
                            rps_export_follow */
 
-    int64_t every_ns; /* of format "every": length of its stretches, above 0 */
+    int64_t every_ns; /* of format "every": length of its stretches, above 0; of "openmetrics": how
+                         far apart its samples are */
     int clock;        /* 1: a column `time` behind time_s, the clock on the wall (rpistat/wall.h) */
     int json;         /* 1: an object a line, with the names and cells of a row, in place of CSV */
 
@@ -47,10 +48,13 @@ struct rps_export_code {
 /* What a format is given: where to write, and what of. */
 struct rps_export_job {
     FILE *out;
+    struct rps_reader *reader;
     const struct rps_run *run;
     const struct rps_plan *plan;
     const struct rps_export_options *options;
     void *state; /* the format's own; NULL at first */
+    int result;  /* negative, and err: the format has failed otherwise than by writing to out */
+    struct rps_error err;
 };
 
 /* Functions that a format has no use for are NULL. None looks at what became of its writing: the
@@ -59,6 +63,9 @@ struct rps_export_format {
     const char *name;    /* "wide", "rates", "long" */
     const char *summary; /* one line for --help */
     int rotations;       /* 1: its rows are made of whole rotations */
+    int own_form;        /* 1: it is neither CSV nor JSON lines, and takes no option of these */
+    int takes_every;     /* 1: of those, one that has an every_ns */
+    int follows;         /* 1: of those, one for rps_export_follow */
 
     /* Make job->state, and write what stands before the periods. 0 or negative. */
     int (*begin)(struct rps_export_job *job, struct rps_error *err);

@@ -345,8 +345,8 @@ static size_t only_row(const struct rps_comparison *comparison, size_t figure)
     return only;
 }
 
-/* What else changed, where elapsed time did not: in the phase that has it alone, in the whole, or in
- * the first phase. */
+/* What else changed, where elapsed time did not: in the phase that has it alone, in the whole, or
+ * in the first phase. */
 static void say_other(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;

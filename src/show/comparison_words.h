@@ -9,7 +9,7 @@
 #define RPS_COMPARISON_TEXT_SIZE 128  /* of a cell */
 #define RPS_COMPARISON_LINE_SIZE 1024 /* of what was compared */
 
-/* Changes that are said as a factor: those that would be said as +100 %, or as -100 %, and beyond. */
+/* Changes that are said as a factor: those of +100 % and more, or of -100 % and less. */
 #define RPS_COMPARISON_FACTOR_FROM  .995
 #define RPS_COMPARISON_FACTOR_BELOW (-.995)
 

@@ -73,7 +73,7 @@ static int in_list(const char *name, const char *const *list)
 }
 
 /* "time", "Time (s)", "date_utc", "" above the row numbers of other programs. */
-static int names_place(const char *name)
+int rps_csv_names_place(const char *name)
 {
     static const char *const names[] = {
         "",       "index",  "idx",     "id",     "row",    "rowid",       "step",  "t",   "n",
@@ -138,7 +138,7 @@ static int is_place(const struct choice *choice, size_t c)
     rise = rise_of(choice, c);
     if (rise.even)
         return 1;
-    if (names_place(name))
+    if (rps_csv_names_place(name))
         return rise.never_falls;
     /* numbers with holes before the other columns of a table without a header */
     return c == 0 && choice->first == 0 && choice->table->column_count > 1 && rise.strictly &&
@@ -224,7 +224,7 @@ static int choose_all(struct choice *choice, struct rps_error *err)
         char name[RPS_NAME_SIZE];
 
         name_of(choice, last, name);
-        if (numeric > 1 || (choice->first > 0 && names_place(name)))
+        if (numeric > 1 || (choice->first > 0 && rps_csv_names_place(name)))
             return rps_error_set(err, RPS_FAILED,
                                  "%s has no columns of numbers but those that number its rows; "
                                  "name one with --metric to take it all the same",

@@ -103,6 +103,14 @@ static char guess_decimal(const char *text, size_t size, char separator)
                : '.';
 }
 
+void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal)
+{
+    if (!*separator)
+        *separator = guess_separator(text, size, *decimal);
+    if (!*decimal)
+        *decimal = guess_decimal(text, size, *separator);
+}
+
 /* --- cells ------------------------------------------------------------------------------------ */
 
 static void *limited_realloc(void *old, size_t size)
@@ -123,8 +131,7 @@ static int is_not_observed(const char *text)
     return text[0] == '<'; /* <not counted> */
 }
 
-/* 1: a number, in *ret. 0: not observed. -1: a word. */
-static int read_cell(const struct parse *parse, const char *cell, size_t length, double *ret)
+int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret)
 {
     char text[NUMBER_SIZE], *end;
     double value;
@@ -136,7 +143,7 @@ static int read_cell(const struct parse *parse, const char *cell, size_t length,
     text[length] = '\0';
     if (is_not_observed(text))
         return 0;
-    if (parse->table->decimal == ',') {
+    if (decimal == ',') {
         char *comma = strchr(text, ',');
 
         if (strchr(text, '.'))
@@ -220,7 +227,7 @@ static void on_cell(void *text, size_t length, void *context)
         parse->comment = 1;
         return;
     }
-    kind = read_cell(parse, cell, length, &value);
+    kind = rps_csv_cell(cell, length, table->decimal, &value);
     if (table->row_count == 0) {
         column = add_column(parse, cell, length);
         if (!column)
@@ -244,7 +251,8 @@ static void end_first_row(struct parse *parse)
         return;
     }
     for (size_t c = 0; c < table->column_count; c++)
-        read_cell(parse, table->column[c].first, strlen(table->column[c].first), &table->value[c]);
+        rps_csv_cell(table->column[c].first, strlen(table->column[c].first), table->decimal,
+                     &table->value[c]);
 }
 
 static void on_row(int terminator, void *context)
@@ -304,12 +312,9 @@ static int parse_file(FILE *in, struct parse *parse, const struct rps_csv_option
     size_t skip = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
     int result;
 
-    parse->table->separator = options->separator
-                                  ? options->separator
-                                  : guess_separator(text + skip, size - skip, options->decimal);
-    parse->table->decimal = options->decimal
-                                ? options->decimal
-                                : guess_decimal(text + skip, size - skip, parse->table->separator);
+    parse->table->separator = options->separator;
+    parse->table->decimal = options->decimal;
+    rps_csv_guess(text + skip, size - skip, &parse->table->separator, &parse->table->decimal);
     csv_set_delim(parser, (unsigned char)parse->table->separator);
     csv_set_realloc_func(parser, limited_realloc);
     result = parse_chunk(parse, parser, text + skip, size - skip);

@@ -17,10 +17,21 @@
 #include "export_csv.h"
 #include "run_regions.h"
 
+/* clang-format off */ /* a line each */
 const struct rps_export_format *const rps_export_formats[] = {
-    &rps_export_wide,  &rps_export_rates,  &rps_export_long,  &rps_export_long_rates,
-    &rps_export_every, &rps_export_folded, &rps_export_pprof, NULL,
+    &rps_export_wide,
+    &rps_export_rates,
+    &rps_export_long,
+    &rps_export_long_rates,
+    &rps_export_every,
+    &rps_export_full,
+    &rps_export_folded,
+    &rps_export_pprof,
+    &rps_export_openmetrics,
+    &rps_export_line_protocol,
+    NULL,
 };
+/* clang-format on */
 
 const struct rps_export_format *rps_export_find(const char *name)
 {
@@ -51,12 +62,14 @@ static int walk_period(void *context, const struct rps_period *period, struct rp
 
     (void)err;
     walk->format->period(walk->job, period);
-    return has_failed(walk);
+    return has_failed(walk) || walk->job->result < 0;
 }
 
 /* What is left is written; 0, or that it could not be. */
 static int finish(struct walk *walk, struct rps_error *err)
 {
+    if (walk->job->result < 0)
+        return rps_error_set(err, walk->job->result, "%s", walk->job->err.message);
     if (!has_failed(walk) && fflush(walk->job->out) != 0)
         has_failed(walk);
     if (walk->write_errno)
@@ -78,7 +91,7 @@ static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_seri
 
     if (result < 0)
         return result;
-    if (!has_failed(walk) && walk->format->end)
+    if (!has_failed(walk) && job->result == 0 && walk->format->end)
         walk->format->end(job);
     return finish(walk, err);
 }
@@ -86,21 +99,23 @@ static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_seri
 /* --- a run as it is --------------------------------------------------------------------------- */
 
 /* So many periods are read as they were measured, in some ten seconds, for stretches too: the
- * minimum and the maximum of rotations are in no coarser level. */
+ * minimum and the maximum of rotations are in no coarser level. Sums are, so that formats of these
+ * are read as pictures are. */
 #define EVERY_FINE_PERIODS UINT64_C(10000000)
 
-static void choose_resolution(struct rps_cpu_series *cpu_series, const struct rps_export_job *job)
+static void choose_resolution(struct rps_cpu_series *cpu_series, const struct walk *walk)
 {
+    const struct rps_export_job *job = walk->job;
     const struct rps_export_options *options = job->options;
     int64_t to_ns = options->to_ns < job->run->elapsed_ns ? options->to_ns : job->run->elapsed_ns;
     char level[RPS_CPU_SERIES_TEXT_SIZE], note[RPS_CPU_SERIES_TEXT_SIZE + 256];
 
     if (options->every_ns <= 0 || to_ns <= options->from_ns ||
-        cpu_series->periods <= EVERY_FINE_PERIODS)
+        (!walk->format->takes_every && cpu_series->periods <= EVERY_FINE_PERIODS))
         return;
     rps_cpu_series_choose_bins(cpu_series,
                                (size_t)((to_ns - options->from_ns) / options->every_ns) + 1);
-    if (cpu_series->resolution == 0 || !options->note)
+    if (walk->format->takes_every || cpu_series->resolution == 0 || !options->note)
         return;
     snprintf(note, sizeof(note),
              "run %lld is long and read %s, of which minimum and maximum are; a part, chosen with "
@@ -140,7 +155,7 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     if (result == 0)
         result = keep_region(&cpu_series, options, &regions, err);
     if (result == 0) {
-        choose_resolution(&cpu_series, walk->job);
+        choose_resolution(&cpu_series, walk);
         result = walk_periods(walk, &cpu_series, walk_period, err);
     }
     rps_run_regions_free(&regions);
@@ -187,8 +202,9 @@ struct follow {
     size_t seen_count;
     struct seen {
         int32_t cpu;
-        uint64_t next; /* period */
-    } * seen;          /* owned; a CPU each */
+        uint64_t next;   /* period: all before it were written */
+        uint64_t before; /* the same when the look began: numbers in the rows of a block overlap */
+    } * seen;            /* owned; a CPU each */
 };
 
 static struct seen *find_seen(struct follow *follow, int32_t cpu, struct rps_error *err)
@@ -219,9 +235,10 @@ static int follow_period(void *context, const struct rps_period *period, struct 
     seen = find_seen(follow, period->cpu, err);
     if (!seen)
         return RPS_FAILED;
-    if (period->period < seen->next)
+    if (period->period < seen->before)
         return 0;
-    seen->next = rps_period_last(period) + 1;
+    if (seen->next <= rps_period_last(period))
+        seen->next = rps_period_last(period) + 1;
     if (period->period >= follow->newest) {
         follow->newest = period->period;
         follow->from_ns = period->start_ns;
@@ -249,6 +266,8 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     result = rps_cpu_series_open(&cpu_series, reader, job->run->run_id, follow->from_ns, INT64_MAX,
                                  &cpus, err);
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
+    for (size_t i = 0; i < follow->seen_count; i++)
+        follow->seen[i].before = follow->seen[i].next;
     if (result == 0)
         result = walk_periods(&follow->walk, &cpu_series, follow_period, err);
     rps_cpu_series_free(&cpu_series);
@@ -300,6 +319,7 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     result = rps_reader_run(reader, run_id, &run, err);
     if (result == 0)
         result = rps_reader_plan(reader, run_id, &plan, err);
+    job->reader = reader;
     job->run = &run;
     job->plan = plan;
     walk->job = job;

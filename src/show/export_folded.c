@@ -61,5 +61,6 @@ static int folded_code(struct rps_export_job *job, const struct rps_export_code 
 const struct rps_export_format rps_export_folded = {
     .name = "folded",
     .summary = "samples: a line a call stack, for flame graphs",
+    .own_form = 1,
     .code = folded_code,
 };

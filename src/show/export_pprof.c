@@ -11,6 +11,7 @@
 
 #include "export_csv.h"
 #include "rpistat/clock.h"
+#include "rpistat/protobuf.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
@@ -44,73 +45,12 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-/* --- messages --------------------------------------------------------------------------------- */
-
-struct message {
-    uint8_t *data; /* owned */
-    size_t size, room;
-    int failed; /* there was no memory */
-};
-
-static void put_bytes(struct message *to, const void *data, size_t size)
-{
-    if (to->size + size > to->room && !to->failed) {
-        size_t room = 2 * (to->size + size) + 64;
-        uint8_t *more = realloc(to->data, room);
-
-        to->failed = !more;
-        if (more) {
-            to->data = more;
-            to->room = room;
-        }
-    }
-    if (to->failed || size == 0)
-        return;
-    memcpy(to->data + to->size, data, size);
-    to->size += size;
-}
-
-static void put_varint(struct message *to, uint64_t value)
-{
-    uint8_t byte[10];
-    size_t size = 0;
-
-    for (; value > 0x7f; value >>= 7)
-        byte[size++] = (uint8_t)(0x80 | (value & 0x7f));
-    byte[size++] = (uint8_t)value;
-    put_bytes(to, byte, size);
-}
-
-/* A number that is 0 is left out, as the format has it. */
-static void put_number(struct message *to, uint64_t field, uint64_t value)
-{
-    if (value == 0)
-        return;
-    put_varint(to, field << 3);
-    put_varint(to, value);
-}
-
-static void put_text(struct message *to, uint64_t field, const void *text, size_t size)
-{
-    put_varint(to, field << 3 | 2);
-    put_varint(to, size);
-    put_bytes(to, text, size);
-}
-
-/* Put a message into another one, and empty it. */
-static void put_message(struct message *to, uint64_t field, struct message *from)
-{
-    put_text(to, field, from->data, from->size);
-    to->failed |= from->failed;
-    from->size = 0;
-}
-
 /* --- a profile -------------------------------------------------------------------------------- */
 
 struct profile {
     struct rps_export_job *job;
     const struct rps_export_code *of;
-    struct message field, inner; /* being made; emptied when they are written */
+    struct rps_protobuf field, inner; /* being made; emptied when they are written */
     uint64_t string_count;
     uint8_t *frame_used;   /* owned; of each frame, and of one that is not known */
     size_t *function;      /* owned; of each location the number of its function, from 1 */
@@ -121,8 +61,8 @@ struct profile {
 
 static void profile_free(struct profile *profile)
 {
-    free(profile->field.data);
-    free(profile->inner.data);
+    rps_protobuf_free(&profile->field);
+    rps_protobuf_free(&profile->inner);
     free(profile->frame_used);
     free(profile->function);
     free(profile->unit);
@@ -132,10 +72,10 @@ static void profile_free(struct profile *profile)
 /* Write what was made as a field of the profile. */
 static void write_field(struct profile *profile, uint64_t field)
 {
-    struct message head = {0};
+    struct rps_protobuf head = {0};
 
-    put_varint(&head, field << 3 | 2);
-    put_varint(&head, profile->field.size);
+    rps_protobuf_varint(&head, field << 3 | 2);
+    rps_protobuf_varint(&head, profile->field.size);
     fwrite(head.data, 1, head.size, profile->job->out);
     if (profile->field.size > 0)
         fwrite(profile->field.data, 1, profile->field.size, profile->job->out);
@@ -146,9 +86,9 @@ static void write_field(struct profile *profile, uint64_t field)
 
 static void write_number(struct profile *profile, uint64_t field, uint64_t value)
 {
-    struct message number = {0};
+    struct rps_protobuf number = {0};
 
-    put_number(&number, field, value);
+    rps_protobuf_number(&number, field, value);
     fwrite(number.data, 1, number.size, profile->job->out);
     profile->failed |= number.failed;
     free(number.data);
@@ -160,7 +100,7 @@ static uint64_t write_string(struct profile *profile, const char *text)
     char *valid = rps_text_repaired(text);
 
     profile->failed |= !valid;
-    put_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);
+    rps_protobuf_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);
     free(valid);
     write_field(profile, PROFILE_STRING);
     return profile->string_count++;
@@ -170,8 +110,8 @@ static void write_type(struct profile *profile, uint64_t field, const char *type
 {
     uint64_t type_string = write_string(profile, type), unit_string = write_string(profile, unit);
 
-    put_number(&profile->field, TYPE_TYPE, type_string);
-    put_number(&profile->field, TYPE_UNIT, unit_string);
+    rps_protobuf_number(&profile->field, TYPE_TYPE, type_string);
+    rps_protobuf_number(&profile->field, TYPE_UNIT, unit_string);
     write_field(profile, field);
 }
 
@@ -215,17 +155,17 @@ static void write_sample(struct profile *profile, size_t stack, uint64_t samples
     for (int64_t s = (int64_t)stack; s >= 0; s = code->stack[s].parent) {
         size_t frame = frame_of(code, (size_t)s);
 
-        put_varint(&profile->inner, frame + 1);
+        rps_protobuf_varint(&profile->inner, frame + 1);
         profile->frame_used[frame] = 1;
     }
-    put_message(&profile->field, SAMPLE_LOCATION, &profile->inner);
-    put_varint(&profile->inner, samples);
-    put_varint(&profile->inner, samples * sample_weight(&code->sampling));
-    put_message(&profile->field, SAMPLE_VALUE, &profile->inner);
+    rps_protobuf_message(&profile->field, SAMPLE_LOCATION, &profile->inner);
+    rps_protobuf_varint(&profile->inner, samples);
+    rps_protobuf_varint(&profile->inner, samples * sample_weight(&code->sampling));
+    rps_protobuf_message(&profile->field, SAMPLE_VALUE, &profile->inner);
     if (phase > 0) {
-        put_number(&profile->inner, LABEL_KEY, profile->phase_key);
-        put_number(&profile->inner, LABEL_TEXT, phase);
-        put_message(&profile->field, SAMPLE_LABEL, &profile->inner);
+        rps_protobuf_number(&profile->inner, LABEL_KEY, profile->phase_key);
+        rps_protobuf_number(&profile->inner, LABEL_TEXT, phase);
+        rps_protobuf_message(&profile->field, SAMPLE_LABEL, &profile->inner);
     }
     write_field(profile, PROFILE_SAMPLE);
 }
@@ -332,10 +272,10 @@ static int write_functions(struct profile *profile, struct rps_error *err)
             uint64_t name = write_string(profile, at->function);
             uint64_t file = at->file[0] ? write_string(profile, at->file) : 0;
 
-            put_number(&profile->field, FUNCTION_ID, ++number);
-            put_number(&profile->field, FUNCTION_NAME, name);
-            put_number(&profile->field, FUNCTION_SYSTEM_NAME, name);
-            put_number(&profile->field, FUNCTION_FILE, file);
+            rps_protobuf_number(&profile->field, FUNCTION_ID, ++number);
+            rps_protobuf_number(&profile->field, FUNCTION_NAME, name);
+            rps_protobuf_number(&profile->field, FUNCTION_SYSTEM_NAME, name);
+            rps_protobuf_number(&profile->field, FUNCTION_FILE, file);
             write_field(profile, PROFILE_FUNCTION);
         }
         profile->function[order[i]] = number;
@@ -349,17 +289,18 @@ static void write_location(struct profile *profile, size_t frame, size_t *at)
 {
     const struct rps_code *code = profile->of->code;
 
-    put_number(&profile->field, LOCATION_ID, frame + 1);
+    rps_protobuf_number(&profile->field, LOCATION_ID, frame + 1);
     if (frame < code->frame_count) {
-        put_number(&profile->field, LOCATION_MAPPING, (uint64_t)(code->frame[frame].module + 1));
-        put_number(&profile->field, LOCATION_ADDRESS, code->frame[frame].address);
+        rps_protobuf_number(&profile->field, LOCATION_MAPPING,
+                            (uint64_t)(code->frame[frame].module + 1));
+        rps_protobuf_number(&profile->field, LOCATION_ADDRESS, code->frame[frame].address);
     }
     for (; *at < code->location_count && code->location[*at].frame == (int64_t)frame; ++*at) {
         if (code->location[*at].how == RPS_LOCATION_NONE)
             continue;
-        put_number(&profile->inner, LINE_FUNCTION, profile->function[*at]);
-        put_number(&profile->inner, LINE_LINE, (uint64_t)code->location[*at].line);
-        put_message(&profile->field, LOCATION_LINE, &profile->inner);
+        rps_protobuf_number(&profile->inner, LINE_FUNCTION, profile->function[*at]);
+        rps_protobuf_number(&profile->inner, LINE_LINE, (uint64_t)code->location[*at].line);
+        rps_protobuf_message(&profile->field, LOCATION_LINE, &profile->inner);
     }
     write_field(profile, PROFILE_LOCATION);
 }
@@ -385,12 +326,12 @@ static void write_mappings(struct profile *profile)
         uint64_t path = write_string(profile, code->module[m].path);
         uint64_t build_id = write_string(profile, code->module[m].build_id);
 
-        put_number(&profile->field, MAPPING_ID, m + 1);
-        put_number(&profile->field, MAPPING_LIMIT, INT64_MAX);
-        put_number(&profile->field, MAPPING_FILE, path);
-        put_number(&profile->field, MAPPING_BUILD_ID, build_id);
+        rps_protobuf_number(&profile->field, MAPPING_ID, m + 1);
+        rps_protobuf_number(&profile->field, MAPPING_LIMIT, INT64_MAX);
+        rps_protobuf_number(&profile->field, MAPPING_FILE, path);
+        rps_protobuf_number(&profile->field, MAPPING_BUILD_ID, build_id);
         for (uint64_t has = MAPPING_FUNCTIONS; has <= MAPPING_INLINED; has++)
-            put_number(&profile->field, has, 1);
+            rps_protobuf_number(&profile->field, has, 1);
         write_field(profile, PROFILE_MAPPING);
     }
 }
@@ -421,6 +362,7 @@ static int pprof_code(struct rps_export_job *job, const struct rps_export_code *
 const struct rps_export_format rps_export_pprof = {
     .name = "pprof",
     .summary = "samples: a profile for pprof and other readers of profile.proto",
+    .own_form = 1,
     .code = pprof_code,
     .is_binary = 1,
 };

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_csv.h"
+#include "export_wide.h"
 
 struct wide {
     struct rps_csv_writer csv; /* first */
+    int fixed_count;
     int column_count;
     const char **name; /* owned array; of each column */
     signed char *slot; /* owned; slot of column c in set n at n * column_count + c; -1: none */
@@ -29,7 +30,7 @@ static int column_find(const struct wide *wide, const char *name)
     return -1;
 }
 
-static void wide_release(struct rps_export_job *job)
+void rps_export_wide_release(struct rps_export_job *job)
 {
     struct wide *wide = job->state;
 
@@ -57,17 +58,16 @@ static void wide_map(struct wide *wide, const struct rps_plan *plan)
     }
 }
 
-static int wide_begin(struct rps_export_job *job, struct rps_error *err)
+int rps_export_wide_begin(struct rps_export_job *job, const char *const *fixed, int fixed_count,
+                          struct rps_error *err)
 {
-    static const char *const fixed[] = {"run",      "cpu",   "period", "time_s",
-                                        "length_s", "cycle", "cycles", "set"};
-    const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
     size_t most = (size_t)job->plan->set_count * RPS_SLOT_MAX + 1;
     int result = rps_export_csv_begin(job, sizeof(struct wide), err);
     struct wide *wide = job->state;
 
     if (result < 0)
         return result;
+    wide->fixed_count = fixed_count + job->options->clock;
     wide->name = calloc(most, sizeof(*wide->name));
     wide->slot = malloc(most * ((size_t)job->plan->set_count + 1));
     if (!wide->name || !wide->slot)
@@ -79,7 +79,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     return rps_csv_end_head(job->state, err);
 }
 
-static void wide_events(struct rps_export_job *job, const struct rps_period *period)
+void rps_export_wide_events(struct rps_export_job *job, const struct rps_period *period)
 {
     const struct wide *wide = job->state;
     const signed char *slot = NULL;
@@ -94,7 +94,19 @@ static void wide_events(struct rps_export_job *job, const struct rps_period *per
     }
 }
 
-static void wide_period(struct rps_export_job *job, const struct rps_period *period)
+void rps_export_wide_text(struct rps_export_job *job, const char *text)
+{
+    const struct wide *wide = job->state;
+
+    for (int c = 1; c < wide->fixed_count; c++)
+        rps_csv_empty(job->state);
+    rps_csv_text(job->state, text);
+    for (int c = 0; c < wide->column_count; c++)
+        rps_csv_empty(job->state);
+    rps_csv_end_row(job->state);
+}
+
+void rps_export_wide_place(struct rps_export_job *job, const struct rps_period *period)
 {
     rps_export_csv_place(job, period->cpu);
     rps_csv_uint64(job->state, period->period);
@@ -106,7 +118,20 @@ static void wide_period(struct rps_export_job *job, const struct rps_period *per
         rps_csv_text(job->state, job->plan->set[period->set_no].name);
     else
         rps_csv_empty(job->state);
-    wide_events(job, period);
+}
+
+static int wide_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    static const char *const fixed[] = {"run",      "cpu",   "period", "time_s",
+                                        "length_s", "cycle", "cycles", "set"};
+
+    return rps_export_wide_begin(job, fixed, sizeof(fixed) / sizeof(fixed[0]), err);
+}
+
+static void wide_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    rps_export_wide_place(job, period);
+    rps_export_wide_events(job, period);
     rps_csv_end_row(job->state);
 }
 
@@ -116,5 +141,5 @@ const struct rps_export_format rps_export_wide = {
     .begin = wide_begin,
     .period = wide_period,
     .end = rps_export_csv_end,
-    .release = wide_release,
+    .release = rps_export_wide_release,
 };

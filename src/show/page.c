@@ -51,6 +51,15 @@ static int insert_file(const struct rps_page *page, const char *name, struct rps
     return 0;
 }
 
+static int insert_script(const struct rps_page *page, const char *name, struct rps_error *err)
+{
+    fputs("<script>", page->out);
+    if (insert_file(page, name, err) < 0)
+        return RPS_FAILED;
+    fputs("</script>", page->out);
+    return 0;
+}
+
 static int insert_data(const struct rps_page *page, struct rps_error *err)
 {
     struct rps_json json;
@@ -94,6 +103,10 @@ static int insert(const struct rps_page *page, const char *name, struct rps_erro
         insert_title(page);
     else if (strcmp(name, "theme") == 0)
         fputs(themes[page->theme], page->out);
+    else if (strcmp(name, "connect") == 0)
+        fputs(page->live ? " connect-src 'self';" : "", page->out);
+    else if (strcmp(name, "live") == 0)
+        return page->live ? insert_script(page, "live.js", err) : 0;
     else
         return insert_file(page, name, err);
     return 0;
@@ -145,7 +158,7 @@ size_t rps_page_bins(size_t lines)
     return bins < PAGE_LEAST ? PAGE_LEAST : bins > PAGE_BINS ? PAGE_BINS : bins;
 }
 
-static size_t choose_bins(const struct rps_picture *picture)
+size_t rps_page_choose_bins(const struct rps_picture *picture)
 {
     size_t lines = 0;
 
@@ -154,25 +167,44 @@ static size_t choose_bins(const struct rps_picture *picture)
     return rps_page_bins(lines * (picture->apart ? (size_t)picture->cpu_series.count : 1));
 }
 
-struct page_run {
-    const struct rps_picture *picture;
-    const struct rps_profile *profile;
-    const struct rps_page_code *code;
-};
-
 static int put_run(struct rps_json *json, const void *context, struct rps_error *err)
 {
-    const struct page_run *run = context;
+    const struct rps_page_run *run = context;
+    int result;
 
-    return rps_page_put_data(json, run->picture, run->profile, run->code, err);
+    rps_json_object(json, NULL);
+    result = rps_page_put_data(json, run->picture, &run->profile, &run->code, err);
+    rps_json_end(json);
+    return result;
+}
+
+int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
+                      struct rps_reader *reader, const struct rps_plot_options *options,
+                      struct rps_error *err)
+{
+    int result = rps_picture_bin(picture, rps_page_choose_bins(picture), err);
+
+    *run = (struct rps_page_run){.picture = picture};
+    if (result == 0)
+        result = rps_picture_read_code(picture, options, err);
+    if (result == 0 && options->code != RPS_PLOT_CODE_NONE)
+        result = rps_page_read_code(picture, &run->code, err);
+    if (result == 0)
+        result = rps_picture_profile(picture, reader, options, &run->profile, err);
+    picture->height = picture->panel_count * 200;
+    return result;
+}
+
+void rps_page_run_free(struct rps_page_run *run)
+{
+    rps_page_code_free(&run->code);
+    rps_profile_free(&run->profile);
 }
 
 int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
                    const struct rps_plot_options *options, struct rps_error *err)
 {
-    struct rps_profile profile = {0};
-    struct rps_page_code code = {0};
-    const struct page_run run = {picture, &profile, &code};
+    struct rps_page_run run;
     char title[RPS_PICTURE_TEXT_SIZE];
     const struct rps_page page = {.out = out,
                                   .output = options->output,
@@ -182,19 +214,10 @@ int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *re
                                   .theme = options->theme,
                                   .put = put_run,
                                   .context = &run};
-    int result = rps_picture_bin(picture, choose_bins(picture), err);
+    int result = rps_page_run_read(&run, picture, reader, options, err);
 
     if (result == 0)
-        result = rps_picture_read_code(picture, options, err);
-    if (result == 0 && options->code != RPS_PLOT_CODE_NONE)
-        result = rps_page_read_code(picture, &code, err);
-    if (result == 0)
-        result = rps_picture_profile(picture, reader, options, &profile, err);
-    if (result == 0) {
-        picture->height = picture->panel_count * 200;
         result = rps_page_fill(&page, err);
-    }
-    rps_page_code_free(&code);
-    rps_profile_free(&profile);
+    rps_page_run_free(&run);
     return result;
 }

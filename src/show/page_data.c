@@ -489,6 +489,14 @@ static void put_clock(struct rps_json *json, const struct rps_picture *picture)
     rps_json_end(json);
 }
 
+void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture)
+{
+    rps_json_double(json, "from", picture->from);
+    rps_json_double(json, "to", picture->to);
+    put_panels(json, picture);
+    put_duty(json, picture);
+}
+
 int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
                       const struct rps_profile *profile, const struct rps_page_code *code,
                       struct rps_error *err)
@@ -496,7 +504,6 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     char text[RPS_PICTURE_TEXT_SIZE];
     int result;
 
-    rps_json_object(json, NULL);
     rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));
     rps_json_text(json, "subtitle", rps_picture_subtitle(picture, "", text));
     rps_json_text(json, "zeros", picture->zero_rows > 0 ? picture->zeros : "");
@@ -522,6 +529,5 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_run(json, picture);
     if (result == 0)
         result = rps_page_put_code(json, picture, code, err);
-    rps_json_end(json);
     return result;
 }

@@ -16,6 +16,7 @@ struct rps_page {
     const char *template, *folder; /* the template, and where it and its parts are */
     const char *title;
     enum rps_theme theme;
+    int live; /* 1: a script of the page asks its server for the data */
     int (*put)(struct rps_json *json, const void *context, struct rps_error *err); /* the data */
     const void *context;
 };
@@ -69,9 +70,28 @@ int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
 /* Its functions, tree and counts, into an object. RPS_FAILED without memory. */
 int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code);
 
-/* All of the data of a run's page. */
+/* All of the data of a run's page, into an object. */
 int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
                       const struct rps_profile *profile, const struct rps_page_code *code,
                       struct rps_error *err);
+
+/* What the page of a run holds. */
+struct rps_page_run {
+    const struct rps_picture *picture; /* borrowed; with bins */
+    struct rps_profile profile;
+    struct rps_page_code code;
+};
+
+/* Bins of the page of an open picture. */
+size_t rps_page_choose_bins(const struct rps_picture *picture);
+
+/* Bin an open picture for the page, and read the rest. Free in any case. */
+int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
+                      struct rps_reader *reader, const struct rps_plot_options *options,
+                      struct rps_error *err);
+void rps_page_run_free(struct rps_page_run *run);
+
+/* The points of an open picture alone, into an object: "from", "to", "panels", "duty". */
+void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture);
 
 #endif

@@ -49,9 +49,7 @@ void rps_report_wrapped(struct rps_report *report, const char *text, int indent)
 
 const char *rps_report_clock_label(const struct rps_report *report)
 {
-    if (report->plan->clock.label[0])
-        return report->plan->clock.label;
-    return report->run.clock_label[0] ? report->run.clock_label : "Cycles";
+    return rps_words_clock_label(&report->run, report->plan);
 }
 
 const char *rps_report_clock_unit(const struct rps_report *report)
@@ -68,7 +66,8 @@ void rps_report_each(struct rps_report *report, const char *family, rps_report_e
         const struct rps_event_set *set = &report->plan->set[i];
 
         for (int slot = 0; slot < set->event_count; slot++) {
-            if (!family || strcmp(set->event[slot].family, family) == 0)
+            if (strcmp(set->event[slot].unit, RPS_UNIT_GAUGE) != 0 &&
+                (!family || strcmp(set->event[slot].family, family) == 0))
                 each(report, &set->event[slot], i, slot, context);
         }
     }

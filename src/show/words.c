@@ -17,6 +17,13 @@ char *rps_words_name(char ret[RPS_NAME_SIZE], const char *label, const char *nam
     return ret;
 }
 
+const char *rps_words_clock_label(const struct rps_run *run, const struct rps_plan *plan)
+{
+    if (plan->clock.label[0])
+        return plan->clock.label;
+    return run->clock_label[0] ? run->clock_label : "Cycles";
+}
+
 char *rps_words_times(char *ret, size_t size, double ratio)
 {
     if (ratio < 99.5)
