@@ -1,0 +1,44 @@
+/*
+ * Import: what other tools recorded as CSV or JSON, and our own exports, as runs of a store.
+ */
+#ifndef RPISTAT_IMPORT_H
+#define RPISTAT_IMPORT_H
+
+#include <stdint.h>
+
+#include "rpistat/error.h"
+
+#define RPS_IMPORT_COLUMNS_MAX 512
+#define RPS_IMPORT_LINE_MAX    (1 << 20)
+
+struct rps_import_options {
+    const char *format; /* name of one of the formats; NULL: found out */
+    const char *label;  /* of the run; NULL: none */
+    int tag_count;
+    const char *const *tag;    /* "KEY=VALUE" */
+    int64_t start_realtime_ns; /* wall clock at time 0 of the file; -1: as it says, or when it was
+                                  last changed */
+    const char *map; /* of format "csv": which column is what (see the manual); NULL: found out */
+    void (*note)(const char *sentence); /* something the user should know; may be NULL */
+};
+
+struct rps_import_outcome {
+    int64_t run_id;     /* of the new run */
+    uint64_t intervals; /* of the file, and */
+    int periods_each;   /* so many periods of the run are one of them, which has more columns than a
+                           period holds */
+    const char *format; /* name of the one that it was read as */
+};
+
+/*
+ * Import a file ("-": standard input, which is copied into a temporary file first) into the store
+ * at store_path, which is created when it is not there. An ordinary run comes of it: report,
+ * phases, plot and compare take it as any other. RPS_FAILED, with one sentence that names file and
+ * line, for a file that is in no known format, ragged or hostile, and when the store cannot be
+ * written; then nothing of it is in the store.
+ */
+int rps_import_file(const char *path, const char *store_path,
+                    const struct rps_import_options *options, struct rps_import_outcome *ret,
+                    struct rps_error *err);
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * Requests by HTTP. libcurl's defaults are kept where there are any: certificates are checked, and
+ * its environment variables (proxies) are its own. Redirections are not followed, since they would
+ * take credentials and samples to somebody else.
+ */
+#include "http_client.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/library.h"
+
+#define CONNECT_TIMEOUT_NS (10 * RPS_NS_PER_S)
+
+/* What is called of libcurl. */
+#define FUNCTIONS(X)                                                                               \
+    X(curl_easy_init)                                                                              \
+    X(curl_easy_cleanup)                                                                           \
+    X(curl_easy_setopt)                                                                            \
+    X(curl_easy_perform)                                                                           \
+    X(curl_easy_getinfo)                                                                           \
+    X(curl_easy_strerror)                                                                          \
+    X(curl_slist_append)                                                                           \
+    X(curl_slist_free_all)                                                                         \
+    X(curl_url)                                                                                    \
+    X(curl_url_cleanup)                                                                            \
+    X(curl_url_set)                                                                                \
+    X(curl_url_get)                                                                                \
+    X(curl_free)
+
+struct library {
+#define POINTER(name) __typeof__(name) *name##_;
+    FUNCTIONS(POINTER)
+#undef POINTER
+};
+
+struct rps_http_client {
+    struct library curl;
+    CURL *handle;
+    struct rps_http_options options;
+    struct rps_http_answer *answer; /* of the request that is on its way */
+    size_t received;                /* bytes of its headers and body */
+    char why[CURL_ERROR_SIZE];
+};
+
+/* --- what is received ------------------------------------------------------------------------- */
+
+/* 1 when that is enough: the request ends. */
+static int has_enough(struct rps_http_client *client, size_t size)
+{
+    client->received += size;
+    return client->received > RPS_HTTP_TEXT_MAX;
+}
+
+static size_t on_header(char *data, size_t one, size_t size, void *context)
+{
+    static const char name[] = "Retry-After:";
+    struct rps_http_client *client = context;
+    char line[64];
+
+    (void)one;
+    snprintf(line, sizeof(line), "%.*s", (int)(size < sizeof(line) ? size : sizeof(line) - 1),
+             data);
+    if (strncasecmp(line, name, sizeof(name) - 1) == 0) {
+        const char *value = line + sizeof(name) - 1;
+
+        value += strspn(value, " \t");
+        if (*value >= '0' && *value <= '9')
+            client->answer->retry_after_s = (int64_t)strtoul(value, NULL, 10) & INT32_MAX;
+    }
+    return has_enough(client, size) ? 0 : size;
+}
+
+static size_t on_body(char *data, size_t one, size_t size, void *context)
+{
+    struct rps_http_client *client = context;
+    struct rps_http_answer *answer = client->answer;
+    size_t room = RPS_HTTP_TEXT_MAX - answer->size, part = size < room ? size : room;
+
+    (void)one;
+    memcpy(answer->text + answer->size, data, part);
+    answer->size += part;
+    return has_enough(client, size) ? 0 : size;
+}
+
+static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const struct rps_http_client *client = context;
+
+    (void)a, (void)b, (void)c, (void)d;
+    return client->options.wait && client->options.wait(client->options.context, 0);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int open_library(struct library *curl, struct rps_error *err)
+{
+    const struct rps_library_function functions[] = {
+#define ROW(name) {#name, &curl->name##_},
+        FUNCTIONS(ROW)
+#undef ROW
+            {NULL, NULL},
+    };
+
+    if (rps_library_open("libcurl.so.4", functions) ||
+        rps_library_open("libcurl-gnutls.so.4", functions))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "pushing needs libcurl, and libcurl.so.4 is not there: install it "
+                         "(Debian: libcurl4)");
+}
+
+/* What is the same for all requests. */
+static int set_up(struct rps_http_client *client)
+{
+    __typeof__(&curl_easy_setopt) set = client->curl.curl_easy_setopt_;
+    const struct rps_http_options *options = &client->options;
+    int64_t connect_ns =
+        options->timeout_ns < CONNECT_TIMEOUT_NS ? options->timeout_ns : CONNECT_TIMEOUT_NS;
+    CURL *handle = client->handle;
+
+    set(handle, CURLOPT_ERRORBUFFER, client->why);
+    set(handle, CURLOPT_USERAGENT, "rpistat");
+    set(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect_ns / RPS_NS_PER_MS));
+    set(handle, CURLOPT_TIMEOUT_MS, (long)(options->timeout_ns / RPS_NS_PER_MS));
+    set(handle, CURLOPT_NOPROGRESS, 0L);
+    set(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
+    set(handle, CURLOPT_XFERINFODATA, client);
+    set(handle, CURLOPT_HEADERFUNCTION, on_header);
+    set(handle, CURLOPT_HEADERDATA, client);
+    set(handle, CURLOPT_WRITEFUNCTION, on_body);
+    set(handle, CURLOPT_WRITEDATA, client);
+    if (options->ca_file)
+        set(handle, CURLOPT_CAINFO, options->ca_file);
+    if (options->bearer) {
+        set(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        set(handle, CURLOPT_XOAUTH2_BEARER, options->bearer);
+    }
+    return set(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
+}
+
+int rps_http_open(struct rps_http_client **ret, const struct rps_http_options *options,
+                  struct rps_error *err)
+{
+    struct rps_http_client *client = calloc(1, sizeof(*client));
+    int result;
+
+    if (!client)
+        return rps_error_memory(err);
+    client->options = *options;
+    result = open_library(&client->curl, err);
+    if (result == 0 && !(client->handle = client->curl.curl_easy_init_()))
+        result = rps_error_memory(err);
+    if (result == 0 && !set_up(client))
+        result = rps_error_set(err, RPS_FAILED,
+                               "libcurl is older than 7.85, or speaks no https: install a newer");
+    if (result < 0)
+        rps_http_close(client);
+    else
+        *ret = client;
+    return result;
+}
+
+void rps_http_close(struct rps_http_client *client)
+{
+    if (!client)
+        return;
+    if (client->handle)
+        client->curl.curl_easy_cleanup_(client->handle);
+    free(client);
+}
+
+/* --- URLs ------------------------------------------------------------------------------------- */
+
+/* A part, copied; NULL when there is none, and without memory. */
+static char *part_of(const struct library *curl, CURLU *url, CURLUPart part, unsigned flags)
+{
+    char *text = NULL, *copy = NULL;
+
+    if (curl->curl_url_get_(url, part, &text, flags) == CURLUE_OK && text)
+        copy = strdup(text);
+    curl->curl_free_(text);
+    return copy;
+}
+
+/* "NAME:PASSWORD", taken out of the URL. 0, or -1 without memory. */
+static int take_user(const struct library *curl, CURLU *url, char **ret)
+{
+    char *name = part_of(curl, url, CURLUPART_USER, CURLU_URLDECODE);
+    char *password = part_of(curl, url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+    int length = 0;
+
+    if (name)
+        length = asprintf(ret, "%s:%s", name, password ? password : "");
+    free(name);
+    free(password);
+    curl->curl_url_set_(url, CURLUPART_USER, NULL, 0);
+    curl->curl_url_set_(url, CURLUPART_PASSWORD, NULL, 0);
+    curl->curl_url_set_(url, CURLUPART_FRAGMENT, NULL, 0);
+    return length < 0 ? -1 : 0;
+}
+
+static int is_http(const struct library *curl, CURLU *url)
+{
+    char *scheme = part_of(curl, url, CURLUPART_SCHEME, 0);
+    int is = scheme && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
+
+    free(scheme);
+    return is;
+}
+
+int rps_http_url_parse(struct rps_http_client *client, const char *text, const char *path,
+                       struct rps_http_url *ret, struct rps_error *err)
+{
+    const struct library *curl = &client->curl;
+    struct rps_http_url made = {0};
+    CURLU *url = curl->curl_url_();
+    char *old_path = NULL;
+    int result = 0;
+
+    if (!url)
+        return rps_error_memory(err);
+    /* what was typed may hold a password: it is not repeated */
+    if (curl->curl_url_set_(url, CURLUPART_URL, text, 0) != CURLUE_OK || !is_http(curl, url)) {
+        result = rps_error_set(err, RPS_USAGE,
+                               "what is given as URL is none of http or https; write it as in "
+                               "http://HOST:8428/api/v1/write");
+        goto out;
+    }
+    old_path = part_of(curl, url, CURLUPART_PATH, 0);
+    if (!old_path || strcmp(old_path, "/") == 0)
+        curl->curl_url_set_(url, CURLUPART_PATH, path, 0);
+    if (take_user(curl, url, &made.user) == 0) {
+        made.request = part_of(curl, url, CURLUPART_URL, 0);
+        curl->curl_url_set_(url, CURLUPART_QUERY, NULL, 0);
+        made.shown = part_of(curl, url, CURLUPART_URL, 0);
+    }
+    if (!made.request || !made.shown) {
+        rps_http_url_free(&made);
+        result = rps_error_memory(err);
+        goto out;
+    }
+    *ret = made;
+out:
+    free(old_path);
+    curl->curl_url_cleanup_(url);
+    return result;
+}
+
+void rps_http_url_free(struct rps_http_url *url)
+{
+    free(url->request);
+    free(url->shown);
+    free(url->user);
+    *url = (struct rps_http_url){0};
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static int is_hopeless(CURLcode code)
+{
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+           code == CURLE_SSL_CERTPROBLEM || code == CURLE_URL_MALFORMAT;
+}
+
+/* Send what the handle was given; a body of so many bytes. */
+static int perform(struct rps_http_client *client, const struct rps_http_url *url, size_t size,
+                   struct rps_http_answer *ret, struct rps_error *err)
+{
+    const char *user = client->options.user ? client->options.user : url->user;
+    const struct library *curl = &client->curl;
+    curl_off_t sent = 0;
+    long status = 0;
+    CURLcode code;
+
+    ret->status = ret->is_hopeless = 0;
+    ret->retry_after_s = -1;
+    ret->size = 0;
+    client->answer = ret;
+    client->received = 0;
+    client->why[0] = '\0';
+    if (!client->options.bearer)
+        curl->curl_easy_setopt_(client->handle, CURLOPT_USERPWD, user);
+    code = curl->curl_easy_perform_(client->handle);
+    if (code == CURLE_OUT_OF_MEMORY)
+        return rps_error_memory(err);
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        return 1;
+    curl->curl_easy_getinfo_(client->handle, CURLINFO_RESPONSE_CODE, &status);
+    curl->curl_easy_getinfo_(client->handle, CURLINFO_SIZE_UPLOAD_T, &sent);
+    /* the status is all that counts, but for one that says of half a body that it was taken */
+    if (status >= 200 && (code == CURLE_OK || status >= 300 || (size_t)sent == size))
+        ret->status = (int)status;
+    if (ret->status == 0) {
+        ret->is_hopeless = is_hopeless(code);
+        ret->size =
+            (size_t)snprintf(ret->text, sizeof(ret->text), "%s",
+                             client->why[0] ? client->why : curl->curl_easy_strerror_(code));
+    }
+    ret->text[ret->size] = '\0';
+    return 0;
+}
+
+int rps_http_get(struct rps_http_client *client, const struct rps_http_url *url,
+                 const char *const *fields, struct rps_http_answer *ret, struct rps_error *err)
+{
+    const struct library *curl = &client->curl;
+    CURLU *whole = curl->curl_url_();
+    CURLUcode code =
+        whole ? curl->curl_url_set_(whole, CURLUPART_URL, url->request, 0) : CURLUE_OUT_OF_MEMORY;
+    char *text = NULL;
+    int result = RPS_FAILED;
+
+    for (; *fields && code == CURLUE_OK; fields++)
+        code = curl->curl_url_set_(whole, CURLUPART_QUERY, *fields,
+                                   CURLU_APPENDQUERY | CURLU_URLENCODE);
+    if (code == CURLUE_OK)
+        code = curl->curl_url_get_(whole, CURLUPART_URL, &text, 0);
+    if (code == CURLUE_OK) {
+        curl->curl_easy_setopt_(client->handle, CURLOPT_HTTPGET, 1L);
+        curl->curl_easy_setopt_(client->handle, CURLOPT_HTTPHEADER, NULL);
+        curl->curl_easy_setopt_(client->handle, CURLOPT_URL, text);
+        result = perform(client, url, 0, ret, err);
+    } else {
+        rps_error_memory(err);
+    }
+    curl->curl_free_(text);
+    curl->curl_url_cleanup_(whole);
+    return result;
+}
+
+int rps_http_post(struct rps_http_client *client, const struct rps_http_url *url,
+                  const char *const *headers, const void *body, size_t size,
+                  struct rps_http_answer *ret, struct rps_error *err)
+{
+    const struct library *curl = &client->curl;
+    /* no "100-continue": a round trip for nothing */
+    struct curl_slist *list = curl->curl_slist_append_(NULL, "Expect:"), *longer = list;
+    int result;
+
+    for (; *headers && longer; headers++) {
+        longer = curl->curl_slist_append_(list, *headers);
+        list = longer ? longer : list;
+    }
+    if (!longer) {
+        curl->curl_slist_free_all_(list);
+        return rps_error_memory(err);
+    }
+    curl->curl_easy_setopt_(client->handle, CURLOPT_POST, 1L);
+    curl->curl_easy_setopt_(client->handle, CURLOPT_HTTPHEADER, list);
+    curl->curl_easy_setopt_(client->handle, CURLOPT_URL, url->request);
+    curl->curl_easy_setopt_(client->handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+    curl->curl_easy_setopt_(client->handle, CURLOPT_POSTFIELDS, body);
+    result = perform(client, url, size, ret, err);
+    curl->curl_easy_setopt_(client->handle, CURLOPT_HTTPHEADER, NULL);
+    curl->curl_slist_free_all_(list);
+    return result;
+}

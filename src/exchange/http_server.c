@@ -1,0 +1,364 @@
+/*
+ * The server, by libmicrohttpd.
+ *
+ * It listens at 127.0.0.1 alone. Other users of the machine and other pages in the user's browser
+ * do not know the token; it comes in a header that pages of other sites cannot send. A foreign name
+ * that resolves to 127.0.0.1 (DNS rebinding) is seen in the header Host, and refused. One client
+ * cannot hold up the others for long: a connection is for one request, which must come in a time,
+ * and its answer must be taken in a time.
+ */
+#include "http_server.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/library.h"
+
+#define LIBRARY      "libmicrohttpd.so.12"
+#define MEMORY_BYTES 16384 /* of a request: its line and its headers */
+#define BEARER       "Bearer "
+#define NAME_SIZE    32
+#define HTTP_PORT    80 /* which browsers leave out of the header Host */
+
+struct connection {
+    int fd; /* -1: none */
+    int64_t until_ns;
+};
+
+struct rps_http_server {
+    const struct rps_http_options *options;
+    __typeof__(MHD_start_daemon) *start_daemon;
+    __typeof__(MHD_stop_daemon) *stop_daemon;
+    __typeof__(MHD_run) *run;
+    __typeof__(MHD_get_timeout) *get_timeout;
+    __typeof__(MHD_get_daemon_info) *get_daemon_info;
+    __typeof__(MHD_get_connection_info) *get_connection_info;
+    __typeof__(MHD_lookup_connection_value) *lookup_connection_value;
+    __typeof__(MHD_create_response_from_buffer) *create_response_from_buffer;
+    __typeof__(MHD_add_response_header) *add_response_header;
+    __typeof__(MHD_queue_response) *queue_response;
+    __typeof__(MHD_destroy_response) *destroy_response;
+    struct MHD_Daemon *daemon;
+    int epoll_fd;
+    struct connection connection[RPS_HTTP_CONNECTIONS];
+    char token[2 * RPS_HTTP_TOKEN_BYTES + 1];
+    char host[2][NAME_SIZE]; /* what the header Host may be */
+    char url[NAME_SIZE + sizeof("http:///#") + 2 * RPS_HTTP_TOKEN_BYTES];
+};
+
+/* --- who may ask ------------------------------------------------------------------------------ */
+
+/* Compares in a time that does not depend on where the two differ. */
+static int is_token(const struct rps_http_server *server, const char *text)
+{
+    unsigned differ = 0;
+
+    if (!text || strncmp(text, BEARER, strlen(BEARER)) != 0)
+        return 0;
+    text += strlen(BEARER);
+    if (strlen(text) != strlen(server->token))
+        return 0;
+    for (size_t i = 0; server->token[i] != '\0'; i++)
+        differ |= (unsigned)(unsigned char)(text[i] ^ server->token[i]);
+    return differ == 0;
+}
+
+static int is_for_us(struct rps_http_server *server, struct MHD_Connection *connection)
+{
+    const char *host =
+        server->lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+
+    return host && (strcmp(host, server->host[0]) == 0 || strcmp(host, server->host[1]) == 0);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void answer_sentence(struct rps_http_answer *ret, int status, const char *sentence)
+{
+    *ret = (struct rps_http_answer){.status = status, .type = "text/plain"};
+    ret->text = strdup(sentence);
+    ret->size = ret->text ? strlen(ret->text) : 0;
+}
+
+/* What the request is answered with. */
+static void choose_answer(struct rps_http_server *server, struct MHD_Connection *connection,
+                          const char *url, const char *method, struct rps_http_answer *ret)
+{
+    const struct rps_http_options *options = server->options;
+    const char *token =
+        server->lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+
+    if (!is_for_us(server, connection))
+        answer_sentence(ret, MHD_HTTP_FORBIDDEN,
+                        "The host must be 127.0.0.1 or localhost, with this server's port. With "
+                        "ssh -L, take the same port on both sides.\n");
+    else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+        answer_sentence(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is answered.\n");
+    else if (strcmp(url, options->open_path) != 0 && !is_token(server, token))
+        answer_sentence(ret, MHD_HTTP_UNAUTHORIZED, "The token is missing or wrong.\n");
+    else
+        options->answer(options->context, url,
+                        server->lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "after"),
+                        ret);
+}
+
+static int send_answer(struct rps_http_server *server, struct MHD_Connection *connection,
+                       const struct rps_http_answer *answer)
+{
+    static const char *const headers[][2] = {
+        {"Content-Security-Policy", "frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cache-Control", "no-store"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Connection", "close"},
+    };
+    struct MHD_Response *response =
+        answer->text
+            ? server->create_response_from_buffer(answer->size, answer->text, MHD_RESPMEM_MUST_FREE)
+            : NULL;
+    int result;
+
+    if (!response) {
+        free(answer->text);
+        return MHD_NO;
+    }
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+        server->add_response_header(response, headers[i][0], headers[i][1]);
+    server->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+    if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        server->add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
+    if (answer->status == MHD_HTTP_UNAUTHORIZED)
+        server->add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    result = server->queue_response(connection, (unsigned)answer->status, response) == MHD_YES;
+    server->destroy_response(response);
+    return result;
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static int fd_of(struct rps_http_server *server, struct MHD_Connection *connection)
+{
+    return server->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static struct connection *find(struct rps_http_server *server, int fd)
+{
+    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++) {
+        if (server->connection[i].fd == fd)
+            return &server->connection[i];
+    }
+    return NULL;
+}
+
+static enum MHD_Result on_accept(void *context, const struct sockaddr *address, socklen_t length)
+{
+    (void)address;
+    (void)length;
+    return find(context, -1) ? MHD_YES : MHD_NO;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **own,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct rps_http_server *server = context;
+    int fd = fd_of(server, connection);
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *own = find(server, -1);
+        if (*own)
+            *(struct connection *)*own =
+                (struct connection){fd, rps_clock_monotonic_ns() + server->options->request_ns};
+    } else if (*own) {
+        ((struct connection *)*own)->fd = -1;
+    }
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **own)
+{
+    struct rps_http_server *server = context;
+    struct connection *known = find(server, fd_of(server, connection));
+    struct rps_http_answer answer = {0};
+
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    (void)own;
+    choose_answer(server, connection, url, method, &answer);
+    if (known)
+        known->until_ns = rps_clock_monotonic_ns() + server->options->answer_ns;
+    return send_answer(server, connection, &answer) ? MHD_YES : MHD_NO;
+}
+
+/* Shut down the connections whose time is over; libmicrohttpd then closes them like those whose
+ * client has gone. */
+static int64_t end_late(struct rps_http_server *server, int64_t limit_ns)
+{
+    int64_t now_ns = rps_clock_monotonic_ns();
+
+    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++) {
+        struct connection *connection = &server->connection[i];
+
+        if (connection->fd < 0)
+            continue;
+        if (connection->until_ns <= now_ns) {
+            shutdown(connection->fd, SHUT_RDWR);
+            connection->until_ns = INT64_MAX;
+        }
+        if (connection->until_ns - now_ns < limit_ns)
+            limit_ns = connection->until_ns - now_ns;
+    }
+    return limit_ns;
+}
+
+int64_t rps_http_server_run(struct rps_http_server *server, int64_t limit_ns)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    server->run(server->daemon);
+    limit_ns = end_late(server, limit_ns);
+    if (server->get_timeout(server->daemon, &ms) == MHD_YES &&
+        (int64_t)ms < limit_ns / RPS_NS_PER_MS)
+        limit_ns = (int64_t)ms * RPS_NS_PER_MS;
+    return limit_ns;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int open_library(struct rps_http_server *server, struct rps_error *err)
+{
+    const struct rps_library_function functions[] = {
+        {"MHD_start_daemon", &server->start_daemon},
+        {"MHD_stop_daemon", &server->stop_daemon},
+        {"MHD_run", &server->run},
+        {"MHD_get_timeout", &server->get_timeout},
+        {"MHD_get_daemon_info", &server->get_daemon_info},
+        {"MHD_get_connection_info", &server->get_connection_info},
+        {"MHD_lookup_connection_value", &server->lookup_connection_value},
+        {"MHD_create_response_from_buffer", &server->create_response_from_buffer},
+        {"MHD_add_response_header", &server->add_response_header},
+        {"MHD_queue_response", &server->queue_response},
+        {"MHD_destroy_response", &server->destroy_response},
+        {NULL, NULL},
+    };
+
+    if (rps_library_open(LIBRARY, functions))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "a page that is served needs libmicrohttpd, and " LIBRARY
+                         " is not there: install it (Debian: libmicrohttpd12)");
+}
+
+static int make_token(struct rps_http_server *server, struct rps_error *err)
+{
+    uint8_t bytes[RPS_HTTP_TOKEN_BYTES];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return rps_error_set(err, RPS_FAILED, "no random numbers for the page's token: %s",
+                             strerror(errno));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(&server->token[2 * i], 3, "%02x", bytes[i]);
+    return 0;
+}
+
+/* Listen, and name the place. */
+static int listen_at(struct rps_http_server *server, struct rps_error *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)server->options->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, port;
+    char after[16] = "";
+
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, 2 * RPS_HTTP_CONNECTIONS) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
+        rps_error_set(err, RPS_FAILED,
+                      "port %d of 127.0.0.1 cannot be had: %s; --port 0 takes one that is free",
+                      server->options->port, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return RPS_FAILED;
+    }
+    port = ntohs(address.sin_port);
+    if (port != HTTP_PORT)
+        snprintf(after, sizeof(after), ":%d", port);
+    snprintf(server->host[0], NAME_SIZE, "127.0.0.1%s", after);
+    snprintf(server->host[1], NAME_SIZE, "localhost%s", after);
+    snprintf(server->url, sizeof(server->url), "http://%s/#%s", server->host[0], server->token);
+    return fd;
+}
+
+static int start(struct rps_http_server *server, struct rps_error *err)
+{
+    int fd = listen_at(server, err);
+
+    if (fd < 0)
+        return fd;
+    server->daemon = server->start_daemon(
+        MHD_USE_EPOLL, 0, on_accept, server, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)RPS_HTTP_CONNECTIONS + 1,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+    if (!server->daemon) {
+        close(fd);
+        return rps_error_set(err, RPS_FAILED, "libmicrohttpd could not begin to serve: %s",
+                             strerror(errno));
+    }
+    server->epoll_fd = server->get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    return 0;
+}
+
+int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_options *options,
+                         struct rps_error *err)
+{
+    struct rps_http_server *server = calloc(1, sizeof(*server));
+    int result;
+
+    if (!server)
+        return rps_error_memory(err);
+    server->options = options;
+    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++)
+        server->connection[i].fd = -1;
+    result = open_library(server, err);
+    if (result == 0)
+        result = make_token(server, err);
+    if (result == 0)
+        result = start(server, err);
+    if (result < 0)
+        rps_http_server_close(server);
+    else
+        *ret = server;
+    return result;
+}
+
+void rps_http_server_close(struct rps_http_server *server)
+{
+    if (server && server->daemon)
+        server->stop_daemon(server->daemon);
+    free(server);
+}
+
+const char *rps_http_server_url(const struct rps_http_server *server)
+{
+    return server->url;
+}
+
+int rps_http_server_fd(const struct rps_http_server *server)
+{
+    return server->epoll_fd;
+}

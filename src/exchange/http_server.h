@@ -1,0 +1,52 @@
+/*
+ * HTTP for one user on this machine: loopback and GET alone, and nothing secret without the token.
+ * The server has no thread of its own: its owner calls rps_http_server_run.
+ */
+#ifndef RPISTAT_EXCHANGE_HTTP_SERVER_H
+#define RPISTAT_EXCHANGE_HTTP_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/error.h"
+
+#define RPS_HTTP_CONNECTIONS 16
+#define RPS_HTTP_TOKEN_BYTES 16
+
+struct rps_http_answer {
+    int status;
+    const char *type; /* of the content */
+    char *text;       /* owned: it is freed when it has been sent */
+    size_t size;
+};
+
+struct rps_http_options {
+    int port; /* 0: any that is free */
+    /* A client is closed that has not sent its request in this time, or has not taken the answer in
+     * that time. */
+    int64_t request_ns, answer_ns;
+    const char *open_path; /* needs no token; all others do */
+    /* Answer a request for a path; `after` is that argument of it, NULL where it has none. */
+    void (*answer)(void *context, const char *path, const char *after, struct rps_http_answer *ret);
+    void *context;
+};
+
+struct rps_http_server;
+
+/* Listen at 127.0.0.1, with a new token. The options are borrowed. RPS_FAILED: no libmicrohttpd, a
+ * port that is taken, no random numbers. */
+int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_options *options,
+                         struct rps_error *err);
+void rps_http_server_close(struct rps_http_server *server);
+
+/* "http://127.0.0.1:PORT/#TOKEN". */
+const char *rps_http_server_url(const struct rps_http_server *server);
+
+/* Becomes readable when rps_http_server_run has something to do. */
+int rps_http_server_fd(const struct rps_http_server *server);
+
+/* Do what can be done without waiting. Returns in how many ns it is to be called again at the
+ * latest, at most limit_ns. */
+int64_t rps_http_server_run(struct rps_http_server *server, int64_t limit_ns);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * Importing a file: which format it is in, reading it twice, and the run that comes of it.
+ *
+ * The store is opened when the whole file has been looked at. What goes wrong then, as a full disk,
+ * takes the run away again.
+ */
+#include "rpistat/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "import_parts.h"
+#include "rpistat/clock.h"
+#include "rpistat/report.h"
+#include "rpistat/text.h"
+
+static const struct rps_import_format *const formats[] = {
+    &rps_import_own,    &rps_import_perf_csv, &rps_import_perf_json,
+    &rps_import_toplev, &rps_import_pmrep,    &rps_import_csv, /* the last: it takes every table */
+};
+
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+
+static int choose_format(const struct rps_import_builder *builder, const char *name,
+                         const struct rps_import_format **ret, struct rps_error *err)
+{
+    char names[256] = "";
+
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        size_t length = strlen(names);
+
+        *ret = formats[i];
+        if (name ? strcmp(name, formats[i]->name) == 0 : formats[i]->recognises(builder->head))
+            return 0;
+        snprintf(names + length, sizeof(names) - length, "%s%s", i > 0 ? ", " : "",
+                 formats[i]->name);
+    }
+    if (!name &&
+        (strncmp(builder->head, "\xff\xfe", 2) == 0 || strncmp(builder->head, "\xfe\xff", 2) == 0))
+        return rps_error_set(err, RPS_FAILED, "%s is UTF-16: save it as UTF-8", builder->path);
+    if (name)
+        return rps_error_set(err, RPS_USAGE, "there is no format '%s' to import; there are %s",
+                             name, names);
+    return rps_error_set(err, RPS_FAILED,
+                         "%s is in no format that is known: %s; name one if it is in one",
+                         builder->path, names);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* What can be read once only is copied into a file that can be read twice. */
+static FILE *copy_stream(FILE *from, const char *path, struct rps_error *err)
+{
+    FILE *copy = tmpfile();
+    char text[65536];
+    size_t size;
+
+    while (copy && (size = fread(text, 1, sizeof(text), from)) > 0) {
+        if (memchr(text, '\0', size)) { /* /dev/zero has no end */
+            rps_error_set(err, RPS_FAILED, "%s has a NUL byte: it is no text file", path);
+            goto out;
+        }
+        if (fwrite(text, 1, size, copy) != size)
+            break;
+    }
+    if (copy && !ferror(from) && !ferror(copy) && fflush(copy) == 0)
+        return copy;
+    rps_error_set(err, RPS_FAILED, "cannot copy %s into a temporary file: %s", path,
+                  strerror(errno));
+out:
+    if (copy)
+        fclose(copy);
+    return NULL;
+}
+
+static FILE *open_file(const char *path, const char *name, int64_t *ret_changed_ns,
+                       struct rps_error *err)
+{
+    int is_standard = strcmp(path, "-") == 0;
+    FILE *file = is_standard ? stdin : fopen(path, "re"), *copy;
+    struct stat status;
+    int64_t changed_s;
+
+    *ret_changed_ns = rps_clock_realtime_ns();
+    if (!file || fstat(fileno(file), &status) < 0) {
+        rps_error_set(err, RPS_FAILED, "cannot open %s: %s", name, strerror(errno));
+        goto out;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        rps_error_set(err, RPS_FAILED, "%s is a folder: name the file to import", name);
+        goto out;
+    }
+    changed_s = status.st_mtim.tv_sec;
+    if (S_ISREG(status.st_mode) && changed_s < INT64_MAX / RPS_NS_PER_S)
+        *ret_changed_ns = changed_s * RPS_NS_PER_S + status.st_mtim.tv_nsec;
+    if (S_ISREG(status.st_mode) && !is_standard)
+        return file;
+    copy = copy_stream(file, name, err);
+    if (!is_standard)
+        fclose(file);
+    return copy;
+out:
+    if (file && !is_standard)
+        fclose(file);
+    return NULL;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void describe_target(struct rps_import_builder *builder)
+{
+    char name[RPS_RUN_TEXT_SIZE - 40];
+    size_t cpus = 0;
+
+    rps_text_printable(name, sizeof(name), rps_text_file_name(builder->path));
+    for (size_t i = 0; i < builder->track_count; i++)
+        cpus += builder->track[i].cpu >= 0;
+    if (cpus > 0) /* which says that counts are by CPU */
+        snprintf(builder->run.target, sizeof(builder->run.target), "all %zu CPUs of %s", cpus,
+                 name);
+    else
+        snprintf(builder->run.target, sizeof(builder->run.target), "%s", name);
+}
+
+/* What the file does not say. */
+static int describe_run(struct rps_import_builder *builder, const struct rps_import_format *format,
+                        int64_t changed_ns, const struct rps_import_options *options,
+                        struct rps_error *err)
+{
+    struct rps_plan *plan = builder->plan;
+    struct rps_run *run = &builder->run;
+    int rows = builder->column_count > 0 ? plan->set_count : 1; /* of a period */
+
+    if (!run->uuid[0]) { /* else it was a run before */
+        describe_target(builder);
+        rps_import_make_remarks(builder);
+        snprintf(plan->name, sizeof(plan->name), "%s", format->name);
+        snprintf(run->pmu, sizeof(run->pmu), "import");
+        snprintf(run->clock_label, sizeof(run->clock_label), "%s", plan->clock.label);
+        run->period_ns =
+            (int64_t)(builder->seconds * RPS_NS_PER_S / (double)builder->periods) / rows;
+        run->elapsed_ns = builder->end_ns;
+        run->state = RPS_RUN_COMPLETE;
+    }
+    if (run->start_realtime_ns < 0)
+        run->start_realtime_ns = changed_ns - builder->end_ns;
+    if (options->start_realtime_ns >= 0)
+        run->start_realtime_ns = options->start_realtime_ns;
+    if (options->label)
+        snprintf(run->label, sizeof(run->label), "%s", options->label);
+    for (int i = 0; i < options->tag_count; i++) {
+        const char *value = strchr(options->tag[i], '=');
+        char *key = strndup(options->tag[i], value ? (size_t)(value - options->tag[i]) : 0);
+        int result = key && value ? rps_run_add_tag(run, key, value + 1) : -1;
+
+        free(key);
+        if (result < 0)
+            return rps_error_memory(err);
+    }
+    return 0;
+}
+
+/* A run that is known by its uuid may be there already. */
+static int check_uuid(const char *uuid, const char *store_path, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int result = 0;
+
+    if (!uuid[0] || access(store_path, F_OK) < 0)
+        return 0;
+    result = rps_reader_open(&reader, store_path, err);
+    if (result == 0)
+        result = rps_reader_runs(reader, &run_id, &count, err);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct rps_run run;
+
+        rps_run_init(&run);
+        result = rps_reader_run(reader, run_id[i], &run, err);
+        if (result == 0 && strcmp(run.uuid, uuid) == 0)
+            result = rps_error_set(err, RPS_FAILED,
+                                   "run %lld of %s is this very run: there is nothing to import",
+                                   (long long)run_id[i], store_path);
+        rps_run_free(&run);
+    }
+    free(run_id);
+    rps_reader_close(reader);
+    return result;
+}
+
+/* Store the estimates of the whole run. Without them a report makes its own. */
+static void conclude(struct rps_writer *writer, const char *store_path, int64_t run_id)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_plan *plan = NULL;
+    struct rps_error unheard;
+
+    if (rps_reader_open(&reader, store_path, &unheard) == 0 &&
+        rps_report_conclude(reader, run_id, &plan, &unheard) == 0)
+        rps_writer_set_estimates(writer, plan, &unheard);
+    rps_plan_free(plan);
+    rps_reader_close(reader);
+}
+
+/* The run as it will be begun: the store knows that it is being recorded. */
+static int begin_run(struct rps_import_builder *builder, struct rps_writer *writer,
+                     struct rps_error *err)
+{
+    struct rps_run begun = builder->run; /* shallow */
+    int result;
+
+    begun.state = RPS_RUN_RECORDING;
+    begun.elapsed_ns = -1;
+    result = rps_writer_begin(writer, &begun, builder->plan, err);
+    builder->run.run_id = begun.run_id;
+    return result;
+}
+
+/* A store that could not be written for a time, as when others held it, has lost periods. */
+static int check_written(struct rps_writer *writer, const char *store_path, struct rps_error *err)
+{
+    struct rps_writer_status status;
+
+    rps_writer_status(writer, &status);
+    if (status.dropped == 0)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s could not be written for a time, and %llu periods were lost: see to "
+                         "the disk and to who else writes it, and import again",
+                         store_path, (unsigned long long)status.dropped);
+}
+
+static int write_run(struct rps_import_builder *builder, const struct rps_import_format *format,
+                     const char *store_path, const struct rps_import_options *options,
+                     struct rps_error *err)
+{
+    const struct rps_writer_options writer_options = {.commit_ns = RPS_COMMIT_DEFAULT_NS,
+                                                      .imported = 1};
+    struct rps_writer *writer = NULL;
+    struct rps_error unheard;
+    int result = check_uuid(builder->run.uuid, store_path, err);
+
+    if (result == 0)
+        result = rps_writer_open(&writer, store_path, &writer_options, err);
+    if (result == 0)
+        result = begin_run(builder, writer, err);
+    if (result < 0) {
+        rps_writer_close(writer);
+        return result;
+    }
+    builder->writer = writer;
+    result = rps_import_read(builder, format, options, err);
+    if (result == 0)
+        result = check_written(writer, store_path, err);
+    if (result < 0) /* should it not go away */
+        builder->run.state = RPS_RUN_INTERRUPTED;
+    if (rps_writer_end(writer, &builder->run, result < 0 ? &unheard : err) < 0)
+        result = RPS_FAILED;
+    if (result == 0)
+        conclude(writer, store_path, builder->run.run_id);
+    rps_writer_close(writer);
+    if (result < 0)
+        rps_store_delete_run(store_path, builder->run.run_id, &unheard);
+    return result;
+}
+
+int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
+                    const struct rps_import_format **ret, struct rps_error *err)
+{
+    int result = rps_import_rewind(builder, err);
+
+    if (result == 0)
+        result = choose_format(builder, options->format, ret, err);
+    if (result == 0)
+        result = rps_import_read(builder, *ret, options, err);
+    return result == 0 ? rps_import_make_plan(builder, err) : result;
+}
+
+int rps_import_file(const char *path, const char *store_path,
+                    const struct rps_import_options *options, struct rps_import_outcome *ret,
+                    struct rps_error *err)
+{
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const struct rps_import_format *format = NULL;
+    struct rps_import_builder *builder = NULL;
+    int64_t changed_ns = 0;
+    FILE *file = open_file(path, name, &changed_ns, err);
+    int result = file ? 0 : RPS_FAILED;
+
+    if (file && !(builder = rps_import_open(file, name, options->note)))
+        result = rps_error_memory(err);
+    if (result == 0)
+        result = rps_import_look(builder, options, &format, err);
+    if (result == 0)
+        result = describe_run(builder, format, changed_ns, options, err);
+    if (result == 0)
+        result = write_run(builder, format, store_path, options, err);
+    if (result == 0)
+        *ret = (struct rps_import_outcome){
+            .run_id = builder->run.run_id,
+            .intervals = builder->periods,
+            .periods_each = builder->column_count > 0 ? builder->plan->set_count : 1,
+            .format = format->name};
+    rps_import_close(builder);
+    if (file)
+        fclose(file);
+    return result;
+}

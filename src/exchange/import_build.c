@@ -1,0 +1,417 @@
+/*
+ * Periods of what a reader says.
+ *
+ * A row of the store has eight slots, and other tools count more at once. An interval of a file is
+ * therefore a rotation of as many rows as there are sets, which divide its time among them: what
+ * is summed over rows (length, enabled time, the clock) comes to the interval's. Each set's running
+ * time is the interval's whole: over any stretch it is the sum of all rows' enabled time, so that
+ * nothing is scaled and every count is what the file says. `rpistat check` knows that of imported
+ * runs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import_parts.h"
+#include "rpistat/clock.h"
+
+/* Times and sums that a store holds, with room to spare. */
+#define TIME_MAX_NS (INT64_C(1) << 60)
+#define SUM_MAX     (UINT64_C(1) << 62)
+#define TRACKS_MAX  8192 /* CPUs of Linux; what a store does for each grows with their number */
+#define GAUGE_MAX   1e290
+
+#define GAP_REASON "the file has nothing of it"
+
+/* --- the builder ------------------------------------------------------------------------------ */
+
+struct rps_import_builder *rps_import_open(FILE *file, const char *path,
+                                           void (*note)(const char *sentence))
+{
+    struct rps_import_builder *builder = calloc(1, sizeof(*builder));
+
+    if (!builder)
+        return NULL;
+    builder->file = file;
+    builder->path = path;
+    builder->note = note;
+    rps_run_init(&builder->run);
+    rps_run_init(&builder->again);
+    builder->plan = rps_plan_new();
+    builder->line = malloc(RPS_IMPORT_LINE_MAX + 2);
+    if (builder->plan && builder->line)
+        return builder;
+    rps_import_close(builder);
+    return NULL;
+}
+
+void rps_import_close(struct rps_import_builder *builder)
+{
+    if (!builder)
+        return;
+    for (int i = 0; i < builder->column_count; i++) {
+        free(builder->column[i].name);
+        free(builder->column[i].unit);
+        free(builder->column[i].panel);
+    }
+    if (builder->row.is_open)
+        csv_free(&builder->row.parser);
+    free(builder->row.text);
+    free(builder->row.cell);
+    free(builder->row.offset);
+    free(builder->column);
+    free(builder->track);
+    free(builder->line);
+    rps_plan_free(builder->plan);
+    rps_run_free(&builder->run);
+    rps_run_free(&builder->again);
+    free(builder);
+}
+
+struct rps_run *rps_import_run(struct rps_import_builder *builder)
+{
+    return builder->writer ? &builder->again : &builder->run;
+}
+
+struct rps_plan *rps_import_plan(struct rps_import_builder *builder)
+{
+    return builder->plan;
+}
+
+int rps_import_looks(const struct rps_import_builder *builder)
+{
+    return builder->writer == NULL;
+}
+
+/* --- periods of CPUs -------------------------------------------------------------------------- */
+
+static struct rps_import_track *find_track(struct rps_import_builder *builder, int32_t cpu,
+                                           struct rps_error *err)
+{
+    struct rps_import_track *grown;
+
+    for (size_t i = 0; i < builder->track_count; i++) {
+        if (builder->track[i].cpu == cpu)
+            return &builder->track[i];
+    }
+    if (cpu < RPS_CPU_ALL) {
+        rps_import_refuse(builder, err, "CPU %ld cannot be", (long)cpu);
+        return NULL;
+    }
+    if (builder->track_count == TRACKS_MAX) {
+        rps_import_refuse(builder, err, "there are more than %d CPUs", TRACKS_MAX);
+        return NULL;
+    }
+    grown = realloc(builder->track, (builder->track_count + 1) * sizeof(*grown));
+    if (!grown) {
+        rps_error_memory(err);
+        return NULL;
+    }
+    builder->track = grown;
+    grown[builder->track_count] = (struct rps_import_track){.cpu = cpu};
+    return &grown[builder->track_count++];
+}
+
+/* An interval has its CPU's next number. Behind a gap it has the number of other CPUs' intervals
+ * that begin at the same time. */
+static void number_interval(struct rps_import_builder *builder, struct rps_import_track *track,
+                            int64_t start_ns)
+{
+    int is_new = start_ns > builder->interval_ns;
+
+    if (start_ns > track->end_ns) {
+        rps_import_gap(builder, track->cpu, track->end_ns, start_ns - track->end_ns, GAP_REASON);
+        if (start_ns >= builder->interval_ns &&
+            builder->interval + (unsigned)is_new > track->intervals)
+            track->intervals = builder->interval + (unsigned)is_new;
+    }
+    if (is_new || track->intervals > builder->interval) {
+        builder->interval_ns = start_ns;
+        builder->interval = track->intervals;
+    }
+}
+
+int rps_import_begin_period(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
+                            int64_t length_ns, struct rps_error *err)
+{
+    struct rps_import_track *track = find_track(builder, cpu, err);
+
+    if (!track)
+        return RPS_FAILED;
+    if (start_ns < track->end_ns)
+        return rps_import_refuse(builder, err, "the time goes back: %.9g s come after %.9g s",
+                                 (double)start_ns / RPS_NS_PER_S,
+                                 (double)track->end_ns / RPS_NS_PER_S);
+    if (length_ns <= 0 || start_ns > TIME_MAX_NS || length_ns > TIME_MAX_NS - start_ns)
+        return rps_import_refuse(builder, err, "a period of %.9g s at %.9g s cannot be",
+                                 (double)length_ns / RPS_NS_PER_S, (double)start_ns / RPS_NS_PER_S);
+    number_interval(builder, track, start_ns);
+    builder->current = track;
+    builder->start_ns = start_ns;
+    builder->length_ns = length_ns;
+    memset(builder->cell, 0, (size_t)builder->column_count * sizeof(builder->cell[0]));
+    return 0;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* The cell of a column that was counted: 1 and *ret, 0 when it was not, negative. */
+static int find_cell(struct rps_import_builder *builder, int number, int64_t enabled_ns,
+                     int64_t running_ns, struct rps_import_cell **ret, struct rps_error *err)
+{
+    struct rps_import_known_column *column = &builder->column[number];
+    struct rps_import_cell *cell = &builder->cell[number];
+
+    enabled_ns = enabled_ns < 0 ? builder->length_ns : enabled_ns;
+    running_ns = running_ns < 0 ? enabled_ns : running_ns;
+    column->enabled_ns += (double)enabled_ns;
+    column->running_ns += (double)running_ns;
+    if (running_ns == 0 && enabled_ns > 0)
+        return 0;
+    if (cell->is_there)
+        return rps_import_refuse(builder, err, "there are two values of '%s' in one period",
+                                 column->name);
+    cell->is_there = 1;
+    *ret = cell;
+    return 1;
+}
+
+int rps_import_count(struct rps_import_builder *builder, int column, uint64_t count,
+                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
+{
+    struct rps_import_cell *cell;
+    int result;
+
+    if (builder->column[column].kind == RPS_IMPORT_GAUGE)
+        return rps_import_value(builder, column, (double)count, enabled_ns, running_ns, err);
+    if (count > INT64_MAX)
+        return rps_import_refuse(builder, err, "a count of '%s' is too large: %llu",
+                                 builder->column[column].name, (unsigned long long)count);
+    result = find_cell(builder, column, enabled_ns, running_ns, &cell, err);
+    if (result <= 0)
+        return result;
+    cell->count = count;
+    return 0;
+}
+
+int rps_import_value(struct rps_import_builder *builder, int column, double value,
+                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
+{
+    struct rps_import_known_column *known = &builder->column[column];
+    struct rps_import_cell *cell;
+    int result;
+
+    if (!isfinite(value) || fabs(value) > GAUGE_MAX)
+        return rps_import_refuse(builder, err, "a value of '%s' is no number that can be kept: %g",
+                                 known->name, value);
+    if (known->kind != RPS_IMPORT_GAUGE && value < 0)
+        return rps_import_refuse(builder, err, "a count of '%s' is below 0: %g", known->name,
+                                 value);
+    if (known->kind != RPS_IMPORT_GAUGE)
+        return rps_import_count(builder, column,
+                                value < 9.2e18 ? (uint64_t)llround(value) : UINT64_MAX, enabled_ns,
+                                running_ns, err);
+    result = find_cell(builder, column, enabled_ns, running_ns, &cell, err);
+    if (result <= 0)
+        return result;
+    cell->value = value;
+    return 0;
+}
+
+/* --- the rows of the store -------------------------------------------------------------------- */
+
+/* Part j of k of a whole: all of them come to the whole. */
+static uint64_t part(uint64_t whole, int j, int k)
+{
+    uint64_t n = (uint64_t)k, i = (uint64_t)j;
+    uint64_t from = whole / n * i + whole % n * i / n;
+
+    return whole / n * (i + 1) + whole % n * (i + 1) / n - from;
+}
+
+static void put_slots(const struct rps_import_builder *builder, struct rps_period *row)
+{
+    for (int i = 0; i < builder->column_count; i++) {
+        const struct rps_import_known_column *column = &builder->column[i];
+        const struct rps_import_cell *cell = &builder->cell[i];
+
+        if (column->set != (int)row->set_no || !cell->is_there)
+            continue;
+        row->counted |= UINT32_C(1) << column->slot;
+        row->count[column->slot] = cell->count;
+        if (column->kind != RPS_IMPORT_GAUGE)
+            continue;
+        row->count[column->slot] = rps_import_gauge_count(column, cell->value, builder->length_ns);
+        row->counted |= UINT32_C(1) << column->time_slot;
+        row->count[column->time_slot] = (uint64_t)builder->length_ns;
+    }
+}
+
+/* CPU time in the period, which is never 0: a gauge has values while the workload sleeps.
+ * *ret_clock: the clock event's count, 0 where it is not known. */
+static uint64_t clock_of(const struct rps_import_builder *builder, uint64_t *ret_clock)
+{
+    uint64_t least = (uint64_t)builder->plan->set_count;
+
+    *ret_clock = (uint64_t)builder->length_ns;
+    for (int i = 0; i < builder->column_count; i++) {
+        if (builder->column[i].kind != RPS_IMPORT_CLOCK)
+            continue;
+        *ret_clock = builder->cell[i].count; /* 0 without one */
+        if (builder->cell[i].is_there)
+            return *ret_clock > least ? *ret_clock : least;
+        break;
+    }
+    return (uint64_t)builder->length_ns > least ? (uint64_t)builder->length_ns : least;
+}
+
+static void write_rotation(struct rps_import_builder *builder)
+{
+    struct rps_import_track *track = builder->current;
+    uint64_t clock, enabled_ns = clock_of(builder, &clock);
+    int sets = builder->plan->set_count;
+    int64_t start_ns = builder->start_ns;
+
+    for (int n = 0; n < sets; n++) {
+        struct rps_period row = {
+            .cpu = track->cpu,
+            .set_no = (uint32_t)n,
+            .period = track->intervals * (uint64_t)sets + (uint64_t)n,
+            .rotation = track->intervals,
+            .cycles = part(clock, n, sets),
+            .start_ns = start_ns,
+            .length_ns = (int64_t)part((uint64_t)builder->length_ns, n, sets),
+            .enabled_ns = part(enabled_ns, n, sets),
+        };
+
+        row.cycle = track->cycle += row.cycles;
+        row.clock_running_ns = clock > 0 ? row.enabled_ns : 0;
+        put_slots(builder, &row);
+        row.running_ns = row.counted ? enabled_ns : 0;
+        start_ns += row.length_ns;
+        rps_writer_period(builder->writer, &row);
+    }
+    if (builder->periods % 64 == 0)
+        rps_writer_wait(builder->writer);
+}
+
+/* What a column has come to, when looking. */
+static int add_up(struct rps_import_builder *builder, struct rps_error *err)
+{
+    for (int i = 0; i < builder->column_count; i++) {
+        struct rps_import_known_column *column = &builder->column[i];
+        const struct rps_import_cell *cell = &builder->cell[i];
+
+        if (!cell->is_there)
+            continue;
+        column->periods++;
+        column->least = fmin(column->least, cell->value);
+        column->most = fmax(column->most, cell->value);
+        column->sum += cell->count;
+        if (column->sum > SUM_MAX)
+            return rps_import_refuse(builder, err, "the counts of '%s' come to more than %llu",
+                                     column->name, (unsigned long long)SUM_MAX);
+    }
+    return 0;
+}
+
+/* The CPU's period is over. */
+static void end_track_period(struct rps_import_builder *builder, struct rps_import_track *track,
+                             int64_t end_ns)
+{
+    track->end_ns = end_ns;
+    builder->end_ns = end_ns > builder->end_ns ? end_ns : builder->end_ns;
+    builder->periods++;
+}
+
+int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *err)
+{
+    if (builder->writer) {
+        write_rotation(builder);
+    } else {
+        if (add_up(builder, err) < 0)
+            return RPS_FAILED;
+        builder->seconds += (double)builder->length_ns / RPS_NS_PER_S;
+    }
+    end_track_period(builder, builder->current, builder->start_ns + builder->length_ns);
+    builder->current->intervals++;
+    builder->current = NULL;
+    return 0;
+}
+
+int rps_import_period(struct rps_import_builder *builder, const struct rps_period *period,
+                      struct rps_error *err)
+{
+    struct rps_import_track *track = find_track(builder, period->cpu, err);
+
+    if (!track)
+        return RPS_FAILED;
+    if (period->start_ns < 0 || period->length_ns < 0 || period->start_ns > TIME_MAX_NS ||
+        period->length_ns > TIME_MAX_NS - period->start_ns)
+        return rps_import_refuse(builder, err, "a period of %.9g s at %.9g s cannot be",
+                                 (double)period->length_ns / RPS_NS_PER_S,
+                                 (double)period->start_ns / RPS_NS_PER_S);
+    builder->seconds += (double)period->length_ns / RPS_NS_PER_S;
+    if (builder->writer) {
+        if (period->start_ns > track->end_ns && !builder->run.uuid[0]) /* the file has no gaps */
+            rps_import_gap(builder, track->cpu, track->end_ns, period->start_ns - track->end_ns,
+                           GAP_REASON);
+        rps_writer_period(builder->writer, period);
+        if (builder->periods % 1024 == 0)
+            rps_writer_wait(builder->writer);
+    }
+    end_track_period(builder, track, period->start_ns + period->length_ns);
+    return 0;
+}
+
+void rps_import_mark(struct rps_import_builder *builder, int64_t time_ns, const char *text)
+{
+    if (!builder->writer)
+        return;
+    rps_writer_mark(builder->writer, time_ns, text);
+    rps_writer_wait(builder->writer);
+}
+
+void rps_import_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
+                    int64_t length_ns, const char *reason)
+{
+    if (!builder->writer)
+        return;
+    rps_writer_gap(builder->writer, cpu, start_ns, length_ns, reason);
+    rps_writer_wait(builder->writer);
+}
+
+/* --- the whole file --------------------------------------------------------------------------- */
+
+/* CPUs whose periods end before the run does. */
+static void write_last_gaps(struct rps_import_builder *builder)
+{
+    for (size_t i = 0; i < builder->track_count && !builder->run.uuid[0]; i++) {
+        const struct rps_import_track *track = &builder->track[i];
+
+        if (track->end_ns < builder->end_ns)
+            rps_import_gap(builder, track->cpu, track->end_ns, builder->end_ns - track->end_ns,
+                           GAP_REASON);
+    }
+}
+
+int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
+                    const struct rps_import_options *options, struct rps_error *err)
+{
+    uint64_t before = builder->periods;
+    int result = rps_import_rewind(builder, err);
+
+    builder->periods = builder->track_count = 0;
+    builder->interval = 0;
+    builder->interval_ns = 0;
+    if (result == 0)
+        result = format->read(builder, options, err);
+    if (result < 0)
+        return result;
+    if (builder->periods == 0)
+        return rps_error_set(err, RPS_FAILED, "%s has no rows to import", builder->path);
+    if (builder->writer && before != builder->periods)
+        return rps_error_set(err, RPS_FAILED, "%s was changed while it was read", builder->path);
+    write_last_gaps(builder);
+    return 0;
+}

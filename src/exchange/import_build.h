@@ -1,0 +1,123 @@
+/*
+ * What a reader of a foreign format calls to make a run of a file.
+ *
+ * The file is read twice, by the same function: first the builder only looks, at which columns and
+ * CPUs there are and whether everything is right, so that a file that is refused leaves nothing in
+ * the store; then it writes. A reader therefore says the same things both times, and keeps nothing
+ * of the first.
+ */
+#ifndef RPISTAT_EXCHANGE_IMPORT_BUILD_H
+#define RPISTAT_EXCHANGE_IMPORT_BUILD_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "rpistat/error.h"
+#include "rpistat/import.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+
+struct rps_import_builder;
+
+enum rps_import_kind {
+    RPS_IMPORT_COUNT, /* events since the period before */
+    RPS_IMPORT_CLOCK, /* CPU time in ns since then: task-clock; the run's clock event. Without one
+                         it is the elapsed time */
+    RPS_IMPORT_GAUGE, /* a value that is no count: a ratio, a temperature. Over any stretch it is
+                         the mean by time: it is kept as the count value x seconds in millionths,
+                         with a metric of the column's name that divides it again */
+};
+
+struct rps_import_column {
+    const char *name;  /* as in the file; made a name that formulas can use, and told apart from
+                          others that become the same */
+    const char *unit;  /* "", "ns", "%"; of a gauge it is the metric's */
+    const char *panel; /* what is drawn together; "" alone */
+    enum rps_import_kind kind;
+};
+
+/* The column of that name (and of that kind), added when it is new: *ret, from 0. RPS_FAILED
+ * for more than RPS_IMPORT_COLUMNS_MAX. */
+int rps_import_column(struct rps_import_builder *builder, const struct rps_import_column *column,
+                      int *ret, struct rps_error *err);
+
+/* The run, of which the reader may fill what the file says: command, start_realtime_ns, host,
+ * cpu_model, ... Only before the first period. */
+struct rps_run *rps_import_run(struct rps_import_builder *builder);
+
+/* Begin a period of a CPU (or RPS_CPU_ALL) that lasted from start_ns, since the run's start, for
+ * length_ns above 0. RPS_FAILED, with the line, when it begins before the CPU's last one ended; a
+ * later beginning leaves a gap. */
+int rps_import_begin_period(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
+                            int64_t length_ns, struct rps_error *err);
+
+/*
+ * What a column had in the period that was begun; a column that is not said was not counted.
+ * enabled_ns and running_ns are the time that it could be counted and that in which it was; -1:
+ * not known, as the period's length, all of it. A count is taken as it is, so it must be the file's
+ * estimate of all the time where the other tool scaled it (perf does): the times say in the run how
+ * much of it was counted. With running_ns 0 the column was not counted. A value that is no finite
+ * number, or a count below 0 or from 2^63 on, is RPS_FAILED with the line.
+ */
+int rps_import_value(struct rps_import_builder *builder, int column, double value,
+                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err);
+/* The same of a count that is exact. */
+int rps_import_count(struct rps_import_builder *builder, int column, uint64_t count,
+                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err);
+
+int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *err);
+
+/*
+ * For our own exports, which say more than columns: the plan, empty until the reader has filled it
+ * while the builder looked, and periods as the store has them, with a mark or a gap of the run.
+ */
+struct rps_plan *rps_import_plan(struct rps_import_builder *builder);
+int rps_import_period(struct rps_import_builder *builder, const struct rps_period *period,
+                      struct rps_error *err);
+void rps_import_mark(struct rps_import_builder *builder, int64_t time_ns, const char *text);
+void rps_import_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
+                    int64_t length_ns, const char *reason);
+/* 1 while the builder looks, 0 when it writes. */
+int rps_import_looks(const struct rps_import_builder *builder);
+/* Something the user should know; said once, when the builder looks. */
+void rps_import_note(const struct rps_import_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* RPS_FAILED, with "FILE, line N: " before the printf-style sentence, or "FILE: " before the first
+ * line was read. */
+int rps_import_refuse(struct rps_import_builder *builder, struct rps_error *err, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
+
+/* The next line of the file without its end, in a buffer that lasts until the next call: 1, 0 at
+ * the end, negative on error: a line longer than RPS_IMPORT_LINE_MAX, a NUL byte, reading. A last
+ * line without an end may be cut off: it is left out, with a note. */
+int rps_import_line(struct rps_import_builder *builder, char **ret, struct rps_error *err);
+
+/* The next row of a CSV file, in place of its lines: its cells, without quotes and outer blanks,
+ * until the next call. Empty lines, and those that begin with #, are left out. 1, 0 at the end,
+ * negative on error: those of rps_import_line, a quote that is never closed. */
+int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,
+                     size_t *ret_count, struct rps_error *err);
+
+/* The digits of text, with `mark` before a part, times `unit` (a power of ten), exactly: a time in
+ * ns of seconds. 1, or 0 for other text. What is finer than 1 is cut off. */
+int rps_import_decimal(const char *text, char mark, int64_t unit, int64_t *ret);
+
+/* The beginning of the file, as a format's recognises() is given it. */
+const char *rps_import_head(const struct rps_import_builder *builder);
+
+/* A format: a const row in a file of its own, and in the table in import.c. */
+struct rps_import_format {
+    const char *name; /* "perf-csv" */
+    /* 1 when the file looks like it: `head` is its beginning, up to 64 KiB, terminated. */
+    int (*recognises)(const char *head);
+    /* Read the whole file, and say what is in it. 0 or negative. */
+    int (*read)(struct rps_import_builder *builder, const struct rps_import_options *options,
+                struct rps_error *err);
+};
+
+extern const struct rps_import_format rps_import_own, rps_import_perf_csv, rps_import_perf_json,
+    rps_import_toplev, rps_import_pmrep, rps_import_csv;
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * What is counted in a file: columns become the events of a plan, eight at most to a set.
+ *
+ * A gauge is kept so that periods can be added up: the value over its least one, times the seconds,
+ * in units that give the sum over the run as many digits as a count has; and beside it, in the same
+ * set, the time in which it was there, which gauges that are always there share. A metric divides
+ * the one by the other: the mean over time, and over CPUs where these are added up.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import_parts.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+/* A gauge's sum over the run stays below. */
+#define GAUGE_SUM_MAX 1e18
+
+/* Counted for less than this part of the time is worth a word. */
+#define LEAST_SHARE 0.999
+
+static int is_column(const struct rps_import_known_column *known,
+                     const struct rps_import_column *column)
+{
+    return known->kind == column->kind && strcmp(known->name, column->name) == 0;
+}
+
+static int add_column(struct rps_import_builder *builder, const struct rps_import_column *column,
+                      int *ret, struct rps_error *err)
+{
+    struct rps_import_known_column *grown, *known;
+
+    if (builder->writer)
+        return rps_import_refuse(builder, err, "the file was changed while it was read");
+    if (builder->column_count == RPS_IMPORT_COLUMNS_MAX)
+        return rps_import_refuse(builder, err, "there are more than %d columns to import",
+                                 RPS_IMPORT_COLUMNS_MAX);
+    grown = realloc(builder->column, ((size_t)builder->column_count + 1) * sizeof(*grown));
+    if (!grown)
+        return rps_error_memory(err);
+    builder->column = grown;
+    known = &grown[builder->column_count++];
+    *known = (struct rps_import_known_column){
+        .name = strdup(column->name),
+        .unit = strdup(column->unit ? column->unit : ""),
+        .panel = strdup(column->panel ? column->panel : ""),
+        .kind = column->kind,
+        .least = INFINITY,
+        .most = -INFINITY,
+    };
+    if (!known->name || !known->unit || !known->panel)
+        return rps_error_memory(err);
+    *ret = builder->column_count - 1;
+    return 0;
+}
+
+/* Columns mostly come in the same order again. */
+int rps_import_column(struct rps_import_builder *builder, const struct rps_import_column *column,
+                      int *ret, struct rps_error *err)
+{
+    for (int i = 0; i < builder->column_count; i++) {
+        int number = (builder->next_column + i) % builder->column_count;
+
+        if (is_column(&builder->column[number], column)) {
+            builder->next_column = (number + 1) % builder->column_count;
+            *ret = number;
+            return 0;
+        }
+    }
+    return add_column(builder, column, ret, err);
+}
+
+/* --- gauges ----------------------------------------------------------------------------------- */
+
+static void choose_scale(struct rps_import_known_column *column, double seconds)
+{
+    double range;
+
+    column->base = column->least < 0 ? column->least : 0;
+    range = column->most - column->base;
+    column->scale = 1e6;
+    if (range > 0)
+        column->scale = pow(10, fmin(200, floor(log10(GAUGE_SUM_MAX / range / seconds))));
+}
+
+uint64_t rps_import_gauge_count(const struct rps_import_known_column *column, double value,
+                                int64_t length_ns)
+{
+    double count = (value - column->base) * ((double)length_ns / RPS_NS_PER_S) * column->scale;
+
+    return count > 0 ? (uint64_t)llround(count) : 0;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+static int add_gauge_metric(struct rps_plan *plan, const struct rps_import_known_column *column,
+                            const struct rps_event *event, const struct rps_event *time,
+                            struct rps_error *err)
+{
+    char text[RPS_NAME_SIZE * 3 + 100], offset[40] = "";
+    struct rps_metric *metric;
+
+    if (column->base < 0)
+        snprintf(offset, sizeof(offset), " - %.17g", -column->base);
+    snprintf(text, sizeof(text), "%s=%s / (%s * %.17g)%s", event->name, event->name, time->name,
+             column->scale / RPS_NS_PER_S, offset);
+    if (rps_plan_add_formula(plan, text, err) < 0)
+        return RPS_FAILED;
+    metric = &plan->metric[plan->metric_count - 1];
+    rps_text_printable(metric->label, sizeof(metric->label), column->name);
+    rps_text_printable(metric->unit, sizeof(metric->unit), column->unit);
+    rps_text_printable(metric->panel, sizeof(metric->panel),
+                       column->panel[0] ? column->panel : column->name);
+    snprintf(metric->explain, sizeof(metric->explain), "The file's value; of a stretch, its mean.");
+    return 0;
+}
+
+/* Add an event to the last set; its slot. */
+static int add_slot(struct rps_plan *plan, const char *label, const char *unit, int by_clock)
+{
+    struct rps_event_set *set = &plan->set[plan->set_count - 1];
+    struct rps_event event = {.state = RPS_EVENT_MEASURED, .by_clock = by_clock};
+
+    rps_text_printable(event.spec, sizeof(event.spec), label);
+    rps_text_printable(event.label, sizeof(event.label), label);
+    rps_text_printable(event.unit, sizeof(event.unit), unit);
+    rps_plan_new_id(plan, event.spec, event.name);
+    set->event[set->event_count] = event;
+    return set->event_count++;
+}
+
+static int add_event(struct rps_plan *plan, struct rps_import_known_column *column, int time_slot,
+                     struct rps_error *err)
+{
+    struct rps_event_set *set = &plan->set[plan->set_count - 1];
+    const char *unit = column->kind == RPS_IMPORT_GAUGE   ? RPS_UNIT_GAUGE
+                       : column->kind == RPS_IMPORT_CLOCK ? "ns"
+                       : column->unit[0]                  ? column->unit
+                                                          : "events";
+
+    column->set = plan->set_count - 1;
+    column->slot = add_slot(plan, column->name, unit, column->kind == RPS_IMPORT_CLOCK);
+    if (column->kind != RPS_IMPORT_GAUGE)
+        return 0;
+    column->time_slot = time_slot >= 0 ? time_slot : add_slot(plan, "time", RPS_UNIT_GAUGE, 0);
+    return add_gauge_metric(plan, column, &set->event[column->slot], &set->event[column->time_slot],
+                            err);
+}
+
+static int add_sets(struct rps_import_builder *builder, struct rps_error *err)
+{
+    struct rps_plan *plan = builder->plan;
+    struct rps_event_set *set = NULL;
+    int shared = -1; /* slot of the time of the set's gauges that are always there */
+
+    for (int i = 0; i < builder->column_count; i++) {
+        struct rps_import_known_column *column = &builder->column[i];
+        int is_gauge = column->kind == RPS_IMPORT_GAUGE;
+        int shares = is_gauge && column->periods == builder->periods;
+
+        if (!set || set->event_count + 1 + (is_gauge && !(shares && shared >= 0)) > RPS_SLOT_MAX) {
+            if (!(set = rps_plan_add_set(plan)))
+                return rps_error_memory(err);
+            snprintf(set->name, sizeof(set->name), "columns%d", plan->set_count);
+            shared = -1;
+        }
+        if (add_event(plan, column, shares ? shared : -1, err) < 0)
+            return RPS_FAILED;
+        if (shares)
+            shared = column->time_slot;
+    }
+    return 0;
+}
+
+/* The clock event: CPU time, or else the time that passed. */
+static void make_clock(struct rps_import_builder *builder)
+{
+    struct rps_event *clock = &builder->plan->clock;
+    const struct rps_import_known_column *column = builder->column;
+
+    while (column < builder->column + builder->column_count && column->kind != RPS_IMPORT_CLOCK)
+        column++;
+    snprintf(clock->name, sizeof(clock->name), "clock");
+    snprintf(clock->unit, sizeof(clock->unit), "ns");
+    if (column < builder->column + builder->column_count) {
+        rps_text_printable(clock->spec, sizeof(clock->spec), column->name);
+        snprintf(clock->label, sizeof(clock->label), "Task clock");
+        snprintf(clock->role, sizeof(clock->role), "task_clock");
+    } else {
+        snprintf(clock->label, sizeof(clock->label), "Elapsed time");
+    }
+}
+
+int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *err)
+{
+    struct rps_plan *plan = builder->plan;
+
+    if (plan->set_count == 0) {
+        for (int i = 0; i < builder->column_count; i++) {
+            if (builder->column[i].kind == RPS_IMPORT_GAUGE)
+                choose_scale(&builder->column[i], builder->seconds);
+        }
+        make_clock(builder);
+        if (add_sets(builder, err) < 0 || rps_plan_compile(plan, err) < 0 ||
+            rps_plan_add_rates(plan, err) < 0)
+            return RPS_FAILED;
+    }
+    if (plan->set_count == 0)
+        return rps_error_set(err, RPS_FAILED, "%s has no columns to import", builder->path);
+    return 0;
+}
+
+void rps_import_make_remarks(struct rps_import_builder *builder)
+{
+    char *text = builder->run.fitting;
+    size_t size = sizeof(builder->run.fitting);
+    int left_out = 0;
+
+    for (int i = 0; i < builder->column_count; i++) {
+        const struct rps_import_known_column *column = &builder->column[i];
+        double share = column->enabled_ns > 0 ? column->running_ns / column->enabled_ns : 1;
+        char name[RPS_NAME_SIZE], line[RPS_NAME_SIZE + 120];
+        size_t used = strlen(text);
+
+        if (share > LEAST_SHARE)
+            continue;
+        rps_text_printable(name, sizeof(name), column->name);
+        snprintf(line, sizeof(line),
+                 "%s%s: counted for %.1f %% of the time, and scaled by what recorded it",
+                 used ? "\n" : "", name, 100 * share);
+        if (used + strlen(line) + 40 < size)
+            memcpy(text + used, line, strlen(line) + 1);
+        else
+            left_out++;
+    }
+    if (left_out > 0)
+        snprintf(text + strlen(text), size - strlen(text), "\nand %d more columns", left_out);
+}

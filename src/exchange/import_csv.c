@@ -1,0 +1,574 @@
+/*
+ * Any table of numbers: a row holds what was seen since the row before it, up to its own time.
+ *
+ * What a map does not say is found out from the first rows, which are read for that and then once
+ * more: the header, which columns hold numbers, which one the time. The first row's length is not
+ * in the file: it is taken to be that of the second, or what has passed since 0.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "import_parts.h"
+#include "rpistat/clock.h"
+#include "rpistat/csv_signals.h"
+#include "rpistat/wall.h"
+
+#define SAMPLE_ROWS 100
+#define TEXT_SIZE   200
+
+/* Numbers from here on are seconds since 1970, then milliseconds, microseconds, nanoseconds. */
+#define EPOCH_S 1e8
+
+/* No time can be later, and no row as long, so that their sums and differences fit. */
+#define TIME_MAX_NS   INT64_C(4000000000000000000)
+#define LENGTH_MAX_NS INT64_C(1000000000000000000)
+
+enum kind { NONE, TIME, LENGTH, CPU, COUNT, CLOCK, GAUGE, SKIP, KINDS };
+
+static const char *const kind_name[KINDS] = {"",      "time",  "length", "cpu",
+                                             "count", "clock", "gauge",  "skip"};
+
+struct table_column {
+    char *name; /* owned; of the header */
+    char unit[32];
+    enum kind kind, mapped;
+    int column; /* of the builder */
+    /* of the first rows */
+    int numbers, words, times, starts_with_word;
+};
+
+struct table {
+    struct rps_import_builder *builder;
+    char separator, decimal;
+    size_t count;
+    struct table_column *column; /* owned */
+    int has_header;
+    int time, length, cpu;                /* columns; -1: none */
+    int64_t unit_ns, length_unit_ns;      /* of times and lengths that are numbers */
+    int64_t zero_ns;                      /* the time that is 0 in the run */
+    int64_t first_ns;                     /* length of the first row */
+    int64_t interval_ns, interval_end_ns; /* the latest one of all CPUs */
+    size_t cpu_count;
+    struct table_cpu {
+        int32_t cpu;
+        int64_t end_ns;
+    } * seen; /* owned */
+};
+
+static int is_value(enum kind kind)
+{
+    return kind == COUNT || kind == CLOCK || kind == GAUGE;
+}
+
+static const char *name_of(const struct table *table, size_t c, char ret[TEXT_SIZE])
+{
+    if (table->has_header && table->column[c].name[0])
+        snprintf(ret, TEXT_SIZE, "%s", table->column[c].name);
+    else
+        snprintf(ret, TEXT_SIZE, "column %zu", c + 1);
+    return ret;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* 1 and a time in ns: of a moment, or a number; 0 for other text. */
+static int read_time(const struct table *table, const char *cell, int64_t unit_ns, int64_t *ret_ns)
+{
+    struct rps_moment moment;
+    struct rps_error unheard;
+    double value;
+
+    if (rps_import_decimal(cell, table->decimal, unit_ns, ret_ns))
+        return *ret_ns <= TIME_MAX_NS;
+    if (rps_csv_cell(cell, strlen(cell), table->decimal, &value) > 0) { /* -1, 1e3 */
+        value *= (double)unit_ns;
+        if (isnan(value) || fabs(value) > (double)TIME_MAX_NS)
+            return 0;
+        *ret_ns = llround(value);
+        return 1;
+    }
+    if (!rps_moment_is(cell) || rps_moment_parse("", cell, &moment, &unheard) < 0)
+        return 0;
+    if (moment.has_date)
+        return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
+    *ret_ns = moment.time_of_day_ns;
+    return 1;
+}
+
+static const struct {
+    const char *name;
+    int64_t ns;
+} units[] = {{"s", RPS_NS_PER_S}, {"ms", RPS_NS_PER_MS}, {"us", RPS_NS_PER_US}, {"ns", 1}};
+
+#define UNITS (sizeof(units) / sizeof(units[0]))
+
+/* 1 when the last word of a column's name is the unit: "time_ms", "Time (us)". */
+static int name_has_unit(const char *name, const char *unit)
+{
+    size_t length = strlen(unit), end = strlen(name);
+
+    while (end > 0 && !isalpha((unsigned char)name[end - 1]))
+        end--;
+    return end > length && strncmp(name + end - length, unit, length) == 0 &&
+           !isalpha((unsigned char)name[end - length - 1]);
+}
+
+/* The unit that the map, or else the header, gives to a column; *ret stays without one. */
+static int find_unit(const struct table *table, int c, int64_t *ret, struct rps_error *err)
+{
+    const struct table_column *column = &table->column[c];
+
+    for (size_t i = 0; i < UNITS; i++) {
+        if (column->unit[0] ? strcmp(column->unit, units[i].name) == 0
+                            : table->has_header && name_has_unit(column->name, units[i].name)) {
+            *ret = units[i].ns;
+            return 0;
+        }
+    }
+    if (!column->unit[0])
+        return 0;
+    return rps_error_set(err, RPS_USAGE, "--map: time is in s, ms, us or ns, and not in '%s'",
+                         column->unit);
+}
+
+/* Units of numbers. Where nothing names one it is what makes a time since 1970 of the cell, or
+ * seconds, and a length has that of the time. */
+static int choose_units(struct table *table, const char *cell, struct rps_error *err)
+{
+    double value = NAN;
+
+    rps_csv_cell(cell, strlen(cell), table->decimal, &value);
+    table->unit_ns = RPS_NS_PER_S;
+    for (size_t i = 1; i < UNITS; i++) {
+        if (value * (double)units[i].ns >= EPOCH_S * RPS_NS_PER_S)
+            table->unit_ns = units[i].ns;
+    }
+    if (find_unit(table, table->time, &table->unit_ns, err) < 0)
+        return RPS_USAGE;
+    table->length_unit_ns = table->unit_ns;
+    return table->length < 0 ? 0 : find_unit(table, table->length, &table->length_unit_ns, err);
+}
+
+static int cell_time(const struct table *table, const char *cell, int64_t *ret_ns,
+                     struct rps_error *err)
+{
+    if (read_time(table, cell, table->unit_ns, ret_ns))
+        return 0;
+    return rps_import_refuse(table->builder, err, "'%.40s' is no time", cell);
+}
+
+/* --- the map ---------------------------------------------------------------------------------- */
+
+static int map_item(struct table *table, char *item, struct rps_error *err)
+{
+    char *equals = strrchr(item, '='), *kind = equals ? equals + 1 : NULL, *unit, *end;
+    unsigned long number;
+    enum kind k = TIME;
+    size_t c = 0;
+
+    if (!kind || equals == item)
+        return rps_error_set(err, RPS_USAGE, "--map: '%s' is not COLUMN=KIND", item);
+    *equals = '\0';
+    unit = strchr(kind, ':');
+    if (unit)
+        *unit++ = '\0';
+    while (k < KINDS && strcmp(kind, kind_name[k]) != 0)
+        k++;
+    if (k == KINDS)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is no kind of column; there are time, length, cpu, "
+                             "count, clock, gauge, skip",
+                             kind);
+    while (c < table->count && !(table->has_header && strcmp(table->column[c].name, item) == 0))
+        c++;
+    number = strtoul(item, &end, 10);
+    if (c == table->count && !*end && number > 0 && number <= table->count)
+        c = number - 1;
+    if (c == table->count)
+        return rps_error_set(err, RPS_USAGE, "--map: %s has no column '%s'", table->builder->path,
+                             item);
+    table->column[c].mapped = k;
+    snprintf(table->column[c].unit, sizeof(table->column[c].unit), "%s", unit ? unit : "");
+    return 0;
+}
+
+static int read_map(struct table *table, const char *map, struct rps_error *err)
+{
+    char *text = map ? strdup(map) : NULL, *save = NULL, *item;
+    int result = 0;
+
+    if (map && !text)
+        return rps_error_memory(err);
+    for (item = text ? strtok_r(text, ",", &save) : NULL; item && result == 0;
+         item = strtok_r(NULL, ",", &save))
+        result = map_item(table, item, err);
+    free(text);
+    return result;
+}
+
+/* --- finding out ------------------------------------------------------------------------------ */
+
+static int begin_columns(struct table *table, char *const *cell, size_t count,
+                         struct rps_error *err)
+{
+    table->column = calloc(count, sizeof(*table->column));
+    if (!table->column)
+        return rps_error_memory(err);
+    table->count = count;
+    for (size_t c = 0; c < count; c++) {
+        double value;
+
+        table->column[c].starts_with_word =
+            rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, &value) < 0;
+        if (!(table->column[c].name = strndup(cell[c], TEXT_SIZE - 1)))
+            return rps_error_memory(err);
+    }
+    return 0;
+}
+
+static int check_count(const struct table *table, size_t count, struct rps_error *err)
+{
+    if (count == table->count)
+        return 0;
+    return rps_import_refuse(table->builder, err,
+                             "the row has %zu cell%s, and the first has %zu; is the separator "
+                             "really '%s'?",
+                             count, count == 1 ? "" : "s", table->count,
+                             table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
+}
+
+static void look_at(struct table *table, char *const *cell)
+{
+    for (size_t c = 0; c < table->count; c++) {
+        struct table_column *column = &table->column[c];
+        int64_t time_ns;
+        double value;
+        int kind = rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, &value);
+
+        column->numbers += kind > 0 && isfinite(value);
+        column->words += kind < 0;
+        column->times += read_time(table, cell[c], 1, &time_ns);
+    }
+}
+
+static int is_numeric(const struct table_column *column)
+{
+    return column->numbers > 0 && column->numbers >= column->words;
+}
+
+static int is_time(const struct table *table, size_t c)
+{
+    static const char *const names[] = {"t", "ts", "epoch", "elapsed", "seconds", "datetime"};
+    const struct table_column *column = &table->column[c];
+    const char *name = table->has_header ? column->name : "";
+    int named = rps_csv_names_place(name) && strpbrk(name, "tTdD") == name && strlen(name) > 3;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        named |= strcasecmp(name, names[i]) == 0;
+    if (!table->has_header)
+        named = column->words > 0; /* dates */
+    return named && column->times > 0 && column->times >= column->numbers + column->words;
+}
+
+/* What each column is, when the first rows were looked at. */
+static int choose_columns(struct table *table, const char *map, struct rps_error *err)
+{
+    int is_mapped = 0;
+
+    for (size_t c = 0; c < table->count; c++)
+        table->has_header |= table->column[c].starts_with_word && is_numeric(&table->column[c]);
+    if (read_map(table, map, err) < 0)
+        return RPS_USAGE;
+    table->time = table->length = table->cpu = -1;
+    for (size_t c = 0; c < table->count; c++) {
+        enum kind kind = table->column[c].kind = table->column[c].mapped;
+
+        is_mapped |= is_value(kind);
+        table->time = kind == TIME ? (int)c : table->time;
+        table->length = kind == LENGTH ? (int)c : table->length;
+        table->cpu = kind == CPU ? (int)c : table->cpu;
+    }
+    for (size_t c = 0; c < table->count; c++) {
+        struct table_column *column = &table->column[c];
+        const char *name = table->has_header ? column->name : "x";
+
+        if (column->mapped != NONE)
+            continue;
+        if (table->time < 0 && is_time(table, c))
+            table->time = (int)c;
+        else if (table->cpu < 0 && (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
+            table->cpu = (int)c;
+        else if (!is_mapped && is_numeric(column) && !rps_csv_names_place(name))
+            column->kind = GAUGE;
+    }
+    if (table->length >= 0 && table->time < 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: a length needs a time, that of the row's beginning");
+    return 0;
+}
+
+/* Look at the first rows; then the file is at its beginning again. */
+static int look(struct table *table, const char *map, struct rps_error *err)
+{
+    const char *head = rps_import_head(table->builder);
+    char *const *cell;
+    size_t count;
+    int result = 0, rows = 0;
+
+    rps_csv_guess(head, strlen(head), &table->separator, &table->decimal);
+    while (rows <= SAMPLE_ROWS &&
+           (result = rps_import_cells(table->builder, table->separator, &cell, &count, err)) > 0) {
+        if (rows++ == 0)
+            result = begin_columns(table, cell, count, err);
+        else if ((result = check_count(table, count, err)) == 0)
+            look_at(table, cell);
+        if (result < 0)
+            return result;
+    }
+    if (result >= 0 && rows == 0)
+        result = rps_error_set(err, RPS_FAILED, "%s has no rows to import", table->builder->path);
+    if (result >= 0)
+        result = choose_columns(table, map, err);
+    return result < 0 ? result : rps_import_rewind(table->builder, err);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* The next row that is no header. */
+static int next_row(struct table *table, int *is_first, char *const **ret_cell,
+                    struct rps_error *err)
+{
+    size_t count;
+    int result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
+
+    if (result > 0 && *is_first && table->has_header)
+        result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
+    *is_first = 0;
+    if (result > 0 && check_count(table, count, err) < 0)
+        return RPS_FAILED;
+    return result;
+}
+
+/* The times of the first two rows that differ say where the run begins, and how long the first
+ * row is. Then the file is at its beginning again. */
+static int find_start(struct table *table, struct rps_error *err)
+{
+    int64_t first_ns = 0, time_ns = 0;
+    int is_first = 1, rows = 0, result;
+    char *const *cell;
+
+    while ((result = next_row(table, &is_first, &cell, err)) > 0) {
+        if (rows++ == 0 && choose_units(table, cell[table->time], err) < 0)
+            return RPS_FAILED;
+        if (cell_time(table, cell[table->time], &time_ns, err) < 0)
+            return RPS_FAILED;
+        if (rows == 1)
+            first_ns = time_ns;
+        if (time_ns != first_ns)
+            break;
+    }
+    if (result < 0)
+        return result;
+    table->first_ns = time_ns > first_ns ? time_ns - first_ns : RPS_NS_PER_S;
+    if (table->first_ns > LENGTH_MAX_NS)
+        return rps_import_refuse(table->builder, err, "the time cannot go on by %.9g s",
+                                 (double)table->first_ns / RPS_NS_PER_S);
+    if (first_ns > 0 && first_ns <= 2 * table->first_ns)
+        table->first_ns = first_ns; /* since 0 */
+    table->zero_ns = table->length < 0 ? first_ns - table->first_ns : first_ns;
+    if ((double)first_ns >= EPOCH_S * RPS_NS_PER_S)
+        rps_import_run(table->builder)->start_realtime_ns = table->zero_ns;
+    return rps_import_rewind(table->builder, err);
+}
+
+static int add_columns(struct table *table, struct rps_error *err)
+{
+    static const enum rps_import_kind kinds[KINDS] = {
+        [COUNT] = RPS_IMPORT_COUNT, [CLOCK] = RPS_IMPORT_CLOCK, [GAUGE] = RPS_IMPORT_GAUGE};
+    char name[TEXT_SIZE], other[TEXT_SIZE + 16];
+    uint8_t taken[RPS_IMPORT_COLUMNS_MAX] = {0};
+    int found = 0;
+
+    for (size_t c = 0; c < table->count; c++) {
+        struct table_column *column = &table->column[c];
+        struct rps_import_column add = {other, column->unit, "", kinds[column->kind]};
+
+        if (!is_value(column->kind))
+            continue;
+        found++;
+        snprintf(other, sizeof(other), "%s", name_of(table, c, name));
+        for (int i = 2;; i++) { /* a header may have a name twice */
+            if (rps_import_column(table->builder, &add, &column->column, err) < 0)
+                return RPS_FAILED;
+            if (!taken[column->column])
+                break;
+            snprintf(other, sizeof(other), "%s (%d)", name, i);
+        }
+        taken[column->column] = 1;
+    }
+    if (found == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s has no column of numbers that is more than a place: name one with "
+                             "--map COLUMN=gauge",
+                             table->builder->path);
+    return 0;
+}
+
+/* "3", "cpu3", "all". */
+static int read_cpu(const struct table *table, const char *text, int32_t *ret,
+                    struct rps_error *err)
+{
+    const char *digits = text + strcspn(text, "0123456789");
+    char *end;
+    unsigned long number = strtoul(digits, &end, 10);
+
+    *ret = RPS_CPU_ALL;
+    if (strcasecmp(text, "all") == 0 || strcmp(text, "-1") == 0 || text[0] == '\0')
+        return 0;
+    if (end == digits || *end || number > INT32_MAX || memchr(text, '-', (size_t)(digits - text)))
+        return rps_import_refuse(table->builder, err, "'%.40s' is no CPU", text);
+    *ret = (int32_t)number;
+    return 0;
+}
+
+static struct table_cpu *find_cpu(struct table *table, int32_t cpu, struct rps_error *err)
+{
+    struct table_cpu *grown;
+
+    for (size_t i = 0; i < table->cpu_count; i++) {
+        if (table->seen[i].cpu == cpu)
+            return &table->seen[i];
+    }
+    grown = realloc(table->seen, (table->cpu_count + 1) * sizeof(*grown));
+    if (!grown) {
+        rps_error_memory(err);
+        return NULL;
+    }
+    table->seen = grown;
+    grown[table->cpu_count] = (struct table_cpu){cpu, -1};
+    return &grown[table->cpu_count++];
+}
+
+/* A row begins where its CPU's row before ended; where there are several CPUs, at the latest time
+ * before its own that any of them has. */
+static int64_t find_row_start(struct table *table, const struct table_cpu *seen, int64_t end_ns)
+{
+    int64_t since_ns = seen->end_ns >= 0 ? seen->end_ns : end_ns - table->first_ns;
+
+    if (end_ns > table->interval_end_ns) {
+        table->interval_ns = table->interval_end_ns;
+        table->interval_end_ns = end_ns;
+    }
+    if (table->cpu < 0 || end_ns != table->interval_end_ns || table->interval_ns < seen->end_ns)
+        return since_ns;
+    return table->interval_ns;
+}
+
+/* When the row's period began, and how long it is. */
+static int begin_row(struct table *table, char *const *cell, struct rps_error *err)
+{
+    int64_t end_ns = 0, start_ns, length_ns;
+    struct table_cpu *seen;
+    int32_t cpu = RPS_CPU_ALL;
+
+    if (table->cpu >= 0 && read_cpu(table, cell[table->cpu], &cpu, err) < 0)
+        return RPS_FAILED;
+    if (!(seen = find_cpu(table, cpu, err)))
+        return RPS_FAILED;
+    if (table->time >= 0 && cell_time(table, cell[table->time], &end_ns, err) < 0)
+        return RPS_FAILED;
+    end_ns -= table->zero_ns;
+    if (table->time < 0)
+        end_ns = seen->end_ns + (seen->end_ns < 0) + RPS_NS_PER_S;
+    start_ns = find_row_start(table, seen, end_ns);
+    length_ns = end_ns - start_ns;
+    if (table->length >= 0) {
+        start_ns = end_ns;
+        if (!read_time(table, cell[table->length], table->length_unit_ns, &length_ns) ||
+            llabs(length_ns) > LENGTH_MAX_NS)
+            return rps_import_refuse(table->builder, err, "'%.40s' is no length",
+                                     cell[table->length]);
+        end_ns = start_ns + length_ns;
+    }
+    if (length_ns <= 0)
+        return rps_import_refuse(table->builder, err,
+                                 "the time does not go on: %.40s comes after a row as late; --map "
+                                 "says which column is the time",
+                                 cell[table->time]);
+    seen->end_ns = end_ns;
+    return rps_import_begin_period(table->builder, cpu, start_ns, length_ns, err);
+}
+
+static int read_value(struct table *table, const struct table_column *column, const char *cell,
+                      struct rps_error *err)
+{
+    double value;
+    int kind = rps_csv_cell(cell, strlen(cell), table->decimal, &value);
+
+    if (kind < 0)
+        return rps_import_refuse(table->builder, err,
+                                 "'%.40s' in the column '%.60s' is no number; a kind skip of "
+                                 "--map leaves a column out",
+                                 cell, column->name);
+    if (kind == 0 || isnan(value))
+        return 0;
+    if (column->kind != GAUGE && strspn(cell, "0123456789") == strlen(cell) && strlen(cell) < 19)
+        return rps_import_count(table->builder, column->column, strtoull(cell, NULL, 10), -1, -1,
+                                err);
+    return rps_import_value(table->builder, column->column, value, -1, -1, err);
+}
+
+static int read_rows(struct table *table, struct rps_error *err)
+{
+    int is_first = 1, result;
+    char *const *cell;
+
+    while ((result = next_row(table, &is_first, &cell, err)) > 0) {
+        result = begin_row(table, cell, err);
+        for (size_t c = 0; c < table->count && result == 0; c++) {
+            if (is_value(table->column[c].kind))
+                result = read_value(table, &table->column[c], cell[c], err);
+        }
+        if (result == 0)
+            result = rps_import_end_period(table->builder, err);
+        if (result < 0)
+            return result;
+    }
+    return result;
+}
+
+static int read_csv(struct rps_import_builder *builder, const struct rps_import_options *options,
+                    struct rps_error *err)
+{
+    struct table table = {.builder = builder, .first_ns = RPS_NS_PER_S};
+    int result = look(&table, options->map, err);
+
+    if (result == 0 && table.time >= 0)
+        result = find_start(&table, err);
+    else if (result == 0)
+        rps_import_note(builder, "%s has no column of times: a row is taken for a second",
+                        builder->path);
+    if (result == 0)
+        result = add_columns(&table, err);
+    if (result == 0)
+        result = read_rows(&table, err);
+    for (size_t c = 0; c < table.count; c++)
+        free(table.column[c].name);
+    free(table.column);
+    free(table.seen);
+    return result;
+}
+
+static int recognises(const char *head)
+{
+    return head[strcspn(head, ",;\t|\n")] != '\0' && head[0] != '{' && head[0] != '[';
+}
+
+const struct rps_import_format rps_import_csv = {
+    .name = "csv",
+    .recognises = recognises,
+    .read = read_csv,
+};

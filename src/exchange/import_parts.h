@@ -1,0 +1,112 @@
+/* The builder, as its files see it: import_text.c reads lines and rows, import_columns.c makes a
+ * plan of columns, import_build.c makes periods of them, import.c has it read the file twice. */
+#ifndef RPISTAT_EXCHANGE_IMPORT_PARTS_H
+#define RPISTAT_EXCHANGE_IMPORT_PARTS_H
+
+#include <csv.h>
+
+#include "import_build.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
+
+#define RPS_IMPORT_HEAD_SIZE 65536
+
+struct rps_import_known_column {
+    char *name, *unit, *panel; /* owned */
+    enum rps_import_kind kind;
+    uint64_t sum; /* of counts */
+    double enabled_ns, running_ns;
+    uint64_t periods;   /* in which it was counted */
+    double least, most; /* of gauges */
+    double base, scale; /* a gauge is kept as (value - base) x seconds x scale */
+    int set, slot;      /* in the plan */
+    int time_slot;      /* of a gauge: the ns in which it was there, in the same set */
+};
+
+/* What a CPU has had. */
+struct rps_import_track {
+    int32_t cpu;
+    int64_t end_ns;     /* of its last period */
+    uint64_t intervals; /* the number of the next one */
+    uint64_t cycle;
+};
+
+/* Cells of the row that was read last, one behind the other. */
+struct rps_import_row {
+    struct csv_parser parser;
+    int is_open;
+    char separator;
+    char *text; /* owned; each cell with its 0 */
+    size_t size, room;
+    char **cell; /* owned */
+    size_t *offset;
+    size_t count, cell_room;
+    int is_whole, failed;
+};
+
+struct rps_import_builder {
+    /* reading */
+    FILE *file;
+    const char *path; /* for sentences */
+    void (*note)(const char *sentence);
+    char head[RPS_IMPORT_HEAD_SIZE + 1];
+    char *line; /* owned; RPS_IMPORT_LINE_MAX and two bytes */
+    uint64_t line_number;
+    int is_cut; /* the last line has no end, and that was said */
+    struct rps_import_row row;
+
+    /* what the file says */
+    struct rps_run run;
+    struct rps_run again;  /* what the reader says the second time, when the writer has the first */
+    struct rps_plan *plan; /* owned */
+    int column_count, next_column;
+    struct rps_import_known_column *column; /* owned */
+    double seconds;                         /* of all periods together */
+    uint64_t periods;                       /* rows of the store */
+    int64_t end_ns;                         /* of the last period */
+
+    /* the pass that it is in */
+    struct rps_writer *writer; /* NULL: it only looks */
+    size_t track_count;
+    struct rps_import_track *track; /* owned */
+    int64_t interval_ns;            /* the latest beginning of an interval, and its number */
+    uint64_t interval;
+
+    /* the period that was begun */
+    struct rps_import_track *current; /* NULL: none was */
+    int64_t start_ns, length_ns;
+    struct rps_import_cell {
+        int is_there;
+        uint64_t count;
+        double value;
+    } cell[RPS_IMPORT_COLUMNS_MAX];
+};
+
+/* A builder that looks at the file, which lasts until rps_import_close. NULL without memory. */
+struct rps_import_builder *rps_import_open(FILE *file, const char *path,
+                                           void (*note)(const char *sentence));
+void rps_import_close(struct rps_import_builder *builder);
+
+/* Have a format read the whole file, from its beginning: once to look, and when a writer has been
+ * given to the builder, to write. RPS_FAILED for a file without periods, too. */
+int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
+                    const struct rps_import_options *options, struct rps_error *err);
+
+/* Choose the format, look at the whole file, and make the plan: all but the store. */
+int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
+                    const struct rps_import_format **ret, struct rps_error *err);
+
+/* Make the plan of the columns that the first reading found, unless the reader has made one. */
+int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *err);
+
+/* What the run's `fitting` says of columns that were not counted all the time. */
+void rps_import_make_remarks(struct rps_import_builder *builder);
+
+/* Go to the beginning of the file. */
+int rps_import_rewind(struct rps_import_builder *builder, struct rps_error *err);
+
+/* What a gauge is kept as. */
+uint64_t rps_import_gauge_count(const struct rps_import_known_column *column, double value,
+                                int64_t length_ns);
+
+#endif

@@ -1,0 +1,29 @@
+/* What perf stat says of an event in an interval, as CSV or JSON. */
+#ifndef RPISTAT_EXCHANGE_IMPORT_PERF_H
+#define RPISTAT_EXCHANGE_IMPORT_PERF_H
+
+#include "import_interval.h"
+
+/* As in the file; NULL or "" where it says nothing. */
+struct rps_perf_line {
+    int64_t end_ns;           /* of the interval */
+    const char *track;        /* CPU, core, socket */
+    const char *value, *unit; /* of the event */
+    const char *event, *cgroup;
+    const char *run_ns, *percent; /* how long it was on a counter, and that of its enabled time */
+    const char *metric, *metric_unit;
+};
+
+int rps_import_perf_line(struct rps_import_interval *interval, const struct rps_perf_line *line,
+                         struct rps_error *err);
+
+/* RPS_FAILED: nothing in the file says when an interval ended. */
+int rps_import_perf_no_intervals(struct rps_import_builder *builder, struct rps_error *err);
+
+/* RPS_FAILED: the counts are by thread, and runs have them by CPU. */
+int rps_import_perf_threads(struct rps_import_builder *builder, struct rps_error *err);
+
+/* When perf started, as its comment says: for the run. */
+void rps_import_perf_start(struct rps_import_builder *builder);
+
+#endif

@@ -1,0 +1,339 @@
+/*
+ * The page of a live run: what is asked for, and what it is answered with.
+ *
+ *     /           the page, the same for every run
+ *     /rows       what was measured after `after`, with the number of the newest data, 0 where none
+ *                 are there yet; made at once
+ *     /data       all of the page's data, with phases, or {"error": ...}
+ *
+ * Making data takes time, since phases are looked for: a process of its own does it, and rows are
+ * answered meanwhile. It is begun when somebody asks for rows: a page that nobody has open costs
+ * nothing. The more CPU time it takes, the less often it is done, since the machine is being
+ * measured. The store is open only while it is read: a forked process must not inherit an open
+ * database, and opening the store takes over what a killed recorder left.
+ */
+#include "rpistat/live_page.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "http_server.h"
+#include "rpistat/clock.h"
+#include "rpistat/json.h"
+#include "rpistat/page.h"
+#include "rpistat/parse.h"
+
+#define REQUEST_NS  (10 * RPS_NS_PER_S)
+#define ANSWER_NS   (60 * RPS_NS_PER_S)
+#define DATA_MIN_NS RPS_NS_PER_S /* before data are made again: half as long as the run, */
+#define DATA_MAX_NS (10 * RPS_NS_PER_S)
+#define IDLE_SHARE  19 /* ... and at least this many times the CPU time they took */
+#define MAKING_NS   (50 * RPS_NS_PER_MS) /* how often it is looked whether data are made */
+#define WAIT_NS     (3600 * RPS_NS_PER_S)
+#define JSON_TYPE   "application/json"
+
+struct live {
+    const struct rps_live_page_options *options;
+    struct rps_http_server *server;
+    char *page, *data; /* owned; data NULL: none yet */
+    size_t page_size, data_size;
+    int64_t number;           /* of the data */
+    struct rps_page_end made; /* up to where they reach, or those that are being made */
+    int64_t made_of_ns;       /* when the store had been written last */
+    pid_t pid;                /* of the process that makes data; 0: none */
+    int fd;                   /* that it writes to */
+    int64_t next_ns;          /* not made again before */
+};
+
+/* --- a process that makes data ---------------------------------------------------------------- */
+
+static void write_error(struct rps_json *json, const char *sentence)
+{
+    rps_json_object(json, NULL);
+    rps_json_text(json, "error", sentence);
+    rps_json_end(json);
+}
+
+static int write_data(const struct live *live, FILE *out, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, live->options->store_path, err);
+
+    if (result == 0)
+        result = rps_page_write_data(out, reader, live->options->run_id, &live->made, err);
+    rps_reader_close(reader);
+    return result;
+}
+
+/* Status 0: the data are written; 1: an error is, in their place. */
+static _Noreturn void make(const struct live *live)
+{
+    struct rps_json json = {.out = fdopen(live->fd, "w"), .one_line = 1};
+    struct rps_error err;
+    int result;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!json.out)
+        _exit(2);
+    result = write_data(live, json.out, &err);
+    if (result < 0) {
+        rewind(json.out);
+        if (ftruncate(live->fd, 0) < 0)
+            _exit(2);
+        write_error(&json, err.message);
+    }
+    _exit(fflush(json.out) != 0 ? 2 : result < 0);
+}
+
+/* When the store or its log was last written. */
+static int64_t written_ns(const char *path)
+{
+    char log[4096];
+    const char *const file[] = {path, log};
+    int64_t last_ns = 0;
+
+    snprintf(log, sizeof(log), "%s-wal", path);
+    for (int i = 0; i < 2; i++) {
+        struct stat info;
+        int64_t at_ns = stat(file[i], &info) == 0 && info.st_size > 0
+                            ? info.st_mtim.tv_sec * RPS_NS_PER_S + info.st_mtim.tv_nsec
+                            : 0;
+
+        last_ns = at_ns > last_ns ? at_ns : last_ns;
+    }
+    return last_ns;
+}
+
+static void begin_data(struct live *live, const struct rps_page_end *end)
+{
+    live->fd = memfd_create("rpistat page", MFD_CLOEXEC);
+    if (live->fd < 0)
+        return;
+    live->made = *end;
+    live->made_of_ns = written_ns(live->options->store_path);
+    live->pid = fork();
+    if (live->pid == 0)
+        make(live);
+    if (live->pid < 0) {
+        live->pid = 0;
+        close(live->fd);
+    }
+}
+
+/* Take what was written, data or an error; where that cannot be had, what there is stays. Data that
+ * could not be made are made again. */
+static void take_data(struct live *live, int status)
+{
+    const int written = WIFEXITED(status) && WEXITSTATUS(status) <= 1;
+    const off_t size = lseek(live->fd, 0, SEEK_END);
+    char *text = written && size > 0 ? malloc((size_t)size) : NULL;
+
+    if (text && pread(live->fd, text, (size_t)size, 0) == (ssize_t)size) {
+        free(live->data);
+        live->data = text;
+        live->data_size = (size_t)size;
+        live->number++;
+    } else {
+        free(text);
+        status = 1;
+    }
+    if (status != 0)
+        live->made.end_ns = 0;
+    close(live->fd);
+}
+
+static int64_t time_ns(const struct timeval *time)
+{
+    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
+}
+
+static void end_data(struct live *live)
+{
+    int64_t pause_ns = live->made.end_ns / 2, cpu_ns;
+    struct rusage usage;
+    int status = 0;
+
+    if (live->pid == 0 || wait4(live->pid, &status, WNOHANG, &usage) != live->pid)
+        return;
+    live->pid = 0;
+    take_data(live, status);
+    cpu_ns = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
+    pause_ns = pause_ns < DATA_MIN_NS   ? DATA_MIN_NS
+               : pause_ns > DATA_MAX_NS ? DATA_MAX_NS
+                                        : pause_ns;
+    if (pause_ns < IDLE_SHARE * cpu_ns)
+        pause_ns = IDLE_SHARE * cpu_ns;
+    live->next_ns = rps_clock_monotonic_ns() + pause_ns;
+}
+
+/* Is there more than the data hold, and is it time? The run's end is told at once. After the end
+ * the store still changes: functions get names, and the user may set a label. */
+static int is_due(const struct live *live, const struct rps_page_end *end)
+{
+    if (live->pid != 0 || end->end_ns == 0)
+        return 0;
+    if (live->number == 0 || end->state != live->made.state)
+        return live->number > 0 || rps_clock_monotonic_ns() >= live->next_ns;
+    return rps_clock_monotonic_ns() >= live->next_ns &&
+           (end->end_ns > live->made.end_ns ||
+            (end->state != RPS_RUN_RECORDING &&
+             written_ns(live->options->store_path) > live->made_of_ns));
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void put(struct rps_http_answer *ret, int status, const char *type, char *text, size_t size)
+{
+    *ret = (struct rps_http_answer){.status = status, .type = type, .text = text, .size = size};
+}
+
+static void put_copy(struct rps_http_answer *ret, const char *type, const char *text, size_t size)
+{
+    char *copy = malloc(size + 1);
+
+    if (copy)
+        put(ret, 200, type, memcpy(copy, text, size), size);
+}
+
+static void put_error(struct rps_http_answer *ret, int status, const char *sentence)
+{
+    struct rps_json json;
+    char *text;
+
+    if (rps_json_open(&json, 1) < 0)
+        return;
+    write_error(&json, sentence);
+    text = rps_json_close(&json);
+    put(ret, status, JSON_TYPE, text, text ? strlen(text) : 0);
+}
+
+static int write_rows(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_page_end end = {0};
+    int result = rps_reader_open(&reader, live->options->store_path, err);
+
+    if (result == 0)
+        result = rps_page_find_end(reader, live->options->run_id, &end, err);
+    if (after_ns == INT64_MAX)
+        after_ns = end.end_ns;
+    if (result == 0)
+        result = rps_page_write_rows(out, reader, live->options->run_id, after_ns, &end,
+                                     live->number, err);
+    rps_reader_close(reader);
+    if (result == 0 && is_due(live, &end))
+        begin_data(live, &end);
+    return result;
+}
+
+static void answer_rows(struct live *live, const char *after, struct rps_http_answer *ret)
+{
+    struct rps_error err;
+    uint64_t after_ns = INT64_MAX; /* the end, where nothing is asked for */
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out;
+    int result;
+
+    if (after && rps_parse_uint64("after", after, 0, INT64_MAX, &after_ns, &err) < 0) {
+        put_error(ret, 400, err.message);
+        return;
+    }
+    out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    result = write_rows(live, (int64_t)after_ns, out, &err);
+    if (fclose(out) != 0)
+        result = rps_error_memory(&err);
+    if (result == 0) {
+        put(ret, 200, JSON_TYPE, text, size);
+        return;
+    }
+    free(text);
+    put_error(ret, 500, err.message);
+}
+
+static void answer(void *context, const char *path, const char *after, struct rps_http_answer *ret)
+{
+    struct live *live = context;
+
+    if (strcmp(path, "/") == 0)
+        put_copy(ret, "text/html; charset=utf-8", live->page, live->page_size);
+    else if (strcmp(path, "/rows") == 0)
+        answer_rows(live, after, ret);
+    else if (strcmp(path, "/data") == 0 && live->data)
+        put_copy(ret, JSON_TYPE, live->data, live->data_size);
+    else
+        put_error(ret, 404, "There is nothing here.");
+}
+
+/* --- serving ---------------------------------------------------------------------------------- */
+
+static int read_page(struct live *live, struct rps_error *err)
+{
+    FILE *out = open_memstream(&live->page, &live->page_size);
+    int result;
+
+    if (!out)
+        return rps_error_memory(err);
+    result = rps_page_write_live(out, live->options->script_folder, err);
+    if (fclose(out) != 0)
+        result = rps_error_memory(err);
+    return result;
+}
+
+static void serve(struct live *live)
+{
+    const struct rps_live_page_options *options = live->options;
+    int64_t wait_ns;
+
+    do {
+        end_data(live);
+        wait_ns = rps_http_server_run(live->server, live->pid != 0 ? MAKING_NS : WAIT_NS);
+    } while (options->wait(options->context, rps_http_server_fd(live->server), wait_ns) == 0);
+}
+
+static void live_close(struct live *live)
+{
+    if (live->pid > 0) {
+        kill(live->pid, SIGKILL);
+        while (waitpid(live->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        close(live->fd);
+    }
+    rps_http_server_close(live->server);
+    free(live->page);
+    free(live->data);
+}
+
+int rps_live_page_serve(const struct rps_live_page_options *options, struct rps_error *err)
+{
+    struct live live = {.options = options};
+    const struct rps_http_options http = {
+        .port = options->port,
+        .request_ns = REQUEST_NS,
+        .answer_ns = ANSWER_NS,
+        .open_path = "/",
+        .answer = answer,
+        .context = &live,
+    };
+    int result = read_page(&live, err);
+
+    if (result == 0)
+        result = rps_http_server_open(&live.server, &http, err);
+    if (result == 0) {
+        options->ready(options->context, rps_http_server_url(live.server));
+        serve(&live);
+    }
+    live_close(&live);
+    return result;
+}

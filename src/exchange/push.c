@@ -1,0 +1,337 @@
+/*
+ * Push: reading a run, batch by batch, and noting how far the server has got.
+ *
+ * The store is read with a cursor a CPU and batch, and none is open while the network is waited
+ * for: a reader that holds one keeps the store's log from being taken up. What was added is known
+ * by the numbers of periods. When rows were thinned meanwhile, so that a block stands for some that
+ * were added and some that were not, the totals are made anew from the run's beginning, as when a
+ * push goes on that was broken off: nothing is handed over then up to the noted position.
+ */
+#include "push_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/run_phases.h"
+
+/* What the state has of a run beside the position of each CPU. */
+#define CPU_DONE   (-2) /* it was over and all of it sent, up to this ms of it */
+#define CPU_TAKEN  (-3) /* rps_push_target.taken */
+#define CPU_START  (-4) /* when it began, in ns of Unix time, as its samples were sent */
+#define OF_THE_RUN 3    /* so many of these */
+
+#define MADE_ANEW  2 /* of the functions here: the totals are to be made anew */
+#define LOOK_NS    RPS_NS_PER_S
+#define NO_PERIODS INT64_C(-1)
+
+/* Numbers of periods; NO_PERIODS: none. */
+struct track {
+    int32_t cpu;
+    int64_t newest;    /* was added */
+    int64_t handed;    /* all samples up to it were handed over */
+    int64_t noted;     /* in the state */
+    int64_t quiet;     /* handed over before the totals were begun */
+    int64_t from_ns;   /* start of the newest rotation that was added */
+    uint64_t rotation; /* its number */
+};
+
+struct push {
+    struct rps_reader *reader;
+    int64_t run_id;
+    const struct rps_push_options *options;
+    struct rps_push_target target;
+    struct rps_pushed *pushed;
+    struct rps_run run; /* as it was at the last look */
+    struct rps_plan *plan;
+    struct rps_time_totals *totals;
+    struct rps_push_batch batch;
+    size_t track_count;
+    struct track *track; /* owned; a CPU each */
+};
+
+/* --- the state -------------------------------------------------------------------------------- */
+
+/* 1 and *ret; 0: nothing was noted; negative on error. */
+static int get_noted(struct push *push, int64_t cpu, int64_t *ret, struct rps_error *err)
+{
+    return rps_pushed_get(push->pushed, push->target.url.shown, push->run.uuid, cpu, ret, err);
+}
+
+/* Note what was handed over, all of which was sent; is_done: and that it was all. */
+static int note_positions(struct push *push, int is_done, struct rps_error *err)
+{
+    struct rps_pushed_position *position =
+        calloc(push->track_count + OF_THE_RUN, sizeof(*position));
+    size_t count = 0;
+    int result = 0;
+
+    if (!position)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < push->track_count; i++) {
+        struct track *track = &push->track[i];
+
+        if (track->handed <= track->noted)
+            continue;
+        track->noted = track->handed;
+        position[count++] = (struct rps_pushed_position){track->cpu, track->noted};
+    }
+    if (is_done)
+        position[count++] =
+            (struct rps_pushed_position){CPU_DONE, push->run.elapsed_ns / RPS_NS_PER_MS};
+    if (count > 0) {
+        position[count++] = (struct rps_pushed_position){CPU_TAKEN, push->target.taken};
+        position[count++] = (struct rps_pushed_position){CPU_START, push->run.start_realtime_ns};
+        result = rps_pushed_set(push->pushed, push->target.url.shown, push->run.uuid, position,
+                                count, err);
+    }
+    free(position);
+    return result;
+}
+
+/* --- CPUs ------------------------------------------------------------------------------------- */
+
+static struct track *find_track(struct push *push, int32_t cpu)
+{
+    for (size_t i = 0; i < push->track_count; i++) {
+        if (push->track[i].cpu == cpu)
+            return &push->track[i];
+    }
+    return NULL;
+}
+
+static int add_track(struct push *push, int32_t cpu, struct rps_error *err)
+{
+    struct track *grown = realloc(push->track, (push->track_count + 1) * sizeof(*grown));
+    int64_t noted = NO_PERIODS;
+
+    if (!grown)
+        return rps_error_memory(err);
+    push->track = grown;
+    if (get_noted(push, cpu, &noted, err) < 0)
+        return RPS_FAILED;
+    grown[push->track_count++] = (struct track){
+        .cpu = cpu, .newest = NO_PERIODS, .handed = NO_PERIODS, .noted = noted, .quiet = noted};
+    return 0;
+}
+
+/* The CPUs that the run has periods of: by its coarsest blocks, which are few. */
+static int find_cpus(struct push *push, struct rps_error *err)
+{
+    struct rps_cursor *cursor = NULL;
+    struct rps_period row;
+    int result =
+        rps_cursor_open(&cursor, push->reader, push->run_id, 0, INT64_MAX, RPS_LEVELS, err);
+
+    while (result == 0 && (result = rps_cursor_next(cursor, &row, err)) > 0)
+        result = find_track(push, row.cpu) ? 0 : add_track(push, row.cpu, err);
+    rps_cursor_close(cursor);
+    return result;
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+/* Send what there is, and note how far that is; is_done: and that it was all. */
+static int send_batch(struct push *push, int is_done, struct rps_error *err)
+{
+    int result = rps_push_send(&push->target, &push->batch, err);
+
+    return result == 0 ? note_positions(push, is_done, err) : result;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* Add a row: 0; 1 when the batch is full, which is to be sent before the row. */
+static int add_row(struct push *push, struct track *track, const struct rps_period *row,
+                   struct rps_error *err)
+{
+    int64_t last = (int64_t)rps_period_last(row), before = track->newest;
+    int begins = row->rotation != track->rotation || before == NO_PERIODS;
+
+    if (begins && push->batch.count >= RPS_PUSH_BATCH_SAMPLES)
+        return 1;
+    if (rps_time_totals_add(push->totals, row, last <= track->quiet, err) < 0)
+        return RPS_FAILED;
+    if (begins) {
+        track->rotation = row->rotation;
+        track->from_ns = row->start_ns;
+        track->handed = before; /* samples of a block come when the next row is added */
+    }
+    if (track->newest < last)
+        track->newest = last;
+    if (row->level == 0)
+        track->handed = track->newest;
+    return 0;
+}
+
+/* The rows of a CPU from where it has got on, until there are no more or the batch is full: 0, 1,
+ * or MADE_ANEW. */
+static int read_rows(struct push *push, struct track *track, struct rps_error *err)
+{
+    const int64_t added = track->newest; /* at a rotation's end, or of fine rows */
+    struct rps_cursor *cursor = NULL;
+    struct rps_period row;
+    int result =
+        rps_cursor_open(&cursor, push->reader, push->run_id, track->from_ns, INT64_MAX, 0, err);
+
+    if (result < 0)
+        return result;
+    rps_cursor_choose_cpu(cursor, track->cpu);
+    while ((result = rps_cursor_next(cursor, &row, err)) > 0) {
+        if ((int64_t)rps_period_last(&row) <= added)
+            continue;
+        result = (int64_t)row.period <= added ? MADE_ANEW : add_row(push, track, &row, err);
+        if (result != 0)
+            break;
+    }
+    rps_cursor_close(cursor);
+    return result;
+}
+
+static int read_cpu(struct push *push, struct track *track, struct rps_error *err)
+{
+    int result;
+
+    while ((result = read_rows(push, track, err)) == 1) {
+        result = send_batch(push, 0, err);
+        if (result != 0)
+            break;
+    }
+    return result;
+}
+
+/* All that there is now; *ret_goes_on: more will come. */
+static int look(struct push *push, int *ret_goes_on, struct rps_error *err)
+{
+    struct rps_run run;
+    int result = rps_reader_run(push->reader, push->run_id, &run, err); /* before its periods */
+
+    if (result < 0)
+        return result;
+    push->run.state = run.state;
+    push->run.elapsed_ns = run.elapsed_ns;
+    *ret_goes_on = run.state == RPS_RUN_RECORDING;
+    rps_run_free(&run);
+    result = find_cpus(push, err);
+    for (size_t i = 0; i < push->track_count && result == 0; i++)
+        result = read_cpu(push, &push->track[i], err);
+    return result == 0 ? send_batch(push, 0, err) : result;
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static int put_phases(struct push *push, struct rps_error *err)
+{
+    struct rps_phase_levels levels = {0};
+    int result = rps_run_phases_get(push->reader, push->run_id, &levels, NULL, err);
+
+    if (result > 0)
+        result = rps_time_totals_phases(push->totals, rps_phase_levels_shown(&levels), err);
+    rps_phase_levels_free(&levels);
+    return result;
+}
+
+/* What a run that has ended has beside its periods. */
+static int send_end(struct push *push, struct rps_error *err)
+{
+    int result = rps_time_totals_flush(push->totals, err);
+
+    if (result == 0)
+        result = put_phases(push, err);
+    if (result == 0)
+        result = rps_time_totals_info(push->totals, push->run.elapsed_ns, err);
+    for (size_t i = 0; i < push->track_count; i++)
+        push->track[i].handed = push->track[i].newest;
+    return result == 0 ? send_batch(push, 1, err) : result;
+}
+
+/* Totals of nothing, and a batch without samples. */
+static int begin(struct push *push, struct rps_error *err)
+{
+    const struct rps_time_sink sink = {.sample = rps_push_batch_put, .context = &push->batch};
+    int result;
+
+    rps_push_batch_free(&push->batch);
+    rps_time_totals_close(push->totals);
+    push->totals = NULL;
+    push->track_count = 0;
+    result = rps_time_totals_open(&push->totals, &push->run, push->plan, push->options->every_ns,
+                                  &sink, err);
+    if (result == 0 && push->run.state == RPS_RUN_RECORDING)
+        result = rps_time_totals_info(push->totals, 0, err);
+    return result;
+}
+
+/* From the beginning, or the noted position, to the end: 0; 1 when `wait` ended it; MADE_ANEW. */
+static int push_rows(struct push *push, struct rps_error *err)
+{
+    const struct rps_push_options *options = push->options;
+    int goes_on = 0, result = begin(push, err);
+
+    while (result == 0 && (result = look(push, &goes_on, err)) == 0 && goes_on && options->follow)
+        result = options->wait && options->wait(options->context, LOOK_NS) ? 1 : 0;
+    if (result == 0 && !goes_on)
+        result = send_end(push, err);
+    return result;
+}
+
+/* 1 when there is nothing more to come than what was pushed. */
+static int is_there(struct push *push, int *ret, struct rps_error *err)
+{
+    int64_t ms = 0;
+    int noted = get_noted(push, CPU_DONE, &ms, err);
+
+    *ret = noted > 0 && push->run.state != RPS_RUN_RECORDING &&
+           push->run.elapsed_ns / RPS_NS_PER_MS <= ms;
+    return noted < 0 ? noted : 0;
+}
+
+/* A recorder corrects the start of its run, by some ms, when it ends. All samples of a run have
+ * times by one start, so that none that come again stand beside those that were there. */
+static int push_opened(struct push *push, struct rps_push_outcome *ret, struct rps_error *err)
+{
+    int result = get_noted(push, CPU_START, &push->run.start_realtime_ns, err);
+
+    if (result >= 0 && push->options->again)
+        result = rps_pushed_forget(push->pushed, push->target.url.shown, push->run.uuid, err);
+    if (result >= 0)
+        result = get_noted(push, CPU_TAKEN, &push->target.taken, err);
+    if (result >= 0)
+        result = is_there(push, &ret->present, err);
+    if (result < 0 || ret->present)
+        return result;
+    while ((result = push_rows(push, err)) == MADE_ANEW)
+        ;
+    if (result == 0)
+        result = rps_push_verify(&push->target, &push->batch,
+                                 push->run.start_realtime_ns / RPS_NS_PER_MS, err);
+    return result;
+}
+
+int rps_push_run(struct rps_reader *reader, int64_t run_id, const struct rps_push_options *options,
+                 struct rps_push_outcome *ret, struct rps_error *err)
+{
+    struct push push = {.reader = reader, .run_id = run_id, .options = options};
+    int result;
+
+    *ret = (struct rps_push_outcome){0};
+    rps_run_init(&push.run);
+    result = rps_push_target_open(&push.target, options, ret, err);
+    if (result == 0)
+        result = rps_pushed_open(&push.pushed, options->state_path, err);
+    if (result == 0)
+        result = rps_reader_run(reader, run_id, &push.run, err);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &push.plan, err);
+    if (result == 0)
+        result = push_opened(&push, ret, err);
+    ret->stopped = result == 1;
+    rps_time_totals_close(push.totals);
+    rps_push_batch_free(&push.batch);
+    rps_push_target_close(&push.target);
+    rps_pushed_close(push.pushed);
+    rps_plan_free(push.plan);
+    rps_run_free(&push.run);
+    free(push.track);
+    return result < 0 ? result : 0;
+}

@@ -1,0 +1,86 @@
+/* Samples until they are sent, by series. */
+#include "push_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct rps_push_series *find(struct rps_push_batch *batch, size_t number)
+{
+    struct rps_push_series *grown;
+    size_t count = batch->series_count > 0 ? batch->series_count : 16;
+
+    if (number < batch->series_count)
+        return &batch->series[number];
+    while (count <= number)
+        count *= 2;
+    grown = realloc(batch->series, count * sizeof(*grown));
+    if (!grown)
+        return NULL;
+    memset(grown + batch->series_count, 0, (count - batch->series_count) * sizeof(*grown));
+    batch->series = grown;
+    batch->series_count = count;
+    return &batch->series[number];
+}
+
+int rps_push_batch_put(void *context, const struct rps_time_series *series, int64_t time_ms,
+                       double value, struct rps_error *err)
+{
+    struct rps_push_batch *batch = context;
+    struct rps_push_series *of = find(batch, series->number);
+
+    if (of && of->count == of->room) {
+        size_t room = of->room > 0 ? 2 * of->room : 16;
+        struct rps_remote_sample *grown = realloc(of->sample, room * sizeof(*grown));
+
+        if (!grown)
+            return rps_error_memory(err);
+        of->sample = grown;
+        of->room = room;
+    }
+    if (!of)
+        return rps_error_memory(err);
+    of->series = series;
+    of->has_last = 1;
+    of->last = (struct rps_remote_sample){time_ms, value};
+    of->sample[of->count++] = of->last;
+    if (batch->last_ms < time_ms)
+        batch->last_ms = time_ms;
+    batch->count++;
+    return 0;
+}
+
+int rps_push_batch_body(const struct rps_push_batch *batch, struct rps_protobuf *ret,
+                        struct rps_error *err)
+{
+    struct rps_protobuf request = {0};
+    int result;
+
+    for (size_t i = 0; i < batch->series_count; i++) {
+        const struct rps_push_series *of = &batch->series[i];
+
+        if (of->count > 0)
+            rps_remote_write_add(&request, of->series, of->sample, of->count);
+    }
+    result = rps_remote_write_body(&request, ret, err);
+    rps_protobuf_free(&request);
+    return result;
+}
+
+void rps_push_batch_clear(struct rps_push_batch *batch, int is_taken)
+{
+    for (size_t i = 0; i < batch->series_count; i++) {
+        struct rps_push_series *of = &batch->series[i];
+
+        of->has_last &= is_taken || of->count == 0;
+        of->count = 0;
+    }
+    batch->count = 0;
+}
+
+void rps_push_batch_free(struct rps_push_batch *batch)
+{
+    for (size_t i = 0; i < batch->series_count; i++)
+        free(batch->series[i].sample);
+    free(batch->series);
+    *batch = (struct rps_push_batch){0};
+}

@@ -1,0 +1,250 @@
+/* Sending batches: what is tried again, what is left out, and what ends it all. */
+#include "push_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define PAUSE_MAX_NS (60 * RPS_NS_PER_S)
+#define PAUSE_LEAST  (10 * RPS_NS_PER_MS) /* at first, where a server asks for none */
+#define REASON_SIZE  200
+
+static const char *const headers[] = {
+    "Content-Type: application/x-protobuf",
+    "Content-Encoding: snappy",
+    "X-Prometheus-Remote-Write-Version: 0.1.0",
+    NULL,
+};
+
+int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
+                         struct rps_push_outcome *outcome, struct rps_error *err)
+{
+    const struct rps_http_options http = {.user = options->user,
+                                          .bearer = options->bearer,
+                                          .ca_file = options->ca_file,
+                                          .timeout_ns = options->timeout_ns,
+                                          .wait = options->wait,
+                                          .context = options->context};
+    struct rps_push_target target = {.options = options, .outcome = outcome};
+    size_t length;
+    int result = rps_http_open(&target.http, &http, err);
+
+    if (result == 0)
+        result = rps_http_url_parse(target.http, options->url, RPS_PUSH_PATH, &target.url, err);
+    if (result == 0 && !(target.answer = calloc(1, sizeof(*target.answer))))
+        result = rps_error_memory(err);
+    if (result < 0) {
+        rps_push_target_close(&target);
+        return result;
+    }
+    rps_text_printable(outcome->target, sizeof(outcome->target), target.url.shown);
+    length = strlen(outcome->target);
+    if (length > strlen(RPS_PUSH_PATH) &&
+        strcmp(outcome->target + length - strlen(RPS_PUSH_PATH), RPS_PUSH_PATH) == 0)
+        outcome->target[length - strlen(RPS_PUSH_PATH)] = '\0';
+    *ret = target;
+    return 0;
+}
+
+void rps_push_target_close(struct rps_push_target *target)
+{
+    rps_http_url_free(&target->url);
+    rps_http_close(target->http);
+    free(target->answer);
+    *target = (struct rps_push_target){0};
+}
+
+int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s)
+{
+    int64_t pause_ns = retry_after_s >= 0 ? PAUSE_LEAST : RPS_NS_PER_S;
+
+    for (int i = 1; i < attempts && pause_ns < PAUSE_MAX_NS; i++)
+        pause_ns *= 2;
+    if (retry_after_s > PAUSE_MAX_NS / RPS_NS_PER_S)
+        return PAUSE_MAX_NS;
+    if (pause_ns < retry_after_s * RPS_NS_PER_S)
+        pause_ns = retry_after_s * RPS_NS_PER_S;
+    return pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+static void note(const struct rps_push_target *target, const char *sentence)
+{
+    if (target->options->note)
+        target->options->note(target->options->context, sentence);
+}
+
+/* What the server said: its status, and the first line of its text. */
+static const char *reason_of(const struct rps_http_answer *answer, char ret[REASON_SIZE])
+{
+    char line[REASON_SIZE], printable[REASON_SIZE - 32];
+
+    snprintf(line, sizeof(line), "%.*s", (int)strcspn(answer->text, "\r\n"), answer->text);
+    rps_text_printable(printable, sizeof(printable), line);
+    if (answer->status == 0)
+        snprintf(ret, REASON_SIZE, "%s", printable);
+    else
+        snprintf(ret, REASON_SIZE, "status %d%s%s%s", answer->status, printable[0] ? " (" : "",
+                 printable, printable[0] ? ")" : "");
+    return ret;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Wait out a failed attempt: 0 to try again, 1 when `wait` ended it, RPS_FAILED when it was long
+ * enough. */
+static int wait_out(struct rps_push_target *target, int64_t took_ns, struct rps_error *err)
+{
+    const struct rps_push_options *options = target->options;
+    int64_t pause_ns = rps_push_pause_ns(++target->attempts, target->answer->retry_after_s);
+    char reason[REASON_SIZE], sentence[768];
+
+    reason_of(target->answer, reason);
+    target->trouble_ns += took_ns + pause_ns;
+    target->outcome->retries++;
+    if (options->give_up_ns > 0 && target->trouble_ns > options->give_up_ns)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s takes no samples: %s; what it took is noted, and the next push "
+                             "goes on from there",
+                             target->outcome->target, reason);
+    if (target->attempts == 1) {
+        snprintf(sentence, sizeof(sentence), "%s takes no samples: %s; trying again until it does",
+                 target->outcome->target, reason);
+        note(target, sentence);
+    }
+    return options->wait && options->wait(options->context, pause_ns) ? 1 : 0;
+}
+
+static void tell_of_end(struct rps_push_target *target)
+{
+    char sentence[512], length[RPS_TEXT_NUMBER_SIZE];
+
+    if (target->attempts > 0) {
+        snprintf(sentence, sizeof(sentence), "%s takes samples again, after %s",
+                 target->outcome->target,
+                 rps_text_duration(length, sizeof(length), target->trouble_ns));
+        note(target, sentence);
+    }
+    target->attempts = 0;
+    target->trouble_ns = 0;
+}
+
+/* A batch that is refused; the first is told of. */
+static void leave_out(struct rps_push_target *target, size_t samples)
+{
+    char reason[REASON_SIZE], sentence[768];
+
+    if (target->outcome->skipped == 0) {
+        snprintf(sentence, sizeof(sentence), "%s refuses %zu samples: %s; they are left out",
+                 target->outcome->target, samples, reason_of(target->answer, reason));
+        note(target, sentence);
+    }
+    target->outcome->skipped += samples;
+}
+
+/* The sentence for an answer that no other attempt would change, NULL for others. */
+static const char *way_out(const struct rps_http_answer *answer)
+{
+    switch (answer->status) {
+    case 0:
+        return answer->is_hopeless ? "see to its certificate, or name one to trust with --ca"
+                                   : NULL;
+    case 401:
+    case 403:
+    case 407:
+        return "give name and password with --user-file, or a token with --bearer-file";
+    case 404:
+    case 405:
+        return "remote write has another URL there";
+    default:
+        return answer->status >= 300 && answer->status < 400
+                   ? "redirections are not followed: give the URL that it leads to"
+                   : NULL;
+    }
+}
+
+/* 1: try again; 0: the batch is done with; RPS_FAILED. */
+static int judge(struct rps_push_target *target, size_t samples, size_t size, struct rps_error *err)
+{
+    const struct rps_http_answer *answer = target->answer;
+    const char *hint = way_out(answer);
+    char reason[REASON_SIZE];
+
+    if (hint)
+        return rps_error_set(err, RPS_FAILED, "%s takes no samples: %s; %s",
+                             target->outcome->target, reason_of(answer, reason), hint);
+    if (answer->status == 0 || answer->status == 408 || answer->status == 429 ||
+        answer->status >= 500)
+        return 1;
+    tell_of_end(target);
+    if (answer->status >= 400) {
+        leave_out(target, samples);
+        return 0;
+    }
+    target->outcome->samples += samples;
+    target->outcome->requests++;
+    target->outcome->bytes += size;
+    return 0;
+}
+
+static int send_body(struct rps_push_target *target, const struct rps_protobuf *body,
+                     size_t samples, struct rps_error *err)
+{
+    int result;
+
+    do {
+        int64_t start_ns = rps_clock_monotonic_ns();
+
+        result = rps_http_post(target->http, &target->url, headers, body->data, body->size,
+                               target->answer, err);
+        if (result != 0)
+            return result;
+        result = judge(target, samples, body->size, err);
+        if (result > 0 &&
+            (result = wait_out(target, rps_clock_monotonic_ns() - start_ns, err)) == 0)
+            continue;
+        return result;
+    } while (1);
+}
+
+static int64_t count_counted(const struct rps_push_batch *batch)
+{
+    int64_t ret = 0;
+
+    for (size_t i = 0; i < batch->series_count; i++) {
+        const struct rps_push_series *of = &batch->series[i];
+
+        if (of->count == 0 || strcmp(of->series->metric, RPS_PUSH_COUNTED) != 0)
+            continue;
+        for (size_t s = 0; s < of->count; s++)
+            ret += of->sample[s].value > 0;
+    }
+    return ret;
+}
+
+int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
+                  struct rps_error *err)
+{
+    const uint64_t skipped = target->outcome->skipped;
+    struct rps_protobuf body = {0};
+    int result, is_taken;
+
+    if (batch->count == 0)
+        return 0;
+    result = rps_push_batch_body(batch, &body, err);
+    if (result == 0)
+        result = send_body(target, &body, batch->count, err);
+    rps_protobuf_free(&body);
+    if (result != 0)
+        return result;
+    is_taken = target->outcome->skipped == skipped;
+    if (is_taken)
+        target->taken += count_counted(batch);
+    rps_push_batch_clear(batch, is_taken);
+    return 0;
+}

@@ -1,0 +1,171 @@
+/* The server: the time that a client has, and that one cannot keep the others out. */
+#include "exchange/http_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+
+#define SHORT_NS (50 * RPS_NS_PER_MS)
+#define LONG_NS  (3600 * RPS_NS_PER_S)
+#define BIG      ((size_t)64 << 20) /* more than the kernel keeps between two sockets */
+
+static struct rps_http_server *server;
+static int port;
+static size_t answer_size;
+
+static void answer(void *context, const char *path, const char *after, struct rps_http_answer *ret)
+{
+    (void)context;
+    (void)path;
+    (void)after;
+    *ret = (struct rps_http_answer){200, "text/plain", calloc(1, answer_size + 1), answer_size};
+}
+
+/* Open the server; 0 where there is no libmicrohttpd. */
+static int open_server(struct rps_http_options *options)
+{
+    struct rps_error err;
+    const char *url;
+
+    options->open_path = "/";
+    options->answer = answer;
+    if (rps_http_server_open(&server, options, &err) < 0) {
+        assert_non_null(strstr(err.message, "libmicrohttpd"));
+        return 0;
+    }
+    url = rps_http_server_url(server);
+    assert_int_equal(sscanf(url, "http://127.0.0.1:%d/#", &port), 1);
+    return 1;
+}
+
+static int connect_client(void)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    assert_true(fd >= 0);
+    (void)!connect(fd, (const struct sockaddr *)&address, sizeof(address));
+    return fd;
+}
+
+/* A client that has sent its request. */
+static int ask(void)
+{
+    char text[128];
+    int fd = connect_client();
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+
+    assert_int_equal(poll(&wait, 1, -1), 1);
+    snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
+    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+    return fd;
+}
+
+/* Let the server run until a client's connection is over; bytes that it got. `drip`: it sends a
+ * byte each time. */
+static size_t until_closed(int fd, int drip)
+{
+    char buffer[65536];
+    size_t total = 0;
+    ssize_t got;
+
+    do {
+        struct pollfd wait[2] = {{.fd = rps_http_server_fd(server), .events = POLLIN},
+                                 {.fd = fd, .events = POLLIN}};
+        int64_t wait_ns = rps_http_server_run(server, LONG_NS);
+
+        poll(wait, 2, drip ? 1 : (int)(wait_ns / RPS_NS_PER_MS) + 1);
+        if (drip)
+            (void)!send(fd, "x", 1, MSG_NOSIGNAL);
+        got = recv(fd, buffer, sizeof(buffer), 0);
+        total += got > 0 ? (size_t)got : 0;
+    } while (got > 0 || (got < 0 && (errno == EAGAIN || errno == ENOTCONN)));
+    close(fd);
+    return total;
+}
+
+/* Who sends nothing is closed, and who sends byte after byte and comes to no end. */
+static void test_slow(void **state)
+{
+    struct rps_http_options options = {.request_ns = SHORT_NS, .answer_ns = LONG_NS};
+
+    (void)state;
+    if (!open_server(&options))
+        skip();
+    assert_int_equal(until_closed(connect_client(), 0), 0);
+    assert_int_equal(until_closed(connect_client(), 1), 0);
+    assert_true(until_closed(ask(), 0) > 0);
+    rps_http_server_close(server);
+}
+
+/* Who does not take the answer is closed. */
+static void test_not_taken(void **state)
+{
+    struct rps_http_options options = {.request_ns = LONG_NS, .answer_ns = SHORT_NS};
+    int64_t until_ns = rps_clock_monotonic_ns() + 3 * SHORT_NS;
+    int fd;
+
+    (void)state;
+    answer_size = BIG;
+    if (!open_server(&options))
+        skip();
+    fd = ask();
+    while (rps_clock_monotonic_ns() < until_ns) {
+        struct pollfd wait = {.fd = rps_http_server_fd(server), .events = POLLIN};
+        int64_t wait_ns = rps_http_server_run(server, SHORT_NS);
+
+        poll(&wait, 1, (int)(wait_ns / RPS_NS_PER_MS) + 1);
+    }
+    assert_true(until_closed(fd, 0) < BIG);
+    answer_size = 10;
+    assert_true(until_closed(ask(), 0) > 10);
+    rps_http_server_close(server);
+    answer_size = 0;
+}
+
+/* Sixteen who hold connections keep a seventeenth out, which hears it at once, until their time is
+ * over. */
+static void test_others(void **state)
+{
+    struct rps_http_options options = {.request_ns = 4 * SHORT_NS, .answer_ns = LONG_NS};
+    int idle[RPS_HTTP_CONNECTIONS];
+
+    (void)state;
+    if (!open_server(&options))
+        skip();
+    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++)
+        idle[i] = connect_client();
+    rps_http_server_run(server, LONG_NS);
+    assert_int_equal(until_closed(ask(), 0), 0);
+    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++)
+        assert_int_equal(until_closed(idle[i], 0), 0);
+    assert_true(until_closed(ask(), 0) > 0);
+    rps_http_server_close(server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_not_taken),
+        cmocka_unit_test(test_others),
+    };
+
+    return cmocka_run_group_tests_name("exchange/http_server", tests, NULL, NULL);
+}

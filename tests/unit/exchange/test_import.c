@@ -1,0 +1,406 @@
+/* Files that are imported, up to the store: what is read of them, and what is refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "exchange/import_parts.h"
+#include "rpistat/clock.h"
+
+static const struct rps_import_options no_options = {.start_realtime_ns = -1};
+
+static char noted[600];
+
+static void note(const char *sentence)
+{
+    snprintf(noted + strlen(noted), sizeof(noted) - strlen(noted), "%s\n", sentence);
+}
+
+/* Look at a file; *ret is for close_file in any case. */
+static int look(const void *text, size_t size, const struct rps_import_options *options,
+                struct rps_import_builder **ret, struct rps_error *err)
+{
+    FILE *file = fmemopen((void *)(uintptr_t)text, size, "r");
+    const struct rps_import_format *format;
+
+    assert_non_null(file);
+    noted[0] = '\0';
+    *ret = rps_import_open(file, "t.csv", note);
+    assert_non_null(*ret);
+    return rps_import_look(*ret, options, &format, err);
+}
+
+static void close_file(struct rps_import_builder *builder)
+{
+    fclose(builder->file);
+    rps_import_close(builder);
+}
+
+static struct rps_import_builder *look_with(const char *text, const char *map)
+{
+    struct rps_import_options options = no_options;
+    struct rps_import_builder *builder;
+    struct rps_error err;
+
+    options.map = map;
+    if (look(text, strlen(text), &options, &builder, &err) < 0)
+        fail_msg("%s", err.message);
+    return builder;
+}
+
+static void refused_bytes(const char *text, size_t size, const char *map, const char *words)
+{
+    struct rps_import_options options = no_options;
+    struct rps_import_builder *builder;
+    struct rps_error err = {""};
+
+    options.map = map;
+    assert_true(look(text, size, &options, &builder, &err) < 0);
+    if (!strstr(err.message, words))
+        fail_msg("'%s' has no '%s'", err.message, words);
+    close_file(builder);
+}
+
+static void refused(const char *text, const char *map, const char *words)
+{
+    refused_bytes(text, strlen(text), map, words);
+}
+
+static const struct rps_import_known_column *column(const struct rps_import_builder *builder,
+                                                    const char *name)
+{
+    for (int i = 0; i < builder->column_count; i++) {
+        if (strcmp(builder->column[i].name, name) == 0)
+            return &builder->column[i];
+    }
+    fail_msg("no column %s", name);
+    return NULL;
+}
+
+static void check_times(const char *text, const char *map, int64_t end_ns, double seconds)
+{
+    struct rps_import_builder *builder = look_with(text, map);
+
+    assert_int_equal(builder->end_ns, end_ns);
+    assert_float_equal(builder->seconds, seconds, 1e-9);
+    close_file(builder);
+}
+
+static void test_times(void **state)
+{
+    struct rps_import_builder *builder;
+
+    (void)state;
+    check_times("time,x\n0.1,1\n0.204,1\n0.3,1\n", NULL, 300000000, 0.3); /* from 0 on */
+    check_times("time,x\n50,1\n51,1\n54,1\n", NULL, 5000000000, 5); /* the first is as the second */
+    check_times("ts,x\n1732270000100,1\n1732270000200,1\n", NULL, 200000000, 0.2);
+    check_times("time,x\n100,1\n300,1\n", "time=time:ms", 300000000, 0.3);
+    check_times("time_ms,x\n100,1\n300,1\n", NULL, 300000000, 0.3);
+    check_times("Time (us),x\n100,1\n300,1\n", NULL, 300000, 0.0003);
+    check_times("time_ms,x\n100,1\n300,1\n", "time_ms=time:s", 300000000000, 300);
+    check_times("t,l,x\n1,500,1\n2,250,1\n", "t=time,l=length:ms,x=count", 1250000000, 0.75);
+    check_times("begin,l,x\n1,0.5,1\n2,0.25,1\n", "begin=time,l=length,x=count", 1250000000, 0.75);
+    check_times("x,y\n1,2\n2,3\n4,1\n", NULL, 3000000000, 3);
+    assert_non_null(strstr(noted, "a row is taken for a second"));
+    builder = look_with("Date;a\n1970-01-02T00:00:01Z;0,5\n1970-01-02T00:00:02Z;1,5\n", NULL);
+    assert_int_equal(builder->run.start_realtime_ns, -1);
+    close_file(builder);
+    builder =
+        look_with("Date;a\n2026-11-21 14:30:01+01:00;0,5\n2026-11-21 14:30:02+01:00;1,5\n", NULL);
+    assert_int_equal(builder->run.start_realtime_ns, 1795267800000000000);
+    assert_float_equal(column(builder, "a")->most, 1.5, 0);
+    close_file(builder);
+}
+
+static void test_columns(void **state)
+{
+    static const char text[] =
+        "t,cpu,req,s,v,v,index\n1,0,5,a,1,9,1\n2,0,7,b,NA,9,2\n2,1,,c,-4,9,3\n";
+    struct rps_import_builder *builder = look_with(text, "req=count,v=gauge:K,6=gauge");
+
+    (void)state;
+    assert_int_equal(builder->column_count, 3);
+    assert_int_equal(column(builder, "req")->sum, 12);
+    assert_float_equal(column(builder, "v")->least, -4, 0);
+    assert_string_equal(column(builder, "v")->unit, "K");
+    assert_float_equal(column(builder, "v (2)")->most, 9, 0);
+    assert_int_equal(builder->track_count, 2);
+    close_file(builder);
+    builder = look_with(text, NULL);
+    assert_int_equal(builder->column_count, 3); /* req, v, v: s is text, index a place */
+    assert_int_equal(column(builder, "req")->kind, RPS_IMPORT_GAUGE);
+    close_file(builder);
+}
+
+/* What a gauge is kept as gives its value again. */
+static void test_gauges(void **state)
+{
+    static const double extremes[][2] = {{0, 1e-100},  {-1e280, 1e280}, {1e15, 1e15 + 1},
+                                         {-40, 85.25}, {0, 0},          {3, 3}};
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++) {
+        const double *v = extremes[i];
+        struct rps_import_builder *builder;
+        double operand[64] = {0}, value;
+
+        snprintf(text, sizeof(text), "t,v\n0.1,%.17g\n0.2,%.17g\n", v[0], v[1]);
+        builder = look_with(text, "v=gauge");
+        operand[RPS_OPERAND_EVENTS + 1] = 1e8; /* the time in which it was there, ns */
+        for (int n = 0; n < 2; n++) {
+            uint64_t count = rps_import_gauge_count(&builder->column[0], v[n], 100000000);
+
+            operand[RPS_OPERAND_EVENTS] = (double)count;
+            assert_true(count < UINT64_C(1) << 62);
+            value = rps_formula_value(&builder->plan->metric[0].formula, operand);
+            assert_true(fabs(value - v[n]) <= 1e-12 * fmax(fabs(v[0]), fabs(v[1])));
+        }
+        close_file(builder);
+    }
+}
+
+/* Sets of about the same size, each event with a name of its own. */
+static void test_sets(void **state)
+{
+    char head[2000] = "t", row[2000] = "1", map[2000] = "1=time", text[4200];
+    struct rps_import_builder *builder;
+
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        sprintf(head + strlen(head), ",a%cb%d", i % 2 ? '.' : '-', i / 2);
+        strcat(row, ",3");
+        sprintf(map + strlen(map), ",%d=count", i + 2);
+    }
+    snprintf(text, sizeof(text), "%s\n%s\n", head, row);
+    builder = look_with(text, map);
+    assert_int_equal(builder->plan->set_count, 4);
+    for (int n = 0; n < 4; n++)
+        assert_in_range(builder->plan->set[n].event_count, 6, 8);
+    assert_string_equal(builder->plan->set[0].event[0].name, "a_b0");
+    assert_string_equal(builder->plan->set[0].event[1].spec, "a.b0");
+    assert_string_not_equal(builder->plan->set[0].event[1].name, "a_b0");
+    close_file(builder);
+}
+
+static void test_refused(void **state)
+{
+    static const char nul[] = "t,x\n1,\0\n";
+    char *line = malloc(RPS_IMPORT_LINE_MAX + 10);
+
+    (void)state;
+    refused("t,x\n1,2\n2\n", NULL, "t.csv, line 3: the row has 1 cell, and the first has 2");
+    refused("t,x\n2,2\n1,2\n", "t=time", "t.csv, line 3: the time does not go on");
+    refused("t,x\n2,2\n2,2\n", "t=time", "t.csv, line 3: the time does not go on");
+    refused("t,x\nyesterday,2\n", "t=time", "'yesterday' is no time");
+    refused("t,x\n1,-2\n", "x=count", "is below 0");
+    refused("t,x\n1,1e30\n", "x=count", "too large");
+    refused("t,x\n1,9000000000000000000\n", "x=count", "come to more than");
+    refused("t,x\n1,1e308\n", NULL, "no number that can be kept");
+    refused("t,x\n1,two\n", "x=count", "t.csv, line 2: 'two' in the column 'x' is no number");
+    refused("t,x\n1,\"2\n", NULL, "t.csv, line 2: a quote that begins there is never closed");
+    refused("cpu,x\n-3,2\n", NULL, "'-3' is no CPU");
+    refused("t,x\n1,2\n", "y=count", "has no column 'y'");
+    refused("t,x\n1,2\n", "x=counter", "no kind of column");
+    refused("t,x\n1,2\n", "x", "is not COLUMN=KIND");
+    refused("t,x\n1,2\n", "t=time:min", "not in 'min'");
+    refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv, line 3: the time cannot go on by 8e+09 s");
+    refused("t,l,x\n1,-4e9,2\n", "t=time,l=length", "'-4e9' is no length");
+    refused("t,x\n2200-01-01T00:00Z,2\n", "t=time", "is no time");
+    refused("t,x\n", NULL, "no");
+    refused("\n\n", NULL, "no rows");
+    refused("{}\n", NULL, "no format that is known");
+    refused_bytes("\xff\xfet\0,\0x\0\n\0", 10, NULL, "t.csv is UTF-16: save it as UTF-8");
+    refused("hello\n", NULL, "has no column of numbers");
+    refused("run,cpu,rotation,time_s,length_s,cycle,cycles,cpi\n1,-1,0,0,1,1,1,2\n", NULL,
+            "it has no column 'period'");
+    refused_bytes(nul, sizeof(nul) - 1, NULL, "NUL byte");
+    for (int i = 1; i <= 2 * (RPS_IMPORT_COLUMNS_MAX + 1); i++)
+        memcpy(line + 2 * i - 2, i % (RPS_IMPORT_COLUMNS_MAX + 1) == 0 ? "1\n" : "1,", 2);
+    refused_bytes(line, 4 * (RPS_IMPORT_COLUMNS_MAX + 1), NULL, "t.csv: there are more than 512");
+    memset(line, 'x', RPS_IMPORT_LINE_MAX + 9);
+    memcpy(line, "a,b\n1,2\n", 8);
+    refused_bytes(line, RPS_IMPORT_LINE_MAX + 9, NULL, "line 3: it is longer than 1048576 bytes");
+    free(line);
+}
+
+static void test_last_line(void **state)
+{
+    struct rps_import_builder *builder = look_with("t,x\n1,2\n2,34", "x=count");
+
+    (void)state;
+    assert_int_equal(builder->periods, 1);
+    assert_non_null(strstr(noted, "t.csv, line 3: the last line has no end"));
+    close_file(builder);
+}
+
+#define WIDE                                                                                       \
+    "run,cpu,period,time_s,length_s,cycle,cycles,set,a,b\n"                                        \
+    "1,-1,0,0.000000000,0.100000000,700,700,one,5,\n"                                              \
+    "1,-1,1,0.100000000,0.100000000,1400,700,two,,6\n"                                             \
+    "1,-1,2,0.200000000,0.100000000,2100,700,one,7,\n"
+
+static void test_wide(void **state)
+{
+    struct rps_import_builder *builder = look_with(WIDE, NULL);
+
+    (void)state;
+    assert_int_equal(builder->plan->set_count, 2);
+    assert_string_equal(builder->plan->set[1].name, "two");
+    assert_string_equal(builder->plan->set[1].event[0].name, "b");
+    assert_int_equal(builder->periods, 3);
+    close_file(builder);
+    refused(WIDE "1,-1,2,0.300000000,0.100000000,2800,700,one,7,\n", NULL,
+            "t.csv, line 5: the period 2 does not follow");
+    refused(WIDE "1,-1,3,0.3,0.1,2800,700,three,,\n", NULL, "the event set 'three' has no events");
+    refused(WIDE "1,-1,3,0.3,0.1,2800,700,one,-7,\n", NULL, "'-7' in the column 'a' is no count");
+    refused(WIDE "1,-1,3,-0.3,0.1,2800,700,one,7,\n", NULL, "is no time");
+}
+
+/* The counts of a column are those of its event, whatever other columns there are. */
+static void test_wide_names(void **state)
+{
+    static const char text[] = "run,cpu,period,time_s,length_s,cycle,cycles,set,x,x_event,"
+                               "cycles_event,time,rotation\n"
+                               "1,-1,0,0,0.1,700,700,one,1,2,3,4,5\n";
+    static const char *const names[] = {"x", "x_event", "cycles", "time", "rotation"};
+    struct rps_import_builder *builder = look_with(text, NULL);
+    const struct rps_event_set *set = &builder->plan->set[0];
+
+    (void)state;
+    assert_int_equal(set->event_count, 5);
+    for (int s = 0; s < 5; s++)
+        assert_string_equal(set->event[s].name, names[s]);
+    close_file(builder);
+}
+
+#define FULL_HEAD                                                                                  \
+    "run,cpu,period,time_s,length_s,cycle,cycles,set,rotation,clock_running_ns,idle_ns,"           \
+    "enabled_ns,running_ns,switch_ns,missed,about,a\n"
+#define ABOUT(json) ",,,,,,,,,,,,,,,\"{" json "}\",\n"
+#define UUID        ABOUT("\"\"run\"\": {\"\"uuid\"\": \"\"00000000-0000-4000-8000-000000000000\"\"}")
+#define PLAN                                                                                       \
+    ABOUT("\"\"set\"\": {\"\"name\"\": \"\"s\"\"}")                                                \
+    ABOUT("\"\"event\"\": {\"\"name\"\": \"\"a\"\"}")
+#define ROW "1,-1,0,0,0.1,7,7,s,0,1,,1,1,0,0,,5\n"
+#define END ABOUT("\"\"end\"\": {}")
+
+#define METRIC ABOUT("\"\"metric\"\": {\"\"name\"\": \"\"m\"\"}")
+
+static void test_full(void **state)
+{
+    struct rps_import_builder *builder = look_with(FULL_HEAD UUID PLAN ROW END, NULL);
+
+    (void)state;
+    assert_int_equal(builder->plan->set_count, 1);
+    assert_string_equal(builder->run.uuid, "00000000-0000-4000-8000-000000000000");
+    assert_int_equal(builder->run.elapsed_ns, 100000000);
+    close_file(builder);
+    refused(FULL_HEAD PLAN ROW END, NULL, "nothing says what run it is");
+    refused(FULL_HEAD UUID ROW, NULL, "there is no event set 's'");
+    refused(FULL_HEAD UUID PLAN END, NULL, "no rows");
+    refused(FULL_HEAD UUID PLAN ROW, NULL, "t.csv, line 6: the file was cut off");
+    refused(FULL_HEAD ABOUT("\"\"run\"\": {\"\"uuid\"\": \"\"x\"\"}"), NULL, "'x' is no uuid");
+    refused(FULL_HEAD ABOUT("\"\"run\"\": {\"\"pmu\"\": 3}"), NULL, "'pmu' is not what it must");
+    refused(FULL_HEAD ABOUT("\"\"run\"\": "), NULL, "is no JSON");
+    refused(FULL_HEAD ABOUT("\"\"cake\"\": {}"), NULL, "nothing that a run has");
+    refused(FULL_HEAD ABOUT("\"\"event\"\": {\"\"name\"\": \"\"a\"\"}"), NULL,
+            "more than 8 events");
+    refused(FULL_HEAD ABOUT("\"\"gap\"\": {\"\"start_ns\"\": -1, \"\"text\"\": \"\"\"\"}"), NULL,
+            "a gap has numbers");
+    refused(FULL_HEAD UUID PLAN ABOUT("\"\"event\"\": {\"\"name\"\": \"\"b\"\"}") ROW, NULL,
+            "there is no column for the event 'b'");
+    refused(FULL_HEAD UUID PLAN ABOUT(
+                "\"\"metric\"\": {\"\"name\"\": \"\"m\"\", \"\"formula_text\"\": \"\"a/\"\"}")
+                ROW END,
+            NULL, "t.csv: metric m: formula \"a/\"");
+    refused(FULL_HEAD UUID PLAN ABOUT("\"\"set\"\": {\"\"name\"\": \"\"t\"\"}") ROW END, NULL,
+            "the event set 't' has no events");
+    refused(FULL_HEAD UUID PLAN
+            "1,-1,0,0,0.1,2305843009213693952,2305843009213693952,s,0,1,,1,1,0,0,,5\n"
+            "1,-1,1,0.1,0.1,2305843009213693952,1,s,1,1,,1,1,0,0,,5\n" END,
+            NULL, "too large");
+}
+
+/* Rows come faster than a disk takes them, of however many CPUs: all are written. */
+static void test_many_cpus(void **state)
+{
+    enum { CPUS = 1024, TIMES = 70 };
+    const struct rps_writer_options options = {.ring_periods = 1, .imported = 1};
+    const struct rps_import_options mapped = {.start_realtime_ns = -1, .map = "n=count"};
+    char path[] = "/tmp/rpistat-import-XXXXXX", name[64], *text = malloc(CPUS * TIMES * 16),
+         *end = text;
+    struct rps_import_builder *builder;
+    struct rps_writer_status status;
+    struct rps_writer *writer;
+    struct rps_error err;
+
+    (void)state;
+    close(mkstemp(path));
+    end += sprintf(end, "t,cpu,n\n");
+    for (int i = 0; i < CPUS * TIMES; i++)
+        end += sprintf(end, "%d,%d,7\n", i / CPUS + 1, i % CPUS);
+    builder = look_with(text, mapped.map);
+    builder->run.period_ns = RPS_NS_PER_S;
+    assert_int_equal(rps_writer_open(&writer, path, &options, &err), 0);
+    assert_int_equal(rps_writer_begin(writer, &builder->run, builder->plan, &err), 0);
+    builder->writer = writer;
+    if (rps_import_read(builder, &rps_import_csv, &mapped, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(rps_writer_end(writer, &builder->run, &err), 0);
+    rps_writer_status(writer, &status);
+    assert_int_equal(status.dropped, 0);
+    assert_int_equal(status.committed, CPUS * TIMES);
+    rps_writer_close(writer);
+    close_file(builder);
+    free(text);
+    unlink(path);
+    snprintf(name, sizeof(name), "%s-wal", path);
+    unlink(name);
+    snprintf(name, sizeof(name), "%s-shm", path);
+    unlink(name);
+}
+
+/* Cut off at each byte, a file is refused, or is an honest shorter run. */
+static void test_cut(void **state)
+{
+    static const char *const texts[] = {FULL_HEAD UUID PLAN ROW END, WIDE,
+                                        "t,cpu,x\n1,0,2\n1.1,0,\"3\n\"\n1.1,1,4\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        for (size_t size = 1; size <= strlen(texts[i]); size++) {
+            struct rps_import_builder *builder;
+            struct rps_error err = {""};
+            int result = look(texts[i], size, &no_options, &builder, &err);
+
+            if (result < 0)
+                assert_true(strlen(err.message) > 10);
+            else if (i == 0) /* the very run is whole */
+                assert_int_equal(size, strlen(texts[i]));
+            else if (texts[i][size - 1] != '\n')
+                assert_non_null(strstr(noted, "may be cut off"));
+            close_file(builder);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times),     cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_gauges),    cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_last_line),
+        cmocka_unit_test(test_wide),      cmocka_unit_test(test_full),
+        cmocka_unit_test(test_cut),       cmocka_unit_test(test_wide_names),
+        cmocka_unit_test(test_many_cpus),
+    };
+
+    return cmocka_run_group_tests_name("import", tests, NULL, NULL);
+}

@@ -1,0 +1,475 @@
+/* Readers of perf stat, toplev and pmrep: what columns and sums they find, and what they refuse.
+ * tests/cli/import_tools.py compares whole files with sums of its own. */
+#include "exchange/import_parts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *file;
+    const struct rps_import_format *format;
+} fixtures[] = {
+    {"perf-task.csv", &rps_import_perf_csv},     {"perf-core.csv", &rps_import_perf_csv},
+    {"perf-cpu.csv", &rps_import_perf_csv},      {"perf-hardware.csv", &rps_import_perf_csv},
+    {"perf-cgroup.tsv", &rps_import_perf_csv},   {"perf-metrics.csv", &rps_import_perf_csv},
+    {"perf-task.json", &rps_import_perf_json},   {"perf-cpu.json", &rps_import_perf_json},
+    {"perf-locale.json", &rps_import_perf_json}, {"toplev.csv", &rps_import_toplev},
+    {"toplev-values.csv", &rps_import_toplev},   {"pmrep.csv", &rps_import_pmrep},
+    {"pmrep-epoch.csv", &rps_import_pmrep},      {"pmrep-clock.csv", &rps_import_pmrep},
+};
+
+/* As import.c has them: the first that recognises a file reads it. */
+static const struct rps_import_format *const formats[] = {
+    &rps_import_perf_csv, &rps_import_perf_json, &rps_import_toplev, &rps_import_pmrep};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* What a reader found. */
+static struct {
+    int result, columns;
+    uint64_t periods;
+    int64_t end_ns;
+    char name[32][64];
+    uint64_t sum[32];
+    double least[32], most[32];
+    struct rps_error err;
+    char note[256]; /* the last one */
+    int64_t start_realtime_ns;
+} found;
+
+static void keep_note(const char *sentence)
+{
+    snprintf(found.note, sizeof(found.note), "%s", sentence);
+}
+
+/* Look at the text, as a file. */
+static void look(const struct rps_import_format *format, const char *text, size_t size)
+{
+    static const struct rps_import_options options = {.start_realtime_ns = -1};
+    FILE *file = fmemopen(size > 0 ? (void *)(uintptr_t)text : NULL, size > 0 ? size : 1, "r");
+    struct rps_import_builder *builder;
+
+    memset(&found, 0, sizeof(found));
+    assert_non_null(file);
+    builder = rps_import_open(file, "FILE", keep_note);
+    assert_non_null(builder);
+    found.result = rps_import_read(builder, format, &options, &found.err);
+    found.columns = builder->column_count;
+    found.periods = builder->periods;
+    found.end_ns = builder->end_ns;
+    found.start_realtime_ns = builder->run.start_realtime_ns;
+    for (int i = 0; i < builder->column_count && i < 32; i++) {
+        snprintf(found.name[i], sizeof(found.name[i]), "%s", builder->column[i].name);
+        found.sum[i] = builder->column[i].sum;
+        found.least[i] = builder->column[i].least;
+        found.most[i] = builder->column[i].most;
+    }
+    rps_import_close(builder);
+    fclose(file);
+}
+
+static void look_at(const struct rps_import_format *format, const char *text)
+{
+    look(format, text, strlen(text));
+    if (found.result < 0)
+        print_error("%s\n", found.err.message);
+    assert_int_equal(found.result, 0);
+}
+
+static void refuses(const struct rps_import_format *format, const char *text, const char *words)
+{
+    look(format, text, strlen(text));
+    assert_int_equal(found.result, RPS_FAILED);
+    if (!strstr(found.err.message, words))
+        fail_msg("no '%s' in: %s", words, found.err.message);
+    assert_null(strpbrk(found.err.message, "\n\x1b"));
+}
+
+static int column(const char *name)
+{
+    for (int i = 0; i < found.columns; i++)
+        if (strcmp(found.name[i], name) == 0)
+            return i;
+    fail_msg("no column '%s'", name);
+    return -1;
+}
+
+static char *read_fixture(const char *name, size_t *ret_size)
+{
+    char path[512], *text = malloc(65536);
+    FILE *file;
+
+    assert_non_null(text);
+    snprintf(path, sizeof(path), "%s/import/%s", TEST_DATA_FOLDER, name);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    *ret_size = fread(text, 1, 65535, file);
+    text[*ret_size] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* --- recognising ------------------------------------------------------------------------------ */
+
+static void test_recognised(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(fixtures); i++) {
+        size_t size, k = 0;
+        char *text = read_fixture(fixtures[i].file, &size);
+
+        while (k < COUNT(formats) && !formats[k]->recognises(text))
+            k++;
+        if (k == COUNT(formats) || formats[k] != fixtures[i].format)
+            fail_msg("%s is taken for %s", fixtures[i].file,
+                     k < COUNT(formats) ? formats[k]->name : "nothing");
+        free(text);
+    }
+}
+
+/* Tables of other programs are left to format "csv". */
+static void test_not_recognised(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "#",
+        "time,cycles\n0.100000000,12\n",
+        "Time,load\n1,2\n",
+        "a,b,c\n1,2,3\n",
+        "0.5,12,13\n",
+        "1.5\n",
+        "{\"a\":1}\n",
+        "Timestamp,CPU,Value\n1,2,3\n",
+        "1,2,3,4,5\n",
+        "0.100000000,2,3,4\n",
+        "2026-01-01 00:00:00,a,1,b\n",
+        "12,,,,,,,,\n",
+        "1.001301722,Frontend_Bound,74.01%,above,\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++)
+        for (size_t k = 0; k < COUNT(formats); k++)
+            if (formats[k]->recognises(texts[i]))
+                fail_msg("'%s' is taken for %s", texts[i], formats[k]->name);
+}
+
+/* --- files that were cut off ------------------------------------------------------------------ */
+
+/* Every beginning of every file is a shorter run, or refused with one sentence. A number whose end
+ * is missing is never taken: what is found up to a byte is what was found up to its line. */
+static void test_cut(void **state)
+{
+    size_t every = *(const size_t *)*state;
+
+    for (size_t i = 0; i < COUNT(fixtures); i++) {
+        size_t size;
+        char *text = read_fixture(fixtures[i].file, &size);
+        uint64_t line_sums = 0, line_periods = 0, periods = 0;
+        int line_result = RPS_FAILED;
+
+        for (size_t n = 0; n <= size; n++) {
+            uint64_t sums = 0;
+
+            if (n % every != 0 && n > 0 && n < size && text[n - 1] != '\n')
+                continue;
+
+            look(fixtures[i].format, text, n);
+            for (int k = 0; k < found.columns && k < 32; k++)
+                sums += found.sum[k];
+            if (found.result < 0) {
+                assert_true(strlen(found.err.message) > 10);
+                assert_null(strchr(found.err.message, '\n'));
+            }
+            if (n == 0 || text[n - 1] == '\n') {
+                line_sums = sums;
+                line_periods = found.periods;
+                line_result = found.result;
+            }
+            assert_int_equal(found.result, line_result);
+            assert_int_equal(found.periods, line_periods);
+            assert_int_equal(sums, line_sums);
+            assert_true(found.result < 0 || found.periods >= periods);
+            periods = found.result < 0 ? periods : found.periods;
+        }
+        assert_int_equal(found.result, 0);
+        free(text);
+    }
+}
+
+/* An interval of which lines are missing would make counts too small. */
+static void test_cut_interval(void **state)
+{
+    static const char text[] = "     0.100000000,10,,cs,1000,100.00,,\n"
+                               "     0.100000000,20,,faults,1000,100.00,,\n"
+                               "     0.204000000,1,,cs,1000,100.00,,\n";
+    static const char json[] =
+        "{\"interval\" : 0.1, \"counter-value\" : \"10\", \"event\" : \"a\"}\n"
+        "{\"interval\" : 0.1, \"counter-value\" : \"20\", \"event\" : \"b\"}\n"
+        "{\"interval\" : 0.2, \"counter-value\" : \"1\", \"event\" : \"a\"}\n";
+
+    (void)state;
+    look_at(&rps_import_perf_csv, text);
+    assert_int_equal(found.periods, 1);
+    assert_int_equal(found.sum[column("cs")], 10);
+    assert_non_null(strstr(found.note, "left out"));
+    look_at(&rps_import_perf_json, json);
+    assert_int_equal(found.periods, 1);
+    assert_int_equal(found.sum[column("a")], 10);
+}
+
+/* --- perf stat -x ----------------------------------------------------------------------------- */
+
+static void test_perf_times(void **state)
+{
+    static const char text[] = "# started on Mon Mar  2 09:15:04 2026\n\n"
+                               "     0.104000001,1,,cs,1000,100.00,,\n"
+                               "     0.250000000,3,,cs,1000,100.00,,\n";
+
+    (void)state;
+    setenv("TZ", "UTC0", 1);
+    look_at(&rps_import_perf_csv, text);
+    assert_int_equal(found.periods, 2);
+    assert_int_equal(found.end_ns, 250000000);
+    assert_int_equal(found.sum[column("cs")], 4);
+    assert_int_equal(found.start_realtime_ns, INT64_C(1772442904000000000));
+}
+
+/* A count of 0 when the workload did not run; none where the event never came onto a counter. */
+static void test_perf_not_counted(void **state)
+{
+    static const char text[] = "     0.1,x\n";
+    static const char slept[] = "     0.100000000,5,,cs,1000,100.00,,\n"
+                                "     0.100000000,6,,cycles,500,50.00,,\n"
+                                "     0.100000000,<not supported>,,never,0,100.00,,\n"
+                                "     0.200000000,<not counted>,,cs,0,100.00,,\n"
+                                "     0.200000000,<not counted>,,cycles,0,0.00,,\n"
+                                "     0.200000000,<not supported>,,never,0,100.00,,\n";
+    struct rps_import_builder *builder;
+    const struct rps_import_options options = {.start_realtime_ns = -1};
+    FILE *file = fmemopen((void *)(uintptr_t)slept, sizeof(slept) - 1, "r");
+    struct rps_error err;
+
+    (void)state;
+    builder = rps_import_open(file, "FILE", NULL);
+    assert_non_null(builder);
+    assert_int_equal(rps_import_read(builder, &rps_import_perf_csv, &options, &err), 0);
+    assert_int_equal(builder->column_count, 2);
+    assert_int_equal(builder->periods, 2);
+    /* as the last period left them */
+    assert_true(builder->cell[0].is_there);
+    assert_int_equal(builder->cell[0].count, 0);
+    assert_false(builder->cell[1].is_there);
+    assert_true(builder->column[1].running_ns < builder->column[1].enabled_ns);
+    rps_import_close(builder);
+    fclose(file);
+    refuses(&rps_import_perf_csv, text, "line 1: it has no times");
+}
+
+static void test_perf_events(void **state)
+{
+    static const char text[] = "     0.1000000000,1\n"; /* ten decimals */
+    static const char events[] =
+        "     0.100000000,402.603109,,task-clock,402596410,100.00\n"
+        "     0.100000000,12.5,msec,task-clock,402596410,100.00\n"
+        "     0.100000000,7,,cpu/event=0x3c,umask=0x0,name=a/u,1000,100.00,1.5,GHz\n"
+        "     0.100000000,,,,,,2.25,%  tma_retiring\n"
+        "     0.100000000,1.25,Joules,power/energy-pkg/,1000,100.00,,\n"
+        "     0.100000000,2.50,MiB,imc/reads/,1000,100.00,,\n"
+        "     0.100000000,41.50,C,msr/thermal/,1000,100.00,,\n"
+        "     0.100000000,8,,cs,/a.slice,3.77%,1000,100.00,12.0,K/sec\n"
+        "     0.100000000,9,,cs,,1000,100.00,12.0,K/sec\n"
+        "     0.100000000,3,,mem:0x1000/8:rw,1000,100.00,,\n"
+        "     0.100000000,18446744073709551000,,big,1000,100.00,,\n";
+
+    (void)state;
+    refuses(&rps_import_perf_csv, text, "no times");
+    refuses(&rps_import_perf_csv, events, "'big'");
+    look(&rps_import_perf_csv, events, (size_t)(strstr(events, "     0.100000000,1844") - events));
+    assert_int_equal(found.result, 0);
+    assert_int_equal(found.sum[column("task-clock")], 402603109);
+    assert_int_equal(found.sum[column("task-clock#2")], 12500000);
+    assert_int_equal(found.sum[column("cpu/event=0x3c,umask=0x0,name=a/u")], 7);
+    assert_float_equal(found.most[column("GHz")], 1.5, 0);
+    assert_float_equal(found.most[column("tma_retiring")], 2.25, 0);
+    assert_int_equal(found.sum[column("power/energy-pkg/ in uJ")], 1250000);
+    assert_int_equal(found.sum[column("imc/reads/ in bytes")], 2621440);
+    assert_float_equal(found.least[column("msr/thermal/")], 41.5, 0);
+    assert_int_equal(found.sum[column("cs /a.slice")], 8);
+    assert_int_equal(found.sum[column("cs")], 9);
+    assert_int_equal(found.sum[column("mem:0x1000/8:rw")], 3);
+    assert_int_equal(found.columns, 11);
+}
+
+/* Metrics come and go, so that lines of metrics alone do not say that an interval is whole. */
+static void test_perf_metric_lines(void **state)
+{
+    static const char text[] = "     0.100000000,10,,cs,1000,100.00,,\n"
+                               "     0.100000000,,,,,,0.21,stalled cycles per insn\n"
+                               "     0.204000000,1,,cs,1000,100.00,,\n";
+    static const char json[] =
+        "{\"interval\" : 0.1, \"counter-value\" : \"10\", \"event\" : \"a\"}\n"
+        "{\"interval\" : 0.1, \"metric-value\" : 1, \"metric-unit\" : \"m\"}\n"
+        "{\"interval\" : 0.2, \"counter-value\" : \"1\", \"event\" : \"a\"}\n";
+
+    (void)state;
+    look_at(&rps_import_perf_csv, text);
+    assert_int_equal(found.periods, 2);
+    assert_int_equal(found.sum[column("cs")], 11);
+    look_at(&rps_import_perf_json, json);
+    assert_int_equal(found.periods, 2);
+    assert_int_equal(found.sum[column("a")], 11);
+}
+
+/* With a decimal comma, and a comma between cells, there is no telling which is which. */
+static void test_perf_decimal_comma(void **state)
+{
+    (void)state;
+    refuses(&rps_import_perf_csv, "     0.100000000,16,,cs,55295971,100,00,289,352,/sec\n",
+            "LC_ALL");
+    refuses(&rps_import_perf_csv, "     0.100000000,55,30,msec,task-clock,55295971,100,00,,\n",
+            "LC_ALL");
+    look_at(&rps_import_perf_csv, "     0.100000000;55,30;msec;task-clock;55295971;74,91;;\n");
+    assert_int_equal(found.sum[column("task-clock")], 55300000);
+}
+
+/* What is done for each CPU grows with their number: there is an end to it. */
+static void test_perf_many_cpus(void **state)
+{
+    char *text = malloc(10000 * 64);
+    size_t length = 0;
+
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < 8193; i++)
+        length += (size_t)sprintf(text + length, "     0.100000000,CPU%d,1,,cs,1000,100.00,,\n", i);
+    refuses(&rps_import_perf_csv, text, "there are more than 8192 CPUs");
+    length = 0;
+    for (int i = 0; i < 4097; i++)
+        length += (size_t)sprintf(text + length, "     0.100000000,S%d,2,1,,cs,1000,100.00,,\n", i);
+    refuses(&rps_import_perf_csv, text, "line 4097: there are more than 4096 names");
+    free(text);
+}
+
+/* A thread is no CPU. */
+static void test_perf_threads(void **state)
+{
+    (void)state;
+    refuses(&rps_import_perf_csv, "     0.100000000,perf-12,13,,cs,1000,100.00,,\n",
+            "--per-thread");
+    refuses(&rps_import_perf_csv,
+            "     0.100000000,CPU 0/KVM-12,1.3,msec,cpu-clock,1000,100.00,,\n", "--per-thread");
+    refuses(&rps_import_perf_json,
+            "{\"interval\" : 0.1, \"thread\" : \"perf-12\", \"event\" : \"cs\"}\n", "--per-thread");
+    look_at(&rps_import_perf_csv, "     0.100000000,S0-D0-C1,2,13,,cs,1000,100.00,,\n"
+                                  "     0.100000000,S0-D0-C1,2,,,,,,0.21,stalled\n");
+    assert_int_equal(found.sum[column("cs")], 13);
+    assert_float_equal(found.most[column("stalled")], 0.21, 0);
+}
+
+static void test_perf_refused(void **state)
+{
+    (void)state;
+#define LINE "     0.100000000,10,,cs,1000,100.00,,\n"
+    refuses(&rps_import_perf_csv, "12,,cs,1000,100.00,,\n", "-I 100");
+    refuses(&rps_import_perf_csv, LINE "     0.050000000,10,,cs,1000,100.00,,\n",
+            "line 2: the time goes back");
+    refuses(&rps_import_perf_csv, "     0.100000000,1x,,cs,1000,100.00,,\n", "line 1");
+    refuses(&rps_import_perf_csv, "     0.100000000,10,,cs,g,10x,100.00,,\n", "line 1");
+    refuses(&rps_import_perf_csv, "     0.100000000,10,,cs,1000,250.00,,\n",
+            "share of time '250.00'");
+    refuses(&rps_import_perf_csv, "     0.100000000,10,,cs,1000,-1.00,,\n", "share of time");
+    refuses(&rps_import_perf_csv, "     0.100000000,-10,,cs,1000,100.00,,\n", "line 1");
+    refuses(&rps_import_perf_csv, "     0.100000000,1e308,,cs,1000,100.00,,\n", "line 1");
+    refuses(&rps_import_perf_csv, "     0.100000000,12,,cs,g,\x1b[2J,100\n", "line 1");
+    refuses(&rps_import_perf_csv, LINE "hello\n", "line 2");
+    refuses(&rps_import_perf_csv, "# started on Mon Mar  2 09:15:04 2026\n\n", "no rows");
+    refuses(&rps_import_perf_csv,
+            "# started on Mon Mar  2 09:15:04 2026\n"
+            "#           time             counts unit events\n"
+            "     0.100000000      1.30 msec task-clock\n",
+            "line 3");
+    refuses(&rps_import_perf_json, "{\"interval\" : 0.1, \"counter-value\" : \"1\"\n",
+            "line 1: it is no");
+    refuses(&rps_import_perf_json, "{\"counter-value\" : \"1\", \"event\" : \"cs\"}\n", "-I 100");
+    refuses(&rps_import_perf_json, "{\"interval\" : 1e300, \"event\" : \"cs\"}\n", "-I 100");
+    refuses(&rps_import_perf_json, "{\"interval\" : -1, \"event\" : \"cs\"}\n", "-I 100");
+    refuses(&rps_import_perf_json, "[1, 2]\n", "line 1");
+#undef LINE
+}
+
+/* --- the others ------------------------------------------------------------------------------- */
+
+static void test_toplev_refused(void **state)
+{
+    (void)state;
+    refuses(&rps_import_toplev, "CPUs,Area,Value,Unit,Description\nC0,IPC,1,Metric,\n", "-I 1000");
+    refuses(&rps_import_toplev, "Timestamp,CPUs,Area,Value,Unit,Description\nx,C0,IPC,1,Metric,\n",
+            "line 2: the time 'x'");
+    refuses(&rps_import_toplev,
+            "Timestamp,CPUs,Area,Value,Unit,Description\n1.0,C0,IPC,1x,Metric,\n",
+            "line 2: the value '1x'");
+    refuses(&rps_import_toplev, "Timestamp,CPUs,Area,Value,Unit,Description\n1.0,C0\n",
+            "line 2: it has only 2 cells");
+    refuses(&rps_import_toplev, "1.0,C0,IPC,1,Metric,\n", "line 1: there is no header");
+    refuses(&rps_import_toplev, "Timestamp,Area,Node,C0,Description\n1.0,Fr,IPC,1,\n",
+            "leave --columns out");
+}
+
+static void test_pmrep(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC0", 1);
+    look_at(&rps_import_pmrep, "Time,\"a-x\",\"b\"\n2026-10-24 10:00:01,1,2\n"
+                               "2026-10-24 10:00:02.250,3,\n2026-10-24 10:00:03,-4,N/A\n");
+    assert_int_equal(found.periods, 3);
+    assert_int_equal(found.end_ns, 3250000000);
+    assert_int_equal(found.start_realtime_ns, INT64_C(1792835999750000000));
+    assert_float_equal(found.least[column("a-x")], -4, 0);
+    assert_float_equal(found.most[column("b")], 2, 0);
+    /* over midnight */
+    look_at(&rps_import_pmrep, "Time,\"a\"\n23:59:59,1\n00:00:01,2\n");
+    assert_int_equal(found.end_ns, 4000000000);
+    assert_int_equal(found.start_realtime_ns, -1);
+}
+
+static void test_pmrep_refused(void **state)
+{
+    (void)state;
+    refuses(&rps_import_pmrep, "Time,\"a\"\n2026-10-24 10:00:01,1\n", "one row");
+    refuses(&rps_import_pmrep, "Time,\"a\"\n2026-10-24 10:00:01,1\n2026-10-24 10:00:01,1\n", "-f");
+    refuses(&rps_import_pmrep, "Time,\"a\"\n2026-10-24 10:00:02,1\n2026-10-24 10:00:01,1\n",
+            "line 3: the time goes back");
+    refuses(&rps_import_pmrep, "Time,\"a\"\nyesterday,1\n", "line 2: the time 'yesterday'");
+    refuses(&rps_import_pmrep, "Time,\"a\"\n1,1,2\n", "line 2: it has 3 cells");
+    refuses(&rps_import_pmrep, "1,1,2\n", "no header");
+    refuses(&rps_import_pmrep, "Time,\"a\"\n1,1\nTime,\"b\"\n2,1\n", "columns change");
+}
+
+/* In the argument: every how many bytes files are cut off, beside their lines' ends. */
+int main(int argc, char **argv)
+{
+    size_t every = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+    void *state = &every;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recognised),          cmocka_unit_test(test_not_recognised),
+        cmocka_unit_test_prestate(test_cut, state), cmocka_unit_test(test_cut_interval),
+        cmocka_unit_test(test_perf_times),          cmocka_unit_test(test_perf_not_counted),
+        cmocka_unit_test(test_perf_events),         cmocka_unit_test(test_perf_metric_lines),
+        cmocka_unit_test(test_perf_decimal_comma),  cmocka_unit_test(test_perf_threads),
+        cmocka_unit_test(test_perf_many_cpus),      cmocka_unit_test(test_perf_refused),
+        cmocka_unit_test(test_toplev_refused),      cmocka_unit_test(test_pmrep),
+        cmocka_unit_test(test_pmrep_refused),
+    };
+
+    return cmocka_run_group_tests_name("exchange/import_tools", tests, NULL, NULL);
+}

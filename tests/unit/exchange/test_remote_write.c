@@ -1,0 +1,43 @@
+/* Requests of remote write, byte for byte. */
+#include "exchange/remote_write.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+/* Made of remote.proto and types.proto by the rules of the wire format: a label 1, a sample 2. */
+static const uint8_t expected[] = {
+    /* clang-format off */
+    0x0a, 0x25, /* a series, 37 bytes */
+    0x0a, 0x0d, 0x0a, 0x08, '_', '_', 'n', 'a', 'm', 'e', '_', '_', 0x12, 0x01, 'm',
+    0x0a, 0x06, 0x0a, 0x01, 'a', 0x12, 0x01, 'b',
+    0x12, 0x0c, 0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 0x10, 0xd0, 0x0f, /* 1.5 at 2000 */
+    /* clang-format on */
+};
+
+static void test_series(void **state)
+{
+    static const struct rps_time_label label = {"a", "b"};
+    static const struct rps_time_series series = {0, "m", 1, &label};
+    static const struct rps_remote_sample sample = {2000, 1.5};
+    struct rps_protobuf request = {0};
+
+    (void)state;
+    rps_remote_write_add(&request, &series, &sample, 1);
+    assert_false(request.failed);
+    assert_int_equal(request.size, sizeof(expected));
+    assert_memory_equal(request.data, expected, sizeof(expected));
+    rps_protobuf_free(&request);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_series)};
+
+    return cmocka_run_group_tests_name("exchange/remote_write", tests, NULL, NULL);
+}
