@@ -42,10 +42,10 @@ struct settings {
 
 static const struct rps_option options[] = {
     {"format", OPTION_FORMAT, "NAME", "what a row is, see above", "wide",
-     "wide rates long long-rates every jsonl folded pprof"},
+     "wide rates long long-rates every full jsonl folded pprof openmetrics line-protocol"},
     {"rates", OPTION_RATES, NULL, "the same as --format rates", NULL},
     {"long", OPTION_LONG, NULL, "the same as --format long; also with --rates", NULL},
-    {"every", OPTION_EVERY, "T", "a row a stretch T: mean, minimum, maximum of figures", NULL},
+    {"every", OPTION_EVERY, "T", "a row, or a sample of each series, a stretch T", NULL},
     {"follow", OPTION_FOLLOW, NULL, "go on with what is recorded until the run ends", NULL},
     {"clock", OPTION_CLOCK, NULL, "a column time, that of the clock on the wall", NULL},
     {"locale", OPTION_LOCALE, NULL, "separator and decimal mark of the user's locale", NULL},
@@ -173,6 +173,8 @@ static int choose_format(struct rps_cli *cli)
     struct settings *settings = cli->settings;
     int every = settings->export.every_ns > 0 || strcmp(settings->format->name, "every") == 0;
 
+    if (settings->format->own_form)
+        return 0;
     settings->is_rates |= strcmp(settings->format->name, "rates") == 0;
     settings->is_long |= strcmp(settings->format->name, "long") == 0;
     if (every && settings->export.every_ns == 0)
@@ -192,23 +194,32 @@ static int choose_format(struct rps_cli *cli)
     return 0;
 }
 
-/* Formats of samples have no rows to choose. */
-static int check_samples(struct rps_cli *cli)
+/* Formats that are neither CSV nor JSON lines. */
+static int check_own_form(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
+    const struct rps_export_options *export = &settings->export;
+    const struct rps_export_format *format = settings->format;
 
-    if (!settings->format->code)
+    if (!format->own_form)
         return 0;
-    if (settings->is_rates || settings->is_long || settings->export.every_ns > 0 ||
-        settings->follow || settings->export.json || settings->export.clock)
+    if (settings->follow && format->takes_every)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s is of samples, not of rows: leave out --rates, --long, "
-                             "--every, --follow and --clock",
-                             settings->format->name);
-    if (settings->format->is_binary && !cli->output && isatty(STDOUT_FILENO))
+                             "--format %s is written series by series when all is read: leave out "
+                             "--follow; `rpistat push --follow` sends the same as it comes",
+                             format->name);
+    if (settings->is_rates || settings->is_long || export->json || export->clock ||
+        export->separator != ',' || export->decimal != '.' || export->crlf || export->bom ||
+        (export->every_ns > 0 && !format->takes_every) || (settings->follow && !format->follows))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format %s is neither CSV nor JSON lines: leave out --rates, "
+                             "--long, --clock%s%s and options of these",
+                             format->name, format->takes_every ? "" : ", --every",
+                             format->follows ? "" : ", --follow");
+    if (format->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is not for a terminal: name a file with -o",
-                             settings->format->name);
+                             format->name);
     return 0;
 }
 
@@ -234,11 +245,27 @@ static int check_follow(struct rps_cli *cli)
     return 0;
 }
 
+/* What is to be given back is whole. */
+static int check_full(struct rps_cli *cli)
+{
+    const struct settings *settings = cli->settings;
+
+    if (strcmp(settings->format->name, "full") == 0 &&
+        (settings->is_rates || settings->is_long || settings->export.every_ns > 0 ||
+         settings->follow || settings->export.json || settings->cpus || settings->export.region ||
+         cli->from_ns > 0 || cli->to_ns < INT64_MAX || cli->from_phase || cli->to_phase))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format full is the whole of a run that has ended: leave out "
+                             "--from, --to, --cpu, --region, --follow and other forms of rows");
+    return 0;
+}
+
 static int check(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
-    if (check_samples(cli) < 0 || choose_format(cli) < 0 || check_follow(cli) < 0)
+    if (check_own_form(cli) < 0 || check_full(cli) < 0 || choose_format(cli) < 0 ||
+        check_follow(cli) < 0)
         return RPS_USAGE;
     if (settings->export.json &&
         (settings->export.separator != ',' || settings->export.decimal != '.' ||
@@ -295,18 +322,23 @@ const struct rps_command rps_command_export = {
     .name = "export",
     .summary = "a run as CSV or JSON lines, for other programs",
     .usage = "[OPTIONS]",
-    .description = "Write a run as CSV, one header row first. Formats:\n"
-                   "  wide        a row a measurement period, a column an event\n"
-                   "  rates       a row a rotation of the event sets, a column a derived figure\n"
-                   "  long        a row an event and period\n"
-                   "  long-rates  a row a derived figure and rotation\n"
-                   "  every       a row a stretch of --every T, a column a derived figure\n"
-                   "  folded      a line a call stack of the samples, for flame graphs\n"
-                   "  pprof       a profile of the samples for pprof, with their phases\n"
-                   "  jsonl       a row of the other format as a JSON object in a line",
+    .description =
+        "Write a run for other programs, as CSV with a header row. Formats:\n"
+        "  wide           a row a measurement period, a column an event\n"
+        "  rates          a row a rotation of the event sets, a column a figure\n"
+        "  long           a row an event and period\n"
+        "  long-rates     a row a derived figure and rotation\n"
+        "  every          a row a stretch of --every T, a column a derived figure\n"
+        "  full           a row as of wide, and the rest of the run, for rpistat import\n"
+        "  folded         a line a call stack of the samples, for flame graphs\n"
+        "  pprof          a profile of the samples for pprof, with their phases\n"
+        "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
+        "  line-protocol  a line a measurement period, for InfluxDB and others\n"
+        "  jsonl          a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
-                "  rpistat export --follow --rates               of a recording that goes on",
+                "  rpistat export --follow --rates               of a recording that goes on\n"
+                "  rpistat export --format openmetrics --every 10s -o run.om",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",

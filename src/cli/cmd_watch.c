@@ -16,7 +16,9 @@
 #include "rpistat/parse.h"
 #include "rpistat/plot.h"
 #include "rpistat/text.h"
+#include "run_choice.h"
 #include "screen.h"
+#include "watch_http.h"
 #include "watch_view.h"
 
 #define NICENESS      10
@@ -31,6 +33,8 @@ enum {
     OPTION_PLOT,
     OPTION_ONCE,
     OPTION_CHARS,
+    OPTION_HTTP,
+    OPTION_PORT,
 };
 
 struct settings {
@@ -38,6 +42,7 @@ struct settings {
     int once;
     const char *chars; /* NULL: as the locale is */
     int ascii;
+    int http, port;
 };
 
 static const struct rps_option options[] = {
@@ -47,6 +52,8 @@ static const struct rps_option options[] = {
     {"once", OPTION_ONCE, NULL, "draw once and end", NULL},
     {"chars", OPTION_CHARS, "SET", "braille or ascii, unless as the locale is", NULL,
      "braille ascii"},
+    {"http", OPTION_HTTP, NULL, "serve the page to a browser on this machine", NULL},
+    {"port", OPTION_PORT, "N", "its port; 0: any that is free", "0"},
     {"run", 'r', "RUN", "the run, unless the newest that is being recorded", NULL},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -64,6 +71,7 @@ struct watch {
 static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
     struct settings *settings = cli->settings;
+    uint64_t port = 0;
 
     switch (letter) {
     case OPTION_LAST:
@@ -78,6 +86,14 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
     case OPTION_CHARS:
         settings->chars = argument;
         return rps_output_chars(argument, &settings->ascii, &cli->err);
+    case OPTION_HTTP:
+        settings->http = 1;
+        return 0;
+    case OPTION_PORT:
+        if (rps_parse_uint64("--port", argument, 0, 65535, &port, &cli->err) < 0)
+            return RPS_USAGE;
+        settings->port = (int)port;
+        return 0;
     case 'r':
         cli->run_text = argument;
         return 0;
@@ -85,31 +101,6 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->once = 1;
         return 0;
     }
-}
-
-/* The run that was asked for, else the newest that is being recorded, else the newest. */
-static int choose_run(struct watch *watch)
-{
-    struct rps_cli *cli = watch->cli;
-    int64_t *run_id = NULL;
-    size_t count = 0;
-    int found = 0, result = rps_reader_find(cli->reader, cli->run_text, &watch->run_id, &cli->err);
-
-    if (result < 0 || cli->run_text != NULL)
-        return result;
-    result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
-    while (result == 0 && count > 0 && !found) {
-        struct rps_run run;
-
-        result = rps_reader_run(cli->reader, run_id[--count], &run, &cli->err);
-        if (result == 0) {
-            found = run.state == RPS_RUN_RECORDING;
-            watch->run_id = found ? run_id[count] : watch->run_id;
-            rps_run_free(&run);
-        }
-    }
-    free(run_id);
-    return result;
 }
 
 static int look(struct watch *watch)
@@ -302,8 +293,25 @@ static int watch_run(struct watch *watch)
     return result;
 }
 
+/* --- in a browser ----------------------------------------------------------------------------- */
+
+static int serve(struct watch *watch)
+{
+    const struct settings *settings = watch->cli->settings;
+
+    if (settings->once || settings->chars || watch->cli->output)
+        return rps_error_set(&watch->cli->err, RPS_USAGE,
+                             "%s is for a drawing: --http serves a page, until it is ended",
+                             settings->once    ? "--once"
+                             : settings->chars ? "--chars"
+                                               : "--plot");
+    nice(NICENESS);
+    return rps_watch_http(watch->cli, watch->run_id, settings->port);
+}
+
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
+    const struct settings *settings = cli->settings;
     struct watch watch = {.cli = cli};
     int result;
 
@@ -312,9 +320,9 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         watch.picture = cli->output;
     rps_watch_view_init(&watch.view);
-    result = choose_run(&watch);
+    result = rps_run_choice(cli, &watch.run_id);
     if (result == 0)
-        result = watch_run(&watch);
+        result = settings->http ? serve(&watch) : watch_run(&watch);
     rps_watch_view_free(&watch.view);
     return result;
 }
@@ -327,10 +335,12 @@ const struct rps_command rps_command_watch = {
         "Follow a recording from another terminal: its last minutes as a drawing, with\n"
         "the rates and the phase of now. Ends with the recording, or when q is pressed.\n"
         "Draws once where there is no terminal, or when nothing is being recorded.\n"
-        "Needs gnuplot for --plot alone, unless that is a page.",
+        "Needs gnuplot for --plot alone, unless that is a page. With --http a browser\n"
+        "on this machine shows the page of the run, which follows it.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
-                "  rpistat watch --plot now.png        for a picture viewer that follows",
+                "  rpistat watch --plot now.png        for a picture viewer that follows\n"
+                "  rpistat watch --http                prints the address to open",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_PATH,
     .output_help = "the same as --plot",

@@ -77,9 +77,14 @@ static int has_words(const struct rps_option *option)
            strcmp(option->name, "scenario") == 0 || strcmp(option->name, "kind") == 0;
 }
 
-static int takes_runs(const struct rps_command *command)
+/* What the operands of a command are: "run", "file" or "". */
+static const char *operands_of(const struct rps_command *command)
 {
-    return strstr(command->usage, "[RUN...]") != NULL || strstr(command->usage, "[A] [B]") != NULL;
+    if (strstr(command->usage, "[RUN...]") != NULL || strstr(command->usage, "[A] [B]") != NULL)
+        return "run";
+    return strstr(command->usage, "FILE...") != NULL || strstr(command->usage, "OTHER...") != NULL
+               ? "file"
+               : "";
 }
 
 /* "record runs ..." */
@@ -229,8 +234,9 @@ static void print_bash(FILE *out)
     for (int i = 0; rps_commands[i] != NULL; i++)
         each_option(out, rps_commands[i], print_bash_argument);
     for (int i = 0; rps_commands[i] != NULL; i++) {
-        if (takes_runs(rps_commands[i]))
-            fprintf(out, "    '%s ') source=run ;;\n", rps_commands[i]->name);
+        if (operands_of(rps_commands[i])[0] != '\0')
+            fprintf(out, "    '%s ') source=%s ;;\n", rps_commands[i]->name,
+                    operands_of(rps_commands[i]));
     }
     fputs("    esac\n}\n\n_rpistat()\n{\n    local commands='", out);
     print_commands(out);
@@ -316,8 +322,10 @@ static void print_zsh(FILE *out)
         each_option(out, rps_commands[i], print_zsh_option);
         if (rps_commands[i]->runs_workload)
             fputs("            '(-)1:program: _command_names -e' '*::argument: _normal' ;;\n", out);
-        else if (takes_runs(rps_commands[i]))
+        else if (strcmp(operands_of(rps_commands[i]), "run") == 0)
             fputs("            '*:RUN: _rpistat_runs' ;;\n", out);
+        else if (strcmp(operands_of(rps_commands[i]), "file") == 0)
+            fputs("            '*:FILE:_files' ;;\n", out);
         else
             fputs("            ;;\n", out);
     }
@@ -411,9 +419,10 @@ static void print_fish(FILE *out)
                 rps_commands[i]->name);
         print_quoted(out, rps_commands[i]->summary, "\\", "\\'");
         fputs("'\n", out);
-        if (takes_runs(rps_commands[i]))
-            fprintf(out, "complete -c rpistat -n '__rpistat_at %s' -a '(__rpistat_runs)'\n",
-                    rps_commands[i]->name);
+        if (operands_of(rps_commands[i])[0] != '\0')
+            fprintf(out, "complete -c rpistat -n '__rpistat_at %s' %s\n", rps_commands[i]->name,
+                    strcmp(operands_of(rps_commands[i]), "run") == 0 ? "-a '(__rpistat_runs)'"
+                                                                     : "-F");
         each_option(out, rps_commands[i], print_fish_option);
     }
 }

@@ -14,6 +14,7 @@
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
+/* clang-format off */ /* a line each */
 const struct rps_command *const rps_commands[] = {
     &rps_command_record,
     &rps_command_runs,
@@ -24,11 +25,17 @@ const struct rps_command *const rps_commands[] = {
     &rps_command_plot,
     &rps_command_watch,
     &rps_command_export,
+    &rps_command_import,
+    &rps_command_merge,
+    &rps_command_push,
+    &rps_command_status,
+    &rps_command_stop,
     &rps_command_events,
     &rps_command_verify,
     &rps_command_check,
     NULL,
 };
+/* clang-format on */
 
 /* Is it `rpistat help`, and no program is called so? */
 static int asks_for_help(int argc, char **argv)

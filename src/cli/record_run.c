@@ -24,10 +24,6 @@
 #include "rpistat/rights.h"
 #include "rpistat/signals.h"
 
-/* A simulated run produces periods faster than any disk takes them: it waits above this. */
-#define SIM_QUEUE_PERIODS 16384
-#define SIM_QUEUE_ROWS    32768
-
 /* --- signals ---------------------------------------------------------------------------------- */
 
 static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
@@ -84,17 +80,8 @@ static void sink_period(void *context, const struct rps_period *period)
     r->period_count += r->period_count == 0 || period->period != r->last_period;
     r->last_period = period->period;
     rps_status_period(r->status, &seen, r->period_count);
-    if (r->simulated && r->period_count % 1024 == 0) {
-        struct rps_writer_status status;
-
-        for (;;) {
-            rps_writer_status(r->writer, &status);
-            if ((status.queued < SIM_QUEUE_PERIODS && status.rows < SIM_QUEUE_ROWS) ||
-                status.failing)
-                break;
-            usleep(1000);
-        }
-    }
+    if (r->simulated && r->period_count % 1024 == 0)
+        rps_writer_wait(r->writer);
 }
 
 static void sink_mark(void *context, int64_t time_ns, const char *text)

@@ -1,16 +1,22 @@
 /* `rpistat runs`: choosing runs, deleting them, and changing their labels and tags. */
 #include "runs_edit.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format.h"
 #include "rpistat/text.h"
+#include "time_range.h"
 
 enum {
     OPTION_LABEL = RPS_OPTION_OWN,
     OPTION_TAG,
+    OPTION_HOST,
+    OPTION_SINCE,
+    OPTION_UNTIL,
+    OPTION_SORT,
     OPTION_SET_LABEL,
     OPTION_SET_TAG,
     OPTION_UNSET_TAG,
@@ -23,6 +29,12 @@ const struct rps_option rps_runs_options[] = {
     {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL, NULL, 1},
     {"label", OPTION_LABEL, "TEXT", "only runs with this label", NULL, NULL, 1},
     {"tag", OPTION_TAG, "KEY=VALUE", "only runs with this tag; may be given again", NULL, NULL, 1},
+    {"host", OPTION_HOST, "PATTERN", "only runs of this host, 'web*'; may be repeated", NULL, NULL,
+     1},
+    {"since", OPTION_SINCE, "T", "only runs that began since T: 2d, 14:30, 2026-11-21", NULL, NULL,
+     1},
+    {"until", OPTION_UNTIL, "T", "only runs that began before T", NULL, NULL, 1},
+    {"sort", OPTION_SORT, "COLUMN", "by this column; -COLUMN: backwards", "run", RPS_RUNS_COLUMNS},
     {"set-label", OPTION_SET_LABEL, "TEXT", "give the runs another label", NULL, NULL, 1},
     {"set-tag", OPTION_SET_TAG, "KEY=VALUE", "give them a tag; may be given again", NULL, NULL, 1},
     {"unset-tag", OPTION_UNSET_TAG, "KEY", "take a tag away; may be given again", NULL, NULL, 1},
@@ -62,6 +74,14 @@ int rps_runs_option(struct rps_cli *cli, int letter, const char *argument)
         return 0;
     case OPTION_TAG:
         return add_tag(&settings->tag, "--tag", argument, &cli->err);
+    case OPTION_HOST:
+        return add(&settings->host, "--host", argument, &cli->err);
+    case OPTION_SINCE:
+        return rps_time_ago_parse("--since", argument, &settings->since_ns, &cli->err);
+    case OPTION_UNTIL:
+        return rps_time_ago_parse("--until", argument, &settings->until_ns, &cli->err);
+    case OPTION_SORT:
+        return rps_runs_sort_parse(argument, settings, &cli->err);
     case OPTION_SET_LABEL:
         settings->set_label = argument;
         return rps_label_check("--set-label", argument, &cli->err);
@@ -112,20 +132,44 @@ static int has_tags(const struct rps_run *run, const struct rps_runs_list *wante
     return found == wanted->count;
 }
 
-/* 1 when a run has the label and the tags that are asked for. */
+static int is_of_host(const struct rps_run *run, const struct rps_runs_list *wanted)
+{
+    int found = wanted->count == 0;
+
+    for (int i = 0; i < wanted->count && !found; i++)
+        found =
+            strcmp(wanted->text[i], run->host) == 0 || fnmatch(wanted->text[i], run->host, 0) == 0;
+    return found;
+}
+
+static int is_of_time(const struct rps_run *run, const struct rps_runs_settings *settings)
+{
+    return (settings->since_ns == 0 || run->start_realtime_ns >= settings->since_ns) &&
+           (settings->until_ns == 0 ||
+            (run->start_realtime_ns >= 0 && run->start_realtime_ns < settings->until_ns));
+}
+
+int rps_runs_is_filtered(const struct rps_runs_settings *settings)
+{
+    return settings->label != NULL || settings->since_ns != 0 || settings->until_ns != 0 ||
+           settings->tag.count + settings->host.count > 0;
+}
+
+/* 1 when a run is one of those that are asked for. */
 static int matches(struct rps_cli *cli, int64_t run_id)
 {
     const struct rps_runs_settings *settings = cli->settings;
     struct rps_run run;
     int result;
 
-    if (settings->label == NULL && settings->tag.count == 0)
+    if (!rps_runs_is_filtered(settings))
         return 1;
     rps_run_init(&run);
     result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
     if (result == 0)
         result = (settings->label == NULL || strcmp(run.label, settings->label) == 0) &&
-                 has_tags(&run, &settings->tag);
+                 has_tags(&run, &settings->tag) && is_of_host(&run, &settings->host) &&
+                 is_of_time(&run, settings);
     rps_run_free(&run);
     return result;
 }
@@ -166,6 +210,8 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
             run_id[kept++] = run_id[i];
     }
     free(chosen);
+    if (result >= 0)
+        result = rps_runs_sort(cli, run_id, kept);
     if (result < 0) {
         free(run_id);
         return result;
@@ -177,19 +223,16 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* "run 3 (label nightly, ./naive)", and the run itself, to be freed in any case. */
+/* rps_format_run, and the run itself, to be freed in any case. */
 static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, char *ret,
                     size_t size)
 {
-    char title[128], label[RPS_RUN_TEXT_SIZE];
     int result;
 
     rps_run_init(run);
     result = rps_reader_run(cli->reader, run_id, run, &cli->err);
     if (result == 0)
-        snprintf(ret, size, "run %" PRId64 " (%s%s%s%s)", run_id, run->label[0] ? "label " : "",
-                 rps_text_printable(label, sizeof(label), run->label), run->label[0] ? ", " : "",
-                 rps_run_title(title, sizeof(title), run));
+        rps_format_run(ret, size, run);
     return result;
 }
 
@@ -298,15 +341,14 @@ int rps_runs_change(struct rps_cli *cli, int is_named, const int64_t *run_id, si
     if (is_of_runs && !is_named)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "which runs? name them, as in 'rpistat runs 3 --%s', or choose them "
-                             "with --label or --tag",
+                             "with --label, --tag, --host, --since or --until",
                              settings->is_delete ? "delete" : "set-label new");
     if (is_named && !is_of_runs)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--shrink is for the store as a whole; leave the runs out, or add "
                              "--delete");
     if (is_of_runs && count == 0)
-        return rps_error_set(&cli->err, RPS_FAILED,
-                             "%s has no run of that label and those tags; nothing was changed",
+        return rps_error_set(&cli->err, RPS_FAILED, "%s has no such run; nothing was changed",
                              cli->input);
     if (settings->is_delete)
         result = check_ended(cli, run_id, count);

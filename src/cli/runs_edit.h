@@ -7,6 +7,9 @@
 
 #define RPS_RUNS_LIST_MAX 64
 
+/* What --sort takes. */
+#define RPS_RUNS_COLUMNS "run label start state elapsed periods host command"
+
 /* The texts of an option that may be given again; argv's. */
 struct rps_runs_list {
     int count;
@@ -15,13 +18,17 @@ struct rps_runs_list {
 
 /* cli->settings of `runs`. */
 struct rps_runs_settings {
-    struct rps_runs_list run; /* -r */
-    const char *label;        /* --label; NULL: any */
-    struct rps_runs_list tag; /* --tag: "KEY=VALUE", all of them */
+    struct rps_runs_list run;   /* -r */
+    const char *label;          /* --label; NULL: any */
+    struct rps_runs_list tag;   /* --tag: "KEY=VALUE", all of them */
+    struct rps_runs_list host;  /* --host: names or patterns, any of them */
+    int64_t since_ns, until_ns; /* --since, --until: of the clock; 0 when not given */
     int is_delete, is_shrink;
     const char *set_label; /* --set-label; NULL: as it is */
     struct rps_runs_list set_tag, unset_tag;
     enum rps_format format; /* of the list */
+    int sort;               /* --sort: the column's row in the table of runs_sort.c */
+    int is_descending;      /* --sort -COLUMN */
 };
 
 extern const struct rps_option rps_runs_options[];
@@ -30,11 +37,21 @@ extern const struct rps_option rps_runs_options[];
 int rps_runs_option(struct rps_cli *cli, int letter, const char *argument);
 int rps_runs_check(struct rps_cli *cli);
 
+/* 1 when runs are chosen by their properties. */
+int rps_runs_is_filtered(const struct rps_runs_settings *settings);
+
 /* 1 when the store is to be changed, and nothing listed. */
 int rps_runs_is_change(const struct rps_runs_settings *settings);
 
+/* The column of --sort, "start" or "-start", into the settings. */
+int rps_runs_sort_parse(const char *text, struct rps_runs_settings *settings,
+                        struct rps_error *err);
+
+/* Put runs into the order of --sort; runs that are equal stay as they are. */
+int rps_runs_sort(struct rps_cli *cli, int64_t *run_id, size_t count);
+
 /*
- * Those of the runs that the options and the operands choose, in ascending order, in a new array
+ * Those of the runs that the options and the operands choose, by --sort, in a new array
  * (free()); all of them when nothing is asked for. RPS_FAILED for an operand or -r that means none.
  */
 int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,

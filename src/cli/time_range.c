@@ -15,7 +15,9 @@
 #define PREFIX "phase:"
 #define MARK   "mark:"
 
-#define NAMES_SIZE 256 /* of the marks that an error names */
+#define DAY_NS      (24 * 3600 * RPS_NS_PER_S)
+#define BACK_MAX_NS (20000 * DAY_NS)
+#define NAMES_SIZE  256 /* of the marks that an error names */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
 static int parse_phase(const char *option, const char *text, int *ret_label,
@@ -63,6 +65,33 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
     }
     *ret_phase = NULL;
     return rps_parse_time_ns(option, text, 0, INT64_MAX, ret_ns, err);
+}
+
+int rps_time_ago_parse(const char *option, const char *text, int64_t *ret_realtime_ns,
+                       struct rps_error *err)
+{
+    int64_t now_ns = rps_clock_realtime_ns(), back_ns;
+    struct rps_moment moment;
+    char midnight[32]; /* of a date alone */
+
+    if (rps_parse_duration_ns(option, text, 0, BACK_MAX_NS, &back_ns, NULL) == 0) {
+        *ret_realtime_ns = now_ns - back_ns;
+        return 0;
+    }
+    snprintf(midnight, sizeof(midnight), "%.20sT00:00", text);
+    if (rps_moment_parse(option, text, &moment, NULL) < 0 &&
+        rps_moment_parse(option, midnight, &moment, NULL) < 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: '%s' is no time; write 2d for two days ago, 14:30, 2026-11-21 or "
+                             "2026-11-21T14:30",
+                             option, text);
+    if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - DAY_NS + 1,
+                        moment.has_date ? INT64_MAX - 2 * DAY_NS : now_ns, ret_realtime_ns))
+        return 0;
+    return rps_error_set(err, RPS_USAGE,
+                         "%s: '%s' was left out by the clock, as when summer time begins; give "
+                         "another time",
+                         option, text);
 }
 
 int rps_time_range_check(struct rps_cli *cli)

@@ -74,7 +74,7 @@ static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader,
                          struct rps_error *err)
 {
     int64_t all_ns = /* in which every set was counted */
-        view->run.period_ns * rps_run_periods_with(&view->run, view->plan->set_count, 1);
+        rps_run_turns_ns(&view->run, view->plan->set_count, 1, view->to_ns);
     struct rps_cursor *cursor = NULL;
     int64_t from_ns = view->to_ns - (recent_ns > all_ns ? recent_ns : all_ns);
     int result;

@@ -1,0 +1,197 @@
+/* `rpistat merge`: puts the runs of other stores into one. */
+#include <inttypes.h>
+
+#include "cli.h"
+#include "format.h"
+#include "rpistat/text.h"
+
+enum { OPTION_FORMAT = RPS_OPTION_OWN };
+
+struct settings {
+    const char *store; /* -i */
+    const char *run;   /* -r; NULL: all */
+    enum rps_format format;
+};
+
+/* What is told of the runs. */
+struct merge {
+    struct rps_cli *cli;
+    struct rps_rows *rows; /* NULL: lines */
+    const char *other;
+    uint64_t present; /* runs of `other` that were there already */
+};
+
+static const struct rps_option options[] = {
+    {"input", 'i', "FILE", "store that gets the runs", RPS_STORE_DEFAULT_PATH},
+    {"run", 'r', "RUN", "only this run of OTHER", NULL, NULL, 1},
+    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+
+    switch (letter) {
+    case 'i':
+        settings->store = argument;
+        return 0;
+    case 'r':
+        settings->run = argument;
+        return 0;
+    default:
+        return rps_format_parse(argument, "", &settings->format, &cli->err);
+    }
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void print_name(const struct merge *merge, const struct rps_merge_run *run)
+{
+    fprintf(merge->cli->out, "run %" PRId64 " of ", run->run->run_id);
+    rps_text_print(merge->cli->out, merge->other);
+}
+
+static void print_run(struct merge *merge, const struct rps_merge_run *run)
+{
+    const struct settings *settings = merge->cli->settings;
+    FILE *out = merge->cli->out;
+
+    if (run->result == RPS_MERGE_PRESENT) {
+        merge->present++;
+        return;
+    }
+    print_name(merge, run);
+    if (run->result == RPS_MERGE_RECORDING && run->run->state == RPS_RUN_RECORDING) {
+        fputs(" was left out: it is still being recorded\n", out);
+    } else if (run->result == RPS_MERGE_RECORDING) {
+        fprintf(out, " was left out: it is still being recorded, as run %" PRId64 " of ",
+                run->run_id);
+        rps_text_print(out, settings->store);
+        fputc('\n', out);
+    } else {
+        fprintf(out, " is run %" PRId64 " now", run->run_id);
+        if (run->result == RPS_MERGE_REPLACED)
+            fprintf(out, ", in the place of run %" PRId64 ", which was shorter",
+                    run->replaced_run_id);
+        fprintf(out, ": %" PRIu64 " period%s\n", run->summary->periods,
+                run->summary->periods == 1 ? "" : "s");
+    }
+}
+
+static void print_present(const struct merge *merge)
+{
+    FILE *out = merge->cli->out;
+
+    if (merge->present == 0)
+        return;
+    fprintf(out, "%" PRIu64 " run%s of ", merge->present, merge->present == 1 ? "" : "s");
+    rps_text_print(out, merge->other);
+    fputs(merge->present == 1 ? " was there already\n" : " were there already\n", out);
+}
+
+/* --- for programs ----------------------------------------------------------------------------- */
+
+static void put_run(struct rps_rows *rows, const char *other, const struct rps_merge_run *run)
+{
+    static const char *const results[] = {
+        [RPS_MERGE_ADDED] = "added",
+        [RPS_MERGE_REPLACED] = "replaced",
+        [RPS_MERGE_PRESENT] = "present",
+        [RPS_MERGE_RECORDING] = "recording",
+    };
+
+    rps_rows_row(rows);
+    rps_rows_text(rows, "from_store", other);
+    rps_rows_int(rows, "from_run", run->run->run_id, 1);
+    rps_rows_text(rows, "result", results[run->result]);
+    rps_rows_int(rows, "run", run->run_id, run->run_id >= 0);
+    rps_rows_int(rows, "replaced_run", run->replaced_run_id, run->replaced_run_id >= 0);
+    rps_rows_text(rows, "uuid", run->run->uuid);
+    rps_rows_text(rows, "host", run->run->host);
+    rps_rows_text(rows, "label", run->run->label);
+    rps_rows_uint(rows, "periods", run->summary->periods, 1);
+    rps_rows_end_row(rows);
+}
+
+static int tell(void *context, const struct rps_merge_run *run)
+{
+    struct merge *merge = context;
+
+    rps_progress_end(merge->cli);
+    if (merge->rows)
+        put_run(merge->rows, merge->other, run);
+    else if (!merge->cli->quiet)
+        print_run(merge, run);
+    rps_progress_begin(merge->cli, "merging");
+    return 0;
+}
+
+static int merge_stores(struct merge *merge, int count, char **other)
+{
+    const struct settings *settings = merge->cli->settings;
+    int result = 0;
+
+    for (int i = 0; i < count && result == 0; i++) {
+        merge->other = other[i];
+        merge->present = 0;
+        rps_progress_begin(merge->cli, "merging");
+        result = rps_store_merge(settings->store, other[i], settings->run, tell, merge,
+                                 &merge->cli->err);
+        rps_progress_end(merge->cli);
+        if (result == 0 && !merge->rows && !merge->cli->quiet)
+            print_present(merge);
+    }
+    return result;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct settings *settings = cli->settings;
+    struct rps_run no_run;
+    const struct rps_run_summary no_summary = {.plan = ""};
+    const struct rps_merge_run no_merge = {.run = &no_run, .summary = &no_summary};
+    struct merge merge = {.cli = cli};
+    struct rps_rows rows;
+    int result;
+
+    if (argc == 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "which store is to be merged? name it, as in 'rpistat merge"
+                             " other.data'");
+    if (settings->format == RPS_FORMAT_TEXT)
+        return merge_stores(&merge, argc, argv);
+    if (rps_rows_open(&rows, cli->out, settings->format, &cli->err) < 0)
+        return RPS_FAILED;
+    rps_run_init(&no_run);
+    rps_rows_text(&rows, "store", settings->store);
+    if (rps_rows_begin(&rows, "runs"))
+        put_run(&rows, "", &no_merge);
+    merge.rows = &rows;
+    result = merge_stores(&merge, argc, argv);
+    rps_rows_end(&rows);
+    return rps_rows_close(&rows, result, &cli->err);
+}
+
+const struct rps_command rps_command_merge = {
+    .name = "merge",
+    .summary = "put the runs of other stores into one",
+    .usage = "[OPTIONS] OTHER...",
+    .description =
+        "Copy the runs of the stores OTHER, with all that belongs to them, into the store\n"
+        "of -i, which is created when it is not there. A run that is there already is\n"
+        "left, unless the other copy is longer, and one that is still being recorded is\n"
+        "left out: merge again when it has ended.",
+    .examples = "  rpistat merge naive.data\n"
+                "  rpistat merge -i all.data rpistat.data naive.data long.data\n"
+                "  rpistat merge -r last naive.data\n"
+                "  rpistat merge --format json naive.data",
+    .input = RPS_INPUT_NONE,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file to write",
+    .operand_max = -1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .run = run,
+};

@@ -1,0 +1,346 @@
+/*
+ * `rpistat push`: a run into a time-series database, while it is recorded or afterwards.
+ *
+ * Passwords and tokens are read from files: what stands on a command line, everybody sees in ps.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "rpistat/clock.h"
+#include "rpistat/parse.h"
+#include "rpistat/push.h"
+#include "rpistat/signals.h"
+#include "rpistat/text.h"
+#include "run_choice.h"
+
+#define NICENESS        10
+#define SECRET_MAX      4096
+#define GIVE_UP_NS      (600 * RPS_NS_PER_S)
+#define LONG_NS         (366 * 24 * 3600 * RPS_NS_PER_S)
+#define EVERY_LEAST_NS  (10 * RPS_NS_PER_MS)
+#define STATE_IN_FOLDER "rpistat/pushed"
+
+enum {
+    OPTION_URL = RPS_OPTION_OWN,
+    OPTION_FOLLOW,
+    OPTION_ALL,
+    OPTION_AGAIN,
+    OPTION_EVERY,
+    OPTION_STATE,
+    OPTION_GIVE_UP,
+    OPTION_TIMEOUT,
+    OPTION_NO_VERIFY,
+    OPTION_QUERY_URL,
+    OPTION_CA,
+    OPTION_USER_FILE,
+    OPTION_BEARER_FILE,
+};
+
+struct settings {
+    int all;
+    const char *user_file, *bearer_file;
+    struct rps_push_options push;
+};
+
+static const struct rps_option options[] = {
+    {"follow", OPTION_FOLLOW, NULL, "go on with what is recorded until the run ends", NULL},
+    {"all", OPTION_ALL, NULL, "all runs of the store that are not pushed yet", NULL},
+    {"run", 'r', "RUN", "the run, unless the last, or the one to follow", NULL},
+    {"every", OPTION_EVERY, "T", "a sample each such time, unless each period", NULL},
+    {"again", OPTION_AGAIN, NULL, "from the beginning, whatever was pushed", NULL},
+    {"give-up", OPTION_GIVE_UP, "T", "how long to wait out trouble, unless 10m or --follow", NULL},
+    {"timeout", OPTION_TIMEOUT, "T", "longest request, longest verification", "60s"},
+    {"no-verify", OPTION_NO_VERIFY, NULL, "do not ask whether all is there", NULL},
+    {"query-url", OPTION_QUERY_URL, "URL", "where to ask, unless made of the other URL", NULL},
+    {"user-file", OPTION_USER_FILE, "FILE", "file with NAME:PASSWORD", NULL},
+    {"bearer-file", OPTION_BEARER_FILE, "FILE", "file with a token", NULL},
+    {"ca", OPTION_CA, "FILE", "certificates to trust, unless the system's", NULL},
+    {"state", OPTION_STATE, "FILE", "what was pushed; else ~/.local/state/rpistat/pushed", NULL},
+    {"url", OPTION_URL, "URL", "the same as the argument, for the configuration file", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int set_option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct settings *settings = cli->settings;
+    struct rps_push_options *push = &settings->push;
+
+    switch (letter) {
+    case 'r':
+        cli->run_text = argument;
+        return 0;
+    case OPTION_URL:
+        push->url = argument;
+        return 0;
+    case OPTION_FOLLOW:
+        push->follow = 1;
+        return 0;
+    case OPTION_ALL:
+        settings->all = 1;
+        return 0;
+    case OPTION_AGAIN:
+        push->again = 1;
+        return 0;
+    case OPTION_EVERY:
+        return rps_parse_duration_ns("--every", argument, EVERY_LEAST_NS, LONG_NS, &push->every_ns,
+                                     &cli->err);
+    case OPTION_STATE:
+        push->state_path = argument;
+        return 0;
+    case OPTION_GIVE_UP:
+        return rps_parse_duration_ns("--give-up", argument, 1, LONG_NS, &push->give_up_ns,
+                                     &cli->err);
+    case OPTION_TIMEOUT:
+        return rps_parse_duration_ns("--timeout", argument, EVERY_LEAST_NS, 3600 * RPS_NS_PER_S,
+                                     &push->timeout_ns, &cli->err);
+    case OPTION_NO_VERIFY:
+        push->query_url = "";
+        return 0;
+    case OPTION_QUERY_URL:
+        push->query_url = argument;
+        return 0;
+    case OPTION_CA:
+        push->ca_file = argument;
+        return 0;
+    case OPTION_USER_FILE:
+        settings->user_file = argument;
+        return 0;
+    default:
+        settings->bearer_file = argument;
+        return 0;
+    }
+}
+
+static int check(struct rps_cli *cli)
+{
+    struct settings *settings = cli->settings;
+
+    if (settings->all && cli->run_text)
+        return rps_error_set(&cli->err, RPS_USAGE, "--all is every run: leave out -r, or --all");
+    if (settings->user_file && settings->bearer_file)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "a server asks for a name or for a token: leave out --user-file or "
+                             "--bearer-file");
+    if (settings->push.give_up_ns == 0 && !settings->push.follow)
+        settings->push.give_up_ns = GIVE_UP_NS;
+    return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The first line of a file, in *ret for free(); NULL path: NULL. */
+static int read_secret(const char *path, char **ret, struct rps_error *err)
+{
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char line[SECRET_MAX + 2] = "";
+
+    if (!path)
+        return 0;
+    if (file && (fgets(line, sizeof(line), file) || !ferror(file)))
+        errno = ENODATA; /* unless there is something in it */
+    if (file)
+        fclose(file);
+    line[strcspn(line, "\r\n")] = '\0';
+    if (!line[0] || strlen(line) > SECRET_MAX)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot read a name or token from the first line of %s: %s", path,
+                             line[0] ? "it is too long" : strerror(errno));
+    *ret = strdup(line);
+    return *ret ? 0 : rps_error_memory(err);
+}
+
+/* Make the folders that lead to a file, from byte `from` on. What fails is told by opening it. */
+static void make_folders(char *path, size_t from)
+{
+    for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+/* Where the state is kept unless --state says, for free(). */
+static int find_state(char **ret, struct rps_error *err)
+{
+    const char *folder = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int length = 0;
+
+    if (folder && folder[0] == '/')
+        length = asprintf(ret, "%s/" STATE_IN_FOLDER, folder);
+    else if (home && home[0] == '/')
+        length = asprintf(ret, "%s/.local/state/" STATE_IN_FOLDER, home);
+    else
+        return rps_error_set(err, RPS_FAILED,
+                             "HOME names no folder to note in what was pushed: name a file with "
+                             "--state");
+    if (length < 0)
+        return rps_error_memory(err);
+    make_folders(*ret, 1);
+    return 0;
+}
+
+/* --- pushing ---------------------------------------------------------------------------------- */
+
+static void tell(void *context, const char *sentence)
+{
+    (void)context;
+    rps_output_message(sentence);
+}
+
+/* 1 when a signal has come, which stays in the descriptor. */
+static int wait_for_signal(void *context, int64_t ns)
+{
+    struct pollfd signals = {.fd = *(const int *)context, .events = POLLIN};
+
+    return poll(&signals, 1, (int)((ns + RPS_NS_PER_MS - 1) / RPS_NS_PER_MS)) > 0;
+}
+
+static void print_line(struct rps_cli *cli, int64_t run_id, const struct rps_push_outcome *outcome,
+                       int64_t took_ns)
+{
+    char length[RPS_TEXT_NUMBER_SIZE], bytes[RPS_TEXT_NUMBER_SIZE];
+    const char *end = outcome->stopped    ? "it was stopped, and the next push goes on from there"
+                      : outcome->verified ? "its last values are there"
+                                          : "not verified";
+
+    fprintf(cli->out, "Pushed %llu samples of run %lld to %s in %s, %s; %s.\n",
+            (unsigned long long)outcome->samples, (long long)run_id, outcome->target,
+            rps_text_duration(length, sizeof(length), took_ns),
+            rps_text_size(bytes, sizeof(bytes), outcome->bytes), end);
+}
+
+/* Returns the exit status, or negative. */
+static int push_run(struct rps_cli *cli, int64_t run_id, struct rps_push_outcome *ret)
+{
+    const struct settings *settings = cli->settings;
+    int64_t start_ns = rps_clock_monotonic_ns();
+    int result = rps_push_run(cli->reader, run_id, &settings->push, ret, &cli->err);
+
+    if (result < 0)
+        return result;
+    if (ret->present && !settings->all && !cli->quiet)
+        fprintf(cli->out, "Run %lld is in %s already.\n", (long long)run_id, ret->target);
+    if (!ret->present && !cli->quiet)
+        print_line(cli, run_id, ret, rps_clock_monotonic_ns() - start_ns);
+    fflush(cli->out);
+    return ret->stopped && !settings->push.follow;
+}
+
+/* The error of samples that the server refused; 0 when there are none. */
+static int check_refused(struct rps_cli *cli, int64_t run_id,
+                         const struct rps_push_outcome *outcome)
+{
+    if (outcome->skipped == 0)
+        return 0;
+    return rps_error_set(&cli->err, RPS_FAILED,
+                         "%llu samples of run %lld were refused by %s, and left out",
+                         (unsigned long long)outcome->skipped, (long long)run_id, outcome->target);
+}
+
+static int push_all(struct rps_cli *cli)
+{
+    struct rps_push_outcome outcome = {0};
+    int64_t *run_id = NULL;
+    size_t count = 0, pushed = 0;
+    int refused = 0, result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+
+    for (size_t i = 0; i < count && result == 0 && !outcome.stopped; i++) {
+        result = push_run(cli, run_id[i], &outcome);
+        pushed += !outcome.present;
+        if (result == 0 && outcome.skipped > 0)
+            refused = check_refused(cli, run_id[i], &outcome);
+    }
+    if (result == 0 && pushed == 0 && !cli->quiet)
+        fprintf(cli->out, "Nothing is left to push of %zu runs.\n", count);
+    free(run_id);
+    return result == 0 ? refused : result;
+}
+
+static int push(struct rps_cli *cli)
+{
+    struct rps_push_outcome outcome;
+    const struct settings *settings = cli->settings;
+    int64_t run_id = 0;
+    int result;
+
+    if (settings->all)
+        return push_all(cli);
+    result = settings->push.follow
+                 ? rps_run_choice(cli, &run_id)
+                 : rps_reader_find(cli->reader, cli->run_text, &run_id, &cli->err);
+    if (result == 0)
+        result = push_run(cli, run_id, &outcome);
+    return result == 0 ? check_refused(cli, run_id, &outcome) : result;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
+    struct settings *settings = cli->settings;
+    struct rps_push_options *options_of = &settings->push;
+    char *state = NULL, *user = NULL, *bearer = NULL;
+    int signals = -1, result = 0;
+
+    if (argc > 0)
+        options_of->url = argv[0];
+    if (!options_of->url)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "push: name the database's URL, as in rpistat push "
+                             "http://localhost:8428");
+    if (options_of->follow)
+        nice(NICENESS);
+    if (!options_of->state_path)
+        result = find_state(&state, &cli->err);
+    if (result == 0)
+        result = read_secret(settings->user_file, &user, &cli->err);
+    if (result == 0)
+        result = read_secret(settings->bearer_file, &bearer, &cli->err);
+    if (result == 0)
+        result =
+            rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &signals, NULL, &cli->err);
+    if (result == 0) {
+        if (state)
+            options_of->state_path = state;
+        options_of->user = user;
+        options_of->bearer = bearer;
+        options_of->note = cli->quiet ? NULL : tell;
+        options_of->wait = wait_for_signal;
+        options_of->context = &signals;
+        result = push(cli);
+    }
+    if (signals >= 0)
+        close(signals);
+    free(state);
+    free(user);
+    free(bearer);
+    return result;
+}
+
+const struct rps_command rps_command_push = {
+    .name = "push",
+    .summary = "a run into a time-series database",
+    .usage = "[OPTIONS] URL",
+    .description = "Send a run to a time-series database that takes Prometheus' remote write, as\n"
+                   "VictoriaMetrics, Prometheus (--web.enable-remote-write-receiver), Mimir and\n"
+                   "Thanos do. URL is http://HOST:PORT, and /api/v1/write unless it has a path.\n"
+                   "A push that was broken off goes on where it stopped; one of a run that is\n"
+                   "there already does nothing. At the end it is asked whether all is there.\n"
+                   "Needs libcurl and libsnappy.",
+    .examples = "  rpistat push http://localhost:8428\n"
+                "  rpistat push --follow --every 10s http://localhost:8428\n"
+                "  rpistat push --all --user-file secret https://metrics.example.org",
+    .input = RPS_INPUT_STORE,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file for what was pushed",
+    .operand_max = 1,
+    .options = options,
+    .settings_size = sizeof(struct settings),
+    .option = set_option,
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,307 @@
+/*
+ * `rpistat stop`: end a recording, as SIGTERM to its recorder does, and wait until it is complete.
+ *
+ * The signal goes through the pidfd of the process in whose open store the run was found, so that
+ * it reaches nobody else. The recorder ends when all is written: its end is what is waited for.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "format.h"
+#include "recorders.h"
+#include "rpistat/clock.h"
+#include "rpistat/parse.h"
+#include "rpistat/text.h"
+
+enum { OPTION_ALL = RPS_OPTION_OWN, OPTION_TIMEOUT };
+
+#define NAME_SIZE 800
+
+/* cli->settings of `stop`. */
+struct stop_settings {
+    int is_all;
+    int64_t timeout_ns;
+};
+
+static const struct rps_option options[] = {
+    {"input", 'i', "FILE", "the run's store; otherwise looked for in all", NULL, NULL, 1},
+    {"all", OPTION_ALL, NULL, "end all recordings of this user", NULL, NULL, 1},
+    {"timeout", OPTION_TIMEOUT, "T", "how long to wait for the end", "30s"},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static int option(struct rps_cli *cli, int letter, const char *argument)
+{
+    struct stop_settings *settings = cli->settings;
+
+    if (letter == OPTION_TIMEOUT)
+        return rps_parse_duration_ns("--timeout", argument, 0, 86400 * RPS_NS_PER_S,
+                                     &settings->timeout_ns, &cli->err);
+    if (letter == OPTION_ALL)
+        settings->is_all = 1;
+    else
+        cli->input = argument;
+    return 0;
+}
+
+/* "run 3 (label nightly, ./naive) of /var/x.data" */
+static char *name_of(char ret[NAME_SIZE], const struct rps_recorder *recorder)
+{
+    char run[512], store[256];
+
+    snprintf(ret, NAME_SIZE, "%s of %s", rps_format_run(run, sizeof(run), &recorder->run),
+             rps_text_printable(store, sizeof(store), recorder->store));
+    return ret;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+/* By number, label or tag. */
+static int is_meant(const struct rps_run *run, const char *text)
+{
+    char number[24];
+
+    snprintf(number, sizeof(number), "%" PRId64, run->run_id);
+    return strcmp(number, text) == 0 || (text[0] != '\0' && strcmp(run->label, text) == 0) ||
+           rps_tag_is(run, text);
+}
+
+/* Of -i: nobody records the run. Say what the store knows of it. */
+static int tell_of_store(struct rps_cli *cli, const char *text)
+{
+    struct rps_reader *reader = NULL;
+    char title[128];
+    struct rps_run run;
+    int64_t run_id;
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_open(&reader, cli->input, &cli->err);
+    if (result == 0)
+        result = rps_reader_find(reader, text, &run_id, &cli->err);
+    if (result == 0)
+        result = rps_reader_run(reader, run_id, &run, &cli->err);
+    if (result == 0 && run.state == RPS_RUN_RECORDING)
+        rps_error_set(&cli->err, RPS_FAILED,
+                      "run %" PRId64 " of %s is recorded by process %" PRId64
+                      " on %s, where this user sees no such recorder: stop it there, or as root",
+                      run_id, cli->input, run.recorder_pid, run.host);
+    else if (result == 0)
+        rps_error_set(&cli->err, RPS_FAILED,
+                      "run %" PRId64 " (%s) of %s is not recorded any more: it is %s", run_id,
+                      rps_run_title(title, sizeof(title), &run), cli->input,
+                      rps_run_states[run.state]);
+    rps_run_free(&run);
+    rps_reader_close(reader);
+    return RPS_FAILED;
+}
+
+static int tell_none(struct rps_cli *cli, const struct rps_recorders *recorders, const char *text)
+{
+    int unknown = 0;
+
+    if (cli->input != NULL)
+        return tell_of_store(cli, text);
+    for (size_t i = 0; i < recorders->count; i++)
+        unknown += recorders->recorder[i].run.run_id <= 0;
+    if (unknown > 0)
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "run %s is not one of those that are recorded here and that this user "
+                             "may see; `rpistat status` lists them, and name a store with -i",
+                             text);
+    return rps_error_set(&cli->err, RPS_FAILED,
+                         "run %s is not being recorded on this machine; `rpistat status` lists "
+                         "what is",
+                         text);
+}
+
+/* 1 when the recorder's run is among those that are asked for; text NULL: all of this user. */
+static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
+                        const char *text)
+{
+    if (recorder->run.run_id <= 0 ||
+        (store != NULL && (recorder->device != store->st_dev || recorder->inode != store->st_ino)))
+        return 0;
+    return text != NULL ? is_meant(&recorder->run, text) : recorder->uid == getuid();
+}
+
+/* Put those that are asked for first; how many there are, or negative. */
+static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const char *text)
+{
+    struct rps_recorder *list = recorders->recorder;
+    const struct stat *wanted = NULL;
+    struct stat store;
+    int count = 0;
+
+    if (cli->input != NULL && stat(cli->input, &store) < 0)
+        return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
+                             strerror(errno));
+    wanted = cli->input != NULL ? &store : NULL;
+    for (size_t i = 0; i < recorders->count; i++) {
+        if (is_asked_for(&list[i], wanted, text)) {
+            struct rps_recorder found = list[i];
+
+            list[i] = list[count];
+            list[count++] = found;
+        }
+    }
+    if (text != NULL && count == 0)
+        return tell_none(cli, recorders, text);
+    if (text != NULL && count > 1)
+        return rps_error_set(
+            &cli->err, RPS_FAILED, "%s could be run %" PRId64 " of %s or run %" PRId64 " of %s: %s",
+            text, list[0].run.run_id, list[0].store, list[1].run.run_id, list[1].store,
+            list[0].inode == list[1].inode ? "give its number" : "name its store with -i");
+    return count;
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+static int send_signal(const struct rps_recorder *recorder, struct rps_error *err)
+{
+    char name[NAME_SIZE];
+
+    if (syscall(SYS_pidfd_send_signal, recorder->pidfd, SIGTERM, NULL, 0) == 0 || errno == ESRCH)
+        return 0; /* it has ended by itself */
+    if (errno == EPERM)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is recorded by %s (process %ld): only that user and root may stop "
+                             "it",
+                             name_of(name, recorder), recorder->user, (long)recorder->pid);
+    return rps_error_set(err, RPS_FAILED, "cannot send a signal to the recorder of %s: %s",
+                         name_of(name, recorder), strerror(errno));
+}
+
+/* Read the run anew into recorder->run. */
+static int read_again(struct rps_recorder *recorder, struct rps_error *err)
+{
+    int64_t run_id = recorder->run.run_id;
+    struct rps_reader *reader = NULL;
+    struct rps_run run;
+    int result = rps_reader_open(&reader, recorder->store, err);
+
+    if (result == 0)
+        result = rps_reader_run(reader, run_id, &run, err);
+    if (result == 0) {
+        rps_run_free(&recorder->run);
+        recorder->run = run;
+        result = rps_reader_summary(reader, run_id, &recorder->summary, err);
+    }
+    rps_reader_close(reader);
+    return result;
+}
+
+/* Wait until the recorder has ended, at most until the deadline, and say what became of the run. */
+static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t deadline_ns)
+{
+    const struct stop_settings *settings = cli->settings;
+    char name[NAME_SIZE], elapsed[RPS_TEXT_NUMBER_SIZE];
+    struct pollfd ended = {.fd = recorder->pidfd, .events = POLLIN};
+    const struct rps_run *run = &recorder->run;
+    int64_t left_ns;
+    int got;
+
+    do {
+        left_ns = deadline_ns - rps_clock_monotonic_ns();
+        got = poll(&ended, 1, left_ns > 0 ? (int)(left_ns / RPS_NS_PER_MS + 1) : 0);
+    } while (got < 0 && errno == EINTR);
+    if (read_again(recorder, &cli->err) < 0)
+        return RPS_FAILED;
+    name_of(name, recorder);
+    if (run->state == RPS_RUN_RECORDING && got == 0)
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "%s is still being recorded after %s: its recorder (process %ld) has "
+                             "been sent SIGTERM, and waits for its command, if it has one; stop it "
+                             "once more to end the recording and leave that running",
+                             name,
+                             rps_text_duration(elapsed, sizeof(elapsed), settings->timeout_ns),
+                             (long)recorder->pid);
+    if (run->state != RPS_RUN_COMPLETE)
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "the recorder of %s has ended before the run was complete%s%s", name,
+                             run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
+    if (!cli->quiet) {
+        fprintf(cli->out, "Stopped %s: %" PRIu64 " period%s in %s%s%s.\n", name,
+                recorder->summary.periods, recorder->summary.periods == 1 ? "" : "s",
+                rps_text_duration(elapsed, sizeof(elapsed), run->elapsed_ns),
+                run->exit_signal > 0 ? "; the signal ended its command too" : "",
+                got == 0 ? "; its recorder has not ended yet" : "");
+        fflush(cli->out);
+    }
+    return 0;
+}
+
+/* The first `count` recorders. */
+static int stop(struct rps_cli *cli, struct rps_recorders *recorders, int count)
+{
+    const struct stop_settings *settings = cli->settings;
+    int64_t deadline_ns = rps_clock_monotonic_ns() + settings->timeout_ns;
+    int has_failed = 0, result = 0;
+
+    for (int i = 0; i < count && result == 0; i++)
+        result = send_signal(&recorders->recorder[i], &cli->err);
+    if (result < 0)
+        return result;
+    for (int i = 0; i < count; i++) {
+        if (result < 0) { /* of the one before: there is room for one sentence */
+            rps_output_message(cli->err.message);
+            cli->err.message[0] = '\0';
+            has_failed = 1;
+        }
+        result = wait_for(cli, &recorders->recorder[i], deadline_ns);
+    }
+    return has_failed ? RPS_FAILED : result;
+}
+
+static int run(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct stop_settings *settings = cli->settings;
+    struct rps_recorders recorders = {0};
+    int count;
+
+    if (argc == 0 && !settings->is_all)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "which run? name one, as in 'rpistat stop 3', or give --all; "
+                             "'rpistat status' lists those that are recorded");
+    if (argc > 0 && settings->is_all)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--all ends every recording of this user: leave out '%s', or --all",
+                             argv[0]);
+    if (rps_recorders_find(&recorders, &cli->err) < 0)
+        return RPS_FAILED;
+    count = choose(cli, &recorders, argc > 0 ? argv[0] : NULL);
+    if (count == 0 && !cli->quiet)
+        fputs("Nothing of this user is being recorded.\n", cli->out);
+    count = count > 0 ? stop(cli, &recorders, count) : count;
+    rps_recorders_free(&recorders);
+    return count;
+}
+
+const struct rps_command rps_command_stop = {
+    .name = "stop",
+    .summary = "end a recording of this machine, and wait until it is complete",
+    .usage = "[OPTIONS] [RUN]",
+    .description =
+        "End the recording of a run, which is named by its number, label or a tag\n"
+        "KEY=VALUE, as SIGTERM to its recorder does: a command that rpistat started gets\n"
+        "the signal, and the recording ends with it; processes that were running before\n"
+        "(-p, -a) are left alone.",
+    .examples = "  rpistat stop nightly\n"
+                "  rpistat stop -i naive.data 3\n"
+                "  rpistat stop --all --timeout 5s",
+    .input = RPS_INPUT_NONE,
+    .output = RPS_OUTPUT_STREAM,
+    .output_help = "file to write",
+    .operand_max = 1,
+    .options = options,
+    .settings_size = sizeof(struct stop_settings),
+    .option = option,
+    .run = run,
+};

@@ -1,0 +1,126 @@
+/* `rpistat runs --sort`: runs in the order of one of their columns. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runs_edit.h"
+
+/* The numbers of RPS_RUNS_COLUMNS. */
+enum { BY_RUN, BY_LABEL, BY_START, BY_STATE, BY_ELAPSED, BY_PERIODS, BY_HOST, BY_COMMAND };
+
+/* What a run is sorted by: the number, then the text. */
+struct key {
+    int64_t run_id;
+    int sign; /* -1: the largest first */
+    int64_t number;
+    char *text; /* owned */
+};
+
+int rps_runs_sort_parse(const char *text, struct rps_runs_settings *settings, struct rps_error *err)
+{
+    static const char columns[] = RPS_RUNS_COLUMNS;
+    int is_descending = text[0] == '-', number = 0;
+    const char *name = text + is_descending;
+
+    for (const char *at = columns; *at != '\0'; number++) {
+        size_t length = strcspn(at, " ");
+
+        if (strlen(name) == length && strncmp(at, name, length) == 0) {
+            settings->sort = number;
+            settings->is_descending = is_descending;
+            return 0;
+        }
+        at += length + (at[length] == ' ');
+    }
+    return rps_error_set(err, RPS_USAGE, "--sort: '%s' is none of the columns %s", text, columns);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct key *one = a, *other = b;
+    int by = (one->number > other->number) - (one->number < other->number);
+
+    if (by == 0)
+        by = strcmp(one->text, other->text);
+    if (by != 0)
+        return one->sign * by;
+    return (one->run_id > other->run_id) - (one->run_id < other->run_id);
+}
+
+static int64_t number_of(int by, const struct rps_run *run, const struct rps_run_summary *summary)
+{
+    switch (by) {
+    case BY_RUN:
+        return run->run_id;
+    case BY_START:
+        return run->start_realtime_ns;
+    case BY_ELAPSED:
+        return run->elapsed_ns;
+    case BY_PERIODS:
+        return (int64_t)summary->periods;
+    default:
+        return 0;
+    }
+}
+
+static const char *text_of(int by, const struct rps_run *run, char *title, size_t size)
+{
+    switch (by) {
+    case BY_LABEL:
+        return run->label;
+    case BY_STATE:
+        return rps_run_states[run->state];
+    case BY_HOST:
+        return run->host;
+    case BY_COMMAND:
+        return rps_run_title(title, size, run);
+    default:
+        return "";
+    }
+}
+
+static int make_key(struct rps_cli *cli, int64_t run_id, struct key *ret)
+{
+    const struct rps_runs_settings *settings = cli->settings;
+    struct rps_run_summary summary = {0};
+    struct rps_run run;
+    char title[256];
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
+    if (result == 0 && settings->sort == BY_PERIODS)
+        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
+    *ret = (struct key){
+        .run_id = run_id,
+        .sign = settings->is_descending ? -1 : 1,
+        .number = number_of(settings->sort, &run, &summary),
+        .text = strdup(text_of(settings->sort, &run, title, sizeof(title))),
+    };
+    if (result == 0 && ret->text == NULL)
+        result = rps_error_memory(&cli->err);
+    rps_run_free(&run);
+    return result;
+}
+
+int rps_runs_sort(struct rps_cli *cli, int64_t *run_id, size_t count)
+{
+    const struct rps_runs_settings *settings = cli->settings;
+    struct key *key;
+    int result = 0;
+
+    if (settings->sort == BY_RUN && !settings->is_descending)
+        return 0; /* they come so */
+    key = calloc(count + 1, sizeof(*key));
+    if (key == NULL)
+        return rps_error_memory(&cli->err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = make_key(cli, run_id[i], &key[i]);
+    if (result == 0)
+        qsort(key, count, sizeof(*key), compare_keys);
+    for (size_t i = 0; i < count; i++) {
+        run_id[i] = result == 0 ? key[i].run_id : run_id[i];
+        free(key[i].text);
+    }
+    free(key);
+    return result;
+}
