@@ -30,6 +30,8 @@ CASES = [
     ("rpistat compare ", ["1", "run1", "last"], ["other.data"]),
     ("rpistat compare -i other.data --against b", ["build=42"], ["run1"]),
     ("rpistat compare --format ", ["markdown"], ["folded"]),
+    ("rpistat merge ./oth", ["./other.data"], []),
+    ("rpistat import --label x ./kept.", ["./kept.txt"], []),
     ("rpistat --label x -q ./pro", ["./program"], []),
     ("rpistat record ./program --log ./oth", ["./other.data"], []),
     ("rpistat ./program --form", [], ["--format="]),

@@ -1,6 +1,7 @@
 """The configuration file and RPISTAT_STORE: which wins, and what is wrong with a file."""
 import json
 import os
+import re
 import sqlite3
 import subprocess
 
@@ -36,6 +37,23 @@ def test_options():
     assert simulate("--peri", "1s", "--tag", "e=f") == (1000000000, "from the file", {"e": "f"})
     answer = call("record", "--pmu", "sim:script.sim", "-o", "new.data")
     assert not answer.stderr, answer.stderr
+
+
+def test_example():
+    """every line of the example file is an option that record takes, those too that are switched off"""
+    with open(os.path.join(tap.root(), "examples", "rpistat.config"), encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    options = [line.lstrip("#") for line in lines if re.match(r"#?[a-z]", line)]
+    assert lines.count("[record]") == 1 and lines.index("[record]") < lines.index("all-cpus")
+    assert len(options) > 10 and "period = 1s" in options, options
+    for line in options:
+        configure("[record]\n%s\n" % line)
+        answer = call("record", "--pmu", "sim:none.sim")  # which ends it, behind the options
+        assert answer.returncode in (1, 2) and "rpistat/config" not in answer.stderr, (line, answer)
+    configure("\n".join(lines))
+    assert call("runs").stdout == FOLDER.call("runs").stdout, "what is recorded is nothing to others"
+    configure("[record]\nperiod = fast\n")
+    refused(call("record", "--pmu", "sim:none.sim"), 2, "config, line 2", "fast")
 
 
 def test_sections():
@@ -149,6 +167,6 @@ def test_root():
 
 
 with FOLDER:
-    tap.main([test_options, test_sections, test_not_for_runs, test_home, test_store] +
+    tap.main([test_options, test_example, test_sections, test_not_for_runs, test_home, test_store] +
              [("refused: " + repr(row[0]), check_mistake, *row) for row in MISTAKES] +
              [test_together, test_no_file, test_root])

@@ -23,8 +23,12 @@ ELSEWHERE = [
     r"sh examples/quickstart$",  # it builds all anew
     r"sh tests/run$",            # this is a part of it
     r"(sh examples/package/deb|apt install .*)$",  # cli/package
+    r"rpistat stop\b",           # cli/status: it ends what is recorded elsewhere, too
     r"rpistat verify\b",         # cli/verify, alone on the machine
+    r"rpistat watch --http$",    # cli/live_page
     r"rpistat phases --csv sensors.csv\b",  # cli/phases
+    r"rpistat push\b",           # cli/push
+    r"sh examples/fleet/victoria\b",  # cli/databases
 ]
 
 # What is shorter here, or somebody else's.
@@ -102,6 +106,8 @@ class Place(Folder):
         os.symlink(os.path.join(BUILD, "examples", "naive"), self / "naive")
         for name in ("my-events.ini", "mine.ini"):
             shutil.copy(os.path.join(tap.root(), "src", "events", "sets", "software.ini"), self / name)
+        self.write("load.csv", "Timestamp,requests,temperature\n" +
+                   "".join("%d,%d,%.1f\n" % (n, 100 + n % 7, 50 + n / 10) for n in range(1, 60)))
         if self.runs:
             expect(self.call("phases"), 0)
             for run in range(1, self.runs + 1):

@@ -29,7 +29,7 @@ except ImportError:
 REGIONS = os.path.abspath(sys.argv[2])
 with open(os.path.join(tap.root(), "schema", "output.schema.json"), encoding="utf-8") as schema_file:
     SCHEMA = json.load(schema_file)
-COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check", "compare"]
+COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check", "compare", "merge", "status"]
 
 # Events of the simulated processor in the roles of top-down, and one that it does not have.
 TOPDOWN = """\
@@ -216,7 +216,8 @@ def check_figure(figure, text):
     elif figure["value"] is None:
         wanted = r"not counted|not known"
     elif figure["kind"] == "metric":
-        wanted = r"\s%.3f\b" % figure["value"]
+        # of nine digits, the last of which may have been rounded over the text's next step
+        wanted = r"\s(%.3f|%.3f)\b" % (figure["value"] * (1 - 5e-9), figure["value"] * (1 + 5e-9))
     elif figure["certainty"] == "interval":
         wanted = r"\s%d\s.*\b%d\b" % (figure["count"], figure["value"])
     else:
@@ -327,6 +328,19 @@ def test_live():
         assert found["figures"][0]["value"] is not None, found["figures"][0]
 
 
+def test_status():
+    """status: a recorder has the same names in both, and the run's as runs has them"""
+    with Folder() as folder, Live(folder, "--label", "x") as live:
+        rows = [row for row in rows_by("status", folder=folder) if row["pid"] == str(live.process.pid)]
+        found = [one for one in found_by("status", folder=folder)["recorders"]
+                 if one["pid"] == live.process.pid]
+        assert len(found) == len(rows) == 1 and list(found[0]) == list(rows[0]), (found, rows)
+        run = found_by("runs", folder=folder)["runs"][0]
+        for name in ("run", "uuid", "label", "command", "target", "start", "period_s"):
+            assert found[0][name] == run[name] and cell(run[name]) == (
+                float(rows[0][name]) if name in ("run", "period_s") else rows[0][name]), (name, found, rows)
+
+
 def test_empty():
     """a store without runs: no rows, and the names of the columns all the same"""
     with Folder(runs=1) as folder:
@@ -415,6 +429,18 @@ def test_check():
         refused(folder.call("check", "-i", "none.data", "--format", "json"), 1, "none.data")
 
 
+def test_merge():
+    """merge: a row a run, with its numbers there and here; the second time they are present"""
+    with Folder(runs=2) as folder:
+        added = found_by("merge", "-i", "all.data", "rpistat.data", folder=folder)
+        assert [(row["from_store"], row["from_run"], row["result"], row["run"], row["periods"])
+                for row in added["runs"]] == [("rpistat.data", number, "added", number, 250)
+                                              for number in (1, 2)], added
+        found = found_by("merge", "-i", "all.data", "rpistat.data", folder=folder)
+        assert {row["result"] for row in found["runs"]} == {"present"}, found
+        check_same(found["runs"], rows_by("merge", "-i", "all.data", "rpistat.data", folder=folder))
+
+
 def test_verify():
     """verify: a row a comparison, right or wrong as the status says"""
     counting()
@@ -499,8 +525,8 @@ def test_jq():
     assert ask(["phases", "-r", "1"], ".phases | map(.end_s - .start_s) | add") == ["25"]
 
 
-CASES = [test_schema, test_runs, test_report, test_report_part, test_real, test_live, test_empty,
-         test_phases, test_code, test_events, test_check, test_verify, test_compare, test_unknown, test_files, test_manual,
+CASES = [test_schema, test_runs, test_report, test_report_part, test_real, test_live, test_status, test_empty,
+         test_phases, test_code, test_events, test_check, test_merge, test_verify, test_compare, test_unknown, test_files, test_manual,
          test_jq]
 try:
     tap.main(CASES)

@@ -146,7 +146,30 @@ def full_at_the_start():
     assert os.path.exists("started")
 
 
-CASES = [("full at the start: said, nothing started, nothing left behind", full_at_the_start),
+def full_while_merging():
+    for name in ("small.data", "large.data"):
+        expect(subprocess.run([RPISTAT, "record", "-q", "--pmu", "sim:script.sim", "-o", name], check=False,
+                              text=True, capture_output=True, env=environment()), 0)
+    store = sqlite3.connect("large.data")
+    with store:
+        store.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
+                      " INSERT INTO mark SELECT 1, i, 0, printf('%1000d', i) FROM n")
+    store.close()
+
+    def rpistat(*arguments):
+        return subprocess.run([RPISTAT, *arguments], check=False, text=True, capture_output=True,
+                              env=environment())
+    expect(rpistat("merge", "-i", "disk/rpistat.data", "small.data"), 0)
+    program.refused(rpistat("merge", "-i", "disk/rpistat.data", "large.data"), 1, "disk/rpistat.data",
+                    "its disk is full")
+    assert query("SELECT run_id FROM run") == [(1,)]
+    assert "is sound: 1 run, 250 periods" in expect(rpistat("check", "-i", "disk/rpistat.data"), 0).stdout
+    expect(rpistat("merge", "-i", "disk/rpistat.data", "small.data"), 0)  # takes away what it left
+    assert query("SELECT DISTINCT run_id FROM mark") == [] and query("SELECT * FROM heartbeat") == []
+
+
+CASES = [("fills while stores are merged: said, and nothing half is left", full_while_merging),
+         ("full at the start: said, nothing started, nothing left behind", full_at_the_start),
          ("fills and is freed again: nothing is lost, said once and once that it is over",
           freed_again),
          ("full to the end: status 1, what was committed can be read, the next run works",

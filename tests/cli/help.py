@@ -11,13 +11,14 @@ SAMPLES = {
     "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
     "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
     "THEME": "dark", "PATH": "build", "SIZE": "1G", "SET": "ascii", "HZ": "99",
-    "EVENT": "page-faults:7", "RUNS": "label:main", "LIMIT": "cpi>+3%",
+    "EVENT": "page-faults:7", "PATTERN": "web*", "COLUMN": "-start", "URL": "http://h",
+    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30",
 }
 NAMES = {"stacks": "dwarf", "cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
          "by": "line", "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
          "plot code": "thread", "phases format": "csv", "report format": "2013", "runs format": "json",
-         "events format": "csv", "verify format": "json", "check format": "json", "code format": "json",
-         "compare format": "markdown", "compare x": "phase", "phases metric": "cpi,cpu_use"}
+         "events format": "csv", "verify format": "json", "check format": "json", "code format": "json", "status format": "json",
+         "merge format": "csv", "compare format": "markdown", "compare x": "phase", "phases metric": "cpi,cpu_use"}
 
 
 def help_of(command):
@@ -124,12 +125,22 @@ def test_help_has_manual():
     for name, option in sections["COMMON OPTIONS"].items():
         where = COMMANDS
         if name == "input":
-            where = program.READING + ["watch", "check", "code", "compare"]
+            where = program.READING + ["watch", "check", "code", "compare", "merge", "stop", "push"]
         elif name in ("run", "from", "to"):
-            where = ["report", "phases", "plot", "export", "code"] + ["runs", "watch"] * (name == "run")
+            where = ["report", "phases", "plot", "export", "code"] + ["runs", "watch", "merge", "push"] * (name == "run")
         for command in COMMANDS:
             assert (name in helps[command]) == (command in where), (command, name)
             assert helps[command].get(name, option) == option, (command, name, option)
+
+
+def test_one_order():
+    """commands stand in one order: in the general help, in the manual's synopsis, and as its sections"""
+    helped = re.findall(r"^  (\w+) +\w", call("--help").stdout.split("\nCommands:\n")[1], re.M)
+    assert sorted(helped) == sorted(COMMANDS), helped
+    assert [section.lower() for section in manual() if section.lower() in COMMANDS] == helped
+    with open(os.path.join(tap.root(), "src", "cli", "rpistat.1.scd"), encoding="utf-8") as file:
+        synopsis = file.read().split("\n# ")[2]
+    assert re.findall(r"^\*rpistat (\w+)\*", synopsis, re.M) == helped + ["help"], synopsis
 
 
 def test_options_are_taken():
@@ -156,5 +167,5 @@ def test_formats():
         assert name in names and name in dict(options_of(text)), name
 
 
-tap.main([test_help, test_help_aligned, test_general_help, test_version, test_no_trace,
+tap.main([test_help, test_help_aligned, test_general_help, test_one_order, test_version, test_no_trace,
           test_manual_has_help, test_help_has_manual, test_options_are_taken, test_formats])

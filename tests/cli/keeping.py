@@ -245,7 +245,7 @@ def test_memory():
 
 
 def test_service():
-    """the options of the service are taken; systemd finds nothing wrong with its unit"""
+    """the service's call is right; systemd finds nothing wrong with its unit"""
     path = os.path.join(tap.root(), "examples", "rpistat-record.service")
     with open(path, encoding="utf-8") as file:
         unit = file.read()

@@ -1,5 +1,7 @@
 """The Debian package: made of this build, it installs and removes itself whole."""
+import glob
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +24,16 @@ def files(folder):
                   if not where.startswith(os.path.join(folder, "var")))
 
 
+def opened():
+    """The libraries that the program opens when it needs them: libpfm, of "libpfm.so.4"."""
+    found = set()
+    for path in glob.glob(os.path.join(tap.root(), "src", "**", "*.c"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            found.update(re.findall(r'"(lib[a-z]+)[a-z-]*\.so\.[0-9]+"', file.read()))
+    assert len(found) >= 5, found
+    return found
+
+
 def test_package():
     """the package has the program, its manual and all that it reads, and leaves nothing behind"""
     for tool in ("dpkg", "dpkg-deb", "dpkg-shlibdeps", "strip"):
@@ -33,6 +45,9 @@ def test_package():
         package = os.path.join(folder, package)
         field = run("dpkg-deb", "-f", package, "Depends")
         assert "libsqlite3-0" in field and "gnuplot-nox" in field, field
+        field = run("dpkg-deb", "-f", package, "Recommends")
+        for library in opened():
+            assert library in field, (library, field)
         root = os.path.join(folder, "root")
         for empty in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "var/log"):
             os.makedirs(os.path.join(root, empty))
@@ -42,7 +57,7 @@ def test_package():
         run(*dpkg, "-i", package)
         installed = files(root)
         for end in ("bin/rpistat", "man1/rpistat.1.gz", "rpistat/plot/run.gp", "rpistat/plot/page.html",
-                    "rpistat/region.h", "pkgconfig/rpistat.pc", "doc/rpistat/copyright"):
+                    "rpistat/region.h", "pkgconfig/rpistat.pc", "doc/rpistat/copyright", "doc/rpistat/rpistat.config"):
             assert any(name.endswith(end) for name in installed), (end, installed)
         program, = [name for name in installed if name.endswith("bin/rpistat")]
         version = run(os.path.join(root, program), "--version").split()[1]

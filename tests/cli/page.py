@@ -9,9 +9,10 @@ import re
 import shutil
 import subprocess
 
-from program import Folder, expect, tap
+from program import Folder, Recording, expect, tap
 from chromium import Browser
 from samples import Code
+from served import Server
 
 FOLDER = Folder(runs=1)
 BROWSER = None
@@ -27,7 +28,7 @@ def opened(name="run.html", **window):
     if isinstance(BROWSER, tap.Skip):
         raise BROWSER
     BROWSER.errors.clear()
-    BROWSER.open(FOLDER / name, **window)
+    BROWSER.open(name if "://" in name else FOLDER / name, **window)
     BROWSER.frame()
     assert not BROWSER.errors, BROWSER.errors
     return BROWSER
@@ -557,10 +558,61 @@ def test_compare_narrow():
         assert "Search" not in text and "By phase" not in text, text
 
 
+POINTS = "page.data.panels[0].lines[0].x.length"
+TOLD = "document.getElementById('live').textContent"
+
+
+def more(browser):
+    """Wait until points have come."""
+    browser.wait("globalThis.page && %s > 0" % POINTS)
+    browser.wait("%s > %d" % (POINTS, browser.evaluate(POINTS)))
+
+
+def test_live():
+    """a page that is served follows the recording, the zoom stays; it tells what becomes of the server and the run"""
+    if isinstance(BROWSER, tap.Skip):
+        raise BROWSER
+    with Recording(FOLDER, "live.data") as recording:
+        with Server(FOLDER, "-i", "live.data") as server:
+            BROWSER.open(server.url[:-1] + "x", theme="dark", **WIDE)
+            BROWSER.wait(TOLD + ".includes('is not the server')")
+            assert BROWSER.evaluate("document.documentElement.dataset.theme") == "dark"
+            assert "CPU use" not in BROWSER.evaluate("document.body.innerText")
+            browser = opened(server.url, **WIDE)
+            more(browser)
+            browser.wait(TOLD + ".startsWith('Live: ') && page.data.phases.length > 0")
+            assert browser.evaluate("page.shown()[1] === page.data.to && page.shown()[0] === 0")
+            browser.mouse("mousePressed", *middle(browser), button="right", clickCount=1)
+            more(browser)  # a menu does not hold the page up
+            browser.evaluate("page.show(0.1, 0.2)")
+            browser.evaluate("document.getElementById('theme').click()")
+            more(browser)
+            assert browser.evaluate("page.shown()") == [0.1, 0.2]
+            assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
+            browser.evaluate("page.show(page.data.to - 0.25, page.data.to)")
+            more(browser)
+            start, end, last = browser.evaluate("[...page.shown(), page.data.to]")
+            assert end == last and abs(end - start - 0.25) < 1e-6, (start, end, last)
+            assert not browser.errors, browser.errors
+        browser.wait(TOLD + ".includes('does not answer')")
+        with Server(FOLDER, "-i", "live.data", "--port", str(server.port)) as server:
+            browser.wait(TOLD + ".includes('is not the server')")
+            browser = opened(server.url, **WIDE)
+            more(browser)
+            assert recording.end() == 0
+            browser.wait("page.data.run.some(([name, text]) => name === 'State' && text === 'complete')")
+            browser.wait(TOLD + " === 'The recording has ended.'")
+            expect(FOLDER.call("plot", "-i", "live.data", "-o", "ended.html"), 0)
+            found = "page.data.panels.map(panel => panel.lines.map(line => [line.x, line.value]))"
+            served = browser.evaluate(found)
+            assert not browser.errors, browser.errors
+            assert opened("ended.html", **WIDE).evaluate(found) == served
+
+
 CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
          test_code_panel, test_code_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
-         test_compare_narrow]
+         test_compare_narrow, test_live]
 
 with FOLDER:
     expect(FOLDER.call("plot", "-o", "run.html"), 0)

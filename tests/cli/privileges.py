@@ -220,21 +220,24 @@ def test_service():
     """the service: with its capabilities, no more privileges, and as nobody, record -a works"""
     path, text = unit()
     line = re.search(r"^ExecStart=rpistat (.*)$", text, re.M).group(1)
+    assert re.search(r"^Environment=XDG_CONFIG_HOME=%E$", text, re.M), text
     assert re.search(r"^CapabilityBoundingSet=CAP_PERFMON$", text, re.M), text
     with Guest() as guest:
         line = line.replace("${STATE_DIRECTORY}", guest.path).replace("%b", "boot")
-        arguments = [word.replace("%H", "host") for word in line.split()]
-        answer = guest.run(*arguments, "--duration", "1500ms", options=[
+        os.makedirs(guest / "etc/rpistat")
+        shutil.copy(os.path.join(os.path.dirname(path), "rpistat.config"), guest / "etc/rpistat/config")
+        answer = guest.run(*line.split(), "--duration", "1500ms", XDG_CONFIG_HOME=guest / "etc", options=[
             "--bounding-set", "-all,+perfmon", "--inh-caps", "-all,+perfmon", "--ambient-caps",
             "+perfmon", "--no-new-privs"])
         if "perfmon" in answer.stderr.lower() and "setpriv" in answer.stderr:
             raise tap.Skip("setpriv: " + answer.stderr)
         expect(answer, 0)
         store = sqlite3.connect(guest / "boot.data")
-        cpus, state = store.execute("SELECT count(DISTINCT cpu), min(state) FROM period, run"
-                                    ).fetchone()
+        cpus, state, period_ns = store.execute("SELECT count(DISTINCT cpu), min(state), min(period_ns)"
+                                               " FROM period, run").fetchone()
         store.close()
         assert cpus == len(os.sched_getaffinity(0)) and state == "complete", (cpus, state)
+        assert period_ns == 10**9, "the file of options was not read"
 
 
 def test_unit_file():

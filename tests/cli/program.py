@@ -17,7 +17,7 @@ import tap  # noqa: E402
 RPISTAT = os.path.abspath(sys.argv[1])
 TIMEOUT = 60  # seconds after which a call hangs, and has failed
 COMMANDS = ["record", "runs", "report", "phases", "plot", "watch", "export", "events", "verify",
-            "check", "code", "compare"]
+            "check", "code", "compare", "merge", "status", "stop", "push", "import"]
 READING = ["runs", "report", "phases", "plot", "export"]
 
 # Two sets of ten seconds each on the simulated processor, then a pause.

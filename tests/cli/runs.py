@@ -50,6 +50,48 @@ def test_choosing():
     assert FOLDER.call("export", "-r", "build=42").stdout.splitlines()[1].startswith("3,")
 
 
+def test_many():
+    """of many runs: those of hosts and times, in the order of a column; the host where it differs"""
+    kept = ask("SELECT host, start_realtime_ns FROM run ORDER BY run_id")
+    assert "HOST" not in said()
+    day = 86400 * 10**9
+    for run, (host, days) in enumerate((("web1", 9), ("web2", 1), ("db", 3), ("web1", 1)), 1):
+        ask("UPDATE run SET host = '%s', start_realtime_ns = %d WHERE run_id = %d"
+            % (host, time.time_ns() - days * day - 10**9, run))
+    header, *lines = said().splitlines()
+    assert [line[header.index("HOST"):header.index("STATE")].strip() for line in lines] == \
+        ["web1", "web2", "db", "web1"], lines
+    assert "HOST" not in said("--host", "web1")
+    assert table("--host", "web1") == [1, 4] and table("--host", "web*") == [1, 2, 4]
+    assert table("--host", "web2", "--host", "db") == [2, 3] and table("--host", "web?", "2", "3") == [2]
+    assert table("--since", "2d") == [2, 4] and table("--until", "2d") == [1, 3]
+    assert table("--since", "4d", "--until", "1d12h", "--tag", "build=42") == [3]
+    for days, runs in ((9.5, [1, 2, 3, 4]), (2, [2, 4])):
+        moment = time.time() - days * 86400
+        for form in ("%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"):
+            assert table("--since", time.strftime(form, time.localtime(moment))) == runs
+    date = time.strftime("%Y-%m-%d", time.localtime(time.time() - 5 * 86400))
+    assert table("--since", date) == [2, 3, 4] and table("--until", date) == [1]
+    clock = time.strftime("%H:%M", time.localtime(time.time() - 120))  # of today, or of yesterday
+    assert table("--since", clock) == []
+    for wrong in ("2026-02-30", "25:00", "2026-11-21T9", "x", "5"):
+        refused(FOLDER.call("runs", "--since", wrong), 2, "--since", wrong, "2d", "2026-11-21")
+    assert table("--sort", "-run") == [4, 3, 2, 1]
+    assert table("--sort", "host") == [3, 1, 4, 2] and table("--sort", "-host") == [2, 1, 4, 3]
+    assert table("--sort", "start") == [1, 3, 2, 4], "2 was put back before 4"
+    assert table("--sort", "-label", "--host", "web*") == [1, 2, 4]
+    assert table("--sort", "periods") == table("--sort", "-elapsed") == [1, 2, 3, 4]
+    rows = said("--sort", "-host", "--format", "csv").splitlines()
+    assert [row.split(",")[0] for row in rows] == ["run", "2", "1", "4", "3"], rows
+    refused(FOLDER.call("runs", "--delete", "--host", "nowhere"), 1, "nothing was changed")
+    ask("UPDATE run SET start_realtime_ns = NULL WHERE run_id = 3")
+    assert table("--since", "9999d") == table("--until", "0") == [1, 2, 4]
+    header, line = said("3").splitlines()
+    assert line[header.index("START"):].startswith("? "), line
+    for run, (host, start) in enumerate(kept, 1):
+        ask("UPDATE run SET host = '%s', start_realtime_ns = %d WHERE run_id = %d" % (host, start, run))
+
+
 def test_editing():
     """labels and tags are changed, of several runs at once, and the change is told"""
     assert said("4", "--set-label", "one", "--set-tag", "a=1", "--set-tag", "b=2") == \
@@ -116,4 +158,4 @@ with FOLDER:
     for options in (["--label", "nightly", "--tag", "host=a"], ["--tag", "host=b"],
                     ["--label", "nightly", "--tag", "host=a", "--tag", "build=42"], []):
         FOLDER.record(*options)
-    tap.main([test_choosing, test_editing, test_nothing_by_default, test_recorded, test_deleting])
+    tap.main([test_choosing, test_many, test_editing, test_nothing_by_default, test_recorded, test_deleting])

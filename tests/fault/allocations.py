@@ -71,7 +71,7 @@ def fail_one(folder, arguments, existing, usual, number, on):
             what, answer.stderr)
     elif arguments[0] != "record":
         assert answer.stdout.replace(name, "usual") == usual.stdout, what + ": another answer"
-    if arguments[0] == "record":
+    if arguments[0] in ("record", "merge"):
         look_at_store(folder, name + ".data", what, answer, usual.runs)
     return answer.returncode
 
@@ -96,8 +96,9 @@ def fail_each(arguments, existing=False):
 
 COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
             ["compare", "--format", "json"],
-            ["check"], ["check", "--repair", "-o", "NAME.new"], ["export"], ["export", "--long"],
-            ["export", "--rates"],
+            ["check"], ["check", "--repair", "-o", "NAME.new"],
+            ["merge", "-i", "NAME.data", "rpistat.data"], ["export"], ["export", "--long"],
+            ["export", "--rates"], ["export", "--format", "openmetrics"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
             ["plot", "-o", "NAME.html"], ["watch", "--once"]]
 

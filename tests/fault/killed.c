@@ -158,6 +158,75 @@ static void with_a_rollback_journal(void **state)
         (struct scenario){.name = "rollback journal", .rollback = true, .periods = 63, .each = 10});
 }
 
+/* --- merging ---------------------------------------------------------------------------------- */
+
+/* A merge in a process of its own. 1 when it was killed, 0 when it came to its end. */
+static int merge(const char *path, const char *other, uint64_t at, bool half)
+{
+    struct killer killer = {.at = at, .half = half};
+    struct rps_error err;
+    int status = 0;
+    pid_t child = fixture_fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        fault_vfs_set_hook(kill_hook, &killer);
+        _exit(rps_store_merge(path, other, NULL, NULL, NULL, &err) < 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != KILLED))
+        fail_msg("step %ju: the merge failed, %#x", (uintmax_t)at, (unsigned int)status);
+    return WEXITSTATUS(status) == KILLED;
+}
+
+/* Two runs of the other store come, one of them in the place of a shorter copy: whenever the merge
+ * is killed, each of them is there whole, or as it was before. */
+static void while_it_merges(void **state)
+{
+    static const char before_sql[] = "UPDATE run SET elapsed_ns = elapsed_ns - 1 WHERE run_id = 1;"
+                                     "UPDATE run SET uuid = 'another' WHERE run_id = 2";
+    const char *other = fixture_path(state, "other.data");
+    const char *path = fixture_path(state, "rpistat.data");
+    uint64_t kills = 0, replaced = 0, added = 0, at;
+    unsigned char *before;
+    struct findings findings;
+    struct rps_error err;
+    size_t size;
+
+    fault_vfs_set_hook(fault_skip_sync, NULL);
+    sound_store(other, 2, 200, 0);
+    before = sound_read(other, &size);
+    sound_write(path, before, size);
+    fixture_exec(path, before_sql);
+    fixture_exec(path, "PRAGMA journal_mode = DELETE");
+    free(before);
+    before = sound_read(path, &size);
+    for (at = 0;; at += stride, kills++) {
+        recording_remove(path);
+        sound_write(path, before, size);
+        if (!merge(path, other, at, (at / stride) % 2))
+            break;
+        sound_check(&findings, path);
+        if (findings.check.wrong > 0 || (findings.check.runs != 2 && findings.check.runs != 3) ||
+            findings.check.periods != 200 * findings.check.runs)
+            fail_msg("killed at step %ju: %s", (uintmax_t)at, findings.text);
+        replaced += fixture_number(path, "SELECT min(run_id) FROM run") == 2;
+        added += findings.check.runs == 3;
+        fixture_exec(path, "UPDATE heartbeat SET realtime_ns = 0"); /* some seconds later */
+        assert_int_equal(rps_store_merge(path, other, NULL, NULL, NULL, &err), 0);
+        sound_check(&findings, path);
+        assert_string_equal(findings.text, "");
+        assert_int_equal(findings.check.runs, 3);
+    }
+    sound_check(&findings, path);
+    assert_string_equal(findings.text, "");
+    assert_int_equal(findings.check.runs, 3);
+    assert_true(kills > replaced && replaced > added && added > 0);
+    free(before);
+    print_message("# merging: killed at %ju steps; one run was there then at %ju, both at %ju\n",
+                  (uintmax_t)kills, (uintmax_t)replaced, (uintmax_t)added);
+}
+
 /* --- another program's file ------------------------------------------------------------------- */
 
 /* Another program, killed while it writes a transaction. */
@@ -215,11 +284,9 @@ static void another_programs_transaction_is_left_alone(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(with_a_commit_a_period),
-        TEST(with_full_durability),
-        TEST(with_seldom_commits),
-        TEST(with_a_rollback_journal),
-        TEST(another_programs_transaction_is_left_alone),
+        TEST(with_a_commit_a_period), TEST(with_full_durability),
+        TEST(with_seldom_commits),    TEST(with_a_rollback_journal),
+        TEST(while_it_merges),        TEST(another_programs_transaction_is_left_alone),
     };
 
     if (argc > 1)

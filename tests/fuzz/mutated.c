@@ -31,6 +31,8 @@ static const char *const commands[][8] = {
     {"export"},
     {"export", "--rates", "-r", "2"},
     {"export", "--long"},
+    {"export", "--format", "openmetrics"},
+    {"export", "--format", "line-protocol", "-r", "2"},
     {"phases"},
     {"phases", "--format", "json", "--pca", "-r", "2"},
     {"plot", "-o", "OUT.html"},

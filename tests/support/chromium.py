@@ -103,13 +103,13 @@ class Browser:
             assert time.monotonic() < deadline, "never: " + expression
 
     def open(self, path, width, height, mobile=False, touch=False, theme="light", ratio=1):
-        """Open a file in a window of that size."""
+        """Open a file, or an address, in a window of that size."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio,
                   mobile=mobile)
         self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
-        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.call("Page.navigate", url=path if "://" in path else "file://" + os.path.abspath(path))
+        self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
     def frame(self):
         """Wait until what was done is drawn."""

@@ -18,6 +18,10 @@ libcsv-dev       has_header csv.h
 liblapacke-dev   pkg-config --exists lapacke
 libdw-dev        pkg-config --exists libdw
 libiberty-dev    has_header libiberty/demangle.h
+libjansson-dev   pkg-config --exists jansson
+libcurl4-openssl-dev has_header curl/curl.h
+libsnappy-dev    has_header snappy-c.h
+libmicrohttpd-dev has_header microhttpd.h
 gnuplot-nox      command -v gnuplot
 scdoc            command -v scdoc
 '
@@ -34,6 +38,12 @@ python3-jsonschema test -d /usr/lib/python3/dist-packages/jsonschema || python3 
 bash-completion  test -e /usr/share/bash-completion/bash_completion
 zsh              command -v zsh
 fish             command -v fish
+'
+
+# .ci/run installs these where no systemd would start them as services, at all addresses
+packages_databases='
+victoria-metrics command -v victoria-metrics
+prometheus       command -v prometheus
 '
 
 has_header()

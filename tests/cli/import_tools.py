@@ -1,0 +1,258 @@
+"""import: what perf stat, toplev and pmrep wrote. The sums are made here, from the files alone.
+
+usage: import_tools.py RPISTAT DATA
+"""
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import program
+from program import Folder, expect, refused, tap
+
+DATA = os.path.join(os.path.abspath(sys.argv[2]), "import")
+FOLDER = Folder()
+FACTORS = {"msec": 1e6, "Joules": 1e6, "MiB": 1 << 20}
+SUFFIXES = {"Joules": " in uJ", "MiB": " in bytes"}
+
+
+class Sums:
+    """What a file comes to: counts by name, and gauges by CPU and name as means over time."""
+
+    def __init__(self):
+        self.counts, self.gauges, self.seen, self.ends = {}, {}, {}, []
+
+    def end(self, time):
+        """A value of the interval that ends then."""
+        if not self.ends or self.ends[-1] != time:
+            self.ends.append(time)
+            self.seen = {}
+
+    def name(self, cpu, name):
+        """The second of that name is another."""
+        times = self.seen[cpu, name] = self.seen.get((cpu, name), 0) + 1
+        return name if times == 1 else "%s#%d" % (name, times)
+
+    def count(self, cpu, name, unit, text):
+        if text == "<not supported>":
+            return
+        name = self.name(cpu, name + SUFFIXES.get(unit, ""))
+        value = 0 if text == "<not counted>" else float(text.replace(",", ".")) * FACTORS.get(unit, 1)
+        self.counts[name] = self.counts.get(name, 0) + round(value)
+
+    def gauge(self, cpu, name, text):
+        if name and text and name != "CPUs utilized" and not name.endswith("/sec"):
+            length = self.ends[-1] - (self.ends[-2] if len(self.ends) > 1 else 0)
+            name = self.name(cpu, name)
+            sums = self.gauges.setdefault((cpu, name), [0, 0])
+            sums[0] += length * float(text.replace(",", "."))
+            sums[1] += length
+
+
+def rows(name, separator):
+    with open(os.path.join(DATA, name), newline="") as file:
+        for row in csv.reader((line for line in file if line.strip() and line[0] != "#"),
+                              delimiter=separator):
+            if row[0].strip() not in ("summary", "SUMMARY"):
+                yield [cell.strip() for cell in row]
+
+
+def perf_csv(name, separator=",", track=False, several=False, cgroup=False):
+    """The cells that come before the value and behind the event are said by whom knows the file."""
+    sums, tracks = Sums(), []
+    for row in rows(name, separator):
+        time = float(row.pop(0))
+        sums.end(time)
+        cpu = None
+        if track:
+            tracks += [row[0]] if row[0] not in tracks else []
+            cpu = tracks.index(row.pop(0))
+        if several:
+            row.pop(0)
+        if not any(row[:5]):
+            sums.gauge(cpu, row[6], row[5])
+            continue
+        value, unit, event, *rest = row
+        while event.count("/") % 2:
+            event += separator + rest.pop(0)
+        if cgroup:
+            event += " " + rest.pop(0)
+        sums.count(cpu, event, unit, value)
+        sums.gauge(cpu, rest[3], rest[2])
+    return sums
+
+
+def perf_json(name):
+    sums = Sums()
+    with open(os.path.join(DATA, name)) as file:
+        for line in file:
+            line = re.sub(r"(\d),(\d)", r"\1.\2", line)
+            if not line.startswith("{") or "interval" not in line:
+                continue
+            row = json.loads(line)
+            cpu = int(row["cpu"]) if "cpu" in row else None
+            sums.end(row["interval"])
+            sums.count(cpu, row["event"], row["unit"], row["counter-value"])
+            sums.gauge(cpu, row["metric-unit"], str(row["metric-value"]))
+    return sums
+
+
+def perf_metrics(name):
+    sums, names = Sums(), None
+    for row in rows(name, ","):
+        if names is None:
+            names = row[2:]
+            continue
+        sums.end(float(row[0]))
+        for metric, text in zip(names, row[2:]):
+            sums.gauge(int(row[1][3:]), metric, text)
+    return sums
+
+
+def toplev(name):
+    sums, header = Sums(), None
+    for row in rows(name, ","):
+        if row[0] == "Timestamp":
+            header = row
+            continue
+        sums.end(float(row[0]))
+        if "Perf-event" in header:
+            sums.count(int(row[1][3:]), row[3], "", row[4])
+        else:
+            sums.gauge(int(row[1][1:]), row[2], row[3])
+    return sums
+
+
+def pmrep(name, separator=","):
+    table = list(rows(name, separator))
+    sums = Sums()
+    for number, row in enumerate(row for row in table if row[0] != "Time"):
+        sums.end(number + 1)
+        for metric, text in zip(table[0][1:], row[1:]):
+            if re.fullmatch(r"[0-9.]+", text):
+                sums.gauge(None, metric, text)
+    return sums
+
+
+FIXTURES = [
+    ("perf-task.csv", "perf-csv", perf_csv, {}),
+    ("perf-core.csv", "perf-csv", perf_csv, {"separator": ";", "track": True, "several": True}),
+    ("perf-cpu.csv", "perf-csv", perf_csv, {"separator": "\t", "track": True}),
+    ("perf-hardware.csv", "perf-csv", perf_csv, {}),
+    ("perf-cgroup.tsv", "perf-csv", perf_csv,
+     {"separator": "\t", "track": True, "several": True, "cgroup": True}),
+    ("perf-metrics.csv", "perf-csv", perf_metrics, {}),
+    ("perf-task.json", "perf-json", perf_json, {}),
+    ("perf-cpu.json", "perf-json", perf_json, {}),
+    ("perf-locale.json", "perf-json", perf_json, {}),
+    ("toplev.csv", "toplev", toplev, {}),
+    ("toplev-values.csv", "toplev", toplev, {}),
+    ("pmrep.csv", "pmrep", pmrep, {}),
+    ("pmrep-epoch.csv", "pmrep", pmrep, {"separator": ";"}),
+    ("pmrep-clock.csv", "pmrep", pmrep, {}),
+]
+
+
+def report(store, run, *options):
+    answer = expect(FOLDER.call("report", "-i", store, "-r", str(run), "--format", "json", *options), 0)
+    return json.loads(answer.stdout)
+
+
+def compare_sums(found, sums, cpu):
+    """The report of one CPU, or of all."""
+    figures = found["figures"]
+    if cpu is None:
+        counts = {row["label"]: row["count"] for row in figures
+                  if row["kind"] == "event" and row["label"] in sums.counts}
+        assert counts == sums.counts, (counts, sums.counts)
+    values = {row["label"]: row["value"] for row in figures if row["kind"] == "metric"}
+    gauges = {}
+    for (of, name), part in sums.gauges.items():
+        if cpu in (None, of):
+            gauges[name] = [a + b for a, b in zip(gauges.get(name, [0, 0]), part)]
+    for name, (product, seconds) in gauges.items():
+        wanted = product / seconds
+        assert abs(values[name] - wanted) <= 1e-5 * abs(wanted), (name, values[name], wanted)
+
+
+def test_fixtures():
+    """every file comes to what its lines come to, interval by interval and in all"""
+    answer = expect(FOLDER.call("import", "-o", "all.data",
+                                *(os.path.join(DATA, name) for name, *_ in FIXTURES)), 0)
+    for number, (name, form, function, how) in enumerate(FIXTURES, 1):
+        assert "%s (%s) is run %d " % (name, form, number) in answer.stderr, answer.stderr
+        sums = function(name, **how)
+        assert sums.counts or sums.gauges
+        found = report("all.data", number)
+        assert abs(found["run"]["elapsed_s"] - sums.ends[-1]) < 2e-9, (name, found["run"])
+        try:
+            compare_sums(found, sums, None)
+            for cpu in sorted({cpu for cpu, _ in sums.gauges if cpu is not None}):
+                compare_sums(report("all.data", number, "--cpu", str(cpu)), sums, cpu)
+        except AssertionError as error:
+            raise AssertionError("%s: %s" % (name, error)) from error
+    sound = expect(FOLDER.call("check", "-i", "all.data"), 0)
+    assert "odd" not in sound.stdout + sound.stderr, sound.stdout
+
+
+def test_starts():
+    """a file that says when it began is believed"""
+    runs = json.loads(expect(FOLDER.call("runs", "-i", "all.data", "--format", "json", env=
+                                         program.environment(TZ="UTC0")), 0).stdout)
+    runs = runs["runs"] if isinstance(runs, dict) else runs
+    assert runs[3]["start"] == "2026-03-02T09:15:04.000Z", runs[3]
+    assert runs[12]["start"] == "2026-10-24T09:59:59.500Z", runs[12]
+
+
+def test_cut():
+    """a file that was cut off is a shorter run: its last whole interval is the last"""
+    with open(os.path.join(DATA, "perf-task.csv"), "rb") as file:
+        text = file.read()
+    lines = [line for line in text.decode().splitlines() if line.startswith(" ")]
+    times = sorted({line.split(",")[0].strip() for line in lines})
+    cut = text.rindex(times[3].encode()) - 3  # in the middle of the fourth interval's lines
+    FOLDER.write("cut.csv", text[:cut])
+    answer = expect(FOLDER.call("import", "-o", "cut.data", "cut.csv"), 0)
+    assert "left out" in answer.stderr, answer.stderr
+    found = report("cut.data", 1)
+    assert found["run"]["elapsed_s"] == float(times[2]), found["run"]
+    faults = sum(int(line.split(",")[1]) for line in lines
+                 if line.split(",")[3] == "page-faults" and line.split(",")[0].strip() in times[:3]
+                 and line.split(",")[1].isdigit())
+    assert [row["count"] for row in found["figures"] if row["name"] == "page_faults"] == [faults]
+
+
+def test_refused():
+    """a file without intervals is refused, with what to do, and leaves nothing"""
+    FOLDER.write("total.csv", "# started on Mon Mar  2 09:15:04 2026\n\n12,,cs,1000,100.00,,\n")
+    refused(FOLDER.call("import", "-o", "none.data", "total.csv"), 1, "total.csv, line 3", "-I 100")
+    assert not os.path.exists(FOLDER / "none.data")
+
+
+def test_real():
+    """perf stat's own recording of this moment; phases, plot and compare take it"""
+    if not shutil.which("perf"):
+        raise tap.Skip("there is no perf (Debian: linux-perf)")
+    command = ["perf", "stat", "-I", "20", "-e", "task-clock,page-faults,cs"]
+    work = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls / >ls.txt"]
+    for options in (["-x,", "-o", "real.csv"], ["-j", "-o", "real.json"]):
+        answer = subprocess.run([*command, *options, *work], cwd=FOLDER.path, text=True, check=False,
+                                capture_output=True, env=program.environment(LC_ALL="C"))
+        if answer.returncode != 0:
+            raise tap.Skip("perf stat cannot count here: " + answer.stderr.strip()[:200])
+    expect(FOLDER.call("import", "-o", "real.data", "real.csv", "real.json"), 0)
+    compare_sums(report("real.data", 1), perf_csv(FOLDER / "real.csv"), None)
+    compare_sums(report("real.data", 2), perf_json(FOLDER / "real.json"), None)
+    assert "page-faults" in expect(FOLDER.call("phases", "-i", "real.data", "-r", "1", "--format",
+                                               "json"), 0).stdout.replace("_", "-")
+    expect(FOLDER.call("plot", "-i", "real.data", "-r", "1", "-o", "real.svg"), 0)
+    assert b"page-faults" in FOLDER.read("real.svg")
+    assert "page-faults" in expect(FOLDER.call("compare", "-i", "real.data", "1", "2"), 0).stdout
+    assert "odd" not in expect(FOLDER.call("check", "-i", "real.data"), 0).stdout
+
+
+with FOLDER:
+    tap.main([test_fixtures, test_starts, test_cut, test_refused, test_real])

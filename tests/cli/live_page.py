@@ -1,0 +1,268 @@
+"""watch --http: who is answered and with what, by raw sockets; what keeps others out; that nothing is left out."""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import sys
+
+import program
+from program import Folder, Recording, expect, refused, tap
+from served import Server, received
+
+FOLDER = Folder(runs=1)
+SERVER = None
+
+
+def test_loopback():
+    """it listens at 127.0.0.1 and nowhere else"""
+    found = []
+    for name in ["/proc/net/tcp", "/proc/net/tcp6"]:
+        with open(name, encoding="ascii") as file:
+            found += [line.split()[1] for line in file.readlines()[1:] if line.split()[3] == "0A"]
+    port = "%04X" % SERVER.port
+    order = "0100007F" if sys.byteorder == "little" else "7F000001"
+    assert [each for each in found if each.endswith(":" + port)] == [order + ":" + port], found
+
+
+def test_token():
+    """the page is for everybody and has nothing of the run; data are for who knows the token, another each time"""
+    status, headers, content = SERVER.ask("/", token=False)
+    assert status == 200 and headers["content-type"].startswith("text/html")
+    assert b"script.sim" not in content and b"<title>Live - rpistat</title>" in content
+    assert SERVER.token.encode() not in content
+    wrong = [False, "x", SERVER.token[:-1], SERVER.token + "0", SERVER.token.upper() + "g", SERVER.token[:-1] + "g", "0" * 32]
+    for path in ["/rows", "/data", "/rows?after=0", "/rows?token=" + SERVER.token, "/other", "/../data"]:
+        for token in wrong:
+            status, headers, content = SERVER.ask(path, token)
+            assert status == 401 and headers["www-authenticate"] == "Bearer", (path, token, status)
+            assert b"script.sim" not in content and b"panels" not in content
+    assert SERVER.ask("/rows", more="")[0] == 200
+    assert SERVER.ask("/rows", token=False, more="Authorization: Basic %s\r\n" % SERVER.token)[0] == 401
+    with Server(FOLDER) as other:
+        assert other.token != SERVER.token
+        assert other.ask("/rows", SERVER.token)[0] == 401
+        with open("/proc/%d/cmdline" % other.process.pid, "rb") as file:
+            assert other.token.encode() not in file.read()
+
+
+def test_host():
+    """requests for another host are refused, as those of a name that a foreign server has bound to 127.0.0.1"""
+    own = "127.0.0.1:%d" % SERVER.port
+    assert SERVER.ask("/rows", host="localhost:%d" % SERVER.port)[0] == 200
+    for host in ["evil.example:%d" % SERVER.port, "evil.example", "127.0.0.1", "localhost", "127.0.0.1:1", own + "0", " ",
+                 own + ".evil.example", "[::1]:%d" % SERVER.port, ["evil.example", own]]:
+        for path in ["/", "/rows", "/data"]:
+            assert SERVER.ask(path, host=host)[0] in (400, 403), (path, host)
+    answer = SERVER.send(b"GET / HTTP/1.0\r\n\r\n")
+    assert re.match(rb"HTTP/1\.\d 40[03] ", answer), answer
+
+
+def test_methods():
+    """GET alone is answered"""
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "HEAD", "get", "ANYTHING"]:
+        for path in ["/", "/rows"]:
+            status, headers, _ = SERVER.ask(path, method=method)
+            assert status == 405 and headers["allow"] == "GET", (method, path, status)
+    status = SERVER.ask("/rows", method="POST", more="Content-Length: 1000000000\r\n")[0]
+    assert status == 405
+    assert SERVER.ask("/rows", more="Content-Length: 5\r\n")[0] in (200, 400)
+
+
+def test_headers():
+    """each answer says what a browser may do with it, and allows no other page anything"""
+    for path, token in [("/", False), ("/rows", True), ("/rows", False), ("/data", True), ("/none", True)]:
+        _, headers, content = SERVER.ask(path, token, more="Origin: http://evil.example\r\n")
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert headers["referrer-policy"] == "no-referrer" and headers["cache-control"] == "no-store", path
+        assert headers["cross-origin-resource-policy"] == "same-origin", path
+        assert headers["content-security-policy"] == "frame-ancestors 'none'", path
+        assert not [name for name in headers if name.startswith("access-control")], headers
+        if path == "/":
+            policy = re.search(r'Content-Security-Policy" content="([^"]*)"', content.decode())[1]
+            directives = dict(part.split(None, 1) for part in policy.split(";"))
+            assert directives["connect-src"] == "'self'" and directives["default-src"] == "'none'", policy
+            assert "unsafe" not in directives["script-src"] and "http" not in directives["script-src"], policy
+
+
+def test_garbage():
+    """what is no request, or asks for what is not there, is refused, and the next one answered"""
+    own = b"Host: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n\r\n" % (SERVER.port, SERVER.token.encode())
+    for uri in [b"\0", b"/none\0/rows", b"/..", b"/../../etc/passwd", b"/rows/..", b"/%2e%2e/rows", b"//rows", b"/rows/",
+                b"rows", b"*", b"/\xff\xfe\x80", b"/" + b"a" * 65536, b"/rows?after=-1", b"/rows?after=1e9",
+                b"/rows?after=99999999999999999999", b"/rows?after=" + b"1" * 60000, b"/rows?after=%00", b"/page.js",
+                b"http://evil.example/rows"]:
+        answer = SERVER.send(b"GET " + uri + b" HTTP/1.1\r\n" + own)
+        assert answer == b"" or re.match(rb"HTTP/1\.\d 4\d\d ", answer), (uri[:40], answer[:200])
+        assert b"panels" not in answer
+    for request in [b"\1" * 1000 + b"\r\n\r\n", b"\r\n" * 3000 + b"x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 50 + b"\r\n\r\n",
+                    b"GET /rows\r\n" + own, b"GET /rows HTTP/9.9\r\n" + own, b"GET /rows HTTP/1.1 x\r\n" + own,
+                    b"GET / HTTP/1.1\r\nA: " + b"b" * 100000 + b"\r\n" + own, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + own]:
+        with SERVER.connect() as client:
+            try:
+                client.sendall(request)
+                client.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+            answer = received(client)
+        assert answer == b"" or re.match(rb"HTTP/1\.\d 4\d\d |HTTP/1\.\d 505 ", answer), (request[:40], answer[:200])
+        assert b"panels" not in answer
+    assert SERVER.send(b"GET /rows\0/ HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % SERVER.port).startswith(b"HTTP/1.1 401 ")
+    assert SERVER.get("/rows")["data"] >= 0
+
+
+def test_connections():
+    """sixteen connections; a seventeenth is closed at once, and is answered when another has gone"""
+    request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % SERVER.port
+    clients = [SERVER.connect() for _ in range(16)]
+    try:
+        for client in clients:
+            client.sendall(request[:10])
+        assert SERVER.send(request) == b""
+        clients[3].close()
+        while not SERVER.send(request):
+            pass
+        clients[5].sendall(request[10:])
+        assert received(clients[5]).startswith(b"HTTP/1.1 200 ")
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_other_user():
+    """another user of the machine gets the page alone"""
+    if os.geteuid() != 0:
+        raise tap.Skip("needs root, to become another user")
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            assert SERVER.ask("/", token=False)[0] == 200 and SERVER.ask("/data", token=False)[0] == 401
+            try:
+                os.listdir("/proc/%d/fd" % SERVER.process.pid)
+            except PermissionError:
+                os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def change(name, statement):
+    """Change a store behind the program's back."""
+    store = sqlite3.connect(FOLDER / name, timeout=10)
+    with store:
+        store.execute(statement)
+    store.close()
+
+
+def points(found, title="CPU use (% of one CPU)"):
+    """Places and values of the first line of a panel."""
+    panel = next(panel for panel in found["panels"] if panel["title"] == title)
+    return list(zip(panel["lines"][0]["x"], panel["lines"][0]["value"]))
+
+
+def test_data():
+    """data are those of the page that plot writes; rows are those of data after a place"""
+    data = SERVER.data()
+    expect(FOLDER.call("plot", "-o", "run.html"), 0)
+    page = json.loads(re.search(r'id="data">\n(.*?)\n</script>', FOLDER.read("run.html").decode(), re.S)[1])
+    assert data["page"] == page
+    assert data["after"] == 25000000000 and data["recording"] is False
+    whole = points(page, "Cycles per instruction")
+    for after in [0, 4000000000, 12400000000]:
+        rows = SERVER.get("/rows?after=%d" % after)["rows"]
+        found = points(rows, "Cycles per instruction")
+        assert found == [point for point in whole if point[0] > after / 1e9], (after, found)
+    assert SERVER.get("/rows?after=25000000000")["rows"] is None
+    assert SERVER.get("/rows")["after"] == 25000000000
+
+
+def test_live():
+    """rows of a recording come once each and none is left out; its end is told, and data then reach to it"""
+    with Recording(FOLDER, "live.data") as recording, Server(FOLDER, "-i", "live.data") as server:
+        assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == min(19, os.nice(0) + 10)
+        after, found, turns = 0, [], 0
+        while turns < 5 or found[-1][0] < 1:
+            rows = server.get("/rows?after=%d" % after)
+            if rows["rows"]:
+                found += points(rows["rows"])
+                turns += 1
+                assert rows["recording"] and rows["after"] > after
+            after = rows["after"]
+        assert server.data()["page"]["phases"]["from"][0] == 0
+        change("live.data", "UPDATE run SET period_ns = 9223372036854775807")
+        assert server.get("/rows?after=0")["rows"]
+        change("live.data", "UPDATE run SET period_ns = 10000000")
+        assert recording.end() == 0
+        rows = server.get("/rows?after=%d" % after)
+        assert rows["recording"] is False
+        found += points(rows["rows"])
+        whole = points(server.get("/rows?after=0")["rows"])
+        assert found == whole, [pair for pair in zip(found, whole) if pair[0] != pair[1]]
+        while server.data()["recording"]:
+            pass
+        whole = server.get("/data")["page"]
+        assert points(whole)[-1] == found[-1] and ["State", "complete"] in whole["run"]
+        expect(FOLDER.call("runs", "-i", "live.data", "1", "--set-label", "named"), 0)
+        while ["Label", "named"] not in server.data()["page"]["run"]:
+            pass
+        assert server.end(signal.SIGINT) == 0
+
+
+def test_memory():
+    """memory does not grow with requests, of any kind"""
+    if program.is_sanitized():
+        raise tap.Skip("a sanitizer keeps what was freed")
+
+    def use(times):
+        for i in range(times):
+            SERVER.ask(["/", "/data", "/rows?after=0", "/none", "/rows?after=x"][i % 5], token=i % 7 != 0)
+        with open("/proc/%d/statm" % SERVER.process.pid, encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    before = use(100)
+    assert use(400) < before + (1 << 20)
+
+
+def test_ends():
+    """a port that is taken, and options that make no sense, are one sentence; a store that goes is told"""
+    refused(FOLDER.call("watch", "--http", "--port", str(SERVER.port)), 1, str(SERVER.port), "--port")
+    refused(FOLDER.call("watch", "--http", "--port", "65536"), 2, "--port")
+    for arguments in [["--once"], ["--plot", "x.png"], ["--chars", "ascii"]]:
+        refused(FOLDER.call("watch", "--http", *arguments), 2, arguments[0])
+    refused(FOLDER.call("watch", "--http", "-i", "none.data"), 1, "none.data")
+    with Server(FOLDER, "-i", FOLDER.record("-o", "gone.data") and "gone.data") as server:
+        os.unlink(FOLDER / "gone.data")
+        status, _, content = server.ask("/rows")
+        assert status == 500 and "gone.data" in json.loads(content)["error"], content
+        assert server.end() == 0
+
+
+def test_damaged():
+    """why data cannot be made is told, and they are made when that is over"""
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "damaged.data")
+    change("damaged.data", "UPDATE event_set SET set_no = set_no + 100")
+    with Server(FOLDER, "-i", "damaged.data") as server:
+        assert "damaged.data is damaged" in server.data()["error"]
+        change("damaged.data", "UPDATE event_set SET set_no = set_no - 100")
+        while "error" in server.data():
+            pass
+
+
+CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_connections, test_other_user,
+         test_data, test_live, test_memory, test_ends, test_damaged]
+
+with FOLDER:
+    try:
+        with Server(FOLDER) as SERVER:
+            tap.main(CASES)
+    except tap.Skip as skip:
+        reason = skip
+
+        def skipped(*unused):
+            """watch --http"""
+            raise reason
+        tap.main([skipped])

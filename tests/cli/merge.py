@@ -1,0 +1,122 @@
+"""merge: many stores into one, what is said of each run, and the same answers from the copies."""
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+import uuid
+
+from program import RPISTAT, Folder, Recording, environment, expect, refused, silence, tap
+
+FOLDER = Folder(runs=2)
+MACHINES = 20
+
+
+def execute(name, *statements):
+    with contextlib.closing(sqlite3.connect(FOLDER / name, timeout=10)) as store, store:
+        for statement in statements:
+            rows = store.execute(*statement).fetchall()
+    return rows
+
+
+def said(*arguments):
+    return expect(FOLDER.call("merge", *arguments), 0).stdout
+
+
+def sound(name):
+    return expect(FOLDER.call("check", "-i", name), 0).stdout
+
+
+def test_equal():
+    """a copy of a copy answers as the run itself; phases come along, and are not looked for again"""
+    FOLDER.call("phases", "-r", "1")
+    assert said("-i", "copy.data", "rpistat.data") == \
+        "run 1 of rpistat.data is run 1 now: 250 periods\nrun 2 of rpistat.data is run 2 now: 250 periods\n"
+    said("-i", "again.data", "copy.data")
+    assert execute("again.data", ("SELECT run_id FROM detection",)) == [(1,)]
+    for command in (["report"], ["phases"], ["export"], ["export", "--rates"], ["runs"]):
+        one = expect(FOLDER.call(*command), 0).stdout
+        assert expect(FOLDER.call(*command, "-i", "again.data"), 0).stdout == one, command
+    assert sound("again.data") == "again.data is sound: 2 runs, 500 periods\n"
+    assert said("-i", "again.data", "rpistat.data", "copy.data") == \
+        "2 runs of rpistat.data were there already\n2 runs of copy.data were there already\n"
+    assert said("-q", "-i", "one.data", "-r", "run2", "copy.data") == ""
+    assert execute("one.data", ("SELECT run_id, label FROM run",)) == [(1, "run2")]
+
+
+def test_many():
+    """the stores of twenty machines, into a new one and merged at the same time into another"""
+    names = ["machine%d.data" % number for number in range(MACHINES)]
+    for number, name in enumerate(names):
+        shutil.copy(FOLDER / "rpistat.data", FOLDER / name)
+        execute(name, ("UPDATE run SET uuid = ?, host = ? WHERE run_id = 1",
+                       (str(uuid.UUID(int=number)), "host%d" % number)))
+    lines = said("-i", "all.data", *names).splitlines()
+    assert lines[:3] == ["run 1 of machine0.data is run 1 now: 250 periods",
+                         "run 2 of machine0.data is run 2 now: 250 periods",
+                         "run 1 of machine1.data is run 3 now: 250 periods"], lines
+    assert lines[-1] == "1 run of machine19.data was there already", lines
+    assert execute("all.data", ("SELECT count(*), count(DISTINCT host) FROM run",)) == [(21, 21)]
+    assert sound("all.data") == "all.data is sound: 21 runs, 5250 periods\n"
+    merges = [subprocess.Popen([RPISTAT, "merge", "-q", "-i", "beside.data", name], cwd=FOLDER.path,
+                               env=environment()) for name in names[:3]]
+    assert [merge.wait(60) for merge in merges] == [0, 0, 0]
+    assert sound("beside.data") == "beside.data is sound: 4 runs, 1000 periods\n"
+
+
+def test_recorded():
+    """a run that is still recorded is left out and named, there and here; a shorter copy is replaced"""
+    said("-i", "here.data", "rpistat.data")
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "there.data")
+    recording = ("INSERT INTO heartbeat SELECT run_id, ?, boot_id, 5000000000 FROM run WHERE run_id = 2",
+                 (time.time_ns(),))
+    execute("there.data", ("UPDATE run SET state = 'recording', elapsed_ns = NULL WHERE run_id = 2",),
+            recording)
+    assert said("-i", "here.data", "there.data") == \
+        "run 2 of there.data was left out: it is still being recorded\n" \
+        "1 run of there.data was there already\n"
+    execute("here.data", ("UPDATE run SET state = 'recording', elapsed_ns = NULL WHERE run_id = 2",),
+            recording)
+    assert "run 2 of rpistat.data was left out: it is still being recorded, as run 2 of here.data\n" in \
+        said("-i", "here.data", "rpistat.data")
+    silence(FOLDER / "here.data")
+    execute("here.data", ("DELETE FROM period WHERE run_id = 2 AND period > 100",))
+    assert "run 2 of rpistat.data is run 3 now, in the place of run 2, which was shorter: 250 periods\n" \
+        in said("-i", "here.data", "rpistat.data")
+    assert sound("here.data") == "here.data is sound: 2 runs, 500 periods\n"
+    row = json.loads(said("-i", "here.data", "--format", "json", "rpistat.data"))["runs"][1]
+    assert (row["result"], row["run"], row["replaced_run"]) == ("present", 3, None), row
+
+
+def test_beside_a_recorder():
+    """a recording into the store that gets the runs loses nothing"""
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "large.data")
+    execute("large.data", ("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150000)"
+                           " INSERT INTO mark SELECT 1, i, 0, 'x' FROM n",))
+    with Recording(FOLDER, "live.data") as recording:
+        assert "is run 2 now" in said("-i", "live.data", "large.data")
+        assert recording.process.poll() is None
+        assert recording.end() == 0
+    count, first, last, late = execute("live.data", (
+        "SELECT count(*), min(period), max(period), sum(start_ns <> before) FROM (SELECT *,"
+        " lag(start_ns + length_ns) OVER (ORDER BY period) AS before FROM period WHERE run_id = 1)",))[0]
+    assert (first, last, late) == (0, count - 1, 0), (count, first, last, late)
+    assert execute("live.data", ("SELECT count(*) FROM gap",)) == [(0,)]
+    assert execute("live.data", ("SELECT count(*) FROM mark WHERE run_id = 2",)) == [(150000,)]
+    sound("live.data")
+
+
+def test_refused():
+    """what cannot be merged is said, and no store is made for it"""
+    refused(FOLDER.call("merge", "-i", "none.data", "nothing.data"), 1, "nothing.data")
+    refused(FOLDER.call("merge", "-i", "none.data", "-r", "nobody", "nothing.data"), 1, "nothing.data")
+    assert not os.path.exists(FOLDER / "none.data")
+    refused(FOLDER.call("merge", "rpistat.data"), 1, "the same store")
+    refused(FOLDER.call("merge", "-i", "copy.data", "-r", "9", "rpistat.data"), 1, "run 9",
+            "holds runs 1 to 2")
+
+
+with FOLDER:
+    tap.main([test_equal, test_many, test_recorded, test_beside_a_recorder, test_refused])

@@ -1,0 +1,442 @@
+"""Pushing runs: what the server has at the end is what `report` says, whatever happens between."""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+
+from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, tap
+
+from remote_write import Server, closed  # in support
+
+# Eleven minutes: seven batches.
+LONG = "clock 700M\nseed 1\ndefault instructions=200M branches=20M dc_miss=2M\nphase a 320s\nphase b 320s dc_miss=9M\n"
+
+
+class Place(Folder):
+    """A folder with a short and a long run, which all cases share; the state of each case is its own."""
+
+    def __enter__(self):
+        super().__enter__()
+        self.write("long.sim", LONG)
+        self.states = 0
+        self.record("--label", "short", "-q")
+        expect(self.call("record", "-q", "--pmu", "sim:long.sim", "-o", "long.data"), 0)
+        return self
+
+    def copy(self, store, name):
+        """A copy of a store, of what stands in its log too."""
+        with contextlib.closing(sqlite3.connect(self / store)) as source:
+            with contextlib.closing(sqlite3.connect(self / name)) as copy:
+                source.backup(copy)
+
+    def command(self, server, *options, store="rpistat.data", state=None):
+        if state is None:
+            self.states += 1
+            state = "state%d" % self.states
+        url = server if isinstance(server, str) else server.url
+        return ["push", "-i", store, "--state", state, "--timeout", "20s", *options, url]
+
+    def push(self, server, *options, **more):
+        return self.call(*self.command(server, *options, **more))
+
+    def start(self, server, *options, **more):
+        """A push that goes on."""
+        return subprocess.Popen([RPISTAT, *self.command(server, *options, **more)], cwd=self.path,
+                                env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def totals(self, store="rpistat.data"):
+        """{event: raw count} of the last run, as report has it; the clock event by its label."""
+        figures = json.loads(expect(self.call("report", "-i", store, "--format", "json"), 0).stdout)["figures"]
+        return {row["label"] if row["kind"] == "clock" else row["name"]: row["count"] for row in figures
+                if row["kind"] in ("clock", "event") and row["count"] is not None}
+
+
+def pushed(server, **labels):
+    """The same of what a server has, all CPUs added up."""
+    sums = {}
+    for series, value in server.last("rpistat_events_total", **labels).items():
+        sums[dict(series)["event"]] = sums.get(dict(series)["event"], 0) + value
+    return sums
+
+
+def one_sentence(answer, *words):
+    """The last line of standard error is the sentence, which no password stands in."""
+    expect(answer, 1)
+    assert not answer.stdout, answer.stdout
+    for word in words:
+        assert word in answer.stderr.splitlines()[-1], answer.stderr
+    return answer
+
+
+def test_totals(place):
+    """totals equal report's; series are complete; a second push sends nothing; another server gets all"""
+    with Server() as server:
+        answer = expect(place.push(server, state="s"), 0)
+        samples = sum(map(len, server.data.values()))
+        assert re.fullmatch(r"Pushed %d samples of run 1 to %s in \S+ s, \S+ KiB; its last values are there.\n"
+                            % (samples, server.url), answer.stdout) and not answer.stderr, answer
+        assert pushed(server) == place.totals() and len(place.totals()) == 9
+        assert server.again == 0 and len(server.last("rpistat_phase")) == 3
+        assert list(server.last("rpistat_run_info", label="short").values()) == [1]
+        for header, value in (("Content-Encoding", "snappy"), ("Content-Type", "application/x-protobuf"),
+                              ("X-Prometheus-Remote-Write-Version", "0.1.0")):
+            assert server.headers[0][header] == value
+        times = sorted(server.data[next(iter(server.last("rpistat_enabled_seconds_total")))])
+        assert len(times) == 251 and {b - a for a, b in zip(times, times[1:])} == {100}, times
+        requests = server.requests
+        answer = expect(place.push(server, state="s"), 0)
+        assert answer.stdout == "Run 1 is in %s already.\n" % server.url, answer.stdout
+        assert server.requests == requests
+        expect(place.push(server, "--again", state="s"), 0)
+        assert server.again == samples
+    with Server() as server:
+        expect(place.push(server, "--every", "10s", state="s"), 0)
+        assert pushed(server) == place.totals()
+        assert len(server.data[next(iter(server.last("rpistat_enabled_seconds_total")))]) == 4  # 0, 10, 20, 25 s
+
+
+def test_killed(place):
+    """killed ten times and started again: the same, nothing twice but what was sent and not noted"""
+    running = []
+
+    def die(handler, body):
+        server.keep(body)
+        running[0].kill()
+        closed(handler, body)
+
+    with Server() as server:
+        for attempt in range(10):
+            first = server.requests + 1
+            server.behave = lambda number: die if number == first + attempt % 2 else None
+            running[:] = [place.start(server, store="long.data", state="killed")]
+            running[0].communicate()
+            assert running[0].returncode == -signal.SIGKILL
+            assert server.requests == first + attempt % 2, (attempt, server.requests)
+        server.behave = lambda number: None
+        expect(place.push(server, store="long.data", state="killed"), 0)
+        assert pushed(server) == place.totals("long.data")
+        samples, bodies = sum(map(len, server.data.values())), set(server.bodies)
+        assert len(server.bodies) == len(bodies) + 10, (len(server.bodies), len(bodies))
+    with Server() as server:
+        answer = expect(place.push(server, "--no-verify", store="long.data"), 0)
+        assert set(server.bodies) == bodies and len(server.bodies) == len(bodies) >= 7
+        assert "Pushed %d samples" % samples in answer.stdout
+
+
+def test_trouble(place):
+    """429 and 5xx are waited out, and told of twice; nothing is lost and nothing comes twice"""
+    answers = [(429, [("Retry-After", "0")], b"slow down\n"), (500, [("Retry-After", "0")], b""),
+               (503, [("Retry-After", "0")], b"\x1b[2J" * 100), (429, [("Retry-After", "0")], b"")]
+    with Server(lambda number: answers[number - 1] if number <= 4 else None) as server:
+        answer = expect(place.push(server, "--give-up", "10s"), 0)  # pauses of a second would come to 15 s
+        notes = answer.stderr.splitlines()
+        assert len(notes) == 2 and "status 429 (slow down)" in notes[0] and "again, after" in notes[1], notes
+        assert pushed(server) == place.totals() and server.again == 0
+    with Server(lambda number: (503, [("Retry-After", "0")], b"")) as server:
+        one_sentence(place.push(server, "--give-up", "200ms"), "status 503", "the next push")
+
+
+def test_no_answers(place):
+    """no server at first, no answer, garbage for an answer: tried again after a second"""
+    def garbage(handler, _):
+        handler.connection.sendall(os.urandom(1000) + b"\n" * 10)
+        closed(handler, _)
+
+    with contextlib.ExitStack() as stack:
+        absent = Server()
+        absent.http.server_close()
+        servers = [stack.enter_context(Server(lambda number, what=what: what if number == 1 else None))
+                   for what in (closed, garbage)]
+        running = [place.start(server) for server in servers + [absent]]
+        line = running[2].stderr.readline()
+        assert "takes no samples" in line, line
+        absent.http.socket = socket.create_server(("127.0.0.1", absent.port), reuse_port=False)
+        servers.append(stack.enter_context(absent))
+        for process, server in zip(running, servers):
+            stdout, stderr = process.communicate(timeout=TIMEOUT)
+            assert process.returncode == 0 and "its last values are there" in stdout, (stdout, stderr)
+            assert "takes samples again" in stderr and pushed(server) == place.totals()
+            assert server.again == 0
+
+
+def test_refused(place):
+    """a batch that is refused is left out and counted, and the totals are right behind it"""
+    body = b"out of \x1b]0;bounds" + b"x" * 5000 + b"\nsecond line"
+    with Server(lambda number: (400, [], body) if number == 1 else None) as server:
+        answer = expect(place.push(server, store="long.data", state="r"), 1)
+        note, sentence = answer.stderr.splitlines()
+        assert r"status 400 (out of \x1b]0;bounds" in note and "second" not in note and len(note) < 400, note
+        assert re.search(r"rpistat: 8\d\d\d samples of run 1 were refused", sentence), sentence
+        assert pushed(server) == place.totals("long.data")
+        requests = server.requests
+        expect(place.push(server, store="long.data", state="r"), 0)
+        assert server.requests == requests
+    with Server(lambda number: (413, [], b"") if number == 1 else None) as server:
+        answer = expect(place.push(server), 1)
+        assert "status 413" in answer.stderr and "20 samples of run 1 were refused" in answer.stderr, answer.stderr
+        assert answer.stdout.endswith("; its last values are there.\n") and server.last("rpistat_phase")
+
+
+def test_ended(place):
+    """what no other attempt changes ends with a sentence, and notes nothing"""
+    with Server() as other:
+        answers = {
+            401: ((401, [], b"who?\n"), "--user-file"),
+            404: ((404, [], b""), "another URL"),
+            307: ((307, [("Location", other.url + "/api/v1/write")], b""), "redirections are not followed"),
+        }
+        for status, (answer, words) in answers.items():
+            with Server(lambda number, answer=answer: answer if number == 1 else None) as server:
+                url = server.url.replace("//", "//me:secret@")
+                answer = one_sentence(place.push(url, state="e%d" % status), "status %d" % status, words)
+                assert server.requests == 1 and "secret" not in answer.stderr, answer.stderr
+                answer = expect(place.push(url, state="e%d" % status), 0)
+                assert pushed(server) == place.totals()
+                assert server.headers[0]["Authorization"] == "Basic bWU6c2VjcmV0"
+                assert "secret" not in answer.stdout and b"secret" not in place.read("e%d" % status)
+        assert other.requests == 0
+
+
+def test_credentials(place):
+    """names and tokens are read from files"""
+    place.write("user", "me:se cret\n")
+    place.write("token", "abc.def\n")
+    place.write("nothing", "\nme:secret\n")
+    for name, reason in (("nothing", "No data available"), ("none", "No such file")):
+        one_sentence(place.push("http://127.0.0.1:1", "--user-file", name), name, reason)
+    for option, name, header in (("--user-file", "user", "Basic bWU6c2UgY3JldA=="),
+                                 ("--bearer-file", "token", "Bearer abc.def")):
+        with Server() as server:
+            expect(place.push(server, option, name), 0)
+            assert {each.get("Authorization") for each in server.headers} == {header}
+
+
+def test_state(place):
+    """what was pushed is noted in the user's folder, which is made, unless --state says otherwise"""
+    with Server() as server:
+        for variable, folder in (("XDG_STATE_HOME", "x/y"), ("HOME", "home")):
+            env = environment(**{"XDG_STATE_HOME": None, variable: place / folder})
+            for words in ("Pushed", "already"):
+                assert words in expect(place.call("push", server.url, env=env), 0).stdout
+            assert os.path.exists(place / {"home": "home/.local/state"}.get(folder, folder) + "/rpistat/pushed")
+
+
+def peak(place, behave, *options):
+    """The largest memory of a push to such a server, in KiB, and its answer."""
+    with Server(behave) as server:
+        process = place.start(server, *options)
+        output = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return usage.ru_maxrss, process.returncode, output
+
+
+def test_memory(place):
+    """long answers, endless headers, slow drips: the status counts, and memory stays flat"""
+    def stream(handler, head, part, pause=0):
+        sent.clear()
+        with contextlib.suppress(OSError):
+            handler.connection.sendall(head)
+            while sum(sent) < 1000000000:
+                handler.connection.sendall(part)
+                sent.append(len(part))
+                time.sleep(pause)
+        handler.close_connection = True
+
+    def taken(head, part, pause=0):
+        def behave(handler, body):
+            server_of(handler).keep(body)
+            stream(handler, head, part, pause)
+        return lambda number: behave if number == 1 else None
+
+    def server_of(handler):
+        return handler.do_POST.__func__.__closure__[0].cell_contents
+
+    ok, sent = b"HTTP/1.1 200 OK\r\n", []
+    least, status, _ = peak(place, lambda number: None)
+    assert status == 0
+    for behave, options in (
+            (taken(ok + b"Content-Length: 1000000000\r\n\r\n", b"x" * 500000), ()),
+            (taken(ok, b"X-More: " + b"y" * 1000 + b"\r\n"), ()),
+            (taken(ok + b"Content-Length: 1000000000\r\n\r\n", b"x", 0.02), ("--timeout", "300ms"))):
+        size, status, output = peak(place, behave, *options)
+        assert status == 0 and "its last values are there" in output[0], output
+        assert size < least + 4096, (size, least)
+        assert sum(sent) < 100000000, sum(sent)
+
+
+def test_verified(place):
+    """what is not there although it was taken is told of; a server without queries is none of that"""
+    def wrong(handler, _):
+        body = {"status": "success", "data": {"result": [{"value": [0, "12"]}]}}
+        Server.answer(handler, 200, [], json.dumps(body).encode())
+
+    short = ["--timeout", "150ms"]
+    with Server(query=wrong) as server:
+        one_sentence_after(place.push(server, *short), "does not have the last values")
+    with Server(lambda number: (204, [], b"")) as server:  # as one that takes garbage
+        one_sentence_after(place.push(server, *short), "does not have the last values")
+    for answer in ((404, [], b""), (200, [], b"<html>"), (200, [], b"[" * 60000)):
+        with Server(query=lambda handler, _, answer=answer: Server.answer(handler, *answer)) as server:
+            assert expect(place.push(server), 0).stdout.endswith("; not verified.\n")
+    with Server(query=wrong) as server, Server() as other:
+        assert expect(place.push(server, "--no-verify"), 0).stdout.endswith("; not verified.\n")
+        other.bodies = server.bodies
+        expect(place.push(server, "--query-url", other.url), 0)
+
+
+def test_lost(place):
+    """a server that was killed has lost a batch that it took: what is missing is told of, and comes by --again"""
+    def behave(number):
+        assert server.data is not None  # reading bodies takes a while: not when it is asked
+        return {2: (204, [], b""), 4: (401, [], b"")}.get(number)
+    with Server(behave) as server:
+        expect(place.push(server, store="long.data", state="lost"), 1)
+        answer = place.push(server, "--timeout", "1s", store="long.data", state="lost")
+        one_sentence_after(answer, "of the 6400 samples of rpistat_enabled_seconds_total that it took")
+        kept = int(re.search(r" has (\d+) of ", answer.stderr).group(1))
+        assert kept == max(map(len, server.data.values())) and 5000 < kept < 6000, answer.stderr
+        answer = expect(place.push(server, "--again", store="long.data", state="lost"), 0)
+        assert answer.stdout.endswith("; its last values are there.\n"), answer
+
+
+def test_start(place):
+    """a recorder corrects its start at the end: what was pushed before and what comes then have times by one"""
+    place.copy("long.data", "start.data")
+    with Server(lambda number: (401, [], b"") if number == 4 else None) as server:
+        expect(place.push(server, store="start.data", state="start"), 1)
+        with contextlib.closing(sqlite3.connect(place / "start.data")) as store, store:
+            store.execute("UPDATE run SET start_realtime_ns = start_realtime_ns + 7000000")
+        for options in ((), ("--again",)):
+            expect(place.push(server, *options, store="start.data", state="start"), 0)
+            times = sorted(server.data[next(iter(server.last("rpistat_enabled_seconds_total")))])
+            assert len(times) == 6401 and {b - a for a, b in zip(times, times[1:])} == {100}, options
+
+
+def test_empty(place):
+    """a run without periods has nothing but its info, and does not keep others from being pushed"""
+    place.copy("rpistat.data", "empty.data")
+    with contextlib.closing(sqlite3.connect(place / "empty.data")) as store, store:
+        store.executescript("DELETE FROM period; DELETE FROM rollup; UPDATE event SET count = NULL;"
+                            "UPDATE event_set SET periods = 0, enabled_ns = 0, running_ns = 0")
+    expect(place.call("record", "-q", "-o", "empty.data", "--pmu", "sim:script.sim"), 0)
+    with Server() as server:
+        answer = expect(place.push(server, "--all", store="empty.data", state="empty"), 0)
+        assert answer.stdout.count("its last values are there") == 2, answer.stdout
+        assert len(server.last("rpistat_run_info")) == 2 and pushed(server) == place.totals("empty.data")
+        assert "Nothing" in expect(place.push(server, "--all", store="empty.data", state="empty"), 0).stdout
+
+
+def test_remembered(place):
+    """values are found though the server remembers, as VictoriaMetrics does, what it had nothing for"""
+    had_nothing = []
+
+    def later(handler, parts):
+        if len(had_nothing) < 2 or parts["query"][0] in had_nothing:
+            had_nothing.append(parts["query"][0])
+            Server.answer(handler, 200, [], b'{"status": "success", "data": {"result": []}}')
+        else:
+            server.query = None
+            server.get(handler)
+    with Server(query=later) as server:
+        answer = expect(place.push(server, "--timeout", "2s"), 0)
+        assert answer.stdout.endswith("; its last values are there.\n"), answer
+        assert len(had_nothing) >= 2, had_nothing
+
+
+def one_sentence_after(answer, words):
+    expect(answer, 1)
+    assert words in answer.stderr, answer.stderr
+
+
+def noted(path):
+    """(url, cpu, period) of what was pushed."""
+    with contextlib.closing(sqlite3.connect(path, timeout=TIMEOUT)) as state:
+        try:
+            return state.execute("SELECT url, cpu, period FROM pushed ORDER BY url, cpu").fetchall()
+        except sqlite3.OperationalError:  # there is no table yet
+            return []
+
+
+def test_follow(place):
+    """a live recording is followed to its end; a signal ends it with what was taken noted"""
+    with Server() as server, Recording(place, "live.data") as recording:
+        follow = place.start(server, "--follow", store="live.data", state="live")
+        stopped = place.start(server.url + "/other/api/v1/write", "--follow", store="live.data", state="live")
+        deadline = time.monotonic() + TIMEOUT
+        while len({row[0] for row in noted(place / "live")}) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        stopped.send_signal(signal.SIGTERM)
+        stdout, stderr = stopped.communicate(timeout=TIMEOUT)
+        assert stopped.returncode == 0 and "it was stopped" in stdout, (stdout, stderr)
+        assert server.last("rpistat_run_info")
+        assert recording.end() == 0
+        stdout, stderr = follow.communicate(timeout=TIMEOUT)
+        assert follow.returncode == 0 and "its last values are there" in stdout, (stdout, stderr)
+        assert pushed(server) == place.totals("live.data")
+    rows = [row for row in noted(place / "live") if row[1] >= -2]
+    assert [row[:2] for row in rows] == [(server.url + "/api/v1/write", -2), (server.url + "/api/v1/write", -1),
+                                         (server.url + "/other/api/v1/write", -1)], rows
+    assert rows[1][2] >= rows[2][2] > 0, rows
+
+
+def test_thinned(place):
+    """a store that is thinned while it is pushed: the totals are made anew, and are right"""
+    place.copy("long.data", "thin.data")
+
+    def thin(number):
+        if number == 2:
+            with contextlib.closing(sqlite3.connect(place / "thin.data")) as store, store:
+                store.execute("DELETE FROM period WHERE period < 4800")
+                store.execute("INSERT INTO thinned VALUES (1, -1, 0, 4800)")
+
+    with Server(thin) as server:
+        expect(place.push(server, store="thin.data"), 0)
+        assert pushed(server) == place.totals("long.data")
+    with Server() as server:  # and one that was
+        expect(place.push(server, store="thin.data"), 0)
+        assert pushed(server) == place.totals("long.data")
+
+
+def test_cpus(place):
+    """a run by CPU has a series a CPU, each with a position; --all pushes what is not pushed yet"""
+    place.copy("rpistat.data", "cpus.data")
+    with contextlib.closing(sqlite3.connect(place / "cpus.data")) as store, store:
+        for table in ("period", "rollup"):
+            for cpu in (0, 5):
+                store.execute("CREATE TEMP TABLE copy AS SELECT * FROM %s WHERE cpu = -1" % table)
+                store.execute("UPDATE copy SET cpu = %d" % cpu)
+                store.execute("INSERT INTO %s SELECT * FROM copy" % table)
+                store.execute("DROP TABLE copy")
+            store.execute("DELETE FROM %s WHERE cpu = -1" % table)
+    expect(place.call("record", "-q", "-o", "cpus.data", "--pmu", "sim:script.sim"), 0)
+    with Server() as server:
+        expect(place.push(server, "-r", "1", store="cpus.data", state="cpus"), 0)
+        for cpu in ("0", "5"):
+            assert pushed(server, cpu=cpu) == place.totals()
+        requests = server.requests
+        answer = expect(place.push(server, "--all", store="cpus.data", state="cpus"), 0)
+        assert "of run 2 to" in answer.stdout and answer.stdout.count("\n") == 1, answer.stdout
+        assert server.requests > requests
+        answer = expect(place.push(server, "--all", store="cpus.data", state="cpus"), 0)
+        assert answer.stdout == "Nothing is left to push of 2 runs.\n", answer.stdout
+    with Server(lambda number: (413, [], b"") if number == 1 else None) as server:
+        answer = expect(place.push(server, "--all", store="cpus.data"), 1)
+        assert answer.stdout.count("Pushed") == 2 and "samples of run 1 were refused" in answer.stderr, answer
+    assert sorted(row[1] for row in noted(place / "cpus")) == [-4, -4, -3, -3, -2, -2, -1, 0, 5]
+
+
+def main():
+    with Place() as place:
+        tap.main([(test.__doc__, test, place) for test in (
+            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_state,
+            test_memory, test_verified, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
+
+
+main()
