@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 import program
-from program import Folder, expect, tap, undisturbed
+from program import Folder, Stolen, expect, tap, undisturbed
 
 WORKLOAD = os.path.abspath(sys.argv[2])
 PERIOD_NS = 10000000
@@ -36,27 +36,14 @@ events = time_b
 """
 
 
-TICK_NS = 1000000000 // os.sysconf("SC_CLK_TCK")
-
-
-def stolen_ns():
-    """Time that the CPUs spent on interrupts or another virtual machine's work, so far: schedstat
-    leaves it out where the kernel can tell, and perf's task clock does not."""
-    with open("/proc/stat", encoding="ascii") as file:
-        fields = file.readline().split()
-    return sum(map(int, fields[6:9])) * TICK_NS
-
-
 class Run:
     """One recording of the workload: its own numbers in `said`, the store's by SQL."""
 
     def __init__(self, folder, options, *task):
         program.counting()  # or skip
-        before = stolen_ns()
+        stolen = Stolen()
         answer = expect(folder.call("record", *PERIOD, *options, "--", WORKLOAD, *task), 0)
-        self.stolen_ns = stolen_ns() - before
-        if stolen_ns() > 0:  # it is told in whole ticks
-            self.stolen_ns += TICK_NS * os.cpu_count()
+        self.stolen_ns = stolen.ns()
         assert not answer.stderr, answer.stderr
         self.said = {name: int(number) for name, number in
                      (line.split() for line in answer.stdout.splitlines())}

@@ -59,6 +59,25 @@ def is_sanitized():
         return re.search(rb"__asan_init|__tsan_init", file.read())
 
 
+class Stolen:
+    """Time that the CPUs spend on interrupts or another virtual machine's work from now on: schedstat
+    leaves it out where the kernel can tell, and perf's task clock does not."""
+    TICK_NS = 1000000000 // os.sysconf("SC_CLK_TCK")
+
+    @classmethod
+    def so_far(cls):
+        with open("/proc/stat", encoding="ascii") as file:
+            return sum(map(int, file.readline().split()[6:9])) * cls.TICK_NS
+
+    def __init__(self):
+        self.before = self.so_far()
+
+    def ns(self):
+        """Since this object was made; the kernel tells it in whole ticks of each CPU."""
+        now = self.so_far()
+        return now - self.before + (self.TICK_NS * os.cpu_count() if now else 0)
+
+
 def undisturbed(function):
     """A test that compares perf's clock with the scheduler's: interrupts, switches and the work of
     other virtual machines are in the one and not in the other, so one agreement in three counts."""

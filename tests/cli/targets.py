@@ -15,7 +15,7 @@ import threading
 import time
 
 import program
-from program import RPISTAT, Folder, counting, environment, expect, refused, tap, undisturbed
+from program import RPISTAT, Folder, Stolen, counting, environment, expect, refused, tap, undisturbed
 
 THREADS = os.path.abspath(sys.argv[2])
 MS = 1000000
@@ -97,7 +97,8 @@ class Recording:
         return Store(self.folder / "rpistat.data")
 
     def count_between(self, pids, wait):
-        """Count while wait() runs; returns the least and the most that the processes computed."""
+        """Count while wait() runs; returns the least and the most that may be counted of the processes."""
+        stolen = Stolen()
         self.ask("mark attached")
         before = sum(map(cpu_ns, pids))
         self.ask("enable")
@@ -107,7 +108,7 @@ class Recording:
         self.ask("disable")
         after = sum(map(cpu_ns, pids))
         self.ask("stop")
-        return end_inside - inside, after - before
+        return end_inside - inside, after - before + stolen.ns()
 
 
 class Store:
