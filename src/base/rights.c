@@ -39,19 +39,23 @@ static int fail(const char *what, struct rps_error *err)
                          what, strerror(errno));
 }
 
-/* Keep of the permitted and effective capabilities only those of the mask. */
+/* Keep of the permitted and effective capabilities only those of the mask. Where there are no others
+ * capset is not called: a service's sandbox may forbid it. */
 static int keep_only(uint64_t mask, struct rps_error *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct sets sets;
+    uint32_t others = 0;
 
     if (syscall(SYS_capget, &header, sets.word) < 0)
         return fail("capabilities", err);
     for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        /* what is effective is permitted */
+        others |= sets.word[i].permitted & ~(uint32_t)(mask >> 32 * i);
         sets.word[i].permitted &= (uint32_t)(mask >> 32 * i);
         sets.word[i].effective &= (uint32_t)(mask >> 32 * i);
     }
-    if (syscall(SYS_capset, &header, sets.word) < 0)
+    if (others != 0 && syscall(SYS_capset, &header, sets.word) < 0)
         return fail("capabilities", err);
     return 0;
 }

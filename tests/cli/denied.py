@@ -18,6 +18,7 @@ from program import RPISTAT, Folder, environment, expect, refused, tap
 
 WORKLOAD = os.path.abspath(sys.argv[2])
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+CAPSET = {"x86_64": 126, "aarch64": 91}
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
@@ -28,11 +29,11 @@ def filter_of(number, error):
         (load, 0, 0, 0), (equal, 0, 1, number), (back, 0, 0, answer | error), (back, 0, 0, allow)])
 
 
-def deny(error):
-    """For preexec_fn: perf_event_open answers with the error from now on."""
-    number = PERF_EVENT_OPEN.get(platform.machine())
+def deny(error, call=None):
+    """For preexec_fn: perf_event_open, or another call, answers with the error from now on."""
+    number = (call or PERF_EVENT_OPEN).get(platform.machine())
     if number is None:
-        raise tap.Skip("the number of perf_event_open on %s is not known here" % platform.machine())
+        raise tap.Skip("the system call's number on %s is not known here" % platform.machine())
     code = ctypes.create_string_buffer(filter_of(number, error))
     length = len(code.raw) // 8
     libc = ctypes.CDLL(None, use_errno=True)
@@ -94,10 +95,10 @@ class Guest(Folder):
         self.workload = shutil.copy(WORKLOAD, self / "workload")
         return self
 
-    def run(self, *arguments):
+    def run(self, *arguments, **options):
         return subprocess.run([self.rpistat, *arguments], cwd=self.path, env=environment(),
                               text=True, capture_output=True, check=False,
-                              stdin=subprocess.DEVNULL, timeout=program.TIMEOUT, **NOBODY)
+                              stdin=subprocess.DEVNULL, timeout=program.TIMEOUT, **NOBODY, **options)
 
     def events(self):
         store = sqlite3.connect(self / "rpistat.data")
@@ -203,6 +204,14 @@ def test_setuid():
         assert json.loads(command) == ["./workload", "ids"] and "changes its user" in fitting
 
 
+def test_capset():
+    """a sandbox without capset, as a service's: no matter to who has no capability"""
+    prepare = deny(errno.EPERM, CAPSET)
+    with Guest() as guest:
+        expect(guest.run("record", "--pmu", "sim:script.sim", preexec_fn=prepare), 0)
+        assert "complete" in expect(guest.run("runs", preexec_fn=prepare), 0).stdout
+
+
 # Root is not told to become root.
 ADVICE = "even to root" if os.geteuid() == 0 else "run as root"
 
@@ -215,4 +224,4 @@ tap.main(
      for how, options in [("default", []), ("software", ["--pmu", "software"]),
                           ("hardware", ["record", "--pmu", "hardware"])]] +
     [test_events_denied, test_simulated, test_nobody, test_nobody_software, test_tracepoints,
-     test_no_tracefs, test_setuid])
+     test_no_tracefs, test_setuid, test_capset])

@@ -240,6 +240,34 @@ def test_service():
         assert period_ns == 10**9, "the file of options was not read"
 
 
+def calls_of(unit_text):
+    """The system calls that SystemCallFilter of a unit allows."""
+    allowed, sets = set(), {}
+    name = None
+    for line in subprocess.run(["systemd-analyze", "syscall-filter"], text=True, check=True,
+                               capture_output=True).stdout.splitlines():
+        if line.startswith("@"):
+            name = line
+        elif name and line.strip() and not line.strip().startswith("#"):
+            sets.setdefault(name, []).append(line.strip())
+
+    def whole(word):
+        return {call for inner in sets[word] for call in whole(inner)} if word in sets else {word}
+    for line in re.findall(r"^SystemCallFilter=(.*)$", unit_text, re.M):
+        calls = {call for word in line.lstrip("~").split() for call in whole(word)}
+        allowed = allowed - calls if line.startswith("~") else allowed | calls
+    return allowed
+
+
+def test_unit_calls():
+    """the service may open counters, and give up its capability"""
+    if not shutil.which("systemd-analyze"):
+        raise tap.Skip("there is no systemd-analyze here")
+    allowed = calls_of(unit()[1])
+    assert {"perf_event_open", "capset", "read"} <= allowed, allowed
+    assert "chroot" not in allowed, allowed
+
+
 def test_unit_file():
     """the service's file is one that systemd accepts, and calls safe"""
     if not shutil.which("systemd-analyze"):
@@ -261,4 +289,5 @@ def test_unit_file():
 
 
 tap.main([test_capability, test_more_capabilities, test_given_up, test_ambient, test_setuid,
-          test_no_helpers, test_setuid_workload, test_service, test_unit_file])
+          test_no_helpers, test_setuid_workload, test_service, test_unit_calls,
+          test_unit_file])
