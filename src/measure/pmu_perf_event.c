@@ -122,7 +122,7 @@ static const char *permission_advice(void)
     return geteuid() == 0
                ? ", even to root: a container or sandbox forbids perf_event_open; start it with "
                  "CAP_PERFMON and a seccomp profile that allows perf_event_open"
-               : ": run as root, give rpistat CAP_PERFMON, or set 'sysctl "
+               : ": run as root, give rpistat CAP_PERFMON, which is enough up to 2, or set 'sysctl "
                  "kernel.perf_event_paranoid=1'; in a container perf_event_open may be forbidden "
                  "altogether";
 }
