@@ -3,13 +3,14 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, refused, tap
 
 from remote_write import Server, closed  # in support
 
@@ -70,6 +71,7 @@ def one_sentence(answer, *words):
     assert not answer.stdout, answer.stdout
     for word in words:
         assert word in answer.stderr.splitlines()[-1], answer.stderr
+    assert "secret" not in answer.stderr, answer.stderr
     return answer
 
 
@@ -188,13 +190,16 @@ def test_ended(place):
         answers = {
             401: ((401, [], b"who?\n"), "--user-file"),
             404: ((404, [], b""), "another URL"),
-            307: ((307, [("Location", other.url + "/api/v1/write")], b""), "redirections are not followed"),
+            307: ((307, [("Location", other.url + "/api/v1/write")], b""), "to %s/api" % other.url),
+            302: ((302, [("Location", "/login?to=secret")], b""), "/login); redirections are not followed"),
+            200: ((200, [], b" <html>\n<body>"), "200; that is a page"),
+            400: ((400, [], b"Client sent an HTTP request to an HTTPS server.\n"), "https://"),
         }
         for status, (answer, words) in answers.items():
             with Server(lambda number, answer=answer: answer if number == 1 else None) as server:
                 url = server.url.replace("//", "//me:secret@")
                 answer = one_sentence(place.push(url, state="e%d" % status), "status %d" % status, words)
-                assert server.requests == 1 and "secret" not in answer.stderr, answer.stderr
+                assert server.requests == 1, answer.stderr
                 answer = expect(place.push(url, state="e%d" % status), 0)
                 assert pushed(server) == place.totals()
                 assert server.headers[0]["Authorization"] == "Basic bWU6c2VjcmV0"
@@ -214,6 +219,45 @@ def test_credentials(place):
         with Server() as server:
             expect(place.push(server, option, name), 0)
             assert {each.get("Authorization") for each in server.headers} == {header}
+
+
+def certificates(place):
+    """Files with a key and a certificate for 127.0.0.1, which certifies itself, and one that has expired."""
+    if not shutil.which("openssl"):
+        raise tap.Skip("there is no openssl, which makes certificates")
+    for arguments in ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test -days 2"
+                      " -addext subjectAltName=IP:127.0.0.1 -keyout key -out good",
+                      "x509 -in good -signkey key -days -1 -out old"):
+        subprocess.run(["openssl", *arguments.split()], cwd=place.path, check=True, capture_output=True)
+    return [place.write(name + ".pem", place.read("key") + place.read(name), 0o600) for name in ("good", "old")]
+
+
+def test_tls(place):
+    """TLS: samples and credentials go to a server whose certificate --ca vouches for, and to no other"""
+    good, old = certificates(place)
+    place.write("user", "me:secret\n")
+    place.write("garbage", "no certificate\n")
+    with Server(certificate=good) as server, Server(certificate=old) as expired, Server() as plain:
+        ca, other_name = ("--ca", "good"), server.url.replace("127.0.0.1", "localhost")
+        no_tls, no_plain = plain.url.replace("http:", "https:"), server.url.replace("https:", "http:")
+        for url, options, words in (
+                (server.url, (), ("certificate", "--ca")),
+                (other_name, ca, ("certificate", "host name 'localhost'")),
+                (expired.url, ("--ca", "old"), ("certificate", "valid")),
+                (server.url, ("--ca", "none"), ("--ca takes", "PEM")),
+                (server.url, ("--ca", "garbage"), ("certificate", "--ca")),
+                (no_tls, ("--give-up", "1ms"), ("is it http:// there?",)),
+                (no_plain, ("--give-up", "1ms"), ("is it https:// there?",))):
+            one_sentence(place.push(url, "--user-file", "user", *options, state="tls"), *words)
+        refused(place.push(server, *ca, "--user-file", "user", "--query-url", plain.url), 2, "--query-url", "https://")
+        server.behave = lambda number: (307, [("Location", plain.url + "/api/v1/write")], b"")
+        one_sentence(place.push(server, *ca, "--user-file", "user", state="tls"), "redirections are not followed")
+        assert (server.requests, expired.requests, plain.requests) == (1, 0, 0) and not noted(place / "tls")
+        server.behave = lambda number: None
+        answer = expect(place.push(server, *ca, "--user-file", "user", state="tls"), 0)
+        assert answer.stdout.endswith("; its last values are there.\n") and not answer.stderr, answer
+        assert pushed(server) == place.totals() and b"secret" not in place.read("tls")
+        assert {each.get("Authorization") for each in server.headers} == {"Basic bWU6c2VjcmV0"}
 
 
 def test_state(place):
@@ -435,8 +479,8 @@ def test_cpus(place):
 def main():
     with Place() as place:
         tap.main([(test.__doc__, test, place) for test in (
-            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_state,
-            test_memory, test_verified, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
+            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_tls,
+            test_state, test_memory, test_verified, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
 
 
 main()
