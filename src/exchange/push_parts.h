@@ -68,7 +68,7 @@ void rps_push_target_close(struct rps_push_target *target);
 int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s);
 
 /* Send a batch until it is taken or refused, and empty it: 0; 1 when `wait` ended it; RPS_FAILED:
- * see rps_push_run. */
+ * see rps_push_look. */
 int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
                   struct rps_error *err);
 

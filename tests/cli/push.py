@@ -50,9 +50,10 @@ class Place(Folder):
         return subprocess.Popen([RPISTAT, *self.command(server, *options, **more)], cwd=self.path,
                                 env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def totals(self, store="rpistat.data"):
-        """{event: raw count} of the last run, as report has it; the clock event by its label."""
-        figures = json.loads(expect(self.call("report", "-i", store, "--format", "json"), 0).stdout)["figures"]
+    def totals(self, store="rpistat.data", run="last"):
+        """{event: raw count} of a run, as report has it; the clock event by its label."""
+        answer = expect(self.call("report", "-i", store, "-r", run, "--format", "json"), 0)
+        figures = json.loads(answer.stdout)["figures"]
         return {row["label"] if row["kind"] == "clock" else row["name"]: row["count"] for row in figures
                 if row["kind"] in ("clock", "event") and row["count"] is not None}
 
@@ -408,26 +409,32 @@ def noted(path):
 
 
 def test_follow(place):
-    """a live recording is followed to its end; a signal ends it with what was taken noted"""
-    with Server() as server, Recording(place, "live.data") as recording:
-        follow = place.start(server, "--follow", store="live.data", state="live")
-        stopped = place.start(server.url + "/other/api/v1/write", "--follow", store="live.data", state="live")
+    """runs that are being recorded are followed to their ends, side by side; a signal ends it with what was taken noted"""
+    with Server() as server, Recording(place, "live.data") as first, Recording(place, "live.data") as second:
         deadline = time.monotonic() + TIMEOUT
-        while len({row[0] for row in noted(place / "live")}) < 2:
+        while place.call("runs", "-i", "live.data").stdout.count("recording") < 2:
+            assert time.monotonic() < deadline
+        follow = place.start(server, "--all", "--follow", store="live.data", state="live")
+        stopped = place.start(server.url + "/other/api/v1/write", "--follow", store="live.data", state="live")
+        while [row[1] for row in noted(place / "live")].count(-1) < 3:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         stopped.send_signal(signal.SIGTERM)
         stdout, stderr = stopped.communicate(timeout=TIMEOUT)
         assert stopped.returncode == 0 and "it was stopped" in stdout, (stdout, stderr)
-        assert server.last("rpistat_run_info")
-        assert recording.end() == 0
+        assert len(server.last("rpistat_run_info")) == 2
+        for recording, run in ((second, 2), (first, 1)):
+            assert recording.end() == 0
+            line = follow.stdout.readline()
+            assert "of run %d to" % run in line and line.endswith("; its last values are there.\n"), line
         stdout, stderr = follow.communicate(timeout=TIMEOUT)
-        assert follow.returncode == 0 and "its last values are there" in stdout, (stdout, stderr)
-        assert pushed(server) == place.totals("live.data")
+        assert follow.returncode == 0 and not stdout and not stderr, (stdout, stderr)
+        one, other = (place.totals("live.data", run) for run in "12")
+        assert pushed(server) == {event: one[event] + other[event] for event in one}
     rows = [row for row in noted(place / "live") if row[1] >= -2]
-    assert [row[:2] for row in rows] == [(server.url + "/api/v1/write", -2), (server.url + "/api/v1/write", -1),
-                                         (server.url + "/other/api/v1/write", -1)], rows
-    assert rows[1][2] >= rows[2][2] > 0, rows
+    assert [row[:2] for row in rows] == [(server.url + "/api/v1/write", cpu) for cpu in (-2, -2, -1, -1)] \
+        + [(server.url + "/other/api/v1/write", -1)], rows
+    assert max(rows[2][2], rows[3][2]) >= rows[4][2] > 0, rows
 
 
 def test_thinned(place):
