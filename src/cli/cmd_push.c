@@ -143,14 +143,16 @@ static int read_secret(const char *path, char **ret, struct rps_error *err)
     if (!path)
         return 0;
     if (file && (fgets(line, sizeof(line), file) || !ferror(file)))
-        errno = ENODATA; /* unless there is something in it */
+        errno = 0; /* it is empty unless there is something in it */
     if (file)
         fclose(file);
     line[strcspn(line, "\r\n")] = '\0';
     if (!line[0] || strlen(line) > SECRET_MAX)
         return rps_error_set(err, RPS_FAILED,
                              "cannot read a name or token from the first line of %s: %s", path,
-                             line[0] ? "it is too long" : strerror(errno));
+                             line[0] ? "it is too long"
+                             : errno ? strerror(errno)
+                                     : "there is nothing in it");
     *ret = strdup(line);
     return *ret ? 0 : rps_error_memory(err);
 }
@@ -211,12 +213,15 @@ struct one {
 static void print_line(struct rps_cli *cli, const struct one *one, int is_stopped)
 {
     const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
+    const struct settings *settings = cli->settings;
+    int is_asked = !settings->push.query_url || settings->push.query_url[0];
     char length[RPS_TEXT_NUMBER_SIZE], bytes[RPS_TEXT_NUMBER_SIZE];
     const char *end = is_stopped          ? "it was stopped, and the next push goes on from there"
                       : outcome->verified ? "its last values are there"
+                      : is_asked          ? "not verified: see --query-url"
                                           : "not verified";
 
-    if (cli->quiet || outcome->present)
+    if (cli->quiet || outcome->present || (outcome->samples == 0 && outcome->skipped > 0))
         return;
     fprintf(cli->out, "Pushed %llu samples of run %lld to %s in %s, %s; %s.\n",
             (unsigned long long)outcome->samples, (long long)one->run_id, outcome->target,
@@ -248,12 +253,15 @@ static int conclude(struct rps_cli *cli, struct one *one)
     int result = 0;
 
     if (outcome->present && !settings->all && !cli->quiet)
-        fprintf(cli->out, "Run %lld is in %s already.\n", (long long)one->run_id, outcome->target);
+        fprintf(cli->out, "Run %lld was pushed to %s already.\n", (long long)one->run_id,
+                outcome->target);
     print_line(cli, one, 0);
     if (outcome->skipped > 0)
-        result = rps_error_set(
-            &cli->err, RPS_FAILED, "%llu samples of run %lld were refused by %s, and left out",
-            (unsigned long long)outcome->skipped, (long long)one->run_id, outcome->target);
+        result = rps_error_set(&cli->err, RPS_FAILED,
+                               "%llu samples of run %lld were refused by %s, and left out: push "
+                               "with --again when it takes them",
+                               (unsigned long long)outcome->skipped, (long long)one->run_id,
+                               outcome->target);
     one->is_over = 1;
     one->is_there = outcome->present;
     rps_push_close(one->push);

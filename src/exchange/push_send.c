@@ -163,12 +163,16 @@ static void leave_out(struct rps_push_target *target, size_t samples)
 /* The sentence for an answer that no other attempt would change, NULL for others. */
 static const char *way_out(const struct rps_push_target *target)
 {
+    static const char other_url[] = "remote write is off there, or has another URL: to "
+                                    "VictoriaMetrics and Prometheus give http://HOST:PORT alone";
     const struct rps_http_answer *answer = target->answer;
 
     switch (answer->status) {
     case 0:
         return answer->way_out;
-    case 400: /* as servers in Go, and nginx, say to what is no TLS */
+    case 400: /* in VictoriaMetrics' words; and in those of Go and nginx for what is no TLS */
+        if (strstr(answer->text, "unsupported path requested"))
+            return other_url;
         return strncmp(target->url.request, "http:", 5) == 0 && strstr(answer->text, " HTTPS ")
                    ? "the URL begins with https:// there"
                    : NULL;
@@ -178,8 +182,7 @@ static const char *way_out(const struct rps_push_target *target)
         return "give name and password with --user-file, or a token with --bearer-file";
     case 404:
     case 405:
-        return "remote write has another URL there: to VictoriaMetrics and Prometheus give "
-               "http://HOST:PORT alone";
+        return other_url;
     default:
         break;
     }

@@ -93,7 +93,7 @@ def test_totals(place):
         assert len(times) == 251 and {b - a for a, b in zip(times, times[1:])} == {100}, times
         requests = server.requests
         answer = expect(place.push(server, state="s"), 0)
-        assert answer.stdout == "Run 1 is in %s already.\n" % server.url, answer.stdout
+        assert answer.stdout == "Run 1 was pushed to %s already.\n" % server.url, answer.stdout
         assert server.requests == requests
         expect(place.push(server, "--again", state="s"), 0)
         assert server.again == samples
@@ -179,6 +179,8 @@ def test_refused(place):
         requests = server.requests
         expect(place.push(server, store="long.data", state="r"), 0)
         assert server.requests == requests
+    with Server(lambda number: (422, [], b"no")) as server:
+        one_sentence(place.push(server), "2027 samples of run 1 were refused", "--again")
     with Server(lambda number: (413, [], b"") if number == 1 else None) as server:
         answer = expect(place.push(server), 1)
         assert "status 413" in answer.stderr and "20 samples of run 1 were refused" in answer.stderr, answer.stderr
@@ -188,23 +190,22 @@ def test_refused(place):
 def test_ended(place):
     """what no other attempt changes ends with a sentence, and notes nothing"""
     with Server() as other:
-        answers = {
-            401: ((401, [], b"who?\n"), "--user-file"),
-            404: ((404, [], b""), "another URL"),
-            307: ((307, [("Location", other.url + "/api/v1/write")], b""), "to %s/api" % other.url),
-            302: ((302, [("Location", "/login?to=secret")], b""), "/login); redirections are not followed"),
-            200: ((200, [], b" <html>\n<body>"), "200; that is a page"),
-            400: ((400, [], b"Client sent an HTTP request to an HTTPS server.\n"), "https://"),
-        }
-        for status, (answer, words) in answers.items():
-            with Server(lambda number, answer=answer: answer if number == 1 else None) as server:
-                url = server.url.replace("//", "//me:secret@")
-                answer = one_sentence(place.push(url, state="e%d" % status), "status %d" % status, words)
+        for number, (words, *answer) in enumerate((
+                ("--user-file", 401, [], b"who?\n"),
+                ("another URL", 404, [], b""),
+                ("another URL", 400, [], b'unsupported path requested: "//"'),
+                ("begins with https://", 400, [], b"Client sent an HTTP request to an HTTPS server.\n"),
+                ("to %s/api" % other.url, 307, [("Location", other.url + "/api/v1/write")], b""),
+                ("/login); redirections are not followed", 302, [("Location", "/login?to=secret")], b""),
+                ("200; that is a page", 200, [], b" <html>\n<body>"))):
+            with Server(lambda count, answer=answer: answer if count == 1 else None) as server:
+                url, state = server.url.replace("//", "//me:secret@"), "e%d" % number
+                answer = one_sentence(place.push(url, state=state), "status %d" % answer[0], words)
                 assert server.requests == 1, answer.stderr
-                answer = expect(place.push(url, state="e%d" % status), 0)
+                answer = expect(place.push(url, state=state), 0)
                 assert pushed(server) == place.totals()
                 assert server.headers[0]["Authorization"] == "Basic bWU6c2VjcmV0"
-                assert "secret" not in answer.stdout and b"secret" not in place.read("e%d" % status)
+                assert "secret" not in answer.stdout and b"secret" not in place.read(state)
         assert other.requests == 0
 
 
@@ -213,7 +214,7 @@ def test_credentials(place):
     place.write("user", "me:se cret\n")
     place.write("token", "abc.def\n")
     place.write("nothing", "\nme:secret\n")
-    for name, reason in (("nothing", "No data available"), ("none", "No such file")):
+    for name, reason in (("nothing", "nothing in it"), ("none", "No such file")):
         one_sentence(place.push("http://127.0.0.1:1", "--user-file", name), name, reason)
     for option, name, header in (("--user-file", "user", "Basic bWU6c2UgY3JldA=="),
                                  ("--bearer-file", "token", "Bearer abc.def")):
@@ -328,7 +329,7 @@ def test_verified(place):
         one_sentence_after(place.push(server, *short), "does not have the last values")
     for answer in ((404, [], b""), (200, [], b"<html>"), (200, [], b"[" * 60000)):
         with Server(query=lambda handler, _, answer=answer: Server.answer(handler, *answer)) as server:
-            assert expect(place.push(server), 0).stdout.endswith("; not verified.\n")
+            assert expect(place.push(server), 0).stdout.endswith("; not verified: see --query-url.\n")
     with Server(query=wrong) as server, Server() as other:
         assert expect(place.push(server, "--no-verify"), 0).stdout.endswith("; not verified.\n")
         other.bodies = server.bodies
