@@ -245,8 +245,8 @@ static int look(struct rps_cli *cli, struct one *one)
     return result < 0 ? result : rps_push_outcome(one->push)->goes_on;
 }
 
-/* The end of a run that is pushed: 0, or the error of samples that the server refused. */
-static int conclude(struct rps_cli *cli, struct one *one)
+/* The end of the push of a run: 0, or the error of samples that the server refused. */
+static int conclude(struct rps_cli *cli, struct one *one, int is_stopped)
 {
     const struct settings *settings = cli->settings;
     const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
@@ -255,7 +255,7 @@ static int conclude(struct rps_cli *cli, struct one *one)
     if (outcome->present && !settings->all && !cli->quiet)
         fprintf(cli->out, "Run %lld was pushed to %s already.\n", (long long)one->run_id,
                 outcome->target);
-    print_line(cli, one, 0);
+    print_line(cli, one, is_stopped);
     if (outcome->skipped > 0)
         result = rps_error_set(&cli->err, RPS_FAILED,
                                "%llu samples of run %lld were refused by %s, and left out: push "
@@ -286,18 +286,19 @@ static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
                 return result;
             left += (size_t)result;
             is_stopped = rps_push_outcome(one[i].push)->stopped;
-            if (result == 0 && !is_stopped && conclude(cli, &one[i]) < 0)
+            if (result == 0 && !is_stopped && conclude(cli, &one[i], 0) < 0)
                 refused = RPS_FAILED;
         }
         if (left > 0 && !is_stopped)
             is_stopped = wait_for_signal(settings->push.context, LOOK_NS);
     } while (left > 0 && !is_stopped);
     for (size_t i = 0; i < count; i++) {
-        if (one[i].push)
-            print_line(cli, &one[i], 1);
+        if (one[i].push && conclude(cli, &one[i], 1) < 0)
+            refused = RPS_FAILED;
     }
     return refused < 0 ? refused : is_stopped && !settings->push.follow;
 }
+
 /* The numbers of the runs that are meant, in *ret for free(). */
 static int choose(struct rps_cli *cli, int64_t **ret, size_t *ret_count)
 {
