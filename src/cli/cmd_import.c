@@ -27,9 +27,10 @@ static const struct rps_option options[] = {
     {"format", OPTION_FORMAT, "NAME", "what FILE is, see above, when it cannot be told", NULL,
      "rpistat perf-csv perf-json toplev pmrep csv"},
     {"map", OPTION_MAP, "LIST", "of a table: COLUMN=KIND[:UNIT],... see the manual", NULL},
-    {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", NULL},
-    {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
-    {"start", OPTION_START, "TIME", "when FILE begins: 14:30 or 2026-11-21T14:30", NULL},
+    {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", NULL, NULL,
+     1},
+    {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL, NULL, 1},
+    {"start", OPTION_START, "TIME", "when FILE begins: 14:30 or 2026-11-21T14:30", NULL, NULL, 1},
     {NULL, 0, NULL, NULL, NULL},
 };
 
