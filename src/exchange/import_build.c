@@ -255,7 +255,7 @@ static uint64_t clock_of(const struct rps_import_builder *builder, uint64_t *ret
 
     *ret_clock = (uint64_t)builder->length_ns;
     for (int i = 0; i < builder->column_count; i++) {
-        if (builder->column[i].kind != RPS_IMPORT_CLOCK)
+        if (builder->column[i].kind != RPS_IMPORT_CLOCK || builder->column[i].periods == 0)
             continue;
         *ret_clock = builder->cell[i].count; /* 0 without one */
         if (builder->cell[i].is_there)
