@@ -29,6 +29,7 @@ struct rps_import_track {
     int64_t end_ns;     /* of its last period */
     uint64_t intervals; /* the number of the next one */
     uint64_t cycle;
+    uint8_t has[RPS_IMPORT_COLUMNS_MAX]; /* 1: the file says something of that column on it */
 };
 
 /* Cells of the row that was read last, one behind the other. */

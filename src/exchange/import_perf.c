@@ -193,8 +193,8 @@ int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_l
 int rps_import_perf_no_intervals(struct rps_import_builder *builder, struct rps_error *err)
 {
     return rps_import_refuse(builder, err,
-                             "it has no times: let perf stat print intervals, with -I 100 and -x, "
-                             "or -j");
+                             "it has no times in cells of their own: let perf stat print "
+                             "intervals, with -I 100 and -x, or -j");
 }
 
 int rps_import_perf_threads(struct rps_import_builder *builder, struct rps_error *err)

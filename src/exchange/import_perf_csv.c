@@ -306,24 +306,28 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
                                      rps_import_rows(builder, read_row, &reader, err), err);
 }
 
-/* Such a time, and cells as above; a header that ends with a separator, and such a time below it; or
- * perf's comment, whatever follows. */
+/* Such a time, and cells as above; all but the time, to refuse it; a header that ends with a
+ * separator, and such a time below it; or perf's comments, whatever follows. */
 static int recognises(const char *head)
 {
     struct csv_reader reader = {.metric_count = 0};
     struct rps_perf_line line;
     const char *row = rps_import_first_row(head);
-    char text[2048], *cell[64];
+    char text[2048], none[] = "0.000000000", *cell[65] = {none};
     size_t count;
     uint64_t run_ns;
 
-    if (*row != '{' && rps_import_comment(head, "# started on ", text, sizeof(text)))
+    if (*row != '{' && (rps_import_comment(head, "# started on ", text, sizeof(text)) ||
+                        rps_import_comment(head, " unit events", text, sizeof(text))))
         return 1;
-    count = rps_import_split(row, text, sizeof(text), cell, 64);
-    if (count > 1 && strcmp(cell[0], "time") == 0 && !cell[count - 1][0])
+    count = rps_import_split(row, text, sizeof(text), cell + 1, 64);
+    if (count > 1 && strcmp(cell[1], "time") == 0 && !cell[count][0])
         return is_time(row + strcspn(row, "\n"));
     reader.separator = rps_import_separator(row);
-    if (count == 0 || !is_time(cell[0]) || !parse_line(&reader, cell, count, &line))
+    if (count > 4 && !is_time(cell[1]) && parse_line(&reader, cell, count + 1, &line) &&
+        !line.track && line.event)
+        return rps_cell_count(line.run_ns, &run_ns) && is_value(line.percent);
+    if (count == 0 || !is_time(cell[1]) || !parse_line(&reader, cell + 1, count, &line))
         return 0;
     return !line.track || !line.event || (line.run_ns && rps_cell_count(line.run_ns, &run_ns));
 }

@@ -44,7 +44,7 @@ class Sums:
         self.counts[name] = self.counts.get(name, 0) + round(value)
 
     def gauge(self, cpu, name, text):
-        if name and text and name != "CPUs utilized" and not name.endswith("/sec"):
+        if name and text and name not in ("CPUs utilized", "(null)") and not name.endswith("/sec"):
             length = self.ends[-1] - (self.ends[-2] if len(self.ends) > 1 else 0)
             name = self.name(cpu, name)
             sums = self.gauges.setdefault((cpu, name), [0, 0])
@@ -243,10 +243,28 @@ def test_cut():
     assert [row["count"] for row in found["figures"] if row["name"] == "page_faults"] == [faults]
 
 
+def test_only_some_cpus():
+    """what only some CPUs have, one kind of cores or a socket, is not scaled to all of them"""
+    FOLDER.write("some.csv", "".join(
+        "%d.000000000,CPU0,100,,cpu_core/cycles/,1000000000,100.00,1.5,GHz\n"
+        "%d.000000000,CPU1,200,,cpu_atom/cycles/,1000000000,100.00,0.5,GHz\n" % (t, t)
+        for t in (1, 2)))
+    expect(FOLDER.call("import", "-o", "some.data", "some.csv"), 0)
+    values = {row["label"]: row["value"] for row in report("some.data", 1)["figures"]
+              if row["kind"] == "event" or row["unit"] is None}
+    assert values["cpu_core/cycles/"] == 200 and values["cpu_atom/cycles/"] == 400, values
+    assert values["GHz (cpu_core)"] == 1.5 and values["GHz (cpu_atom)"] == 0.5, values
+
+
 def test_refused():
     """a file without intervals is refused, with what to do, and leaves nothing"""
     FOLDER.write("total.csv", "# started on Mon Mar  2 09:15:04 2026\n\n12,,cs,1000,100.00,,\n")
-    refused(FOLDER.call("import", "-o", "none.data", "total.csv"), 1, "total.csv, line 3", "-I 100")
+    FOLDER.write("bare.csv", "0.65,msec,task-clock:u,648266,100.00,0.534,CPUs utilized\n")
+    FOLDER.write("human.txt", "#           time             counts unit events\n"
+                 "     1.000838672            11,243      context-switches      #    2.808 K/sec\n")
+    for name, line in (("total.csv", 3), ("bare.csv", 1), ("human.txt", 2)):
+        refused(FOLDER.call("import", "-o", "none.data", name), 1, "%s, line %d" % (name, line),
+                "-I 100", "-x,")
     assert not os.path.exists(FOLDER / "none.data")
 
 
@@ -273,4 +291,4 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_starts, test_cut, test_refused, test_real])
+    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_refused, test_real])
