@@ -112,6 +112,15 @@ static struct rps_import_track *find_track(struct rps_import_builder *builder, i
     return &grown[builder->track_count++];
 }
 
+int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu)
+{
+    for (size_t i = 0; i < builder->track_count; i++) {
+        if (builder->track[i].cpu == cpu)
+            return builder->track[i].end_ns;
+    }
+    return 0;
+}
+
 /* An interval has its CPU's next number. Behind a gap it has the number of other CPUs' intervals
  * that begin at the same time. */
 static void number_interval(struct rps_import_builder *builder, struct rps_import_track *track,

@@ -53,11 +53,6 @@ struct table {
     int64_t zero_ns;                      /* the time that is 0 in the run */
     int64_t first_ns;                     /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* the latest one of all CPUs */
-    size_t cpu_count;
-    struct table_cpu {
-        int32_t cpu;
-        int64_t end_ns;
-    } * seen; /* owned */
 };
 
 static int is_value(enum kind kind)
@@ -498,35 +493,17 @@ static int read_cpu(const struct table *table, const char *text, int32_t *ret,
     return 0;
 }
 
-static struct table_cpu *find_cpu(struct table *table, int32_t cpu, struct rps_error *err)
-{
-    struct table_cpu *grown;
-
-    for (size_t i = 0; i < table->cpu_count; i++) {
-        if (table->seen[i].cpu == cpu)
-            return &table->seen[i];
-    }
-    grown = realloc(table->seen, (table->cpu_count + 1) * sizeof(*grown));
-    if (!grown) {
-        rps_error_memory(err);
-        return NULL;
-    }
-    table->seen = grown;
-    grown[table->cpu_count] = (struct table_cpu){cpu, -1};
-    return &grown[table->cpu_count++];
-}
-
 /* A row begins where its CPU's row before ended; where there are several CPUs, at the latest time
  * before its own that any of them has. */
-static int64_t find_row_start(struct table *table, const struct table_cpu *seen, int64_t end_ns)
+static int64_t find_row_start(struct table *table, int64_t last_ns, int64_t end_ns)
 {
-    int64_t since_ns = seen->end_ns >= 0 ? seen->end_ns : end_ns - table->first_ns;
+    int64_t since_ns = last_ns > 0 ? last_ns : end_ns - table->first_ns;
 
     if (end_ns > table->interval_end_ns) {
         table->interval_ns = table->interval_end_ns;
         table->interval_end_ns = end_ns;
     }
-    if (table->cpu < 0 || end_ns != table->interval_end_ns || table->interval_ns < seen->end_ns)
+    if (table->cpu < 0 || end_ns != table->interval_end_ns || table->interval_ns < last_ns)
         return since_ns;
     return table->interval_ns;
 }
@@ -534,20 +511,18 @@ static int64_t find_row_start(struct table *table, const struct table_cpu *seen,
 /* When the row's period began, and how long it is. */
 static int begin_row(struct table *table, char *const *cell, struct rps_error *err)
 {
-    int64_t end_ns = 0, start_ns, length_ns;
-    struct table_cpu *seen;
+    int64_t end_ns = 0, start_ns, length_ns, last_ns;
     int32_t cpu = RPS_CPU_ALL;
 
     if (table->cpu >= 0 && read_cpu(table, cell[table->cpu], &cpu, err) < 0)
         return RPS_FAILED;
-    if (!(seen = find_cpu(table, cpu, err)))
-        return RPS_FAILED;
+    last_ns = rps_import_last_end(table->builder, cpu);
     if (table->time >= 0 && cell_time(table, cell[table->time], &end_ns, err) < 0)
         return RPS_FAILED;
     end_ns -= table->zero_ns;
     if (table->time < 0)
-        end_ns = seen->end_ns + (seen->end_ns < 0) + RPS_NS_PER_S;
-    start_ns = find_row_start(table, seen, end_ns);
+        end_ns = last_ns + RPS_NS_PER_S;
+    start_ns = find_row_start(table, last_ns, end_ns);
     length_ns = end_ns - start_ns;
     if (table->length >= 0) {
         start_ns = end_ns;
@@ -562,7 +537,6 @@ static int begin_row(struct table *table, char *const *cell, struct rps_error *e
                                  "the time does not go on: %.40s comes after a row as late; --map "
                                  "says which column is the time",
                                  cell[table->time]);
-    seen->end_ns = end_ns;
     return rps_import_begin_period(table->builder, cpu, start_ns, length_ns, err);
 }
 
@@ -627,7 +601,6 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
     for (size_t c = 0; c < table.count; c++)
         free(table.column[c].name);
     free(table.column);
-    free(table.seen);
     return result;
 }
 

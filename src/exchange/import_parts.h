@@ -103,6 +103,9 @@ int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *e
 /* What the run's `fitting` says of columns that were not counted all the time. */
 void rps_import_make_remarks(struct rps_import_builder *builder);
 
+/* When the CPU's last period ended; 0 before its first. */
+int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu);
+
 /* Go to the beginning of the file. */
 int rps_import_rewind(struct rps_import_builder *builder, struct rps_error *err);
 
