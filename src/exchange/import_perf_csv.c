@@ -75,8 +75,8 @@ static size_t find_value(char *const *cell, size_t count, const char **ret_track
     if (count < 3 || !cell[i][0] || is_value(cell[i]))
         return 1;
     *ret_track = cell[i];
-    if (is_part(cell[i]) && count > i + 3 && is_value(cell[i + 1]) && !is_value(cell[i + 2]) &&
-        is_letter_first(cell[i + 3]))
+    if (is_part(cell[i]) && strstr(cell[i], "-C") && count > i + 3 && is_value(cell[i + 1]) &&
+        !is_value(cell[i + 2]) && is_letter_first(cell[i + 3]))
         return i + 1;
     return is_cpu(cell[i]) || count == 3 ? i + 1 : i + 2;
 }

@@ -165,7 +165,7 @@ FIXTURES = [
     ("pmrep.csv", "pmrep", pmrep, {}),
     ("pmrep-epoch.csv", "pmrep", pmrep, {"separator": ";"}),
     ("pmrep-clock.csv", "pmrep", pmrep, {}),
-    # lines that people posted, of later versions
+    # after lines that people posted, of later versions; the times are ours
     ("perf-6.8-hybrid.csv", "perf-csv", perf_csv, {}),
     ("perf-6.13-default.json", "perf-json", perf_json, {}),
     ("perf-6.13-metrics.csv", "perf-csv", perf_metrics, {"first": 3}),
