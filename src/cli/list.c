@@ -58,7 +58,7 @@ static void cut(char *text, int limit)
         memcpy(text + measure(text, limit - 3, &width), "...", 4);
 }
 
-int rps_list_add(struct rps_list *list, const char *const *cell, struct rps_error *err)
+int rps_list_add(struct rps_list *list, char (*cell)[RPS_LIST_CELL_SIZE], struct rps_error *err)
 {
     size_t count = (size_t)list->column_count;
     char **more = realloc(list->cell, (list->row_count + 1) * count * sizeof(*more));
