@@ -321,7 +321,6 @@ int rps_live_page_serve(const struct rps_live_page_options *options, struct rps_
         .port = options->port,
         .request_ns = REQUEST_NS,
         .answer_ns = ANSWER_NS,
-        .open_path = "/",
         .answer = answer,
         .context = &live,
     };

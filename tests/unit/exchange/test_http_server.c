@@ -41,7 +41,6 @@ static int open_server(struct rps_http_options *options)
     struct rps_error err;
     const char *url;
 
-    options->open_path = "/";
     options->answer = answer;
     if (rps_http_server_open(&server, options, &err) < 0) {
         assert_non_null(strstr(err.message, "libmicrohttpd"));
