@@ -34,9 +34,8 @@ struct rps_push_options {
 
 struct rps_push_outcome {
     char target[256]; /* what the server is called: its URL, without credentials, printable */
-    uint64_t samples, requests, bytes; /* taken by the server; bytes: of bodies */
-    uint64_t skipped;                  /* samples in requests that it refused (4xx but 429) */
-    uint64_t retries;
+    uint64_t samples, bytes; /* taken by the server; bytes: of bodies */
+    uint64_t skipped;        /* samples in requests that it refused (4xx but 429) */
     int verified; /* 1: the last values, and how many samples there are, were asked for and are
                      right; 0: not asked for, or not answered */
     int present;  /* 1: nothing was left to push */

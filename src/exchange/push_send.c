@@ -116,7 +116,6 @@ static int wait_out(struct rps_push_target *target, int64_t took_ns, struct rps_
 
     reason_of(target->answer, reason);
     target->trouble_ns += took_ns + pause_ns;
-    target->outcome->retries++;
     if (options->give_up_ns > 0 && target->trouble_ns > options->give_up_ns)
         return rps_error_set(err, RPS_FAILED,
                              "%s takes no samples: %s; what it took is noted, and the next push "
@@ -213,7 +212,6 @@ static int judge(struct rps_push_target *target, size_t samples, size_t size, st
         return 0;
     }
     target->outcome->samples += samples;
-    target->outcome->requests++;
     target->outcome->bytes += size;
     return 0;
 }
