@@ -18,7 +18,7 @@ struct rps_push_options {
                                uuid, cpu, period); created when it is not there */
     int64_t every_ns;       /* a sample of each series for each such time; 0: each period, and 10 ms
                                at least */
-    int follow;             /* 1: go on until the run has ended */
+    int follow;             /* 1: verify when the run has ended, and no sooner */
     int again;              /* 1: from the beginning, whatever was pushed */
     int64_t give_up_ns;     /* trouble lasts so long at most; 0: for ever */
     int64_t timeout_ns;     /* of a request, and until values can be seen */
@@ -34,25 +34,37 @@ struct rps_push_options {
 
 struct rps_push_outcome {
     char target[256]; /* what the server is called: its URL, without credentials, printable */
-    uint64_t samples, requests, bytes; /* taken by the server; bytes: of bodies */
-    uint64_t skipped;                  /* samples in requests that it refused (4xx but 429) */
-    uint64_t retries;
+    uint64_t samples, bytes; /* taken by the server; bytes: of bodies */
+    uint64_t skipped;        /* samples in requests that it refused (4xx but 429) */
     int verified; /* 1: the last values, and how many samples there are, were asked for and are
                      right; 0: not asked for, or not answered */
     int present;  /* 1: nothing was left to push */
     int stopped;  /* 1: `wait` ended it */
+    int goes_on;  /* 1: the run is being recorded, and is followed: look again in a second */
 };
 
+struct rps_push;
+
+/* Begin to push a run, from where the last push of it stopped. Reader and options are borrowed.
+ * Errors: the store's; an URL that cannot be one; no libcurl. */
+int rps_push_open(struct rps_push **ret, struct rps_reader *reader, int64_t run_id,
+                  const struct rps_push_options *options, struct rps_error *err);
+
 /*
- * Push a run, from where it stopped; of one that is being recorded what there is, or with follow
- * until it ends. Nothing of the store is held between requests. Trouble (no answer, 429, 5xx) is
- * waited out, and what the server refuses (another 4xx) is left out and counted.
+ * Push what there is and was not pushed, until the outcome's goes_on is 0. Nothing of the store is
+ * held between requests, nor between looks. Trouble (no answer, 429, 5xx) is waited out, and what
+ * the server refuses (another 4xx) is left out and counted.
  *
- * Errors: the store's; an URL that cannot be one; no libcurl; trouble that lasts; a refusal of the
- * credentials, a redirection, or a server without remote write; values that are not there although
- * they were taken, or some that were lost since. What was taken stays in the outcome then.
+ * Errors: the store's; trouble that lasts; a server whose certificate is not trusted; a refusal of
+ * the credentials, a redirection, or a server without remote write; values that are not there
+ * although they were taken, or some that were lost since. What was taken stays in the outcome then.
  */
-int rps_push_run(struct rps_reader *reader, int64_t run_id, const struct rps_push_options *options,
-                 struct rps_push_outcome *ret, struct rps_error *err);
+int rps_push_look(struct rps_push *push, struct rps_error *err);
+
+/* So far; it stays where it is until the push is closed. */
+const struct rps_push_outcome *rps_push_outcome(const struct rps_push *push);
+
+/* NULL is harmless. */
+void rps_push_close(struct rps_push *push);
 
 #endif

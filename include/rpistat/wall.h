@@ -46,7 +46,8 @@ struct rps_moment {
 int rps_moment_is(const char *text);
 
 /*
- * Parse HH:MM[:SS[.f...]], or YYYY-MM-DD, a T or a blank, that, and nothing, Z, +HH:MM or -HH:MM.
+ * Parse HH:MM[:SS[.f...]], or YYYY-MM-DD, a T or a blank, that, and nothing, Z, +HH:MM, -HH:MM
+ * or these without the colon.
  * RPS_USAGE, with a sentence that begins with `what`, for anything else.
  */
 int rps_moment_parse(const char *what, const char *text, struct rps_moment *ret,

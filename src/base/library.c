@@ -6,19 +6,14 @@
 
 int rps_library_open(const char *file, const struct rps_library_function *function)
 {
-    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
 
-    if (!library)
-        return 0;
-    for (; function->name; function++) {
+    for (; library && function->name; function++) {
         void *symbol = dlsym(library, function->name);
 
-        if (!symbol) {
-            dlclose(library);
+        if (!symbol)
             return 0;
-        }
         memcpy(function->pointer, &symbol, sizeof(symbol));
     }
-    dlclose(library); /* which leaves it there: RTLD_NODELETE */
-    return 1;
+    return library != NULL;
 }

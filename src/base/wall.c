@@ -195,8 +195,15 @@ static int take_offset(const char **text, struct rps_moment *moment)
         (*text)++;
         return 1;
     }
-    if (!take(text, sign < 0 ? '-' : '+', 2, 23, &hour) || !take(text, ':', 2, 59, &minute))
+    if (take(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* as date +%z has it */
+        hour = minute / 100;
+        minute %= 100;
+        if (minute > 59)
+            return 0;
+    } else if (!take(text, sign < 0 ? '-' : '+', 2, 23, &hour) ||
+               !take(text, ':', 2, 59, &minute)) {
         return 0;
+    }
     moment->offset_s = sign * (hour * 60 + minute) * 60;
     return 1;
 }

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "cli.h"
-#include "rpistat/clock.h"
 #include "rpistat/import.h"
-#include "rpistat/wall.h"
+#include "time_range.h"
 
 #define TAGS_MAX 64
 
@@ -27,27 +26,12 @@ static const struct rps_option options[] = {
     {"format", OPTION_FORMAT, "NAME", "what FILE is, see above, when it cannot be told", NULL,
      "rpistat perf-csv perf-json toplev pmrep csv"},
     {"map", OPTION_MAP, "LIST", "of a table: COLUMN=KIND[:UNIT],... see the manual", NULL},
-    {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", NULL},
-    {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
-    {"start", OPTION_START, "TIME", "when FILE begins: 14:30 or 2026-11-21T14:30", NULL},
+    {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", NULL, NULL,
+     1},
+    {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL, NULL, 1},
+    {"start", OPTION_START, "TIME", "when FILE begins: 14:30 or 2026-11-21T14:30", NULL, NULL, 1},
     {NULL, 0, NULL, NULL, NULL},
 };
-
-/* A date with a time, or the last time at which the clock on the wall showed it. */
-static int set_start(struct rps_cli *cli, const char *text)
-{
-    struct settings *settings = cli->settings;
-    int64_t now_ns = rps_clock_realtime_ns(), day_ns = 24 * 3600 * RPS_NS_PER_S;
-    struct rps_moment moment;
-
-    if (rps_moment_parse("--start", text, &moment, &cli->err) < 0)
-        return RPS_USAGE;
-    if (rps_moment_find(&moment, moment.has_date ? 0 : now_ns - day_ns,
-                        moment.has_date ? INT64_MAX - day_ns : now_ns,
-                        &settings->import.start_realtime_ns))
-        return 0;
-    return rps_error_set(&cli->err, RPS_USAGE, "--start: there was no such time as '%s'", text);
-}
 
 static int set_option(struct rps_cli *cli, int letter, const char *argument)
 {
@@ -70,7 +54,7 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
         settings->tag[import->tag_count++] = argument;
         return rps_tag_check("--tag", argument, &cli->err);
     default:
-        return set_start(cli, argument);
+        return rps_time_ago_parse("--start", argument, &import->start_realtime_ns, &cli->err);
     }
 }
 

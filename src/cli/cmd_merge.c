@@ -46,12 +46,6 @@ static int set_option(struct rps_cli *cli, int letter, const char *argument)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static void print_name(const struct merge *merge, const struct rps_merge_run *run)
-{
-    fprintf(merge->cli->out, "run %" PRId64 " of ", run->run->run_id);
-    rps_text_print(merge->cli->out, merge->other);
-}
-
 static void print_run(struct merge *merge, const struct rps_merge_run *run)
 {
     const struct settings *settings = merge->cli->settings;
@@ -61,7 +55,8 @@ static void print_run(struct merge *merge, const struct rps_merge_run *run)
         merge->present++;
         return;
     }
-    print_name(merge, run);
+    fprintf(out, "run %" PRId64 " of ", run->run->run_id);
+    rps_text_print(out, merge->other);
     if (run->result == RPS_MERGE_RECORDING && run->run->state == RPS_RUN_RECORDING) {
         fputs(" was left out: it is still being recorded\n", out);
     } else if (run->result == RPS_MERGE_RECORDING) {

@@ -23,6 +23,7 @@
 #define GIVE_UP_NS      (600 * RPS_NS_PER_S)
 #define LONG_NS         (366 * 24 * 3600 * RPS_NS_PER_S)
 #define EVERY_LEAST_NS  (10 * RPS_NS_PER_MS)
+#define LOOK_NS         RPS_NS_PER_S /* from one look at what is followed to the next */
 #define STATE_IN_FOLDER "rpistat/pushed"
 
 enum {
@@ -52,7 +53,7 @@ static const struct rps_option options[] = {
     {"all", OPTION_ALL, NULL, "all runs of the store that are not pushed yet", NULL},
     {"run", 'r', "RUN", "the run, unless the last, or the one to follow", NULL},
     {"every", OPTION_EVERY, "T", "a sample each such time, unless each period", NULL},
-    {"again", OPTION_AGAIN, NULL, "from the beginning, whatever was pushed", NULL},
+    {"again", OPTION_AGAIN, NULL, "from the beginning, whatever was pushed", NULL, NULL, 1},
     {"give-up", OPTION_GIVE_UP, "T", "how long to wait out trouble, unless 10m or --follow", NULL},
     {"timeout", OPTION_TIMEOUT, "T", "longest request, longest verification", "60s"},
     {"no-verify", OPTION_NO_VERIFY, NULL, "do not ask whether all is there", NULL},
@@ -142,14 +143,16 @@ static int read_secret(const char *path, char **ret, struct rps_error *err)
     if (!path)
         return 0;
     if (file && (fgets(line, sizeof(line), file) || !ferror(file)))
-        errno = ENODATA; /* unless there is something in it */
+        errno = 0; /* it is empty unless there is something in it */
     if (file)
         fclose(file);
     line[strcspn(line, "\r\n")] = '\0';
     if (!line[0] || strlen(line) > SECRET_MAX)
         return rps_error_set(err, RPS_FAILED,
                              "cannot read a name or token from the first line of %s: %s", path,
-                             line[0] ? "it is too long" : strerror(errno));
+                             line[0] ? "it is too long"
+                             : errno ? strerror(errno)
+                                     : "there is nothing in it");
     *ret = strdup(line);
     return *ret ? 0 : rps_error_memory(err);
 }
@@ -200,82 +203,140 @@ static int wait_for_signal(void *context, int64_t ns)
     return poll(&signals, 1, (int)((ns + RPS_NS_PER_MS - 1) / RPS_NS_PER_MS)) > 0;
 }
 
-static void print_line(struct rps_cli *cli, int64_t run_id, const struct rps_push_outcome *outcome,
-                       int64_t took_ns)
+/* A run to push. */
+struct one {
+    int64_t run_id, start_ns;
+    struct rps_push *push; /* NULL: not begun, or over */
+    int is_over, is_there; /* is_there: all of it was there before */
+};
+
+static void print_line(struct rps_cli *cli, const struct one *one, int is_stopped)
 {
+    const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
+    const struct settings *settings = cli->settings;
+    int is_asked = !settings->push.query_url || settings->push.query_url[0];
     char length[RPS_TEXT_NUMBER_SIZE], bytes[RPS_TEXT_NUMBER_SIZE];
-    const char *end = outcome->stopped    ? "it was stopped, and the next push goes on from there"
+    const char *end = is_stopped          ? "it was stopped, and the next push goes on from there"
                       : outcome->verified ? "its last values are there"
+                      : is_asked          ? "not verified: see --query-url"
                                           : "not verified";
 
+    if (cli->quiet || outcome->present || (outcome->samples == 0 && outcome->skipped > 0))
+        return;
     fprintf(cli->out, "Pushed %llu samples of run %lld to %s in %s, %s; %s.\n",
-            (unsigned long long)outcome->samples, (long long)run_id, outcome->target,
-            rps_text_duration(length, sizeof(length), took_ns),
+            (unsigned long long)outcome->samples, (long long)one->run_id, outcome->target,
+            rps_text_duration(length, sizeof(length), rps_clock_monotonic_ns() - one->start_ns),
             rps_text_size(bytes, sizeof(bytes), outcome->bytes), end);
+    fflush(cli->out);
 }
 
-/* Returns the exit status, or negative. */
-static int push_run(struct rps_cli *cli, int64_t run_id, struct rps_push_outcome *ret)
+/* Push what there is of a run: 1 when more will come, else 0. */
+static int look(struct rps_cli *cli, struct one *one)
 {
     const struct settings *settings = cli->settings;
-    int64_t start_ns = rps_clock_monotonic_ns();
-    int result = rps_push_run(cli->reader, run_id, &settings->push, ret, &cli->err);
+    int result = 0;
 
-    if (result < 0)
-        return result;
-    if (ret->present && !settings->all && !cli->quiet)
-        fprintf(cli->out, "Run %lld is in %s already.\n", (long long)run_id, ret->target);
-    if (!ret->present && !cli->quiet)
-        print_line(cli, run_id, ret, rps_clock_monotonic_ns() - start_ns);
-    fflush(cli->out);
-    return ret->stopped && !settings->push.follow;
-}
-
-/* The error of samples that the server refused; 0 when there are none. */
-static int check_refused(struct rps_cli *cli, int64_t run_id,
-                         const struct rps_push_outcome *outcome)
-{
-    if (outcome->skipped == 0)
-        return 0;
-    return rps_error_set(&cli->err, RPS_FAILED,
-                         "%llu samples of run %lld were refused by %s, and left out",
-                         (unsigned long long)outcome->skipped, (long long)run_id, outcome->target);
-}
-
-static int push_all(struct rps_cli *cli)
-{
-    struct rps_push_outcome outcome = {0};
-    int64_t *run_id = NULL;
-    size_t count = 0, pushed = 0;
-    int refused = 0, result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
-
-    for (size_t i = 0; i < count && result == 0 && !outcome.stopped; i++) {
-        result = push_run(cli, run_id[i], &outcome);
-        pushed += !outcome.present;
-        if (result == 0 && outcome.skipped > 0)
-            refused = check_refused(cli, run_id[i], &outcome);
+    if (!one->push) {
+        one->start_ns = rps_clock_monotonic_ns();
+        result = rps_push_open(&one->push, cli->reader, one->run_id, &settings->push, &cli->err);
     }
-    if (result == 0 && pushed == 0 && !cli->quiet)
-        fprintf(cli->out, "Nothing is left to push of %zu runs.\n", count);
-    free(run_id);
-    return result == 0 ? refused : result;
+    if (result == 0)
+        result = rps_push_look(one->push, &cli->err);
+    return result < 0 ? result : rps_push_outcome(one->push)->goes_on;
+}
+
+/* The end of the push of a run: 0, or the error of samples that the server refused. */
+static int conclude(struct rps_cli *cli, struct one *one, int is_stopped)
+{
+    const struct settings *settings = cli->settings;
+    const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
+    int result = 0;
+
+    if (outcome->present && !settings->all && !cli->quiet)
+        fprintf(cli->out, "Run %lld was pushed to %s already.\n", (long long)one->run_id,
+                outcome->target);
+    print_line(cli, one, is_stopped);
+    if (outcome->skipped > 0)
+        result = rps_error_set(&cli->err, RPS_FAILED,
+                               "%llu samples of run %lld were refused by %s, and left out: push "
+                               "with --again when it takes them",
+                               (unsigned long long)outcome->skipped, (long long)one->run_id,
+                               outcome->target);
+    one->is_over = 1;
+    one->is_there = outcome->present;
+    rps_push_close(one->push);
+    one->push = NULL;
+    return result;
+}
+
+/* Push what there is of each run in turn, and so on once a second while some are followed. */
+static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
+{
+    const struct settings *settings = cli->settings;
+    int refused = 0, is_stopped = 0, result = 0;
+    size_t left;
+
+    do {
+        left = 0;
+        for (size_t i = 0; i < count && !is_stopped; i++) {
+            if (one[i].is_over)
+                continue;
+            result = look(cli, &one[i]);
+            if (result < 0)
+                return result;
+            left += (size_t)result;
+            is_stopped = rps_push_outcome(one[i].push)->stopped;
+            if (result == 0 && !is_stopped && conclude(cli, &one[i], 0) < 0)
+                refused = RPS_FAILED;
+        }
+        if (left > 0 && !is_stopped)
+            is_stopped = wait_for_signal(settings->push.context, LOOK_NS);
+    } while (left > 0 && !is_stopped);
+    for (size_t i = 0; i < count; i++) {
+        if (one[i].push && conclude(cli, &one[i], 1) < 0)
+            refused = RPS_FAILED;
+    }
+    return refused < 0 ? refused : is_stopped && !settings->push.follow;
+}
+
+/* The numbers of the runs that are meant, in *ret for free(). */
+static int choose(struct rps_cli *cli, int64_t **ret, size_t *ret_count)
+{
+    const struct settings *settings = cli->settings;
+
+    if (settings->all)
+        return rps_reader_runs(cli->reader, ret, ret_count, &cli->err);
+    *ret = calloc(1, sizeof(**ret));
+    *ret_count = 1;
+    if (!*ret)
+        return rps_error_memory(&cli->err);
+    return settings->push.follow ? rps_run_choice(cli, *ret)
+                                 : rps_reader_find(cli->reader, cli->run_text, *ret, &cli->err);
 }
 
 static int push(struct rps_cli *cli)
 {
-    struct rps_push_outcome outcome;
     const struct settings *settings = cli->settings;
-    int64_t run_id = 0;
-    int result;
+    struct one *one = NULL;
+    int64_t *run_id = NULL;
+    size_t count = 0, there = 0;
+    int result = choose(cli, &run_id, &count);
 
-    if (settings->all)
-        return push_all(cli);
-    result = settings->push.follow
-                 ? rps_run_choice(cli, &run_id)
-                 : rps_reader_find(cli->reader, cli->run_text, &run_id, &cli->err);
+    if (result == 0 && !(one = calloc(count + 1, sizeof(*one))))
+        result = rps_error_memory(&cli->err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        one[i].run_id = run_id[i];
     if (result == 0)
-        result = push_run(cli, run_id, &outcome);
-    return result == 0 ? check_refused(cli, run_id, &outcome) : result;
+        result = push_runs(cli, one, count);
+    for (size_t i = 0; i < count && one; i++) {
+        there += (size_t)one[i].is_there;
+        rps_push_close(one[i].push);
+    }
+    if (result == 0 && settings->all && there == count && !cli->quiet)
+        fprintf(cli->out, "Nothing is left to push of %zu runs.\n", count);
+    free(one);
+    free(run_id);
+    return result;
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)

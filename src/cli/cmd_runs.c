@@ -9,7 +9,6 @@
 #include "rpistat/text.h"
 
 #define LABEL_MAX 24 /* columns a label, tags or a host may take on a terminal */
-#define CELL_SIZE 1024
 
 static const struct rps_list_column columns[] = {
     {"RUN", .is_right = 1},
@@ -41,7 +40,7 @@ enum {
 /* "build=42 host=a", or "-". */
 static void format_tags(char *ret, size_t size, const struct rps_run *run)
 {
-    char text[CELL_SIZE] = "-";
+    char text[RPS_LIST_CELL_SIZE] = "-";
     size_t used = 0;
 
     for (int i = 0; i < run->tag_count && used < sizeof(text); i++)
@@ -63,29 +62,29 @@ static int read_run(struct rps_cli *cli, int64_t run_id, struct rps_run *run,
 
 static int add_row(struct rps_list *list, struct rps_cli *cli, int64_t run_id)
 {
-    char text[COLUMN_COUNT][CELL_SIZE], counted[RPS_RUN_TEXT_SIZE];
-    const char *cell[COLUMN_COUNT];
+    char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE], counted[RPS_RUN_TEXT_SIZE];
     struct rps_run_summary summary;
     struct rps_run run;
     int result = read_run(cli, run_id, &run, &summary);
 
     if (result == 0) {
-        snprintf(text[COLUMN_RUN], CELL_SIZE, "%" PRId64, run_id);
-        rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run.label[0] != '\0' ? run.label : "-");
-        format_tags(text[COLUMN_TAGS], CELL_SIZE, &run);
-        rps_format_start(text[COLUMN_START], CELL_SIZE, run.start_realtime_ns);
-        rps_text_printable(text[COLUMN_HOST], CELL_SIZE, run.host[0] != '\0' ? run.host : "-");
-        snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", rps_run_states[run.state]);
-        rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, run.elapsed_ns > 0 ? run.elapsed_ns : 0);
-        snprintf(text[COLUMN_PERIODS], CELL_SIZE, "%" PRIu64, summary.periods);
+        snprintf(text[COLUMN_RUN], RPS_LIST_CELL_SIZE, "%" PRId64, run_id);
+        rps_text_printable(text[COLUMN_LABEL], RPS_LIST_CELL_SIZE,
+                           run.label[0] != '\0' ? run.label : "-");
+        format_tags(text[COLUMN_TAGS], RPS_LIST_CELL_SIZE, &run);
+        rps_format_start(text[COLUMN_START], RPS_LIST_CELL_SIZE, run.start_realtime_ns);
+        rps_text_printable(text[COLUMN_HOST], RPS_LIST_CELL_SIZE,
+                           run.host[0] != '\0' ? run.host : "-");
+        snprintf(text[COLUMN_STATE], RPS_LIST_CELL_SIZE, "%s", rps_run_states[run.state]);
+        rps_text_duration(text[COLUMN_ELAPSED], RPS_LIST_CELL_SIZE,
+                          run.elapsed_ns > 0 ? run.elapsed_ns : 0);
+        snprintf(text[COLUMN_PERIODS], RPS_LIST_CELL_SIZE, "%" PRIu64, summary.periods);
         snprintf(counted, sizeof(counted), "%s", run.pmu);
         if (strcmp(run.pmu, summary.plan) != 0)
             snprintf(counted, sizeof(counted), "%s %s", run.pmu, summary.plan);
-        rps_text_printable(text[COLUMN_COUNTED], CELL_SIZE, counted);
-        rps_run_title(text[COLUMN_COMMAND], CELL_SIZE, &run);
-        for (int c = 0; c < COLUMN_COUNT; c++)
-            cell[c] = text[c];
-        result = rps_list_add(list, cell, &cli->err);
+        rps_text_printable(text[COLUMN_COUNTED], RPS_LIST_CELL_SIZE, counted);
+        rps_run_title(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, &run);
+        result = rps_list_add(list, text, &cli->err);
     }
     rps_run_free(&run);
     return result;

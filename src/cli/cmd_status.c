@@ -10,8 +10,6 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define CELL_SIZE 1024
-
 /* cli->settings of `status`. */
 struct status_settings {
     enum rps_format format;
@@ -61,67 +59,65 @@ static int option(struct rps_cli *cli, int letter, const char *argument)
     return rps_format_parse(argument, "", &settings->format, &cli->err);
 }
 
-/* Of so many units; -1 where it is not known. */
-static double per_s(const struct rps_recorder *recorder, double units)
+/* Of so many units; NAN where it is not known. */
+static double per_s(const struct rps_recorder *recorder, int64_t units)
 {
     int64_t elapsed_ns = recorder->run.elapsed_ns;
 
-    return units < 0 || elapsed_ns <= 0 ? -1 : units * RPS_NS_PER_S / (double)elapsed_ns;
+    return units < 0 || elapsed_ns <= 0 ? NAN : (double)units * RPS_NS_PER_S / (double)elapsed_ns;
 }
 
 static double periods_per_s(const struct rps_recorder *recorder)
 {
-    return per_s(recorder, (double)recorder->summary.periods);
+    return per_s(recorder, (int64_t)recorder->summary.periods);
 }
 
 static double written_per_s(const struct rps_recorder *recorder)
 {
-    return per_s(recorder, (double)recorder->written_bytes);
+    return per_s(recorder, recorder->written_bytes);
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-static void fill_run(char text[COLUMN_COUNT][CELL_SIZE], const struct rps_recorder *recorder)
+static void fill_run(char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE],
+                     const struct rps_recorder *recorder)
 {
     const struct rps_run *run = &recorder->run;
     char size[RPS_TEXT_NUMBER_SIZE];
 
-    snprintf(text[COLUMN_RUN], CELL_SIZE, "%" PRId64, run->run_id);
+    snprintf(text[COLUMN_RUN], RPS_LIST_CELL_SIZE, "%" PRId64, run->run_id);
     if (run->label[0] != '\0')
-        rps_text_printable(text[COLUMN_LABEL], CELL_SIZE, run->label);
-    rps_format_start(text[COLUMN_SINCE], CELL_SIZE, run->start_realtime_ns);
+        rps_text_printable(text[COLUMN_LABEL], RPS_LIST_CELL_SIZE, run->label);
+    rps_format_start(text[COLUMN_SINCE], RPS_LIST_CELL_SIZE, run->start_realtime_ns);
     if (run->elapsed_ns > 0)
-        rps_text_duration(text[COLUMN_ELAPSED], CELL_SIZE, run->elapsed_ns);
-    if (periods_per_s(recorder) >= 0)
-        rps_text_number(text[COLUMN_PERIODS_PER_S], CELL_SIZE, periods_per_s(recorder));
-    if (written_per_s(recorder) >= 0)
-        snprintf(text[COLUMN_WRITTEN_PER_S], CELL_SIZE, "%s",
+        rps_text_duration(text[COLUMN_ELAPSED], RPS_LIST_CELL_SIZE, run->elapsed_ns);
+    if (!isnan(periods_per_s(recorder)))
+        rps_text_number(text[COLUMN_PERIODS_PER_S], RPS_LIST_CELL_SIZE, periods_per_s(recorder));
+    if (!isnan(written_per_s(recorder)))
+        snprintf(text[COLUMN_WRITTEN_PER_S], RPS_LIST_CELL_SIZE, "%s",
                  rps_text_size(size, sizeof(size), (uint64_t)written_per_s(recorder)));
-    rps_text_size(text[COLUMN_SIZE], CELL_SIZE, recorder->store_bytes);
-    rps_run_title(text[COLUMN_COMMAND], CELL_SIZE, run);
+    rps_text_size(text[COLUMN_SIZE], RPS_LIST_CELL_SIZE, recorder->store_bytes);
+    rps_run_title(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, run);
 }
 
 static int add_row(struct rps_list *list, const struct rps_recorder *recorder,
                    struct rps_error *err)
 {
-    char text[COLUMN_COUNT][CELL_SIZE];
-    const char *cell[COLUMN_COUNT];
+    char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE];
 
-    for (int c = 0; c < COLUMN_COUNT; c++) {
+    for (int c = 0; c < COLUMN_COUNT; c++)
         strcpy(text[c], "-");
-        cell[c] = text[c];
-    }
-    snprintf(text[COLUMN_USER], CELL_SIZE, "%s", recorder->user);
-    snprintf(text[COLUMN_PROCESS], CELL_SIZE, "%ld", (long)recorder->pid);
-    snprintf(text[COLUMN_STATE], CELL_SIZE, "%s", rps_recorder_states[recorder->state]);
-    snprintf(text[COLUMN_COMMAND], CELL_SIZE, "%s", recorder->command);
+    snprintf(text[COLUMN_USER], RPS_LIST_CELL_SIZE, "%s", recorder->user);
+    snprintf(text[COLUMN_PROCESS], RPS_LIST_CELL_SIZE, "%ld", (long)recorder->pid);
+    snprintf(text[COLUMN_STATE], RPS_LIST_CELL_SIZE, "%s", rps_recorder_states[recorder->state]);
+    snprintf(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, "%s", recorder->command);
     if (recorder->run.run_id > 0)
         fill_run(text, recorder);
     if (recorder->store == NULL)
         strcpy(text[COLUMN_STORE], "not readable");
     else
-        rps_text_printable(text[COLUMN_STORE], CELL_SIZE, recorder->store);
-    return rps_list_add(list, cell, err);
+        rps_text_printable(text[COLUMN_STORE], RPS_LIST_CELL_SIZE, recorder->store);
+    return rps_list_add(list, text, err);
 }
 
 /* Why stores could not be read, a line each. */
@@ -180,10 +176,8 @@ static void put(struct rps_rows *rows, const struct rps_recorder *recorder)
     rps_rows_seconds(rows, "elapsed_s", run->elapsed_ns, known && run->elapsed_ns >= 0);
     rps_rows_seconds(rows, "period_s", run->period_ns, known && run->period_ns > 0);
     rps_rows_uint(rows, "periods", recorder->summary.periods, known);
-    rps_rows_double(rows, "periods_per_s",
-                    periods_per_s(recorder) < 0 ? NAN : periods_per_s(recorder));
-    rps_rows_double(rows, "written_per_s",
-                    written_per_s(recorder) < 0 ? NAN : written_per_s(recorder));
+    rps_rows_double(rows, "periods_per_s", periods_per_s(recorder));
+    rps_rows_double(rows, "written_per_s", written_per_s(recorder));
     rps_rows_end_row(rows);
 }
 

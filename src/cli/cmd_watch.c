@@ -49,7 +49,7 @@ static const struct rps_option options[] = {
     {"last", OPTION_LAST, "T", "how much of the run is shown, up to now", "5m"},
     {"every", OPTION_EVERY, "T", "time from one drawing to the next", "2s"},
     {"plot", OPTION_PLOT, "FILE", "a picture instead, drawn again and again", NULL},
-    {"once", OPTION_ONCE, NULL, "draw once and end", NULL},
+    {"once", OPTION_ONCE, NULL, "draw once and end", NULL, NULL, 1},
     {"chars", OPTION_CHARS, "SET", "braille or ascii, unless as the locale is", NULL,
      "braille ascii"},
     {"http", OPTION_HTTP, NULL, "serve the page to a browser on this machine", NULL},

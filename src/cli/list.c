@@ -6,39 +6,30 @@
 #include <wchar.h>
 
 #include "cli.h"
+#include "rpistat/text.h"
 
 #define COLUMN_GAP 2
 #define LAST_MIN   20 /* columns that the last gets however narrow the terminal is */
 
-/*
- * Bytes of text that take at most `limit` columns of a terminal, and in *ret_width how many they
- * take. What the locale cannot read counts one column a byte.
- */
+/* Bytes of text that take at most `limit` columns of a terminal, and in *ret_width how many they
+ * take. What the locale cannot write counts one column a byte. */
 static size_t measure(const char *text, int limit, int *ret_width)
 {
-    size_t length = 0, size = strlen(text);
-    mbstate_t state;
-    int width = 0;
+    const char *at = text;
+    uint32_t code = 0;
 
-    memset(&state, 0, sizeof(state));
-    while (length < size) {
-        wchar_t character;
-        size_t step = mbrtowc(&character, text + length, size - length, &state);
-        int taken = 1;
+    *ret_width = 0;
+    while (*at) {
+        int length = rps_text_decode(at, &code), width = length > 0 ? wcwidth((wchar_t)code) : 1;
 
-        if (step == 0 || step > size - length) {
-            step = 1;
-            memset(&state, 0, sizeof(state));
-        } else {
-            taken = wcwidth(character) >= 0 ? wcwidth(character) : 1;
-        }
-        if (width + taken > limit)
+        length = length > 0 ? length : 1;
+        width = width < 0 ? length : width;
+        if (*ret_width + width > limit)
             break;
-        width += taken;
-        length += step;
+        *ret_width += width;
+        at += length;
     }
-    *ret_width = width;
-    return length;
+    return (size_t)(at - text);
 }
 
 static int width_of(const char *text)
@@ -58,7 +49,7 @@ static void cut(char *text, int limit)
         memcpy(text + measure(text, limit - 3, &width), "...", 4);
 }
 
-int rps_list_add(struct rps_list *list, const char *const *cell, struct rps_error *err)
+int rps_list_add(struct rps_list *list, char (*cell)[RPS_LIST_CELL_SIZE], struct rps_error *err)
 {
     size_t count = (size_t)list->column_count;
     char **more = realloc(list->cell, (list->row_count + 1) * count * sizeof(*more));

@@ -9,6 +9,7 @@
 #include "rpistat/error.h"
 
 #define RPS_LIST_COLUMNS_MAX 16
+#define RPS_LIST_CELL_SIZE   1024
 
 struct rps_list_column {
     const char *title;
@@ -27,7 +28,7 @@ struct rps_list {
 };
 
 /* Add a row: printable texts, a column each. RPS_FAILED without memory. */
-int rps_list_add(struct rps_list *list, const char *const *cell, struct rps_error *err);
+int rps_list_add(struct rps_list *list, char (*cell)[RPS_LIST_CELL_SIZE], struct rps_error *err);
 
 /* Print it, for standard output as the terminal is. Cells are cut where they stand. */
 void rps_list_print(FILE *out, struct rps_list *list);

@@ -12,7 +12,6 @@ struct rps_record_target {
     int *pidfd;               /* owned, of the processes of -p */
     int pidfd_count;
     char text[RPS_RUN_TEXT_SIZE]; /* for run.target */
-    int is_mine; /* 1: the workload is launched by rpistat, or none was asked for */
 };
 
 /*

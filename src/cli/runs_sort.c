@@ -46,56 +46,46 @@ static int compare_keys(const void *a, const void *b)
     return (one->run_id > other->run_id) - (one->run_id < other->run_id);
 }
 
-static int64_t number_of(int by, const struct rps_run *run, const struct rps_run_summary *summary)
-{
-    switch (by) {
-    case BY_RUN:
-        return run->run_id;
-    case BY_START:
-        return run->start_realtime_ns;
-    case BY_ELAPSED:
-        return run->elapsed_ns;
-    case BY_PERIODS:
-        return (int64_t)summary->periods;
-    default:
-        return 0;
-    }
-}
-
-static const char *text_of(int by, const struct rps_run *run, char *title, size_t size)
-{
-    switch (by) {
-    case BY_LABEL:
-        return run->label;
-    case BY_STATE:
-        return rps_run_states[run->state];
-    case BY_HOST:
-        return run->host;
-    case BY_COMMAND:
-        return rps_run_title(title, size, run);
-    default:
-        return "";
-    }
-}
-
 static int make_key(struct rps_cli *cli, int64_t run_id, struct key *ret)
 {
     const struct rps_runs_settings *settings = cli->settings;
-    struct rps_run_summary summary = {0};
+    struct rps_run_summary summary;
     struct rps_run run;
     char title[256];
+    const char *text = "";
     int result;
 
     rps_run_init(&run);
     result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
-    if (result == 0 && settings->sort == BY_PERIODS)
-        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
-    *ret = (struct key){
-        .run_id = run_id,
-        .sign = settings->is_descending ? -1 : 1,
-        .number = number_of(settings->sort, &run, &summary),
-        .text = strdup(text_of(settings->sort, &run, title, sizeof(title))),
-    };
+    *ret = (struct key){.run_id = run_id, .sign = settings->is_descending ? -1 : 1};
+    switch (settings->sort) {
+    case BY_RUN:
+        ret->number = run_id;
+        break;
+    case BY_LABEL:
+        text = run.label;
+        break;
+    case BY_START:
+        ret->number = run.start_realtime_ns;
+        break;
+    case BY_STATE:
+        text = rps_run_states[run.state];
+        break;
+    case BY_ELAPSED:
+        ret->number = run.elapsed_ns;
+        break;
+    case BY_PERIODS:
+        if (result == 0)
+            result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
+        ret->number = result == 0 ? (int64_t)summary.periods : 0;
+        break;
+    case BY_HOST:
+        text = run.host;
+        break;
+    default:
+        text = rps_run_title(title, sizeof(title), &run);
+    }
+    ret->text = strdup(text);
     if (result == 0 && ret->text == NULL)
         result = rps_error_memory(&cli->err);
     rps_run_free(&run);

@@ -29,6 +29,7 @@
     X(curl_url)                                                                                    \
     X(curl_url_cleanup)                                                                            \
     X(curl_url_set)                                                                                \
+    X(curl_url_strerror)                                                                           \
     X(curl_url_get)                                                                                \
     X(curl_free)
 
@@ -220,15 +221,20 @@ int rps_http_url_parse(struct rps_http_client *client, const char *text, const c
     struct rps_http_url made = {0};
     CURLU *url = curl->curl_url_();
     char *old_path = NULL;
+    CURLUcode code;
     int result = 0;
 
     if (!url)
         return rps_error_memory(err);
-    /* what was typed may hold a password: it is not repeated */
-    if (curl->curl_url_set_(url, CURLUPART_URL, text, 0) != CURLUE_OK || !is_http(curl, url)) {
+    code = curl->curl_url_set_(url, CURLUPART_URL, text, 0);
+    if (code == CURLUE_OK && !is_http(curl, url))
+        code = CURLUE_UNSUPPORTED_SCHEME;
+    if (code != CURLUE_OK) {
+        /* what was typed may hold a password: it is not repeated */
         result = rps_error_set(err, RPS_USAGE,
-                               "what is given as URL is none of http or https; write it as in "
-                               "http://HOST:8428/api/v1/write");
+                               "what is given as URL cannot be used (%s); write it as in "
+                               "http://HOST:8428 or https://[2001:db8::1]:8428",
+                               curl->curl_url_strerror_(code));
         goto out;
     }
     old_path = part_of(curl, url, CURLUPART_PATH, 0);
@@ -261,10 +267,50 @@ void rps_http_url_free(struct rps_http_url *url)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static int is_hopeless(CURLcode code)
+static const char *way_out(const struct rps_http_client *client, CURLcode code)
 {
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-           code == CURLE_SSL_CERTPROBLEM || code == CURLE_URL_MALFORMAT;
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return "its certificate has to be valid, for that host name, and signed by one that the "
+               "system or --ca trusts";
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return client->options.ca_file ? "--ca takes a file of certificates, in PEM"
+                                       : "install those of the system (Debian: ca-certificates), "
+                                         "or name some with --ca";
+    return NULL;
+}
+
+/* Why there was no answer. Where what came is not understood, the other scheme is asked for. */
+static void tell_failure(struct rps_http_client *client, const struct rps_http_url *url,
+                         CURLcode code)
+{
+    struct rps_http_answer *answer = client->answer;
+    int is_tls = strncmp(url->request, "https:", 6) == 0;
+    int is_other = is_tls ? code == CURLE_SSL_CONNECT_ERROR
+                          : code == CURLE_GOT_NOTHING || code == CURLE_UNSUPPORTED_PROTOCOL ||
+                                code == CURLE_WEIRD_SERVER_REPLY;
+
+    answer->way_out = way_out(client, code);
+    answer->size =
+        (size_t)snprintf(answer->text, sizeof(answer->text), "%s%s",
+                         client->why[0] ? client->why : client->curl.curl_easy_strerror_(code),
+                         !is_other ? ""
+                         : is_tls  ? " (is it http:// there?)"
+                                   : " (is it https:// there?)");
+}
+
+/* Where a redirection leads to; libcurl puts name and password into it. */
+static void tell_redirection(struct rps_http_client *client)
+{
+    struct rps_http_answer *answer = client->answer;
+    struct rps_http_url to = {0};
+    const char *url = NULL;
+
+    client->curl.curl_easy_getinfo_(client->handle, CURLINFO_REDIRECT_URL, &url);
+    if (!url || rps_http_url_parse(client, url, "/", &to, NULL) != 0)
+        return;
+    snprintf(answer->text, sizeof(answer->text), "to %s", to.shown);
+    answer->size = strlen(answer->text);
+    rps_http_url_free(&to);
 }
 
 /* Send what the handle was given; a body of so many bytes. */
@@ -277,7 +323,8 @@ static int perform(struct rps_http_client *client, const struct rps_http_url *ur
     long status = 0;
     CURLcode code;
 
-    ret->status = ret->is_hopeless = 0;
+    ret->status = 0;
+    ret->way_out = NULL;
     ret->retry_after_s = -1;
     ret->size = 0;
     client->answer = ret;
@@ -295,12 +342,10 @@ static int perform(struct rps_http_client *client, const struct rps_http_url *ur
     /* the status is all that counts, but for one that says of half a body that it was taken */
     if (status >= 200 && (code == CURLE_OK || status >= 300 || (size_t)sent == size))
         ret->status = (int)status;
-    if (ret->status == 0) {
-        ret->is_hopeless = is_hopeless(code);
-        ret->size =
-            (size_t)snprintf(ret->text, sizeof(ret->text), "%s",
-                             client->why[0] ? client->why : curl->curl_easy_strerror_(code));
-    }
+    if (ret->status == 0)
+        tell_failure(client, url, code);
+    else if (ret->status >= 300 && ret->status < 400)
+        tell_redirection(client);
     ret->text[ret->size] = '\0';
     return 0;
 }

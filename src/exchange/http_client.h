@@ -23,11 +23,12 @@ struct rps_http_options {
 };
 
 struct rps_http_answer {
-    int status;                       /* 200, ...; 0: there was no answer */
-    int64_t retry_after_s;            /* -1: nothing was said of it */
-    int is_hopeless;                  /* without an answer: trying again cannot help */
-    size_t size;                      /* of the text */
-    char text[RPS_HTTP_TEXT_MAX + 1]; /* the beginning of the body; with status 0: what happened */
+    int status;            /* 200, ...; 0: there was no answer */
+    int64_t retry_after_s; /* -1: nothing was said of it */
+    const char *way_out;   /* with status 0: what to do where trying again cannot help; else NULL */
+    size_t size;           /* of the text */
+    char text[RPS_HTTP_TEXT_MAX + 1]; /* the beginning of the body; of a redirection where it leads
+                                         to; with status 0: what happened */
 };
 
 struct rps_http_client;

@@ -26,6 +26,7 @@
 #define LIBRARY      "libmicrohttpd.so.12"
 #define MEMORY_BYTES 16384 /* of a request: its line and its headers */
 #define BEARER       "Bearer "
+#define TOKEN_BYTES  16
 #define NAME_SIZE    32
 #define HTTP_PORT    80 /* which browsers leave out of the header Host */
 
@@ -50,9 +51,9 @@ struct rps_http_server {
     struct MHD_Daemon *daemon;
     int epoll_fd;
     struct connection connection[RPS_HTTP_CONNECTIONS];
-    char token[2 * RPS_HTTP_TOKEN_BYTES + 1];
+    char token[2 * TOKEN_BYTES + 1];
     char host[2][NAME_SIZE]; /* what the header Host may be */
-    char url[NAME_SIZE + sizeof("http:///#") + 2 * RPS_HTTP_TOKEN_BYTES];
+    char url[NAME_SIZE + sizeof("http:///#") + 2 * TOKEN_BYTES];
 };
 
 /* --- who may ask ------------------------------------------------------------------------------ */
@@ -103,7 +104,7 @@ static void choose_answer(struct rps_http_server *server, struct MHD_Connection 
                         "ssh -L, take the same port on both sides.\n");
     else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
         answer_sentence(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is answered.\n");
-    else if (strcmp(url, options->open_path) != 0 && !is_token(server, token))
+    else if (strcmp(url, "/") != 0 && !is_token(server, token))
         answer_sentence(ret, MHD_HTTP_UNAUTHORIZED, "The token is missing or wrong.\n");
     else
         options->answer(options->context, url,
@@ -263,7 +264,7 @@ static int open_library(struct rps_http_server *server, struct rps_error *err)
 
 static int make_token(struct rps_http_server *server, struct rps_error *err)
 {
-    uint8_t bytes[RPS_HTTP_TOKEN_BYTES];
+    uint8_t bytes[TOKEN_BYTES];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return rps_error_set(err, RPS_FAILED, "no random numbers for the page's token: %s",

@@ -11,7 +11,6 @@
 #include "rpistat/error.h"
 
 #define RPS_HTTP_CONNECTIONS 16
-#define RPS_HTTP_TOKEN_BYTES 16
 
 struct rps_http_answer {
     int status;
@@ -25,8 +24,8 @@ struct rps_http_options {
     /* A client is closed that has not sent its request in this time, or has not taken the answer in
      * that time. */
     int64_t request_ns, answer_ns;
-    const char *open_path; /* needs no token; all others do */
-    /* Answer a request for a path; `after` is that argument of it, NULL where it has none. */
+    /* Answer a request for a path, which came with the token unless it is "/"; `after` is that
+     * argument of it, NULL where it has none. */
     void (*answer)(void *context, const char *path, const char *after, struct rps_http_answer *ret);
     void *context;
 };

@@ -19,8 +19,8 @@
 #include "rpistat/text.h"
 
 static const struct rps_import_format *const formats[] = {
-    &rps_import_own,    &rps_import_perf_csv, &rps_import_perf_json,
-    &rps_import_toplev, &rps_import_pmrep,    &rps_import_csv, /* the last: it takes every table */
+    &rps_import_own,       &rps_import_toplev, &rps_import_perf_csv,
+    &rps_import_perf_json, &rps_import_pmrep,  &rps_import_csv, /* the last: it takes every table */
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))

@@ -112,6 +112,15 @@ static struct rps_import_track *find_track(struct rps_import_builder *builder, i
     return &grown[builder->track_count++];
 }
 
+int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu)
+{
+    for (size_t i = 0; i < builder->track_count; i++) {
+        if (builder->track[i].cpu == cpu)
+            return builder->track[i].end_ns;
+    }
+    return 0;
+}
+
 /* An interval has its CPU's next number. Behind a gap it has the number of other CPUs' intervals
  * that begin at the same time. */
 static void number_interval(struct rps_import_builder *builder, struct rps_import_track *track,
@@ -162,6 +171,7 @@ static int find_cell(struct rps_import_builder *builder, int number, int64_t ena
     struct rps_import_known_column *column = &builder->column[number];
     struct rps_import_cell *cell = &builder->cell[number];
 
+    builder->current->has[number] = 1;
     enabled_ns = enabled_ns < 0 ? builder->length_ns : enabled_ns;
     running_ns = running_ns < 0 ? enabled_ns : running_ns;
     column->enabled_ns += (double)enabled_ns;
@@ -229,20 +239,25 @@ static uint64_t part(uint64_t whole, int j, int k)
     return whole / n * (i + 1) + whole % n * (i + 1) / n - from;
 }
 
+/* What a CPU never has is none there: a count of 0, and a gauge of no time, so that what only some
+ * CPUs have, as events of a socket or of one kind of cores, is not scaled to all of them. */
 static void put_slots(const struct rps_import_builder *builder, struct rps_period *row)
 {
     for (int i = 0; i < builder->column_count; i++) {
         const struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
+        int is_none = column->periods > 0 && !builder->current->has[i];
 
-        if (column->set != (int)row->set_no || !cell->is_there)
+        if (column->set != (int)row->set_no || (!cell->is_there && !is_none))
             continue;
         row->counted |= UINT32_C(1) << column->slot;
         row->count[column->slot] = cell->count;
         if (column->kind != RPS_IMPORT_GAUGE)
             continue;
-        row->count[column->slot] = rps_import_gauge_count(column, cell->value, builder->length_ns);
         row->counted |= UINT32_C(1) << column->time_slot;
+        if (is_none)
+            continue;
+        row->count[column->slot] = rps_import_gauge_count(column, cell->value, builder->length_ns);
         row->count[column->time_slot] = (uint64_t)builder->length_ns;
     }
 }
@@ -255,7 +270,7 @@ static uint64_t clock_of(const struct rps_import_builder *builder, uint64_t *ret
 
     *ret_clock = (uint64_t)builder->length_ns;
     for (int i = 0; i < builder->column_count; i++) {
-        if (builder->column[i].kind != RPS_IMPORT_CLOCK)
+        if (builder->column[i].kind != RPS_IMPORT_CLOCK || builder->column[i].periods == 0)
             continue;
         *ret_clock = builder->cell[i].count; /* 0 without one */
         if (builder->cell[i].is_there)
@@ -401,7 +416,11 @@ int rps_import_read(struct rps_import_builder *builder, const struct rps_import_
     uint64_t before = builder->periods;
     int result = rps_import_rewind(builder, err);
 
-    builder->periods = builder->track_count = 0;
+    builder->periods = 0;
+    for (size_t i = 0; i < builder->track_count; i++) {
+        builder->track[i].end_ns = 0;
+        builder->track[i].intervals = builder->track[i].cycle = 0;
+    }
     builder->interval = 0;
     builder->interval_ns = 0;
     if (result == 0)

@@ -159,6 +159,8 @@ static int add_sets(struct rps_import_builder *builder, struct rps_error *err)
         int is_gauge = column->kind == RPS_IMPORT_GAUGE;
         int shares = is_gauge && column->periods == builder->periods;
 
+        if (column->periods == 0) /* it never came onto a counter */
+            continue;
         if (!set || set->event_count + 1 + (is_gauge && !(shares && shared >= 0)) > RPS_SLOT_MAX) {
             if (!(set = rps_plan_add_set(plan)))
                 return rps_error_memory(err);
@@ -179,7 +181,8 @@ static void make_clock(struct rps_import_builder *builder)
     struct rps_event *clock = &builder->plan->clock;
     const struct rps_import_known_column *column = builder->column;
 
-    while (column < builder->column + builder->column_count && column->kind != RPS_IMPORT_CLOCK)
+    while (column < builder->column + builder->column_count &&
+           (column->kind != RPS_IMPORT_CLOCK || column->periods == 0))
         column++;
     snprintf(clock->name, sizeof(clock->name), "clock");
     snprintf(clock->unit, sizeof(clock->unit), "ns");
@@ -223,7 +226,7 @@ void rps_import_make_remarks(struct rps_import_builder *builder)
         char name[RPS_NAME_SIZE], line[RPS_NAME_SIZE + 120];
         size_t used = strlen(text);
 
-        if (share > LEAST_SHARE)
+        if (share > LEAST_SHARE || column->periods == 0)
             continue;
         rps_text_printable(name, sizeof(name), column->name);
         snprintf(line, sizeof(line),

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "import_cells.h"
 #include "import_parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/csv_signals.h"
@@ -34,6 +35,7 @@ static const char *const kind_name[KINDS] = {"",      "time",  "length", "cpu",
 struct table_column {
     char *name; /* owned; of the header */
     char unit[32];
+    char cell_unit[32]; /* behind the numbers: "35 %" */
     enum kind kind, mapped;
     int column; /* of the builder */
     /* of the first rows */
@@ -44,18 +46,13 @@ struct table {
     struct rps_import_builder *builder;
     char separator, decimal;
     size_t count;
-    struct table_column *column; /* owned */
-    int has_header;
+    struct table_column *column;          /* owned */
+    int has_header, is_commented;         /* a comment before the first row is the header */
     int time, length, cpu;                /* columns; -1: none */
     int64_t unit_ns, length_unit_ns;      /* of times and lengths that are numbers */
     int64_t zero_ns;                      /* the time that is 0 in the run */
     int64_t first_ns;                     /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* the latest one of all CPUs */
-    size_t cpu_count;
-    struct table_cpu {
-        int32_t cpu;
-        int64_t end_ns;
-    } * seen; /* owned */
 };
 
 static int is_value(enum kind kind)
@@ -74,11 +71,42 @@ static const char *name_of(const struct table *table, size_t c, char ret[TEXT_SI
 
 /* --- times ------------------------------------------------------------------------------------ */
 
+/* As rps_csv_cell, of a number with a unit behind it, too: *ret_unit, or "". */
+static int read_number(const struct table *table, const char *cell, double *ret,
+                       const char **ret_unit)
+{
+    int kind = rps_csv_cell(cell, strlen(cell), table->decimal, ret);
+    size_t length = strcspn(cell, " ");
+
+    *ret_unit = "";
+    if (kind >= 0 || !cell[length] || strpbrk(cell + length, "0123456789") ||
+        rps_csv_cell(cell, length, table->decimal, ret) <= 0)
+        return kind;
+    *ret_unit = cell + length + 1;
+    return 1;
+}
+
+/* A moment, also as nvidia-smi has it, 2026/10/05 03:00:00.100, and sadf, 2026-10-05 03:00:00 UTC. */
+static int read_moment(const char *cell, struct rps_moment *ret)
+{
+    char text[40];
+    struct rps_error unheard;
+    size_t length = strlen(cell);
+
+    if (length >= sizeof(text))
+        return 0;
+    memcpy(text, cell, length + 1);
+    if (length > 8 && text[4] == '/' && text[7] == '/')
+        text[4] = text[7] = '-';
+    if (length > 4 && strcmp(text + length - 4, " UTC") == 0)
+        memcpy(text + length - 4, "Z", 2);
+    return rps_moment_is(text) && rps_moment_parse("", text, ret, &unheard) == 0;
+}
+
 /* 1 and a time in ns: of a moment, or a number; 0 for other text. */
 static int read_time(const struct table *table, const char *cell, int64_t unit_ns, int64_t *ret_ns)
 {
     struct rps_moment moment;
-    struct rps_error unheard;
     double value;
 
     if (rps_import_decimal(cell, table->decimal, unit_ns, ret_ns))
@@ -90,7 +118,7 @@ static int read_time(const struct table *table, const char *cell, int64_t unit_n
         *ret_ns = llround(value);
         return 1;
     }
-    if (!rps_moment_is(cell) || rps_moment_parse("", cell, &moment, &unheard) < 0)
+    if (!read_moment(cell, &moment))
         return 0;
     if (moment.has_date)
         return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
@@ -219,10 +247,10 @@ static int begin_columns(struct table *table, char *const *cell, size_t count,
         return rps_error_memory(err);
     table->count = count;
     for (size_t c = 0; c < count; c++) {
+        const char *unit;
         double value;
 
-        table->column[c].starts_with_word =
-            rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, &value) < 0;
+        table->column[c].starts_with_word = read_number(table, cell[c], &value, &unit) < 0;
         if (!(table->column[c].name = strndup(cell[c], TEXT_SIZE - 1)))
             return rps_error_memory(err);
     }
@@ -234,8 +262,8 @@ static int check_count(const struct table *table, size_t count, struct rps_error
     if (count == table->count)
         return 0;
     return rps_import_refuse(table->builder, err,
-                             "the row has %zu cell%s, and the first has %zu; is the separator "
-                             "really '%s'?",
+                             "the row has %zu cell%s, and the first has %zu: is the separator "
+                             "really '%s', and the header the first line?",
                              count, count == 1 ? "" : "s", table->count,
                              table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
 }
@@ -244,10 +272,13 @@ static void look_at(struct table *table, char *const *cell)
 {
     for (size_t c = 0; c < table->count; c++) {
         struct table_column *column = &table->column[c];
+        const char *unit;
         int64_t time_ns;
         double value;
-        int kind = rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, &value);
+        int kind = read_number(table, cell[c], &value, &unit);
 
+        if (*unit)
+            snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
         column->numbers += kind > 0 && isfinite(value);
         column->words += kind < 0;
         column->times += read_time(table, cell[c], 1, &time_ns);
@@ -273,6 +304,31 @@ static int is_time(const struct table *table, size_t c)
     return named && column->times > 0 && column->times >= column->numbers + column->words;
 }
 
+/* The comment before the first row is the header when it has as many cells: sadf -d. */
+static int read_comment(struct table *table, struct rps_error *err)
+{
+    const char *head = rps_import_head(table->builder), *row = rps_import_first_row(head), *comment;
+    char text[RPS_IMPORT_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
+
+    while (row > head && row[-1] != '\n')
+        row--;
+    if (row == head)
+        return 0;
+    for (comment = row - 1; comment > head && comment[-1] != '\n'; comment--)
+        ;
+    if (*comment != '#' || rps_import_separator(comment + 1) != table->separator ||
+        rps_import_split(comment + 1, text, sizeof(text), cell, RPS_IMPORT_COLUMNS_MAX) !=
+            table->count)
+        return 0;
+    for (size_t c = 0; c < table->count; c++) {
+        free(table->column[c].name);
+        if (!(table->column[c].name = strndup(cell[c], TEXT_SIZE - 1)))
+            return rps_error_memory(err);
+    }
+    table->has_header = table->is_commented = 1;
+    return 0;
+}
+
 /* What each column is, when the first rows were looked at. */
 static int choose_columns(struct table *table, const char *map, struct rps_error *err)
 {
@@ -280,6 +336,8 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
 
     for (size_t c = 0; c < table->count; c++)
         table->has_header |= table->column[c].starts_with_word && is_numeric(&table->column[c]);
+    if (!table->has_header && read_comment(table, err) < 0)
+        return RPS_FAILED;
     if (read_map(table, map, err) < 0)
         return RPS_USAGE;
     table->time = table->length = table->cpu = -1;
@@ -344,7 +402,7 @@ static int next_row(struct table *table, int *is_first, char *const **ret_cell,
     size_t count;
     int result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
 
-    if (result > 0 && *is_first && table->has_header)
+    if (result > 0 && *is_first && table->has_header && !table->is_commented)
         result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
     *is_first = 0;
     if (result > 0 && check_count(table, count, err) < 0)
@@ -394,7 +452,8 @@ static int add_columns(struct table *table, struct rps_error *err)
 
     for (size_t c = 0; c < table->count; c++) {
         struct table_column *column = &table->column[c];
-        struct rps_import_column add = {other, column->unit, "", kinds[column->kind]};
+        struct rps_import_column add = {other, column->unit[0] ? column->unit : column->cell_unit,
+                                        "", kinds[column->kind]};
 
         if (!is_value(column->kind))
             continue;
@@ -434,35 +493,17 @@ static int read_cpu(const struct table *table, const char *text, int32_t *ret,
     return 0;
 }
 
-static struct table_cpu *find_cpu(struct table *table, int32_t cpu, struct rps_error *err)
-{
-    struct table_cpu *grown;
-
-    for (size_t i = 0; i < table->cpu_count; i++) {
-        if (table->seen[i].cpu == cpu)
-            return &table->seen[i];
-    }
-    grown = realloc(table->seen, (table->cpu_count + 1) * sizeof(*grown));
-    if (!grown) {
-        rps_error_memory(err);
-        return NULL;
-    }
-    table->seen = grown;
-    grown[table->cpu_count] = (struct table_cpu){cpu, -1};
-    return &grown[table->cpu_count++];
-}
-
 /* A row begins where its CPU's row before ended; where there are several CPUs, at the latest time
  * before its own that any of them has. */
-static int64_t find_row_start(struct table *table, const struct table_cpu *seen, int64_t end_ns)
+static int64_t find_row_start(struct table *table, int64_t last_ns, int64_t end_ns)
 {
-    int64_t since_ns = seen->end_ns >= 0 ? seen->end_ns : end_ns - table->first_ns;
+    int64_t since_ns = last_ns > 0 ? last_ns : end_ns - table->first_ns;
 
     if (end_ns > table->interval_end_ns) {
         table->interval_ns = table->interval_end_ns;
         table->interval_end_ns = end_ns;
     }
-    if (table->cpu < 0 || end_ns != table->interval_end_ns || table->interval_ns < seen->end_ns)
+    if (table->cpu < 0 || end_ns != table->interval_end_ns || table->interval_ns < last_ns)
         return since_ns;
     return table->interval_ns;
 }
@@ -470,20 +511,18 @@ static int64_t find_row_start(struct table *table, const struct table_cpu *seen,
 /* When the row's period began, and how long it is. */
 static int begin_row(struct table *table, char *const *cell, struct rps_error *err)
 {
-    int64_t end_ns = 0, start_ns, length_ns;
-    struct table_cpu *seen;
+    int64_t end_ns = 0, start_ns, length_ns, last_ns;
     int32_t cpu = RPS_CPU_ALL;
 
     if (table->cpu >= 0 && read_cpu(table, cell[table->cpu], &cpu, err) < 0)
         return RPS_FAILED;
-    if (!(seen = find_cpu(table, cpu, err)))
-        return RPS_FAILED;
+    last_ns = rps_import_last_end(table->builder, cpu);
     if (table->time >= 0 && cell_time(table, cell[table->time], &end_ns, err) < 0)
         return RPS_FAILED;
     end_ns -= table->zero_ns;
     if (table->time < 0)
-        end_ns = seen->end_ns + (seen->end_ns < 0) + RPS_NS_PER_S;
-    start_ns = find_row_start(table, seen, end_ns);
+        end_ns = last_ns + RPS_NS_PER_S;
+    start_ns = find_row_start(table, last_ns, end_ns);
     length_ns = end_ns - start_ns;
     if (table->length >= 0) {
         start_ns = end_ns;
@@ -498,7 +537,6 @@ static int begin_row(struct table *table, char *const *cell, struct rps_error *e
                                  "the time does not go on: %.40s comes after a row as late; --map "
                                  "says which column is the time",
                                  cell[table->time]);
-    seen->end_ns = end_ns;
     return rps_import_begin_period(table->builder, cpu, start_ns, length_ns, err);
 }
 
@@ -506,8 +544,13 @@ static int read_value(struct table *table, const struct table_column *column, co
                       struct rps_error *err)
 {
     double value;
-    int kind = rps_csv_cell(cell, strlen(cell), table->decimal, &value);
+    const char *unit;
+    int kind = read_number(table, cell, &value, &unit);
 
+    if (kind > 0 && strcmp(unit, column->cell_unit) != 0)
+        return rps_import_refuse(table->builder, err,
+                                 "'%.40s' in the column '%.60s' is not in '%s' as others are", cell,
+                                 column->name, column->cell_unit);
     if (kind < 0)
         return rps_import_refuse(table->builder, err,
                                  "'%.40s' in the column '%.60s' is no number; a kind skip of "
@@ -558,7 +601,6 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
     for (size_t c = 0; c < table.count; c++)
         free(table.column[c].name);
     free(table.column);
-    free(table.seen);
     return result;
 }
 

@@ -25,14 +25,6 @@ void rps_import_interval_open(struct rps_import_interval *interval,
     interval->builder = builder;
 }
 
-void rps_import_interval_close(struct rps_import_interval *interval)
-{
-    for (size_t i = 0; i < interval->track_count; i++)
-        free(interval->track[i]);
-    free(interval->track);
-    free(interval->datum);
-}
-
 /* --- CPUs ------------------------------------------------------------------------------------- */
 
 static int add_track(struct rps_import_interval *interval, const char *name, struct rps_error *err)
@@ -165,15 +157,25 @@ static int say_value(struct rps_import_builder *builder, int column,
                             err);
 }
 
-/* The period of one CPU. */
+static int is_counted(const struct rps_import_gathered *gathered, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gathered[i].datum.running_ns != 0 || gathered[i].datum.enabled_ns <= 0)
+            return 1;
+    return 0;
+}
+
+/* The period of one CPU; none when nothing was counted. */
 static int say_period(struct rps_import_interval *interval,
                       const struct rps_import_gathered *gathered, size_t count,
                       struct rps_error *err)
 {
-    int nth = 0, column;
-    int result = rps_import_begin_period(interval->builder, gathered->datum.cpu, interval->start_ns,
-                                         interval->end_ns - interval->start_ns, err);
+    int nth = 0, column, result;
 
+    if (!is_counted(gathered, count))
+        return 0;
+    result = rps_import_begin_period(interval->builder, gathered->datum.cpu, interval->start_ns,
+                                     interval->end_ns - interval->start_ns, err);
     for (size_t i = 0; i < count && result == 0; i++) {
         nth = i > 0 && gathered[i].column == gathered[i - 1].column ? nth + 1 : 1;
         result = find_column(interval, gathered + i, nth, &column, err);
@@ -220,13 +222,19 @@ int rps_import_interval_line(struct rps_import_interval *interval, int64_t end_n
     return 0;
 }
 
-int rps_import_interval_finish(struct rps_import_interval *interval, struct rps_error *err)
+int rps_import_interval_close(struct rps_import_interval *interval, int result,
+                              struct rps_error *err)
 {
-    if (interval->events >= interval->events_before)
-        return hand_over(interval, err);
-    rps_import_note(interval->builder,
-                    "the last interval has fewer events than the one before, %zu for %zu: the file "
-                    "was cut off in it, and it is left out",
-                    interval->events, interval->events_before);
-    return 0;
+    if (result == 0 && interval->events >= interval->events_before)
+        result = hand_over(interval, err);
+    else if (result == 0)
+        rps_import_note(interval->builder,
+                        "the last interval has fewer events than the one before, %zu for %zu: the "
+                        "file was cut off in it, and it is left out",
+                        interval->events, interval->events_before);
+    for (size_t i = 0; i < interval->track_count; i++)
+        free(interval->track[i]);
+    free(interval->track);
+    free(interval->datum);
+    return result;
 }

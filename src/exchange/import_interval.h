@@ -32,8 +32,6 @@ struct rps_import_interval {
 
 void rps_import_interval_open(struct rps_import_interval *interval,
                               struct rps_import_builder *builder);
-void rps_import_interval_close(struct rps_import_interval *interval);
-
 /* What is added now is of the interval that ends then; one of another time is handed over. */
 int rps_import_interval_line(struct rps_import_interval *interval, int64_t end_ns,
                              struct rps_error *err);
@@ -47,8 +45,10 @@ int rps_import_interval_cpu(struct rps_import_interval *interval, const char *tr
 int rps_import_interval_add(struct rps_import_interval *interval,
                             const struct rps_import_datum *datum, struct rps_error *err);
 
-/* Hand over the last interval. One with fewer events than the one before is left out, with a note:
- * the file was cut off in it. */
-int rps_import_interval_finish(struct rps_import_interval *interval, struct rps_error *err);
+/* The file has been read, with that result, which is returned when it is negative: hand over the
+ * last interval, and free what is held. An interval with fewer events than the one before is left
+ * out, with a note: the file was cut off in it. */
+int rps_import_interval_close(struct rps_import_interval *interval, int result,
+                              struct rps_error *err);
 
 #endif

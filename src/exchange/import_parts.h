@@ -29,6 +29,7 @@ struct rps_import_track {
     int64_t end_ns;     /* of its last period */
     uint64_t intervals; /* the number of the next one */
     uint64_t cycle;
+    uint8_t has[RPS_IMPORT_COLUMNS_MAX]; /* 1: the file says something of that column on it */
 };
 
 /* Cells of the row that was read last, one behind the other. */
@@ -101,6 +102,9 @@ int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *e
 
 /* What the run's `fitting` says of columns that were not counted all the time. */
 void rps_import_make_remarks(struct rps_import_builder *builder);
+
+/* When the CPU's last period ended; 0 before its first. */
+int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu);
 
 /* Go to the beginning of the file. */
 int rps_import_rewind(struct rps_import_builder *builder, struct rps_error *err);

@@ -114,10 +114,11 @@ static int add_event(struct rps_import_interval *interval, struct rps_import_dat
     if (strcmp(line->value, "<not counted>") == 0) {
         /* 100 % of no time: it was never enabled, for the workload did not run, and the count is a
            true 0; else it never came onto a counter */
-        if (datum->running_ns != 0 || percent < 100 || !unit)
-            return 0;
+        int is_zero = datum->running_ns == 0 && percent >= 100 && unit;
+
         datum->is_exact = 1;
-        datum->enabled_ns = datum->running_ns = -1;
+        datum->enabled_ns = is_zero ? -1 : interval->end_ns - interval->start_ns;
+        datum->running_ns = is_zero ? -1 : 0;
     } else if (parse_value(interval, line, unit, datum, err) < 0) {
         return RPS_FAILED;
     }
@@ -133,45 +134,67 @@ static int is_known(const char *metric)
            (length >= 4 && strcmp(metric + length - 4, "/sec") == 0);
 }
 
-static int add_metric(struct rps_import_interval *interval, struct rps_import_datum *datum,
+static int add_metric(struct rps_perf_reader *reader, struct rps_import_datum *datum,
                       const struct rps_perf_line *line, struct rps_error *err)
 {
     const char *name = line->metric_unit + strspn(line->metric_unit, " ");
+    size_t length = strcspn(name, " ");
+    char text[512], unit[64] = "";
 
-    if (!*name || is_known(name) || !line->metric || !rps_cell_number(line->metric, &datum->value))
+    if (!*name || strcmp(name, "(null)") == 0 || is_known(name) || !line->metric ||
+        !rps_cell_number(line->metric, &datum->value))
         return 0;
-    datum->column.unit = "";
-    if (*name == '%' && name[1]) {
-        datum->column.unit = "%";
-        name += 1 + strspn(name + 1, " ");
+    /* "%  tma_retiring", "MB/s  memory_bandwidth_read" */
+    if (name[length] && (name[length + 1] == ' ' || *name == '%')) {
+        snprintf(unit, sizeof(unit), "%.*s", (int)length, name);
+        name += length + strspn(name + length, " ");
     }
-    datum->column.name = name;
+    snprintf(text, sizeof(text), "%s%s", name, reader->scope);
+    datum->column.name = text;
+    datum->column.unit = unit;
     datum->column.kind = RPS_IMPORT_GAUGE;
     datum->enabled_ns = datum->running_ns = -1;
-    return rps_import_interval_add(interval, datum, err);
+    return rps_import_interval_add(&reader->interval, datum, err);
 }
 
-int rps_import_perf_line(struct rps_import_interval *interval, const struct rps_perf_line *line,
+/* Processors with two kinds of cores have an event and its metrics for each: cpu_core/cycles/. */
+static void set_scope(struct rps_perf_reader *reader, const struct rps_perf_line *line)
+{
+    const char *event = line->event ? line->event : "", *cgroup = line->cgroup ? line->cgroup : "";
+    int pmu = (int)strcspn(event, "/:");
+
+    if (event[pmu] != '/' || strncmp(event, "cpu/", 4) == 0)
+        pmu = 0;
+    snprintf(reader->scope, sizeof(reader->scope), "%s%.*s%s%s%s", pmu ? " (" : "", pmu, event,
+             pmu ? ")" : "", *cgroup ? " " : "", cgroup);
+}
+
+int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_line *line,
                          struct rps_error *err)
 {
     struct rps_import_datum datum = {.column.panel = ""}, metric;
+    const char *pmu = line->group ? strstr(line->group, " (") : NULL;
 
-    if (rps_import_interval_cpu(interval, line->track, &datum.cpu, err) < 0)
+    if (rps_import_interval_cpu(&reader->interval, line->track, &datum.cpu, err) < 0)
         return RPS_FAILED;
     metric = datum;
+    if (line->event || line->cgroup)
+        set_scope(reader, line);
+    else if (line->group)
+        snprintf(reader->scope, sizeof(reader->scope), "%s", pmu ? pmu : "");
     if (line->event && line->event[0]) {
-        interval->events++;
-        if (add_event(interval, &datum, line, err) < 0)
+        reader->interval.events++;
+        if (add_event(&reader->interval, &datum, line, err) < 0)
             return RPS_FAILED;
     }
-    return line->metric_unit ? add_metric(interval, &metric, line, err) : 0;
+    return line->metric_unit ? add_metric(reader, &metric, line, err) : 0;
 }
 
 int rps_import_perf_no_intervals(struct rps_import_builder *builder, struct rps_error *err)
 {
     return rps_import_refuse(builder, err,
-                             "it has no times: let perf stat print intervals, with -I 100 and -x, "
-                             "or -j");
+                             "it has no times in cells of their own: let perf stat print "
+                             "intervals, with -I 100 and -x, or -j");
 }
 
 int rps_import_perf_threads(struct rps_import_builder *builder, struct rps_error *err)

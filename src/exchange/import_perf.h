@@ -12,9 +12,16 @@ struct rps_perf_line {
     const char *event, *cgroup;
     const char *run_ns, *percent; /* how long it was on a counter, and that of its enabled time */
     const char *metric, *metric_unit;
+    const char *group; /* of the metrics that follow: "TopdownL1 (cpu_atom)" */
 };
 
-int rps_import_perf_line(struct rps_import_interval *interval, const struct rps_perf_line *line,
+struct rps_perf_reader {
+    struct rps_import_interval interval;
+    char scope[256]; /* what metrics are of, as a part of their names: the event's PMU and cgroup,
+                        which further lines of its metrics do not say */
+};
+
+int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_line *line,
                          struct rps_error *err);
 
 /* RPS_FAILED: nothing in the file says when an interval ended. */

@@ -3,8 +3,9 @@
  *
  *     TIME,[CPU,|CORE,CPUS,]VALUE,UNIT,EVENT[,CGROUP][,NOISE%],RUN TIME,PERCENT,METRIC,UNIT
  *
- * and further metrics in lines of their own, with the cells before them empty. With --metric-only
- * there is a header, and a value a metric.
+ * and further metrics in lines of their own: the last two cells, with those before them empty but
+ * for the run time; or the name of a group of metrics alone. With --metric-only there is a header,
+ * and a value a metric.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -12,13 +13,15 @@
 
 #include "import_cells.h"
 #include "import_perf.h"
+#include "rpistat/clock.h"
 
 #define METRICS_MAX 512
 
 struct csv_reader {
-    struct rps_import_interval interval;
+    struct rps_perf_reader perf; /* the first: the shared functions are given it */
     char separator;
-    char event[1024];    /* joined, when the separator is in it */
+    char event[1024]; /* joined, when the separator is in it */
+    int is_metric_only, was_short;
     size_t metric_count; /* of --metric-only */
     char metric[METRICS_MAX][128];
 };
@@ -28,6 +31,14 @@ struct csv_reader {
 static const char *at(char *const *cell, size_t count, size_t i)
 {
     return i < count ? cell[i] : "";
+}
+
+/* A time of nine decimals. */
+static int is_time(const char *cell)
+{
+    const char *point = strchr(cell, '.');
+
+    return point && strcspn(point + 1, ",;\t|\r\n") == 9;
 }
 
 static int is_value(const char *cell)
@@ -47,15 +58,27 @@ static int is_cpu(const char *track)
     return strncmp(track, "CPU", 3) == 0 && !track[3 + strspn(track + 3, "0123456789")];
 }
 
+/* "S0", "S0-D0-C1", "N0" */
+static int is_part(const char *track)
+{
+    return strcspn(track, "0123456789") == 1 && (*track == 'S' || *track == 'N');
+}
+
 /* Where the value is: behind the time, and the CPU where there is one; a core, a socket or a node
- * is followed by how many CPUs it has. */
+ * is followed by how many CPUs it has, but not the core of an event with percore. Before perf 5.18 a
+ * line of metrics has an empty cell before the CPU. */
 static size_t find_value(char *const *cell, size_t count, const char **ret_track)
 {
+    size_t i = count > 2 && !cell[1][0] && cell[2][0] && !is_value(cell[2]) ? 2 : 1;
+
     *ret_track = NULL;
-    if (count < 3 || !cell[1][0] || is_value(cell[1]))
+    if (count < 3 || !cell[i][0] || is_value(cell[i]))
         return 1;
-    *ret_track = cell[1];
-    return is_cpu(cell[1]) || count == 3 ? 2 : 3;
+    *ret_track = cell[i];
+    if (is_part(cell[i]) && strstr(cell[i], "-C") && count > i + 3 && is_value(cell[i + 1]) &&
+        !is_value(cell[i + 2]) && is_letter_first(cell[i + 3]))
+        return i + 1;
+    return is_cpu(cell[i]) || count == 3 ? i + 1 : i + 2;
 }
 
 /* A line of --per-thread has its value where how many CPUs stands in others. */
@@ -111,19 +134,23 @@ static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t cou
     line->metric_unit = at(cell, count, i + 3);
 }
 
-/* A line of nothing but a metric: the first two cells that are not empty. Where the metric is no
- * number its unit stands alone, behind the empty cells of an event. 1, or 0 when it is none. */
+/* A line of nothing but a metric, or the name of a group, which has a run time before it; where a
+ * metric is no number its unit stands alone. 1, or 0 when it is none. */
 static int parse_metric(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
-    size_t first = i;
     double value;
+    int has_time = 0;
 
-    while (i < count && !cell[i][0])
-        i++;
-    if (i == count || !rps_cell_number(cell[i], &value))
-        return i == count || (i - first > 3 && !at(cell, count, i + 1)[0]);
-    line->metric = cell[i];
-    line->metric_unit = at(cell, count, i + 1);
+    for (; i + 1 < count; i++) {
+        if (cell[i][0] && !rps_cell_number(cell[i], &value))
+            return 0;
+        has_time |= i + 2 < count && cell[i][0];
+    }
+    line->metric = cell[count - 2];
+    if (has_time && !line->metric[0])
+        line->group = cell[count - 1];
+    else
+        line->metric_unit = cell[count - 1];
     return 1;
 }
 
@@ -150,26 +177,50 @@ static int parse_line(struct csv_reader *reader, char *const *cell, size_t count
 
 /* --- --metric-only ---------------------------------------------------------------------------- */
 
+/* Rows end with a separator. */
+static size_t without_last(char *const *cell, size_t count)
+{
+    return count > 0 && !cell[count - 1][0] ? count - 1 : count;
+}
+
 static int parse_header(struct csv_reader *reader, char *const *cell, size_t count,
                         struct rps_error *err)
 {
-    static const char *const tracks[] = {"cpu",  "core",    "die",   "socket",
-                                         "node", "cluster", "cache", "cpus"};
+    static const char *const tracks[] = {"cpu",     "core",  "die",  "socket", "node",
+                                         "cluster", "cache", "cpus", "ctrs"};
 
+    reader->is_metric_only = 1;
     reader->metric_count = 0;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < without_last(cell, count); i++) {
+        const char *name = cell[i];
         int is_track = 0;
 
         for (size_t k = 0; k < sizeof(tracks) / sizeof(tracks[0]); k++)
-            is_track |= i < 3 && strcmp(cell[i], tracks[k]) == 0;
+            is_track |= i < 3 && strcmp(name, tracks[k]) == 0;
         if (is_track)
             continue;
         if (reader->metric_count == METRICS_MAX)
-            return rps_import_refuse(reader->interval.builder, err,
+            return rps_import_refuse(reader->perf.interval.builder, err,
                                      "there are more than %d metrics", METRICS_MAX);
-        snprintf(reader->metric[reader->metric_count++], sizeof(reader->metric[0]), "%s", cell[i]);
+        if (i == 2 && strncmp(name, "cpus", 4) == 0) /* before perf 6.0 a separator is missing */
+            name += 4;
+        snprintf(reader->metric[reader->metric_count++], sizeof(reader->metric[0]), "%s", name);
     }
     return 0;
+}
+
+/* A row that has not a value for each name is left out: perf writes nothing for what was not
+ * counted, and runs the name of a cgroup into the first value. */
+static int is_short(struct csv_reader *reader, size_t values, int64_t end_ns)
+{
+    if (values == reader->metric_count)
+        return 0;
+    if (!reader->was_short++)
+        rps_import_note(reader->perf.interval.builder,
+                        "at %.9f s there are %zu values for %zu metrics, and nothing says which "
+                        "they are: rows like that are left out; perf stat -j has names",
+                        (double)end_ns / RPS_NS_PER_S, values, reader->metric_count);
+    return 1;
 }
 
 static int read_metrics(struct csv_reader *reader, char *const *cell, size_t count,
@@ -179,14 +230,17 @@ static int read_metrics(struct csv_reader *reader, char *const *cell, size_t cou
     size_t i;
 
     if (!rps_cell_seconds(cell[0], &line.end_ns))
-        return rps_cell_refuse(reader->interval.builder, "the time", cell[0], err);
-    if (rps_import_interval_line(&reader->interval, line.end_ns, err) < 0)
+        return rps_cell_refuse(reader->perf.interval.builder, "the time", cell[0], err);
+    if (rps_import_interval_line(&reader->perf.interval, line.end_ns, err) < 0)
         return RPS_FAILED;
     i = find_value(cell, count, &line.track);
-    for (size_t k = 0; k < reader->metric_count && i + k < count; k++) {
+    count = without_last(cell, count);
+    if (is_short(reader, count > i ? count - i : 0, line.end_ns))
+        return 0;
+    for (size_t k = 0; k < reader->metric_count; k++) {
         line.metric = cell[i + k];
         line.metric_unit = reader->metric[k];
-        if (rps_import_perf_line(&reader->interval, &line, err) < 0)
+        if (rps_import_perf_line(&reader->perf, &line, err) < 0)
             return RPS_FAILED;
     }
     return 0;
@@ -194,25 +248,36 @@ static int read_metrics(struct csv_reader *reader, char *const *cell, size_t cou
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
-                    struct rps_error *err)
+/* Totals, behind the intervals, which have no time: --summary without its word, as it is missing in
+ * further lines of metrics, and everywhere with --no-csv-summary. */
+static int is_total(char *const *cell, size_t count)
 {
-    struct rps_import_builder *builder = reader->interval.builder;
+    return count >= 3 && (!cell[0][0] || is_value(cell[0]) || is_cpu(cell[0]) || is_part(cell[0]));
+}
+
+static int read_row(void *context, char *const *cell, size_t count, struct rps_error *err)
+{
+    struct csv_reader *reader = context;
+    struct rps_import_interval *interval = &reader->perf.interval;
+    struct rps_import_builder *builder = interval->builder;
     struct rps_perf_line line;
-    const char *decimals = strchr(cell[0], '.');
 
     if (strcmp(cell[0], "summary") == 0)
         return 0;
     if (strcmp(cell[0], "time") == 0)
         return parse_header(reader, cell, count, err);
-    if (reader->metric_count > 0)
-        return read_metrics(reader, cell, count, err);
-    if (!decimals || strlen(decimals) != 10) {
-        /* --summary --no-csv-summary: totals, without a time */
-        if (reader->interval.end_ns > 0 && is_value(cell[0]) && count >= 3)
+    if (!is_time(cell[0])) {
+        if (interval->end_ns > 0 && is_total(cell, count))
             return 0;
-        return rps_import_perf_no_intervals(builder, err);
+        if (interval->end_ns == 0)
+            return rps_import_perf_no_intervals(builder, err);
+        return rps_import_refuse(builder, err,
+                                 "it is no line of perf stat -I -x%c: give perf a file of its own, "
+                                 "with -o",
+                                 reader->separator);
     }
+    if (reader->is_metric_only)
+        return read_metrics(reader, cell, count, err);
     if (!parse_line(reader, cell, count, &line))
         return is_of_thread(cell, count)
                    ? rps_import_perf_threads(builder, err)
@@ -223,50 +288,46 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
         return rps_import_refuse(builder, err,
                                  "its decimal mark is the separator, too: let perf run with "
                                  "LC_ALL=C, or with -x\\;");
-    if (rps_import_interval_line(&reader->interval, line.end_ns, err) < 0)
+    if (rps_import_interval_line(interval, line.end_ns, err) < 0)
         return RPS_FAILED;
-    return rps_import_perf_line(&reader->interval, &line, err);
+    return rps_import_perf_line(&reader->perf, &line, err);
 }
 
 static int read_file(struct rps_import_builder *builder, const struct rps_import_options *options,
                      struct rps_error *err)
 {
     struct csv_reader reader = {.metric_count = 0};
-    char *const *cell;
-    size_t count;
-    int result;
 
     (void)options;
-    rps_import_interval_open(&reader.interval, builder);
+    rps_import_interval_open(&reader.perf.interval, builder);
     reader.separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
     rps_import_perf_start(builder);
-    while ((result = rps_import_cells(builder, reader.separator, &cell, &count, err)) > 0)
-        if ((result = read_row(&reader, cell, count, err)) < 0)
-            break;
-    if (result == 0)
-        result = rps_import_interval_finish(&reader.interval, err);
-    rps_import_interval_close(&reader.interval);
-    return result;
+    return rps_import_interval_close(&reader.perf.interval,
+                                     rps_import_rows(builder, read_row, &reader, err), err);
 }
 
-/* A time of nine decimals, and cells as above; or perf's comment, whatever follows. */
+/* Such a time, and cells as above; all but the time, to refuse it; a header that ends with a
+ * separator, and such a time below it; or perf's comments, whatever follows. */
 static int recognises(const char *head)
 {
     struct csv_reader reader = {.metric_count = 0};
     struct rps_perf_line line;
-    const char *row = rps_import_first_row(head), *decimals;
-    char text[2048], *cell[64];
+    const char *row = rps_import_first_row(head);
+    char text[2048], none[] = "0.000000000", *cell[65] = {none};
     size_t count;
     uint64_t run_ns;
 
-    if (*row != '{' && rps_import_comment(head, "# started on ", text, sizeof(text)))
+    if (*row != '{' && (rps_import_comment(head, "# started on ", text, sizeof(text)) ||
+                        rps_import_comment(head, " unit events", text, sizeof(text))))
         return 1;
-    count = rps_import_split(row, text, sizeof(text), cell, 64);
-    if (count > 1 && strcmp(cell[0], "time") == 0 && row > head && row[-1] == ' ')
-        return 1;
-    decimals = count > 0 ? strchr(cell[0], '.') : NULL;
+    count = rps_import_split(row, text, sizeof(text), cell + 1, 64);
+    if (count > 1 && strcmp(cell[1], "time") == 0 && !cell[count][0])
+        return is_time(row + strcspn(row, "\n"));
     reader.separator = rps_import_separator(row);
-    if (!decimals || strlen(decimals) != 10 || !parse_line(&reader, cell, count, &line))
+    if (count > 4 && !is_time(cell[1]) && parse_line(&reader, cell, count + 1, &line) &&
+        !line.track && line.event)
+        return rps_cell_count(line.run_ns, &run_ns) && is_value(line.percent);
+    if (count == 0 || !is_time(cell[1]) || !parse_line(&reader, cell + 1, count, &line))
         return 0;
     return !line.track || !line.event || (line.run_ns && rps_cell_count(line.run_ns, &run_ns));
 }

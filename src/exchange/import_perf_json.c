@@ -1,7 +1,7 @@
 /*
  * perf stat -I MS -j: an object a line, as perf 5.19 and later write it. Numbers stand in strings
- * or not. Some versions write bare numbers with the decimal comma of the locale, which is no JSON:
- * a comma between two digits outside strings, which valid lines never have, is taken for a point.
+ * or not. Some versions write what is no JSON, and is mended: bare numbers with the decimal comma of
+ * the locale, a comma behind the last value, and bare nan and inf.
  */
 #include <ctype.h>
 #include <jansson.h>
@@ -11,7 +11,9 @@
 #include "import_cells.h"
 #include "import_perf.h"
 
-static void mend_commas(char *line)
+/* Outside strings valid lines have no comma between two digits or before a brace, and no such
+ * words. */
+static void mend(char *line)
 {
     int in_string = 0;
 
@@ -23,6 +25,14 @@ static void mend_commas(char *line)
         else if (*c == ',' && !in_string && c > line && isdigit((unsigned char)c[-1]) &&
                  isdigit((unsigned char)c[1]))
             *c = '.';
+        else if (*c == ',' && !in_string && c[1 + strspn(c + 1, " ")] == '}')
+            *c = ' ';
+        else if (!in_string && (strncmp(c, "nan", 3) == 0 || strncmp(c, "inf", 3) == 0)) {
+            if (c > line && c[-1] == '-')
+                c[-1] = ' ';
+            memcpy(c, "\"\" ", 3);
+            c += 2;
+        }
     }
 }
 
@@ -57,20 +67,50 @@ static int get_time(const json_t *object, int64_t *ret_ns)
     return rps_cell_seconds(text, ret_ns);
 }
 
+static const char *const tracks[] = {"cpu", "core", "die", "socket", "node", "cluster", "cache"};
+
+#define TRACKS (sizeof(tracks) / sizeof(tracks[0]))
+
 /* The CPU, or what stands in its place. */
 static const char *get_track(const json_t *object, char *ret, size_t size)
 {
-    static const char *const keys[] = {"cpu", "core", "die", "socket", "node", "cluster", "cache"};
     const char *track = NULL;
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !track; i++)
-        track = get(object, keys[i], ret, size);
+    for (size_t i = 0; i < TRACKS && !track; i++)
+        track = get(object, tracks[i], ret, size);
     return track;
 }
 
-static int read_object(struct rps_import_interval *interval, const json_t *object,
-                       struct rps_error *err)
+/* 1 when the key of --metric-only is a metric's name. */
+static int is_metric(const char *key, const json_t *value)
 {
+    for (size_t i = 0; i < TRACKS; i++)
+        if (strcmp(key, tracks[i]) == 0)
+            return 0;
+    return json_is_string(value) && strcmp(key, "cgroup") != 0 && strcmp(key, "interval") != 0 &&
+           strcmp(key, "metric-value") != 0;
+}
+
+/* An object of --metric-only: "GHz" : "0.990". */
+static int read_metrics(struct rps_perf_reader *reader, json_t *object, struct rps_perf_line *line,
+                        struct rps_error *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key, value)
+    {
+        line->metric_unit = key;
+        line->metric = json_string_value(value);
+        if (is_metric(key, value) && rps_import_perf_line(reader, line, err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+static int read_object(struct rps_perf_reader *reader, json_t *object, struct rps_error *err)
+{
+    struct rps_import_interval *interval = &reader->interval;
     struct rps_perf_line line = {0};
     char track[64], value[64], run_ns[64], percent[64], metric[64];
 
@@ -92,10 +132,13 @@ static int read_object(struct rps_import_interval *interval, const json_t *objec
     line.run_ns = get(object, "event-runtime", run_ns, sizeof(run_ns));
     line.percent = get(object, "pcnt-running", percent, sizeof(percent));
     line.metric = get(object, "metric-value", metric, sizeof(metric));
-    return rps_import_perf_line(interval, &line, err);
+    line.group = get(object, "metricgroup", NULL, 0);
+    if (!line.event && !line.metric_unit && !line.group && !line.run_ns)
+        return read_metrics(reader, object, &line, err);
+    return rps_import_perf_line(reader, &line, err);
 }
 
-static int read_line(struct rps_import_interval *interval, char *text, struct rps_error *err)
+static int read_line(struct rps_perf_reader *reader, char *text, struct rps_error *err)
 {
     json_error_t json_error;
     json_t *object;
@@ -103,13 +146,13 @@ static int read_line(struct rps_import_interval *interval, char *text, struct rp
 
     if (*text == '#' || !text[strspn(text, " \t")])
         return 0;
-    mend_commas(text);
+    mend(text);
     object = json_loads(text, 0, &json_error);
     if (!json_is_object(object))
-        result =
-            rps_import_refuse(interval->builder, err, "it is no JSON object of perf stat -I -j");
+        result = rps_import_refuse(reader->interval.builder, err,
+                                   "it is no JSON object of perf stat -I -j");
     else
-        result = read_object(interval, object, err);
+        result = read_object(reader, object, err);
     json_decref(object);
     return result;
 }
@@ -117,20 +160,17 @@ static int read_line(struct rps_import_interval *interval, char *text, struct rp
 static int read_file(struct rps_import_builder *builder, const struct rps_import_options *options,
                      struct rps_error *err)
 {
-    struct rps_import_interval interval;
+    struct rps_perf_reader reader = {.scope = ""};
     char *text;
     int result;
 
     (void)options;
-    rps_import_interval_open(&interval, builder);
+    rps_import_interval_open(&reader.interval, builder);
     rps_import_perf_start(builder);
     while ((result = rps_import_line(builder, &text, err)) > 0)
-        if ((result = read_line(&interval, text, err)) < 0)
+        if ((result = read_line(&reader, text, err)) < 0)
             break;
-    if (result == 0)
-        result = rps_import_interval_finish(&interval, err);
-    rps_import_interval_close(&interval);
-    return result;
+    return rps_import_interval_close(&reader.interval, result, err);
 }
 
 static int recognises(const char *head)

@@ -128,8 +128,8 @@ static int say_first(struct pmrep_reader *reader, int64_t length_ns, struct rps_
     return rps_import_end_period(reader->builder, err);
 }
 
-static int read_row(struct pmrep_reader *reader, char *const *cell, size_t count,
-                    struct rps_error *err)
+static int read_values(struct pmrep_reader *reader, char *const *cell, size_t count,
+                       struct rps_error *err)
 {
     int64_t time_ns;
     double value;
@@ -166,31 +166,20 @@ static int read_row(struct pmrep_reader *reader, char *const *cell, size_t count
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static int read_rows(struct pmrep_reader *reader, char separator, struct rps_error *err)
+static int read_row(void *context, char *const *cell, size_t count, struct rps_error *err)
 {
-    char *const *cell;
-    size_t count;
-    int result;
+    struct pmrep_reader *reader = context;
 
-    while ((result = rps_import_cells(reader->builder, separator, &cell, &count, err)) > 0) {
-        if (strcmp(cell[0], "Time") == 0) {
-            /* again, with -E or when instances came; not while the first row waits */
-            if (reader->rows != 1)
-                result = read_header(reader, cell, count, err);
-            else if (!is_same_header(reader, cell, count))
-                result = rps_import_refuse(reader->builder, err,
-                                           "the columns change after the first row");
-            if (result < 0)
-                return result;
-        } else if (!reader->column) {
-            return rps_import_refuse(reader->builder, err, "there is no header before it");
-        } else if ((result = read_row(reader, cell, count, err)) < 0) {
-            return result;
-        }
-    }
-    if (result == 0 && reader->rows == 1)
-        return rps_import_refuse(reader->builder, err, "one row does not say how long it was");
-    return result;
+    if (strcmp(cell[0], "Time") != 0)
+        return reader->column
+                   ? read_values(reader, cell, count, err)
+                   : rps_import_refuse(reader->builder, err, "there is no header before it");
+    /* again, with -E or when instances came; not while the first row waits */
+    if (reader->rows != 1)
+        return read_header(reader, cell, count, err);
+    if (is_same_header(reader, cell, count))
+        return 0;
+    return rps_import_refuse(reader->builder, err, "the columns change after the first row");
 }
 
 static int read_file(struct rps_import_builder *builder, const struct rps_import_options *options,
@@ -203,7 +192,9 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
 
     (void)options;
     rps_import_comment(head, "host: ", run->host, sizeof(run->host));
-    result = read_rows(&reader, rps_import_separator(rps_import_first_row(head)), err);
+    result = rps_import_rows(builder, read_row, &reader, err);
+    if (result == 0 && reader.rows == 1)
+        result = rps_import_refuse(builder, err, "one row does not say how long it was");
     free(reader.column);
     return result;
 }

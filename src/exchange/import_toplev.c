@@ -146,9 +146,15 @@ static int add_value(struct toplev_reader *reader, char *const *cell, size_t cou
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static int read_row(struct toplev_reader *reader, char *const *cell, size_t count,
-                    struct rps_error *err)
+/* What toplev says to its user, where that is in the file, too. */
+static int is_advice(const char *cell)
 {
+    return strncmp(cell, "Run toplev ", 11) == 0 || strncmp(cell, "Add --nodes ", 12) == 0;
+}
+
+static int read_row(void *context, char *const *cell, size_t count, struct rps_error *err)
+{
+    struct toplev_reader *reader = context;
     struct rps_import_builder *builder = reader->interval.builder;
     const struct toplev_columns *columns = &reader->columns;
     int64_t time_ns;
@@ -156,7 +162,11 @@ static int read_row(struct toplev_reader *reader, char *const *cell, size_t coun
     if (is_header(cell, count))
         return read_header(reader, cell, count, err);
     if (columns->name < 0)
-        return rps_import_refuse(builder, err, "there is no header of toplev -x before it");
+        return rps_import_refuse(builder, err,
+                                 "there is no header of toplev -x before it: record with a toplev "
+                                 "of 2020 or later");
+    if (is_advice(cell[0]))
+        return 0;
     if (columns->time >= (int)count || columns->name >= (int)count ||
         columns->value >= (int)count || columns->cpu >= (int)count)
         return rps_import_refuse(builder, err, "it has only %zu cells", count);
@@ -181,29 +191,22 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
                      struct rps_error *err)
 {
     struct toplev_reader reader = {.columns.name = -1};
-    char separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
-    char *const *cell;
-    size_t count;
-    int result;
 
     (void)options;
     rps_import_interval_open(&reader.interval, builder);
     set_processor(builder);
-    while ((result = rps_import_cells(builder, separator, &cell, &count, err)) > 0)
-        if ((result = read_row(&reader, cell, count, err)) < 0)
-            break;
-    if (result == 0)
-        result = rps_import_interval_finish(&reader.interval, err);
-    rps_import_interval_close(&reader.interval);
-    return result;
+    return rps_import_interval_close(&reader.interval,
+                                     rps_import_rows(builder, read_row, &reader, err), err);
 }
 
+/* The header, or before 2020 only the comment: "# 3.6-full on Intel(R) ..." */
 static int recognises(const char *head)
 {
     char text[2048], *cell[64];
     size_t count = rps_import_split(rps_import_first_row(head), text, sizeof(text), cell, 64);
 
-    return is_header(cell, count);
+    return is_header(cell, count) || rps_import_comment(head, "-full on ", text, sizeof(text)) ||
+           rps_import_comment(head, "-full-perf on ", text, sizeof(text));
 }
 
 const struct rps_import_format rps_import_toplev = {

@@ -31,6 +31,7 @@
 #include "rpistat/json.h"
 #include "rpistat/page.h"
 #include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #define REQUEST_NS  (10 * RPS_NS_PER_S)
 #define ANSWER_NS   (60 * RPS_NS_PER_S)
@@ -252,8 +253,7 @@ static void answer_rows(struct live *live, const char *after, struct rps_http_an
     if (!out)
         return;
     result = write_rows(live, (int64_t)after_ns, out, &err);
-    if (fclose(out) != 0)
-        result = rps_error_memory(&err);
+    text = rps_text_close(out, &text);
     if (result == 0) {
         put(ret, 200, JSON_TYPE, text, size);
         return;
@@ -286,9 +286,8 @@ static int read_page(struct live *live, struct rps_error *err)
     if (!out)
         return rps_error_memory(err);
     result = rps_page_write_live(out, live->options->script_folder, err);
-    if (fclose(out) != 0)
-        result = rps_error_memory(err);
-    return result;
+    live->page = rps_text_close(out, &live->page);
+    return live->page || result < 0 ? result : rps_error_memory(err);
 }
 
 static void serve(struct live *live)
@@ -322,7 +321,6 @@ int rps_live_page_serve(const struct rps_live_page_options *options, struct rps_
         .port = options->port,
         .request_ns = REQUEST_NS,
         .answer_ns = ANSWER_NS,
-        .open_path = "/",
         .answer = answer,
         .context = &live,
     };

@@ -22,7 +22,6 @@
 #define OF_THE_RUN 3    /* so many of these */
 
 #define MADE_ANEW  2 /* of the functions here: the totals are to be made anew */
-#define LOOK_NS    RPS_NS_PER_S
 #define NO_PERIODS INT64_C(-1)
 
 /* Numbers of periods; NO_PERIODS: none. */
@@ -36,11 +35,12 @@ struct track {
     uint64_t rotation; /* its number */
 };
 
-struct push {
+struct rps_push {
     struct rps_reader *reader;
     int64_t run_id;
     const struct rps_push_options *options;
     struct rps_push_target target;
+    struct rps_push_outcome outcome;
     struct rps_pushed *pushed;
     struct rps_run run; /* as it was at the last look */
     struct rps_plan *plan;
@@ -53,13 +53,13 @@ struct push {
 /* --- the state -------------------------------------------------------------------------------- */
 
 /* 1 and *ret; 0: nothing was noted; negative on error. */
-static int get_noted(struct push *push, int64_t cpu, int64_t *ret, struct rps_error *err)
+static int get_noted(struct rps_push *push, int64_t cpu, int64_t *ret, struct rps_error *err)
 {
     return rps_pushed_get(push->pushed, push->target.url.shown, push->run.uuid, cpu, ret, err);
 }
 
 /* Note what was handed over, all of which was sent; is_done: and that it was all. */
-static int note_positions(struct push *push, int is_done, struct rps_error *err)
+static int note_positions(struct rps_push *push, int is_done, struct rps_error *err)
 {
     struct rps_pushed_position *position =
         calloc(push->track_count + OF_THE_RUN, sizeof(*position));
@@ -91,7 +91,7 @@ static int note_positions(struct push *push, int is_done, struct rps_error *err)
 
 /* --- CPUs ------------------------------------------------------------------------------------- */
 
-static struct track *find_track(struct push *push, int32_t cpu)
+static struct track *find_track(struct rps_push *push, int32_t cpu)
 {
     for (size_t i = 0; i < push->track_count; i++) {
         if (push->track[i].cpu == cpu)
@@ -100,7 +100,7 @@ static struct track *find_track(struct push *push, int32_t cpu)
     return NULL;
 }
 
-static int add_track(struct push *push, int32_t cpu, struct rps_error *err)
+static int add_track(struct rps_push *push, int32_t cpu, struct rps_error *err)
 {
     struct track *grown = realloc(push->track, (push->track_count + 1) * sizeof(*grown));
     int64_t noted = NO_PERIODS;
@@ -116,7 +116,7 @@ static int add_track(struct push *push, int32_t cpu, struct rps_error *err)
 }
 
 /* The CPUs that the run has periods of: by its coarsest blocks, which are few. */
-static int find_cpus(struct push *push, struct rps_error *err)
+static int find_cpus(struct rps_push *push, struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
     struct rps_period row;
@@ -132,7 +132,7 @@ static int find_cpus(struct push *push, struct rps_error *err)
 /* --- sending ---------------------------------------------------------------------------------- */
 
 /* Send what there is, and note how far that is; is_done: and that it was all. */
-static int send_batch(struct push *push, int is_done, struct rps_error *err)
+static int send_batch(struct rps_push *push, int is_done, struct rps_error *err)
 {
     int result = rps_push_send(&push->target, &push->batch, err);
 
@@ -142,7 +142,7 @@ static int send_batch(struct push *push, int is_done, struct rps_error *err)
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Add a row: 0; 1 when the batch is full, which is to be sent before the row. */
-static int add_row(struct push *push, struct track *track, const struct rps_period *row,
+static int add_row(struct rps_push *push, struct track *track, const struct rps_period *row,
                    struct rps_error *err)
 {
     int64_t last = (int64_t)rps_period_last(row), before = track->newest;
@@ -166,7 +166,7 @@ static int add_row(struct push *push, struct track *track, const struct rps_peri
 
 /* The rows of a CPU from where it has got on, until there are no more or the batch is full: 0, 1,
  * or MADE_ANEW. */
-static int read_rows(struct push *push, struct track *track, struct rps_error *err)
+static int read_rows(struct rps_push *push, struct track *track, struct rps_error *err)
 {
     const int64_t added = track->newest; /* at a rotation's end, or of fine rows */
     struct rps_cursor *cursor = NULL;
@@ -188,7 +188,7 @@ static int read_rows(struct push *push, struct track *track, struct rps_error *e
     return result;
 }
 
-static int read_cpu(struct push *push, struct track *track, struct rps_error *err)
+static int read_cpu(struct rps_push *push, struct track *track, struct rps_error *err)
 {
     int result;
 
@@ -201,7 +201,7 @@ static int read_cpu(struct push *push, struct track *track, struct rps_error *er
 }
 
 /* All that there is now; *ret_goes_on: more will come. */
-static int look(struct push *push, int *ret_goes_on, struct rps_error *err)
+static int look(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
     struct rps_run run;
     int result = rps_reader_run(push->reader, push->run_id, &run, err); /* before its periods */
@@ -220,7 +220,7 @@ static int look(struct push *push, int *ret_goes_on, struct rps_error *err)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static int put_phases(struct push *push, struct rps_error *err)
+static int put_phases(struct rps_push *push, struct rps_error *err)
 {
     struct rps_phase_levels levels = {0};
     int result = rps_run_phases_get(push->reader, push->run_id, &levels, NULL, err);
@@ -232,7 +232,7 @@ static int put_phases(struct push *push, struct rps_error *err)
 }
 
 /* What a run that has ended has beside its periods. */
-static int send_end(struct push *push, struct rps_error *err)
+static int send_end(struct rps_push *push, struct rps_error *err)
 {
     int result = rps_time_totals_flush(push->totals, err);
 
@@ -246,7 +246,7 @@ static int send_end(struct push *push, struct rps_error *err)
 }
 
 /* Totals of nothing, and a batch without samples. */
-static int begin(struct push *push, struct rps_error *err)
+static int begin(struct rps_push *push, struct rps_error *err)
 {
     const struct rps_time_sink sink = {.sample = rps_push_batch_put, .context = &push->batch};
     int result;
@@ -262,21 +262,20 @@ static int begin(struct push *push, struct rps_error *err)
     return result;
 }
 
-/* From the beginning, or the noted position, to the end: 0; 1 when `wait` ended it; MADE_ANEW. */
-static int push_rows(struct push *push, struct rps_error *err)
+/* All that there is now, and of a run that has ended its end: 0, or 1 when `wait` ended it. */
+static int push_rows(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
-    const struct rps_push_options *options = push->options;
-    int goes_on = 0, result = begin(push, err);
+    int result = push->totals ? 0 : begin(push, err);
 
-    while (result == 0 && (result = look(push, &goes_on, err)) == 0 && goes_on && options->follow)
-        result = options->wait && options->wait(options->context, LOOK_NS) ? 1 : 0;
-    if (result == 0 && !goes_on)
+    while (result == 0 && (result = look(push, ret_goes_on, err)) == MADE_ANEW)
+        result = begin(push, err);
+    if (result == 0 && !*ret_goes_on)
         result = send_end(push, err);
     return result;
 }
 
 /* 1 when there is nothing more to come than what was pushed. */
-static int is_there(struct push *push, int *ret, struct rps_error *err)
+static int is_there(struct rps_push *push, int *ret, struct rps_error *err)
 {
     int64_t ms = 0;
     int noted = get_noted(push, CPU_DONE, &ms, err);
@@ -288,7 +287,7 @@ static int is_there(struct push *push, int *ret, struct rps_error *err)
 
 /* A recorder corrects the start of its run, by some ms, when it ends. All samples of a run have
  * times by one start, so that none that come again stand beside those that were there. */
-static int push_opened(struct push *push, struct rps_push_outcome *ret, struct rps_error *err)
+static int find_position(struct rps_push *push, struct rps_error *err)
 {
     int result = get_noted(push, CPU_START, &push->run.start_realtime_ns, err);
 
@@ -296,42 +295,68 @@ static int push_opened(struct push *push, struct rps_push_outcome *ret, struct r
         result = rps_pushed_forget(push->pushed, push->target.url.shown, push->run.uuid, err);
     if (result >= 0)
         result = get_noted(push, CPU_TAKEN, &push->target.taken, err);
-    if (result >= 0)
-        result = is_there(push, &ret->present, err);
-    if (result < 0 || ret->present)
-        return result;
-    while ((result = push_rows(push, err)) == MADE_ANEW)
-        ;
+    return result < 0 ? result : is_there(push, &push->outcome.present, err);
+}
+
+int rps_push_open(struct rps_push **ret, struct rps_reader *reader, int64_t run_id,
+                  const struct rps_push_options *options, struct rps_error *err)
+{
+    struct rps_push *push = calloc(1, sizeof(*push));
+    int result;
+
+    if (!push)
+        return rps_error_memory(err);
+    push->reader = reader;
+    push->run_id = run_id;
+    push->options = options;
+    rps_run_init(&push->run);
+    result = rps_push_target_open(&push->target, options, &push->outcome, err);
     if (result == 0)
-        result = rps_push_verify(&push->target, &push->batch,
-                                 push->run.start_realtime_ns / RPS_NS_PER_MS, err);
+        result = rps_pushed_open(&push->pushed, options->state_path, err);
+    if (result == 0)
+        result = rps_reader_run(reader, run_id, &push->run, err);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &push->plan, err);
+    if (result == 0)
+        result = find_position(push, err);
+    if (result < 0)
+        rps_push_close(push);
+    else
+        *ret = push;
     return result;
 }
 
-int rps_push_run(struct rps_reader *reader, int64_t run_id, const struct rps_push_options *options,
-                 struct rps_push_outcome *ret, struct rps_error *err)
+int rps_push_look(struct rps_push *push, struct rps_error *err)
 {
-    struct push push = {.reader = reader, .run_id = run_id, .options = options};
-    int result;
+    struct rps_push_outcome *outcome = &push->outcome;
+    int goes_on = 0, result = 0;
 
-    *ret = (struct rps_push_outcome){0};
-    rps_run_init(&push.run);
-    result = rps_push_target_open(&push.target, options, ret, err);
-    if (result == 0)
-        result = rps_pushed_open(&push.pushed, options->state_path, err);
-    if (result == 0)
-        result = rps_reader_run(reader, run_id, &push.run, err);
-    if (result == 0)
-        result = rps_reader_plan(reader, run_id, &push.plan, err);
-    if (result == 0)
-        result = push_opened(&push, ret, err);
-    ret->stopped = result == 1;
-    rps_time_totals_close(push.totals);
-    rps_push_batch_free(&push.batch);
-    rps_push_target_close(&push.target);
-    rps_pushed_close(push.pushed);
-    rps_plan_free(push.plan);
-    rps_run_free(&push.run);
-    free(push.track);
+    if (outcome->present)
+        return 0;
+    result = push_rows(push, &goes_on, err);
+    outcome->goes_on = result == 0 && goes_on && push->options->follow;
+    if (result == 0 && !outcome->goes_on)
+        result = rps_push_verify(&push->target, &push->batch,
+                                 push->run.start_realtime_ns / RPS_NS_PER_MS, err);
+    outcome->stopped = result == 1;
     return result < 0 ? result : 0;
+}
+
+const struct rps_push_outcome *rps_push_outcome(const struct rps_push *push)
+{
+    return &push->outcome;
+}
+
+void rps_push_close(struct rps_push *push)
+{
+    if (!push)
+        return;
+    rps_time_totals_close(push->totals);
+    rps_push_batch_free(&push->batch);
+    rps_push_target_close(&push->target);
+    rps_pushed_close(push->pushed);
+    rps_plan_free(push->plan);
+    rps_run_free(&push->run);
+    free(push->track);
+    free(push);
 }

@@ -52,7 +52,7 @@ struct rps_push_target {
     const struct rps_push_options *options;
     struct rps_push_outcome *outcome;
     struct rps_http_client *http;
-    struct rps_http_url url;
+    struct rps_http_url url, query; /* query.request NULL: there is nothing to ask */
     struct rps_http_answer *answer; /* owned: it is large */
     int attempts;                   /* that failed since one did not */
     int64_t trouble_ns;             /* what they and the pauses took */
@@ -68,11 +68,14 @@ void rps_push_target_close(struct rps_push_target *target);
 int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s);
 
 /* Send a batch until it is taken or refused, and empty it: 0; 1 when `wait` ended it; RPS_FAILED:
- * see rps_push_run. */
+ * see rps_push_look. */
 int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
                   struct rps_error *err);
 
 /* --- verifying -------------------------------------------------------------------------------- */
+
+/* The URL of queries, in target->query: 0, or RPS_USAGE for one that cannot be. */
+int rps_push_find_query(struct rps_push_target *target, struct rps_error *err);
 
 /* Ask for the last values of some series of what was put into a batch, and how many samples of
  * RPS_PUSH_COUNTED there are since the run's start: 0, and in outcome->verified whether both were

@@ -35,6 +35,8 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
 
     if (result == 0)
         result = rps_http_url_parse(target.http, options->url, RPS_PUSH_PATH, &target.url, err);
+    if (result == 0)
+        result = rps_push_find_query(&target, err);
     if (result == 0 && !(target.answer = calloc(1, sizeof(*target.answer))))
         result = rps_error_memory(err);
     if (result < 0) {
@@ -53,6 +55,7 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
 void rps_push_target_close(struct rps_push_target *target)
 {
     rps_http_url_free(&target->url);
+    rps_http_url_free(&target->query);
     rps_http_close(target->http);
     free(target->answer);
     *target = (struct rps_push_target){0};
@@ -79,12 +82,19 @@ static void note(const struct rps_push_target *target, const char *sentence)
         target->options->note(target->options->context, sentence);
 }
 
+/* 1 when the text is a page for a browser. */
+static int is_page(const struct rps_http_answer *answer)
+{
+    return answer->text[strspn(answer->text, " \t\r\n")] == '<';
+}
+
 /* What the server said: its status, and the first line of its text. */
 static const char *reason_of(const struct rps_http_answer *answer, char ret[REASON_SIZE])
 {
     char line[REASON_SIZE], printable[REASON_SIZE - 32];
 
-    snprintf(line, sizeof(line), "%.*s", (int)strcspn(answer->text, "\r\n"), answer->text);
+    snprintf(line, sizeof(line), "%.*s", is_page(answer) ? 0 : (int)strcspn(answer->text, "\r\n"),
+             answer->text);
     rps_text_printable(printable, sizeof(printable), line);
     if (answer->status == 0)
         snprintf(ret, REASON_SIZE, "%s", printable);
@@ -102,19 +112,21 @@ static int wait_out(struct rps_push_target *target, int64_t took_ns, struct rps_
 {
     const struct rps_push_options *options = target->options;
     int64_t pause_ns = rps_push_pause_ns(++target->attempts, target->answer->retry_after_s);
-    char reason[REASON_SIZE], sentence[768];
+    char reason[REASON_SIZE], sentence[768], length[RPS_TEXT_NUMBER_SIZE];
 
     reason_of(target->answer, reason);
     target->trouble_ns += took_ns + pause_ns;
-    target->outcome->retries++;
     if (options->give_up_ns > 0 && target->trouble_ns > options->give_up_ns)
         return rps_error_set(err, RPS_FAILED,
                              "%s takes no samples: %s; what it took is noted, and the next push "
                              "goes on from there",
                              target->outcome->target, reason);
     if (target->attempts == 1) {
-        snprintf(sentence, sizeof(sentence), "%s takes no samples: %s; trying again until it does",
-                 target->outcome->target, reason);
+        rps_text_duration(length, sizeof(length), options->give_up_ns);
+        snprintf(sentence, sizeof(sentence), "%s takes no samples: %s; trying again %s%s",
+                 target->outcome->target, reason,
+                 options->give_up_ns > 0 ? "for " : "until it does",
+                 options->give_up_ns > 0 ? length : "");
         note(target, sentence);
     }
     return options->wait && options->wait(options->context, pause_ns) ? 1 : 0;
@@ -148,31 +160,44 @@ static void leave_out(struct rps_push_target *target, size_t samples)
 }
 
 /* The sentence for an answer that no other attempt would change, NULL for others. */
-static const char *way_out(const struct rps_http_answer *answer)
+static const char *way_out(const struct rps_push_target *target)
 {
+    static const char other_url[] = "remote write is off there, or has another URL: to "
+                                    "VictoriaMetrics and Prometheus give http://HOST:PORT alone";
+    const struct rps_http_answer *answer = target->answer;
+
     switch (answer->status) {
     case 0:
-        return answer->is_hopeless ? "see to its certificate, or name one to trust with --ca"
-                                   : NULL;
+        return answer->way_out;
+    case 400: /* in VictoriaMetrics' words; and in those of Go and nginx for what is no TLS */
+        if (strstr(answer->text, "unsupported path requested"))
+            return other_url;
+        return strncmp(target->url.request, "http:", 5) == 0 && strstr(answer->text, " HTTPS ")
+                   ? "the URL begins with https:// there"
+                   : NULL;
     case 401:
     case 403:
     case 407:
         return "give name and password with --user-file, or a token with --bearer-file";
     case 404:
     case 405:
-        return "remote write has another URL there";
+        return other_url;
     default:
-        return answer->status >= 300 && answer->status < 400
-                   ? "redirections are not followed: give the URL that it leads to"
-                   : NULL;
+        break;
     }
+    if (answer->status >= 300 && answer->status < 400)
+        return "redirections are not followed: give that URL or, where it is a login, the "
+               "database's own";
+    if (answer->status >= 200 && answer->status < 300 && is_page(answer))
+        return "that is a page for a browser: give the database's own URL";
+    return NULL;
 }
 
 /* 1: try again; 0: the batch is done with; RPS_FAILED. */
 static int judge(struct rps_push_target *target, size_t samples, size_t size, struct rps_error *err)
 {
     const struct rps_http_answer *answer = target->answer;
-    const char *hint = way_out(answer);
+    const char *hint = way_out(target);
     char reason[REASON_SIZE];
 
     if (hint)
@@ -187,7 +212,6 @@ static int judge(struct rps_push_target *target, size_t samples, size_t size, st
         return 0;
     }
     target->outcome->samples += samples;
-    target->outcome->requests++;
     target->outcome->bytes += size;
     return 0;
 }

@@ -46,10 +46,19 @@ static size_t choose(const struct rps_push_batch *batch, const struct rps_push_s
     return chosen;
 }
 
-/* The URL of queries: 1 and *ret, 0 when there is none. */
-static int find_url(const struct rps_push_target *target, struct rps_http_url *ret,
-                    struct rps_error *err)
+/* What is secret on the way to the samples' URL would not be on the way to this one. */
+static int is_disclosing(const struct rps_push_target *target, const struct rps_http_url *url)
 {
+    const struct rps_push_options *options = target->options;
+
+    return (options->user || options->bearer || target->url.user) &&
+           strncmp(target->url.request, "https:", 6) == 0 &&
+           strncmp(url->request, "https:", 6) != 0;
+}
+
+int rps_push_find_query(struct rps_push_target *target, struct rps_error *err)
+{
+    struct rps_http_url *ret = &target->query;
     const char *given = target->options->query_url, *write = target->url.shown;
     size_t length = strlen(write), path = strlen(RPS_PUSH_PATH);
     char *text = NULL;
@@ -63,9 +72,13 @@ static int find_url(const struct rps_push_target *target, struct rps_http_url *r
         return rps_error_memory(err);
     result = rps_http_url_parse(target->http, given ? given : text, QUERY_PATH, ret, err);
     free(text);
+    if (result == 0 && is_disclosing(target, ret))
+        return rps_error_set(err, RPS_USAGE,
+                             "name, password and token are sent to --query-url, too: it has to "
+                             "begin with https:// as the other URL does");
     if (result == 0 && !ret->user && target->url.user && !(ret->user = strdup(target->url.user)))
         return rps_error_memory(err);
-    return result == 0 ? 1 : result;
+    return result;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -148,7 +161,8 @@ static int ask_until(struct rps_push_target *target, const struct rps_http_url *
     while ((result = ask(target, url, question, attempt++, ret, ret_value, err)) == 0 &&
            *ret != SEEN_RIGHT) {
         int status = target->answer->status;
-        int is_trouble = status == 0 || status == 429 || status >= 500;
+        int is_trouble =
+            (status == 0 && !target->answer->way_out) || status == 429 || status >= 500;
 
         if ((*ret == SEEN_NONE && !is_trouble) || rps_clock_monotonic_ns() + pause_ns > until_ns)
             break;
@@ -238,15 +252,13 @@ int rps_push_verify(struct rps_push_target *target, const struct rps_push_batch 
                     int64_t start_ms, struct rps_error *err)
 {
     int64_t until_ns = rps_clock_monotonic_ns() + target->options->timeout_ns;
-    struct rps_http_url url = {0};
     enum seen seen = SEEN_NONE;
-    int result = find_url(target, &url, err);
+    int result = 0;
 
-    if (result > 0)
-        result = ask_last(target, &url, batch, until_ns, &seen, err);
+    if (target->query.request)
+        result = ask_last(target, &target->query, batch, until_ns, &seen, err);
     if (result == 0 && seen == SEEN_RIGHT)
-        result = ask_count(target, &url, batch, start_ms, until_ns, &seen, err);
+        result = ask_count(target, &target->query, batch, start_ms, until_ns, &seen, err);
     target->outcome->verified = result == 0 && seen == SEEN_RIGHT;
-    rps_http_url_free(&url);
     return result;
 }

@@ -19,6 +19,15 @@
 
 /* --- what is said about the run --------------------------------------------------------------- */
 
+#define NOTE(kind, member) RPS_MEMBER(RPS_MEMBER_##kind, struct rps_note, member, RPS_MEMBER_NEVER)
+
+static const struct rps_member no_members[] = {{.name = NULL}};
+
+static const struct rps_member note_members[] = {
+    NOTE(INT, cpu),      NOTE(INT64, start_ns), NOTE(INT64, length_ns),
+    NOTE(POINTER, text), {.name = NULL},
+};
+
 static void put_members(struct rps_json *json, const struct rps_member *member, const void *of)
 {
     for (; member->name; member++) {
@@ -45,11 +54,8 @@ static void put_members(struct rps_json *json, const struct rps_member *member, 
     }
 }
 
-static void put_run(struct rps_json *json, const void *of)
+static void put_lists(struct rps_json *json, const struct rps_run *run)
 {
-    const struct rps_run *run = of;
-
-    put_members(json, rps_run_members, run);
     rps_json_object(json, "tags");
     for (int i = 0; i < run->tag_count; i++)
         rps_json_text(json, run->tag[i].key, run->tag[i].value);
@@ -60,46 +66,9 @@ static void put_run(struct rps_json *json, const void *of)
     rps_json_end(json);
 }
 
-static void put_plan(struct rps_json *json, const void *of)
-{
-    put_members(json, rps_plan_members, of);
-}
-
-static void put_set(struct rps_json *json, const void *of)
-{
-    put_members(json, rps_set_members, of);
-}
-
-static void put_event(struct rps_json *json, const void *of)
-{
-    put_members(json, rps_event_members, of);
-}
-
-static void put_metric(struct rps_json *json, const void *of)
-{
-    put_members(json, rps_metric_members, of);
-}
-
-static void put_note(struct rps_json *json, const void *of)
-{
-    const struct rps_note *note = of;
-
-    rps_json_int64(json, "cpu", note->cpu);
-    rps_json_int64(json, "start_ns", note->start_ns);
-    rps_json_int64(json, "length_ns", note->length_ns);
-    rps_json_text(json, "text", note->text);
-}
-
-static void put_nothing(struct rps_json *json, const void *of)
-{
-    (void)json;
-    (void)of;
-}
-
-/* A row that has nothing but this. */
-static int about(struct rps_export_job *job, const char *name,
-                 void (*put)(struct rps_json *json, const void *of), const void *of,
-                 struct rps_error *err)
+/* A row that has nothing but these members of `of`. */
+static int about(struct rps_export_job *job, const char *name, const struct rps_member *member,
+                 const void *of, struct rps_error *err)
 {
     struct rps_json json;
     char *text;
@@ -108,7 +77,9 @@ static int about(struct rps_export_job *job, const char *name,
         return rps_error_memory(err);
     rps_json_object(&json, NULL);
     rps_json_object(&json, name);
-    put(&json, of);
+    put_members(&json, member, of);
+    if (of == job->run)
+        put_lists(&json, job->run);
     rps_json_end(&json);
     rps_json_end(&json);
     text = rps_json_close(&json);
@@ -122,17 +93,17 @@ static int about(struct rps_export_job *job, const char *name,
 static int about_plan(struct rps_export_job *job, struct rps_error *err)
 {
     const struct rps_plan *plan = job->plan;
-    int result = about(job, "plan", put_plan, plan, err);
+    int result = about(job, "plan", rps_plan_members, plan, err);
 
     if (result == 0)
-        result = about(job, "clock", put_event, &plan->clock, err);
+        result = about(job, "clock", rps_event_members, &plan->clock, err);
     for (int n = 0; n < plan->set_count && result == 0; n++) {
-        result = about(job, "set", put_set, &plan->set[n], err);
+        result = about(job, "set", rps_set_members, &plan->set[n], err);
         for (int s = 0; s < plan->set[n].event_count && result == 0; s++)
-            result = about(job, "event", put_event, &plan->set[n].event[s], err);
+            result = about(job, "event", rps_event_members, &plan->set[n].event[s], err);
     }
     for (int m = 0; m < plan->metric_count && result == 0; m++)
-        result = about(job, "metric", put_metric, &plan->metric[m], err);
+        result = about(job, "metric", rps_metric_members, &plan->metric[m], err);
     return result;
 }
 
@@ -145,7 +116,7 @@ static int about_notes(struct rps_export_job *job, const char *name,
     int result = read(job->reader, job->run->run_id, &notes, err);
 
     for (size_t i = 0; i < notes.count && result == 0; i++)
-        result = about(job, name, put_note, &notes.note[i], err);
+        result = about(job, name, note_members, &notes.note[i], err);
     rps_notes_free(&notes);
     return result;
 }
@@ -200,7 +171,7 @@ static int full_begin(struct rps_export_job *job, struct rps_error *err)
     if (result == 0)
         result = rps_export_wide_begin(job, fixed, sizeof(fixed) / sizeof(fixed[0]), err);
     if (result == 0)
-        result = about(job, "run", put_run, job->run, err);
+        result = about(job, "run", rps_run_members, job->run, err);
     if (result == 0)
         result = about_plan(job, err);
     if (result == 0)
@@ -230,7 +201,7 @@ static void full_period(struct rps_export_job *job, const struct rps_period *per
 
 static void full_end(struct rps_export_job *job)
 {
-    job->result = about(job, "end", put_nothing, NULL, &job->err);
+    job->result = about(job, "end", no_members, NULL, &job->err);
     rps_export_csv_end(job);
 }
 

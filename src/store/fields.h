@@ -1,7 +1,8 @@
 /*
  * Members of structs as columns of rows, by the table of the members, so that what is written and
- * what is read cannot differ. An unknown number is NULL, and a UINT64 its bits as a signed number. Text is made valid UTF-8 on its way in, and cut at a
- * whole character where it does not fit on its way out.
+ * what is read cannot differ. An unknown number is NULL, and a UINT64 its bits as a signed number.
+ * Text is made valid UTF-8 on its way in, and cut at a whole character where it does not fit on its
+ * way out.
  */
 #ifndef RPISTAT_STORE_FIELDS_H
 #define RPISTAT_STORE_FIELDS_H

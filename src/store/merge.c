@@ -32,6 +32,9 @@
 /* A transaction inserts rows for so long. */
 #define BATCH_NS (100 * RPS_NS_PER_MS)
 
+/* So many rows are inserted by a statement: a statement a row takes a third longer. */
+#define STATEMENT_ROWS 16
+
 /* Rows between two looks at the clock. They take a millisecond. */
 #define BATCH_ROWS 256
 
@@ -159,9 +162,21 @@ static int find_columns(struct merge *merge, const char *table, struct columns *
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* The statements that read a table's rows of a run, and write them; both are to be finalized in any
- * case. */
-static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **ret_read,
+/* An INSERT of up to so many rows: its last parameter says how many. NULL: no memory. */
+static char *write_sql(const char *table, const char *names, const char *marks, int rows)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendf(sql, "INSERT INTO %s (%s) SELECT %s", table, names, marks);
+    for (int i = 1; i < rows; i++)
+        sqlite3_str_appendf(sql, " UNION ALL SELECT %s", marks);
+    sqlite3_str_appendall(sql, " LIMIT ?");
+    return sqlite3_str_finish(sql);
+}
+
+/* The statements that read a table's rows of a run, and write up to so many; both are to be
+ * finalized in any case. */
+static int prepare_copy(struct merge *merge, const char *table, int rows, sqlite3_stmt **ret_read,
                         sqlite3_stmt **ret_write, struct rps_error *err)
 {
     struct columns columns = {sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
@@ -171,7 +186,7 @@ static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **r
 
     if (names && marks) {
         read = sqlite3_mprintf("SELECT %s FROM %s WHERE run_id = ?1", names, table);
-        write = sqlite3_mprintf("INSERT INTO %s (%s) VALUES (%s)", table, names, marks);
+        write = write_sql(table, names, marks, rows);
     }
     if (code == SQLITE_OK && (!read || !write))
         code = SQLITE_NOMEM;
@@ -201,12 +216,21 @@ static int cannot_write(struct merge *merge, const char *table, int code, struct
                          merge->from->path);
 }
 
-static int write_row(struct merge *merge, sqlite3_stmt *read, sqlite3_stmt *write)
+/* Bind the row that was read to the parameters of the row after `bound` others. */
+static int bind_row(struct merge *merge, sqlite3_stmt *read, sqlite3_stmt *write, int bound)
 {
-    int count = sqlite3_column_count(read), code = sqlite3_bind_int64(write, 1, merge->run_id);
+    int count = sqlite3_column_count(read), first = bound * count + 1;
+    int code = sqlite3_bind_int64(write, first, merge->run_id);
 
     for (int i = 1; i < count && code == SQLITE_OK; i++)
-        code = sqlite3_bind_value(write, i + 1, sqlite3_column_value(read, i));
+        code = sqlite3_bind_value(write, first + i, sqlite3_column_value(read, i));
+    return code;
+}
+
+static int write_rows(sqlite3_stmt *write, int bound)
+{
+    int code = sqlite3_bind_int(write, sqlite3_bind_parameter_count(write), bound);
+
     return code == SQLITE_OK ? rps_database_run(write) : code;
 }
 
@@ -215,13 +239,18 @@ static int write_row(struct merge *merge, sqlite3_stmt *read, sqlite3_stmt *writ
 static int copy_table(struct merge *merge, const struct rps_table *table, struct rps_error *err)
 {
     sqlite3_stmt *read = NULL, *write = NULL;
-    int code = SQLITE_OK, result = prepare_copy(merge, table->name, &read, &write, err);
+    int rows = table->is_many ? STATEMENT_ROWS : 1, bound = 0;
+    int code = SQLITE_OK, result = prepare_copy(merge, table->name, rows, &read, &write, err);
 
     for (uint64_t row = 1; result == 0; row++) {
         code = rps_reader_step(merge->from, read);
         if (code != SQLITE_ROW)
             break;
-        code = write_row(merge, read, write);
+        code = bind_row(merge, read, write, bound++);
+        if (code == SQLITE_OK && bound == rows) {
+            code = write_rows(write, bound);
+            bound = 0;
+        }
         if (code != SQLITE_OK)
             result = cannot_write(merge, table->name, code, err);
         else if (table->is_many && row % BATCH_ROWS == 0 &&
@@ -231,6 +260,8 @@ static int copy_table(struct merge *merge, const struct rps_table *table, struct
     }
     if (result == 0 && code != SQLITE_DONE)
         result = rps_reader_error(merge->from, code, err);
+    else if (result == 0 && (code = write_rows(write, bound)) != SQLITE_OK)
+        result = cannot_write(merge, table->name, code, err);
     sqlite3_finalize(read);
     sqlite3_finalize(write);
     return result;

@@ -439,7 +439,6 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
     *ret = (struct rps_writer_status){
         .committed = writer->committed,
         .queued = writer->periods,
-        .rows = writer->rows,
         .dropped = writer->dropped,
         .failing = writer->failing || writer->broken,
     };

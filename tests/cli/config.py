@@ -68,8 +68,12 @@ def test_sections():
 
 
 def test_not_for_runs():
-    """label and tag, which are for recordings, choose no runs"""
+    """label and tag, which are for recordings, choose no runs, and are given to none that is imported"""
     configure("label = other\ntag = a=b\n")
+    FOLDER.write("full.csv", expect(call("export", "--format", "full"), 0).stdout)
+    expect(call("import", "-o", "copy.data", "full.csv"), 0)
+    assert [json.loads(call("runs", "-i", store, "--format", "json").stdout)["runs"][0]["label"]
+            for store in ("rpistat.data", "copy.data")] == ["run1", "run1"]
     assert call("runs").stdout == FOLDER.call("runs").stdout
 
 
@@ -111,6 +115,9 @@ MISTAKES = [
     ("peri = 3s", 1, ["'peri'"]),
     ("delete", 1, ["'delete'", "command line"]),
     ("[runs]\nlabel = x", 2, ["'label'", "command line"]),
+    ("[push]\nagain", 2, ["'again'", "command line"]),
+    ("start = 14:30", 1, ["'start'", "command line"]),
+    ("[watch]\nonce", 2, ["'once'", "command line"]),
     ("help", 1, ["'help'", "command line"]),
     ("output = x", 1, ["'output'", "[COMMAND]"]),
     ("# first\nperiod = soon", 2, ["--period", "soon", "100ms"]),

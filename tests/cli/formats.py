@@ -216,8 +216,11 @@ def check_figure(figure, text):
     elif figure["value"] is None:
         wanted = r"not counted|not known"
     elif figure["kind"] == "metric":
-        # of nine digits, the last of which may have been rounded over the text's next step
-        wanted = r"\s(%.3f|%.3f)\b" % (figure["value"] * (1 - 5e-9), figure["value"] * (1 + 5e-9))
+        # the value was rounded to nine digits, the text to three decimals
+        near = 5e-9 * abs(figure["value"]) + 5.1e-4
+        wanted = r"\s(%s)\b" % "|".join(number for number in re.findall(r"\s(-?\d+\.\d{3})\b", text)
+                                      if abs(float(number) - figure["value"]) <= near)
+        assert wanted != r"\s()\b", (figure, text)
     elif figure["certainty"] == "interval":
         wanted = r"\s%d\s.*\b%d\b" % (figure["count"], figure["value"])
     else:

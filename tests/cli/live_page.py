@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import sqlite3
@@ -113,24 +112,6 @@ def test_garbage():
     assert SERVER.get("/rows")["data"] >= 0
 
 
-def test_connections():
-    """sixteen connections; a seventeenth is closed at once, and is answered when another has gone"""
-    request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % SERVER.port
-    clients = [SERVER.connect() for _ in range(16)]
-    try:
-        for client in clients:
-            client.sendall(request[:10])
-        assert SERVER.send(request) == b""
-        clients[3].close()
-        while not SERVER.send(request):
-            pass
-        clients[5].sendall(request[10:])
-        assert received(clients[5]).startswith(b"HTTP/1.1 200 ")
-    finally:
-        for client in clients:
-            client.close()
-
-
 def test_other_user():
     """another user of the machine gets the page alone"""
     if os.geteuid() != 0:
@@ -223,8 +204,8 @@ def test_memory():
             SERVER.ask(["/", "/data", "/rows?after=0", "/none", "/rows?after=x"][i % 5], token=i % 7 != 0)
         with open("/proc/%d/statm" % SERVER.process.pid, encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    before = use(100)
-    assert use(400) < before + (1 << 20)
+    before = use(50)
+    assert use(200) < before + (1 << 20)
 
 
 def test_ends():
@@ -243,7 +224,8 @@ def test_ends():
 
 def test_damaged():
     """why data cannot be made is told, and they are made when that is over"""
-    shutil.copy(FOLDER / "rpistat.data", FOLDER / "damaged.data")
+    FOLDER.write("short.sim", "phase calm 1s\n")  # after a second they are made again
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:short.sim", "-o", "damaged.data"), 0)
     change("damaged.data", "UPDATE event_set SET set_no = set_no + 100")
     with Server(FOLDER, "-i", "damaged.data") as server:
         assert "damaged.data is damaged" in server.data()["error"]
@@ -252,7 +234,7 @@ def test_damaged():
             pass
 
 
-CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_connections, test_other_user,
+CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_other_user,
          test_data, test_live, test_memory, test_ends, test_damaged]
 
 with FOLDER:

@@ -3,13 +3,14 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, refused, tap
 
 from remote_write import Server, closed  # in support
 
@@ -49,9 +50,10 @@ class Place(Folder):
         return subprocess.Popen([RPISTAT, *self.command(server, *options, **more)], cwd=self.path,
                                 env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def totals(self, store="rpistat.data"):
-        """{event: raw count} of the last run, as report has it; the clock event by its label."""
-        figures = json.loads(expect(self.call("report", "-i", store, "--format", "json"), 0).stdout)["figures"]
+    def totals(self, store="rpistat.data", run="last"):
+        """{event: raw count} of a run, as report has it; the clock event by its label."""
+        answer = expect(self.call("report", "-i", store, "-r", run, "--format", "json"), 0)
+        figures = json.loads(answer.stdout)["figures"]
         return {row["label"] if row["kind"] == "clock" else row["name"]: row["count"] for row in figures
                 if row["kind"] in ("clock", "event") and row["count"] is not None}
 
@@ -70,6 +72,7 @@ def one_sentence(answer, *words):
     assert not answer.stdout, answer.stdout
     for word in words:
         assert word in answer.stderr.splitlines()[-1], answer.stderr
+    assert "secret" not in answer.stderr, answer.stderr
     return answer
 
 
@@ -90,7 +93,7 @@ def test_totals(place):
         assert len(times) == 251 and {b - a for a, b in zip(times, times[1:])} == {100}, times
         requests = server.requests
         answer = expect(place.push(server, state="s"), 0)
-        assert answer.stdout == "Run 1 is in %s already.\n" % server.url, answer.stdout
+        assert answer.stdout == "Run 1 was pushed to %s already.\n" % server.url, answer.stdout
         assert server.requests == requests
         expect(place.push(server, "--again", state="s"), 0)
         assert server.again == samples
@@ -176,6 +179,8 @@ def test_refused(place):
         requests = server.requests
         expect(place.push(server, store="long.data", state="r"), 0)
         assert server.requests == requests
+    with Server(lambda number: (422, [], b"no")) as server:
+        one_sentence(place.push(server), "2027 samples of run 1 were refused", "--again")
     with Server(lambda number: (413, [], b"") if number == 1 else None) as server:
         answer = expect(place.push(server), 1)
         assert "status 413" in answer.stderr and "20 samples of run 1 were refused" in answer.stderr, answer.stderr
@@ -185,20 +190,23 @@ def test_refused(place):
 def test_ended(place):
     """what no other attempt changes ends with a sentence, and notes nothing"""
     with Server() as other:
-        answers = {
-            401: ((401, [], b"who?\n"), "--user-file"),
-            404: ((404, [], b""), "another URL"),
-            307: ((307, [("Location", other.url + "/api/v1/write")], b""), "redirections are not followed"),
-        }
-        for status, (answer, words) in answers.items():
-            with Server(lambda number, answer=answer: answer if number == 1 else None) as server:
+        for words, *answer in (
+                ("--user-file", 401, [], b"who?\n"),
+                ("another URL", 404, [], b""),
+                ("another URL", 400, [], b'unsupported path requested: "//"'),
+                ("begins with https://", 400, [], b"Client sent an HTTP request to an HTTPS server.\n"),
+                ("to %s/api" % other.url, 307, [("Location", other.url + "/api/v1/write")], b""),
+                ("/login); redirections are not followed", 302, [("Location", "/login?to=secret")], b""),
+                ("200; that is a page", 200, [], b" <html>\n<body>")):
+            with Server(lambda count, answer=answer: answer if count == 1 else None) as server:
                 url = server.url.replace("//", "//me:secret@")
-                answer = one_sentence(place.push(url, state="e%d" % status), "status %d" % status, words)
-                assert server.requests == 1 and "secret" not in answer.stderr, answer.stderr
-                answer = expect(place.push(url, state="e%d" % status), 0)
-                assert pushed(server) == place.totals()
-                assert server.headers[0]["Authorization"] == "Basic bWU6c2VjcmV0"
-                assert "secret" not in answer.stdout and b"secret" not in place.read("e%d" % status)
+                one_sentence(place.push(url, state="ended"), "status %d" % answer[0], words)
+                assert server.requests == 1 and not noted(place / "ended")
+                if answer[0] == 401:
+                    answer = expect(place.push(url), 0)
+                    assert pushed(server) == place.totals() and "secret" not in answer.stdout
+                    assert server.headers[0]["Authorization"] == "Basic bWU6c2VjcmV0"
+                    assert b"secret" not in place.read("state%d" % place.states)
         assert other.requests == 0
 
 
@@ -207,13 +215,52 @@ def test_credentials(place):
     place.write("user", "me:se cret\n")
     place.write("token", "abc.def\n")
     place.write("nothing", "\nme:secret\n")
-    for name, reason in (("nothing", "No data available"), ("none", "No such file")):
+    for name, reason in (("nothing", "nothing in it"), ("none", "No such file")):
         one_sentence(place.push("http://127.0.0.1:1", "--user-file", name), name, reason)
     for option, name, header in (("--user-file", "user", "Basic bWU6c2UgY3JldA=="),
                                  ("--bearer-file", "token", "Bearer abc.def")):
         with Server() as server:
             expect(place.push(server, option, name), 0)
             assert {each.get("Authorization") for each in server.headers} == {header}
+
+
+def certificates(place):
+    """Files with a key and a certificate for 127.0.0.1, which certifies itself, and one that has expired."""
+    if not shutil.which("openssl"):
+        raise tap.Skip("there is no openssl, which makes certificates")
+    for arguments in ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test -days 2"
+                      " -addext subjectAltName=IP:127.0.0.1 -keyout key -out good",
+                      "x509 -in good -signkey key -days -1 -out old"):
+        subprocess.run(["openssl", *arguments.split()], cwd=place.path, check=True, capture_output=True)
+    return [place.write(name + ".pem", place.read("key") + place.read(name), 0o600) for name in ("good", "old")]
+
+
+def test_tls(place):
+    """TLS: samples and credentials go to a server whose certificate --ca vouches for, and to no other"""
+    good, old = certificates(place)
+    place.write("user", "me:secret\n")
+    place.write("garbage", "no certificate\n")
+    with Server(certificate=good) as server, Server(certificate=old) as expired, Server() as plain:
+        ca, other_name = ("--ca", "good"), server.url.replace("127.0.0.1", "localhost")
+        no_tls, no_plain = plain.url.replace("http:", "https:"), server.url.replace("https:", "http:")
+        for url, options, words in (
+                (server.url, (), ("certificate", "--ca")),
+                (other_name, ca, ("certificate", "host name 'localhost'")),
+                (expired.url, ("--ca", "old"), ("certificate", "valid")),
+                (server.url, ("--ca", "none"), ("--ca takes", "PEM")),
+                (server.url, ("--ca", "garbage"), ("certificate", "--ca")),
+                (no_tls, ("--give-up", "1ms"), ("is it http:// there?",)),
+                (no_plain, ("--give-up", "1ms"), ("is it https:// there?",))):
+            one_sentence(place.push(url, "--user-file", "user", *options, state="tls"), *words)
+        refused(place.push(server, *ca, "--user-file", "user", "--query-url", plain.url), 2, "--query-url", "https://")
+        server.behave = lambda number: (307, [("Location", plain.url + "/api/v1/write")], b"")
+        one_sentence(place.push(server, *ca, "--user-file", "user", state="tls"), "redirections are not followed")
+        assert (server.requests, expired.requests, plain.requests) == (1, 0, 0) and not noted(place / "tls")
+        server.behave = lambda number: None
+        answer = expect(place.push(server, *ca, "--user-file", "user", state="tls"), 0)
+        assert answer.stdout.endswith("; its last values are there.\n") and not answer.stderr, answer
+        assert pushed(server) == place.totals() and b"secret" not in place.read("tls")
+        assert {each.get("Authorization") for each in server.headers} == {"Basic bWU6c2VjcmV0"}
 
 
 def test_state(place):
@@ -283,7 +330,7 @@ def test_verified(place):
         one_sentence_after(place.push(server, *short), "does not have the last values")
     for answer in ((404, [], b""), (200, [], b"<html>"), (200, [], b"[" * 60000)):
         with Server(query=lambda handler, _, answer=answer: Server.answer(handler, *answer)) as server:
-            assert expect(place.push(server), 0).stdout.endswith("; not verified.\n")
+            assert expect(place.push(server), 0).stdout.endswith("; not verified: see --query-url.\n")
     with Server(query=wrong) as server, Server() as other:
         assert expect(place.push(server, "--no-verify"), 0).stdout.endswith("; not verified.\n")
         other.bodies = server.bodies
@@ -364,26 +411,32 @@ def noted(path):
 
 
 def test_follow(place):
-    """a live recording is followed to its end; a signal ends it with what was taken noted"""
-    with Server() as server, Recording(place, "live.data") as recording:
-        follow = place.start(server, "--follow", store="live.data", state="live")
-        stopped = place.start(server.url + "/other/api/v1/write", "--follow", store="live.data", state="live")
+    """runs that are being recorded are followed to their ends, side by side; a signal ends it with what was taken noted"""
+    with Server() as server, Recording(place, "live.data") as first, Recording(place, "live.data") as second:
         deadline = time.monotonic() + TIMEOUT
-        while len({row[0] for row in noted(place / "live")}) < 2:
+        while place.call("runs", "-i", "live.data").stdout.count("recording") < 2:
+            assert time.monotonic() < deadline
+        follow = place.start(server, "--all", "--follow", store="live.data", state="live")
+        stopped = place.start(server.url + "/other/api/v1/write", "--follow", store="live.data", state="live")
+        while [row[1] for row in noted(place / "live")].count(-1) < 3:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         stopped.send_signal(signal.SIGTERM)
         stdout, stderr = stopped.communicate(timeout=TIMEOUT)
         assert stopped.returncode == 0 and "it was stopped" in stdout, (stdout, stderr)
-        assert server.last("rpistat_run_info")
-        assert recording.end() == 0
+        assert len(server.last("rpistat_run_info")) == 2
+        for recording, run in ((second, 2), (first, 1)):
+            assert recording.end() == 0
+            line = follow.stdout.readline()
+            assert "of run %d to" % run in line and line.endswith("; its last values are there.\n"), line
         stdout, stderr = follow.communicate(timeout=TIMEOUT)
-        assert follow.returncode == 0 and "its last values are there" in stdout, (stdout, stderr)
-        assert pushed(server) == place.totals("live.data")
+        assert follow.returncode == 0 and not stdout and not stderr, (stdout, stderr)
+        one, other = (place.totals("live.data", run) for run in "12")
+        assert pushed(server) == {event: one[event] + other[event] for event in one}
     rows = [row for row in noted(place / "live") if row[1] >= -2]
-    assert [row[:2] for row in rows] == [(server.url + "/api/v1/write", -2), (server.url + "/api/v1/write", -1),
-                                         (server.url + "/other/api/v1/write", -1)], rows
-    assert rows[1][2] >= rows[2][2] > 0, rows
+    assert [row[:2] for row in rows] == [(server.url + "/api/v1/write", cpu) for cpu in (-2, -2, -1, -1)] \
+        + [(server.url + "/other/api/v1/write", -1)], rows
+    assert max(rows[2][2], rows[3][2]) >= rows[4][2] > 0, rows
 
 
 def test_thinned(place):
@@ -435,8 +488,8 @@ def test_cpus(place):
 def main():
     with Place() as place:
         tap.main([(test.__doc__, test, place) for test in (
-            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_state,
-            test_memory, test_verified, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
+            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_tls,
+            test_state, test_memory, test_verified, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
 
 
 main()

@@ -83,7 +83,6 @@ def test_many():
     assert table("--sort", "periods") == table("--sort", "-elapsed") == [1, 2, 3, 4]
     rows = said("--sort", "-host", "--format", "csv").splitlines()
     assert [row.split(",")[0] for row in rows] == ["run", "2", "1", "4", "3"], rows
-    refused(FOLDER.call("runs", "--delete", "--host", "nowhere"), 1, "nothing was changed")
     ask("UPDATE run SET start_realtime_ns = NULL WHERE run_id = 3")
     assert table("--since", "9999d") == table("--until", "0") == [1, 2, 4]
     header, line = said("3").splitlines()

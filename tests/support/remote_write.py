@@ -5,6 +5,7 @@ import http.server
 import json
 import re
 import socket
+import ssl
 import struct
 import threading
 import urllib.parse
@@ -91,9 +92,10 @@ def read_samples(body):
 class Server:
     """Takes remote write; `with Server() as server`. `behave` is called with the number of each request,
     from 1, before it is looked at, and returns None, or (status, headers, body) to answer instead, or
-    a function that does what it likes with the handler."""
+    a function that does what it likes with the handler. `certificate`: a file with it, and its key; the
+    server speaks TLS."""
 
-    def __init__(self, behave=None, query=None):
+    def __init__(self, behave=None, query=None, certificate=None):
         server, self.behave, self.query = self, behave or (lambda number: None), query
         self.requests, self.bodies, self.headers = 0, [], []
         self.done, self.points, self.twice, self.lock = 0, {}, 0, threading.Lock()
@@ -119,7 +121,11 @@ class Server:
         Handler.disable_nagle_algorithm = True
         self.http = Threads(("127.0.0.1", 0), Handler)
         self.port = self.http.server_address[1]
-        self.url = "http://127.0.0.1:%d" % self.port
+        self.url = "http%s://127.0.0.1:%d" % ("s" if certificate else "", self.port)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.http.socket = context.wrap_socket(self.http.socket, server_side=True, do_handshake_on_connect=False)
 
     def __enter__(self):
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()

@@ -102,11 +102,11 @@ class Database:
     def flush(self):
         """Make what was written visible to queries."""
 
-    def ask(self, expression, time_ms, **more):
+    def ask(self, expression, time_ms):
         """The samples that an expression has at a time: [(labels, value)]."""
         return [(row["metric"], float(row["value"][1]))
                 for row in self.result("/api/v1/query", query=expression,
-                                       time="%.3f" % (time_ms / 1000), **more)]
+                                       time="%.3f" % (time_ms / 1000))]
 
     def ask_samples(self, selector, end_ms, length_ms):
         """The samples themselves: [(labels, [[s, value as text]])]."""

@@ -133,6 +133,7 @@ static void test_refused(void **state)
         "2026-11-21T14:30z",
         "1969-01-01T00:00",
         "2026-11-21T14:30+1",
+        "2026-11-21T14:30+0160",
     };
     struct rps_moment moment;
     struct rps_error err;
@@ -195,6 +196,8 @@ static void test_summer_time(void **state)
     assert_true(found("02:30", AUTUMN - 12 * HOUR, AUTUMN + 12 * HOUR) == AUTUMN - HOUR / 2);
     assert_true(found("02:30", AUTUMN - HOUR / 4, AUTUMN + 12 * HOUR) == AUTUMN + HOUR / 2);
     assert_true(found("2026-10-25T02:30+01:00", AUTUMN - 12 * HOUR, AUTUMN + 12 * HOUR) ==
+                AUTUMN + HOUR / 2);
+    assert_true(found("2026-10-25T02:30+0100", AUTUMN - 12 * HOUR, AUTUMN + 12 * HOUR) ==
                 AUTUMN + HOUR / 2);
     assert_true(found("12:00", AUTUMN - HOUR, AUTUMN + 24 * HOUR) == AUTUMN + 10 * HOUR);
 }

@@ -104,6 +104,11 @@ static void test_times(void **state)
     check_times("time_ms,x\n100,1\n300,1\n", NULL, 300000000, 0.3);
     check_times("Time (us),x\n100,1\n300,1\n", NULL, 300000, 0.0003);
     check_times("time_ms,x\n100,1\n300,1\n", "time_ms=time:s", 300000000000, 300);
+    check_times("timestamp, x [%]\n2026/10/05 03:00:00.100, 1 %\n2026/10/05 03:00:05.100, 9 %\n",
+                NULL, 10 * RPS_NS_PER_S, 10); /* nvidia-smi */
+    check_times("# hostname;interval;timestamp;%idle\nh;60;2026-08-06 20:00:00 UTC;1.5\n"
+                "h;60;2026-08-06 20:01:00 UTC;2.5\n",
+                NULL, 120 * RPS_NS_PER_S, 120); /* sadf -d */
     check_times("t,l,x\n1,500,1\n2,250,1\n", "t=time,l=length:ms,x=count", 1250000000, 0.75);
     check_times("begin,l,x\n1,0.5,1\n2,0.25,1\n", "begin=time,l=length,x=count", 1250000000, 0.75);
     check_times("x,y\n1,2\n2,3\n4,1\n", NULL, 3000000000, 3);
@@ -135,6 +140,11 @@ static void test_columns(void **state)
     builder = look_with(text, NULL);
     assert_int_equal(builder->column_count, 3); /* req, v, v: s is text, index a place */
     assert_int_equal(column(builder, "req")->kind, RPS_IMPORT_GAUGE);
+    close_file(builder);
+    builder = look_with("# s;t;load\na;1;5 %\na;2;7 %\n", NULL); /* a comment as header */
+    assert_int_equal(builder->column_count, 1);
+    assert_float_equal(column(builder, "load")->least, 5, 0);
+    assert_string_equal(column(builder, "load")->unit, "%");
     close_file(builder);
 }
 
@@ -198,6 +208,7 @@ static void test_refused(void **state)
     refused("t,x\n1,2\n2\n", NULL, "t.csv, line 3: the row has 1 cell, and the first has 2");
     refused("t,x\n2,2\n1,2\n", "t=time", "t.csv, line 3: the time does not go on");
     refused("t,x\n2,2\n2,2\n", "t=time", "t.csv, line 3: the time does not go on");
+    refused("t,x\n1,5 KiB\n2,5 MiB\n", NULL, "is not in");
     refused("t,x\nyesterday,2\n", "t=time", "'yesterday' is no time");
     refused("t,x\n1,-2\n", "x=count", "is below 0");
     refused("t,x\n1,1e30\n", "x=count", "too large");

@@ -17,18 +17,30 @@ static const struct {
     const char *file;
     const struct rps_import_format *format;
 } fixtures[] = {
-    {"perf-task.csv", &rps_import_perf_csv},     {"perf-core.csv", &rps_import_perf_csv},
-    {"perf-cpu.csv", &rps_import_perf_csv},      {"perf-hardware.csv", &rps_import_perf_csv},
-    {"perf-cgroup.tsv", &rps_import_perf_csv},   {"perf-metrics.csv", &rps_import_perf_csv},
-    {"perf-task.json", &rps_import_perf_json},   {"perf-cpu.json", &rps_import_perf_json},
-    {"perf-locale.json", &rps_import_perf_json}, {"toplev.csv", &rps_import_toplev},
-    {"toplev-values.csv", &rps_import_toplev},   {"pmrep.csv", &rps_import_pmrep},
-    {"pmrep-epoch.csv", &rps_import_pmrep},      {"pmrep-clock.csv", &rps_import_pmrep},
+    {"perf-task.csv", &rps_import_perf_csv},
+    {"perf-core.csv", &rps_import_perf_csv},
+    {"perf-cpu.csv", &rps_import_perf_csv},
+    {"perf-hardware.csv", &rps_import_perf_csv},
+    {"perf-cgroup.tsv", &rps_import_perf_csv},
+    {"perf-metrics.csv", &rps_import_perf_csv},
+    {"perf-task.json", &rps_import_perf_json},
+    {"perf-cpu.json", &rps_import_perf_json},
+    {"perf-locale.json", &rps_import_perf_json},
+    {"toplev.csv", &rps_import_toplev},
+    {"toplev-values.csv", &rps_import_toplev},
+    {"pmrep.csv", &rps_import_pmrep},
+    {"pmrep-epoch.csv", &rps_import_pmrep},
+    {"pmrep-clock.csv", &rps_import_pmrep},
+    {"perf-6.8-hybrid.csv", &rps_import_perf_csv},
+    {"perf-6.13-default.json", &rps_import_perf_json},
+    {"perf-6.13-metrics.csv", &rps_import_perf_csv},
+    {"perf-6.2-metrics.json", &rps_import_perf_json},
+    {"toplev-4.11.csv", &rps_import_toplev},
 };
 
 /* As import.c has them: the first that recognises a file reads it. */
-static const struct rps_import_format *const formats[] = {
-    &rps_import_perf_csv, &rps_import_perf_json, &rps_import_toplev, &rps_import_pmrep};
+static const struct rps_import_format *const formats[] = {&rps_import_toplev, &rps_import_perf_csv,
+                                                          &rps_import_perf_json, &rps_import_pmrep};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -143,6 +155,7 @@ static void test_not_recognised(void **state)
         "\n",
         "#",
         "time,cycles\n0.100000000,12\n",
+        "time,cycles,\n0.1,12,\n",
         "Time,load\n1,2\n",
         "a,b,c\n1,2,3\n",
         "0.5,12,13\n",
@@ -330,6 +343,98 @@ static void test_perf_metric_lines(void **state)
     assert_int_equal(found.sum[column("a")], 11);
 }
 
+/* What a metric is of is a part of its name: which events have metrics changes. */
+static void test_perf_scopes(void **state)
+{
+    static const char cgroups[] = "     0.100000000,1,,cycles,A,1000,100.00,0.5,GHz\n"
+                                  "     0.100000000,,,,,,,1.37,stalled\n"
+                                  "     0.100000000,1,,cycles,B,1000,100.00,1.5,GHz\n"
+                                  "     0.100000000,,,,,,,1.99,stalled\n"
+                                  "     0.200000000,<not counted>,,cycles,A,0,0.00,,\n"
+                                  "     0.200000000,2,,cycles,B,1000,100.00,2.5,GHz\n"
+                                  "     0.200000000,,,,,,,2.99,stalled\n";
+    static const char groups[] = "0.100000000,1,,cpu_atom/cycles/u,1000,100.00,0.5,GHz\n"
+                                 "0.100000000,<not counted>,,cpu_core/cycles/u,0,0.00,,\n"
+                                 "0.100000000,,648266,100.00,,,,TopdownL1 (cpu_atom)\n"
+                                 "0.100000000,,,,,,87.9,%  bad\n"
+                                 "0.100000000,,648266,100.00,,,24.0,%  front\n"
+                                 "0.100000000,,648266,100.00,,,,TopdownL1\n"
+                                 "0.100000000,,,,,,237.5,MB/s  read\n";
+
+    (void)state;
+    look_at(&rps_import_perf_csv, cgroups);
+    assert_float_equal(found.most[column("GHz A")], 0.5, 0);
+    assert_float_equal(found.most[column("stalled A")], 1.37, 0);
+    assert_float_equal(found.least[column("GHz B")], 1.5, 0);
+    assert_float_equal(found.least[column("stalled B")], 1.99, 0);
+    assert_int_equal(found.columns, 6);
+    look_at(&rps_import_perf_csv, groups);
+    assert_float_equal(found.most[column("GHz (cpu_atom)")], 0.5, 0);
+    assert_float_equal(found.most[column("bad (cpu_atom)")], 87.9, 0);
+    assert_float_equal(found.most[column("front (cpu_atom)")], 24, 0);
+    assert_float_equal(found.most[column("read")], 237.5, 0);
+    assert_int_equal(found.columns, 6); /* with cpu_core's, never counted */
+}
+
+/* The second event of a name stays the second when the first is not counted. */
+static void test_perf_twice(void **state)
+{
+    (void)state;
+    look_at(&rps_import_perf_csv, "0.100000000,10,,cs,1000,50.00,,\n"
+                                  "0.100000000,20,,cs,1000,50.00,,\n"
+                                  "0.200000000,<not counted>,,cs,0,0.00,,\n"
+                                  "0.200000000,30,,cs,1000,50.00,,\n");
+    assert_int_equal(found.sum[column("cs")], 10);
+    assert_int_equal(found.sum[column("cs#2")], 50);
+}
+
+/* Which of the header's metrics are missing in a row nobody knows. */
+static void test_perf_metric_only(void **state)
+{
+    (void)state;
+    look_at(&rps_import_perf_csv, "time,socket,cpusGhz,insn per cycle,\n"
+                                  "     0.100000000,S0,8,0.5,2.00,\n"
+                                  "     0.200000000,S0,8,2.50,\n"
+                                  "     0.300000000,S0,8,,3.00,\n");
+    assert_int_equal(found.periods, 2);
+    assert_int_equal(found.end_ns, 300000000);
+    assert_float_equal(found.most[column("Ghz")], 0.5, 0);
+    assert_float_equal(found.most[column("insn per cycle")], 3, 0);
+    assert_non_null(strstr(found.note, "at 0.200000000 s there are 1 values for 2 metrics"));
+    refuses(&rps_import_perf_csv, "time,GHz,insn per cycle,\n0.100000000,,a.slice0.59,2.00,\n",
+            "no rows");
+}
+
+/* Lines that some versions wrote, and totals behind the intervals. */
+static void test_perf_versions(void **state)
+{
+    static const char totals[] = "     1.000000000,S0,8,5,,cs,1000,100.00,,\n"
+                                 "S0,8,5,,cs,1000,100.00,,\n"
+                                 "5,,cs,1000,100.00,,\n"
+                                 ",,,,,1.37,stalled\n";
+    static const char json[] =
+        "{\"interval\" : 1.0, \"counter-value\" : \"7.0\", \"event\" : \"a\", "
+        "\"metric-value\" : -nan, \"metric-unit\" : \"GHz\"}\n"
+        "{\"interval\" : 1.0, \"metric-value\" : 0.0, \"metric-unit\" : \"(null)\"}\n"
+        "{\"interval\" : 1.0, \"counter-value\" : \"8.0\", \"event\" : \"b\", "
+        "\"pcnt-running\" : 100.00, }\n";
+
+    (void)state;
+    look_at(&rps_import_perf_csv, "     0.001813453,S0,1,5,,cs,1000,100.00,,\n"
+                                  "     0.001813453,,S0,1,,,,,,,1.34,stalled\n");
+    assert_float_equal(found.most[column("stalled")], 1.34, 0);
+    assert_int_equal(found.periods, 1);
+    look_at(&rps_import_perf_csv, "1.000000000,S0-D0-C1,9,,cpu/event=cpu-cycles,percore=1/,"
+                                  "1000,100.00,,\n");
+    assert_int_equal(found.sum[column("cpu/event=cpu-cycles,percore=1/")], 9);
+    look_at(&rps_import_perf_csv, totals);
+    assert_int_equal(found.sum[column("cs")], 5);
+    look_at(&rps_import_perf_json, json);
+    assert_int_equal(found.sum[column("a")], 7);
+    assert_int_equal(found.sum[column("b")], 8);
+    assert_int_equal(found.columns, 2);
+}
+
 /* With a decimal comma, and a comma between cells, there is no telling which is which. */
 static void test_perf_decimal_comma(void **state)
 {
@@ -412,6 +517,9 @@ static void test_perf_refused(void **state)
 static void test_toplev_refused(void **state)
 {
     (void)state;
+    refuses(&rps_import_toplev,
+            "# 3.6-full on Intel(R) Xeon(R)\n1.001301722,C0,Retiring,53.9,% Slots,,,0.0,100.0,\n",
+            "line 2: there is no header of toplev -x before it: record with a toplev of 2020");
     refuses(&rps_import_toplev, "CPUs,Area,Value,Unit,Description\nC0,IPC,1,Metric,\n", "-I 1000");
     refuses(&rps_import_toplev, "Timestamp,CPUs,Area,Value,Unit,Description\nx,C0,IPC,1,Metric,\n",
             "line 2: the time 'x'");
@@ -465,6 +573,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate(test_cut, state), cmocka_unit_test(test_cut_interval),
         cmocka_unit_test(test_perf_times),          cmocka_unit_test(test_perf_not_counted),
         cmocka_unit_test(test_perf_events),         cmocka_unit_test(test_perf_metric_lines),
+        cmocka_unit_test(test_perf_scopes),         cmocka_unit_test(test_perf_twice),
+        cmocka_unit_test(test_perf_metric_only),    cmocka_unit_test(test_perf_versions),
         cmocka_unit_test(test_perf_decimal_comma),  cmocka_unit_test(test_perf_threads),
         cmocka_unit_test(test_perf_many_cpus),      cmocka_unit_test(test_perf_refused),
         cmocka_unit_test(test_toplev_refused),      cmocka_unit_test(test_pmrep),

@@ -26,7 +26,11 @@ struct findings {
 /* rps_store_check; fails the test when the store cannot be looked at. */
 void sound_check(struct findings *ret, const char *path);
 
-/* rps_store_repair into a new file, which must be sound afterwards. */
+/* rps_store_repair into a new file, which must be sound afterwards; negative when it is refused. */
+int sound_try_repair(struct findings *ret, const char *path, const char *new_path,
+                     struct rps_error *err);
+
+/* The same of a store that must not be refused. */
 void sound_repair(struct findings *ret, const char *path, const char *new_path);
 
 /* The whole file, in a new buffer (free()). */

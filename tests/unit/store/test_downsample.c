@@ -2,7 +2,6 @@
  * stay as they are, `thinned` is right, and the store stays small. */
 #include "fixture.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,15 +46,9 @@ static struct rps_period next_period(struct source *source, int32_t cpu)
 /* Hand over a period, when the writer has room for it. */
 static void give(struct rps_writer *writer, const struct rps_period *period)
 {
-    struct rps_writer_status status;
-
     rps_writer_period(writer, period);
-    if (period->period % 1024 != 0)
-        return;
-    do {
-        rps_writer_status(writer, &status);
-        sched_yield();
-    } while (status.queued > 4096);
+    if (period->period % 1024 == 0)
+        rps_writer_wait(writer);
 }
 
 /* --- what is left ----------------------------------------------------------------------------- */
