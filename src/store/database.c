@@ -6,13 +6,18 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 #include "fields.h"
+#include "rpistat/clock.h"
 #include "vfs.h"
 
 /* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
 #define STEPS_A_CALL 1000000
 #define CALLS_MAX    50
+
+/* A header of the log's index is written in microseconds. */
+#define RECOVERIES_MAX 20
 
 int rps_database_is_transient(int code)
 {
@@ -33,6 +38,18 @@ int rps_database_is_transient(int code)
 int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
 {
     return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+}
+
+int rps_database_step(sqlite3_stmt *stmt)
+{
+    const struct timespec pause = {0, RPS_NS_PER_MS};
+    int code = sqlite3_step(stmt);
+
+    for (int i = 0; i < RECOVERIES_MAX && code == SQLITE_READONLY_RECOVERY; i++) {
+        nanosleep(&pause, NULL);
+        code = sqlite3_step(stmt);
+    }
+    return code;
 }
 
 int rps_database_run(sqlite3_stmt *stmt)
@@ -127,7 +144,7 @@ int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
 
     if (code != SQLITE_OK)
         return code;
-    code = sqlite3_step(stmt);
+    code = rps_database_step(stmt);
     if (code == SQLITE_ROW)
         *ret = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);

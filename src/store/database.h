@@ -84,6 +84,10 @@ int rps_database_is_transient(int code);
 /* Prepare constant SQL that is used more than once; an SQLite code. */
 int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
 
+/* sqlite3_step. A reader who may not write the store's -shm may see its header while a recorder is
+ * writing it, which SQLite takes for one that a crash has left: it looks again for 20 ms. */
+int rps_database_step(sqlite3_stmt *stmt);
+
 /* Step a statement that gives no rows, and reset it; an SQLite code. */
 int rps_database_run(sqlite3_stmt *stmt);
 

@@ -42,7 +42,7 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
 
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
 {
-    int code = sqlite3_step(stmt);
+    int code = rps_database_step(stmt);
 
     reader->limit.calls = 0;
     return code;

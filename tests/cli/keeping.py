@@ -178,15 +178,21 @@ def test_view():
     assert {round(value, 9) for value, in few} == {round(value, 9) for value, in many}
 
 
-def size(name):
-    """Of a store and its log, as another program sees it."""
-    total = 0
+def sizes(name):
+    """Of a store and its log, as another program sees them."""
     for suffix in ("", "-wal"):
         try:
-            total += os.stat(FOLDER / name + suffix).st_size
+            yield os.stat(FOLDER / name + suffix).st_size
         except FileNotFoundError:
-            pass
-    return total
+            yield 0
+
+
+def size(name):
+    """Of both together, at a time: while this waits for the CPU one may shrink, and the other grow."""
+    found = None
+    while found != (found := list(sizes(name))):
+        pass
+    return sum(found)
 
 
 def test_size():

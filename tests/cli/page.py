@@ -597,7 +597,10 @@ def test_live():
         browser.wait(TOLD + ".includes('does not answer')")
         with Server(FOLDER, "-i", "live.data", "--port", str(server.port)) as server:
             browser.wait(TOLD + ".includes('is not the server')")
-            browser = opened(server.url, **WIDE)
+            browser.errors.clear()  # of the server that was away
+            browser.evaluate("window.isOld = true")
+            browser.open(server.url, **WIDE)  # the same address but for the token: the page loads itself anew
+            browser.wait("!window.isOld && document.readyState === 'complete'")
             more(browser)
             assert recording.end() == 0
             browser.wait("page.data.run.some(([name, text]) => name === 'State' && text === 'complete')")

@@ -4,6 +4,7 @@ Commands and events are JSON through two pipes (--remote-debugging-pipe), each e
 neither a port nor a library is needed.
 """
 import base64
+import contextlib
 import json
 import os
 import select
@@ -17,6 +18,10 @@ import tap
 
 TIMEOUT = 60  # seconds after which an answer does not come any more
 MOBILE = {"mobile": True, "touch": True}
+
+
+class Gone(AssertionError):
+    """The page was left for another one."""
 
 
 class Browser:
@@ -87,6 +92,8 @@ class Browser:
         while True:
             found = self.message(deadline)
             if found.get("id") == self.number:
+                if found.get("error", {}).get("code") == -32000:  # the page went while it was asked
+                    raise Gone(found["error"]["message"])
                 assert "error" not in found, (method, found["error"])
                 return found["result"]
 
@@ -99,7 +106,10 @@ class Browser:
     def wait(self, expression):
         """Wait until JavaScript says true."""
         deadline = time.monotonic() + TIMEOUT
-        while not self.evaluate(expression):
+        while True:
+            with contextlib.suppress(Gone):
+                if self.evaluate(expression):
+                    return
             assert time.monotonic() < deadline, "never: " + expression
 
     def open(self, path, width, height, mobile=False, touch=False, theme="light", ratio=1):

@@ -556,6 +556,90 @@ static int says_what_to_copy(const char *path)
     return 0;
 }
 
+/* The header of a log's index, twice the same, as SQLite's WAL format has it; damaged in one of both,
+ * as while a recorder writes it, until a reader has looked for the recorder's lock twice. */
+static struct {
+    int file; /* opened by who may write */
+    unsigned char header[48];
+    int looks;
+    sqlite3_io_methods methods;
+    int (*lock)(sqlite3_file *file, int offset, int n, int flags);
+} torn;
+
+static void write_header(unsigned char difference)
+{
+    unsigned char header[48];
+
+    memcpy(header, torn.header, sizeof(header));
+    header[8] ^= difference; /* its counter of changes */
+    assert_int_equal(pwrite(torn.file, header, sizeof(header), 0), sizeof(header));
+}
+
+static int look_for_recorder(sqlite3_file *file, int offset, int n, int flags)
+{
+    if (offset == 0 && flags == (SQLITE_SHM_LOCK | SQLITE_SHM_SHARED) && torn.looks++ == 1)
+        write_header(0);
+    return torn.lock(file, offset, n, flags);
+}
+
+static int reads_a_torn_header(const char *path)
+{
+    struct rps_reader *reader;
+    struct rps_error err;
+    sqlite3_file *file = NULL;
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int result = rps_reader_open(&reader, path, &err);
+
+    if (result < 0)
+        return 0;
+    sqlite3_file_control(reader->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    torn.methods = *file->pMethods;
+    torn.lock = torn.methods.xShmLock;
+    torn.methods.xShmLock = look_for_recorder;
+    file->pMethods = &torn.methods;
+    write_header(1);
+    result = rps_reader_runs(reader, &run_id, &count, &err);
+    if (result < 0)
+        print_message("# %s\n", err.message);
+    write_header(0);
+    free(run_id);
+    rps_reader_close(reader);
+    return result == 0 && count == 1 && torn.looks == 2;
+}
+
+/* The store is opened after the fork: with a process that has it open a child shares the memory. */
+static void a_header_that_is_being_written(void **state)
+{
+    sqlite3 *db = NULL;
+    char path[512], memory[600], byte = 0;
+    int ready[2];
+    pid_t child;
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(memory, sizeof(memory), "%s-shm", path);
+    fixture_store(path);
+    assert_int_equal(pipe(ready), 0);
+    child = fixture_fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (read(ready[0], &byte, 1) != 1 || (torn.file = open(memory, O_RDWR | O_CLOEXEC)) < 0 ||
+            pread(torn.file, torn.header, sizeof(torn.header), 0) != sizeof(torn.header) ||
+            setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
+            _exit(2);
+        _exit(reads_a_torn_header(path) ? 0 : 1);
+    }
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE run SET label = 'in the log'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(write(ready[1], &byte, 1), 1);
+    wait_for(child);
+    close(ready[0]);
+    close(ready[1]);
+    sqlite3_close(db);
+}
+
 static void a_log_without_shared_memory(void **state)
 {
     char path[512], memory[600];
@@ -656,6 +740,7 @@ int main(void)
         TEST(many_make_one_store),
         TEST(a_readers_locks_stay),
         TEST(a_locked_store_is_said),
+        TEST(a_header_that_is_being_written),
         TEST(a_log_without_shared_memory),
         TEST(names_of_sqlites_functions),
         TEST(a_query_ends),
