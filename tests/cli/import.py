@@ -158,6 +158,26 @@ def test_cpus():
     assert len(rotations) == 29, "rows of the same time have the same number"
 
 
+def test_spreadsheet():
+    """dates with the day first and decimal commas; what may mean two things is refused and said"""
+    lines = "Zeit;Anfragen;Temperatur (\u00b0C)\n" + "".join(
+        "21.11.2026 14:00:%02d;%d,5;20,%d\n" % (n, 1200 + n, n) for n in range(10))
+    FOLDER.write("sheet.csv", lines)
+    imported("sheet.data", "--map", "Zeit=time,Anfragen=gauge", "sheet.csv")
+    FOLDER.write("sheet.csv", lines.replace(";1", ";1."))
+    imported("sheet.data", "sheet.csv")
+    for run in "1", "2":
+        found = said("export", "-i", "sheet.data", "--rates", "-r", run)
+        assert [row["Anfragen"] for row in table(found)] == ["%d.5" % (1200 + n) for n in range(10)]
+    runs = json.loads(said("runs", "-i", "sheet.data", "--format", "json"))["runs"]
+    assert [run["start"][:19] for run in runs] == ["2026-11-21T13:59:59"] * 2, runs
+    FOLDER.write("sheet.csv", lines.replace("21.11.", "05/11/"))
+    for options in ((), ("--map", "Zeit=time")):
+        refused(FOLDER.call("import", "-o", "no.data", *options, "sheet.csv"), 1, "the day first or")
+    FOLDER.write("sheet.csv", "Zeit;A\nnie;viel\n")
+    refused(FOLDER.call("import", "-o", "no.data", "--map", "Zeit=time", "sheet.csv"), 2, "no header")
+
+
 def test_many():
     """several files are runs of one store, which other commands take as any"""
     imported("full.data", "table.csv", "wide.csv", "-q")
@@ -194,4 +214,4 @@ def test_hostile():
 
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_full, test_wide, test_table, test_cpus, test_many, test_hostile])
+    tap.main([test_full, test_wide, test_table, test_cpus, test_spreadsheet, test_many, test_hostile])
