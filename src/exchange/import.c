@@ -39,6 +39,11 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
         snprintf(names + length, sizeof(names) - length, "%s%s", i > 0 ? ", " : "",
                  formats[i]->name);
     }
+    if (!name && strncmp(builder->head, "SQLite format 3", 15) == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is a store already, or another database: 'rpistat merge' copies "
+                             "the runs of one store into another",
+                             builder->path);
     if (!name &&
         (strncmp(builder->head, "\xff\xfe", 2) == 0 || strncmp(builder->head, "\xfe\xff", 2) == 0))
         return rps_error_set(err, RPS_FAILED, "%s is UTF-16: save it as UTF-8", builder->path);

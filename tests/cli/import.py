@@ -195,6 +195,7 @@ def test_hostile():
     FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
     refused(FOLDER.call("import", "-o", "no.data", "."), 1, "is a folder")
+    refused(FOLDER.call("import", "-o", "no.data", "full.data"), 1, "'rpistat merge'")
     refused(FOLDER.call("import", "-o", "no.data", "/dev/zero"), 1, "/dev/zero has a NUL byte")
     refused(FOLDER.call("import", "-o", "no.data", "nowhere.csv"), 1, "nowhere.csv")
     refused(FOLDER.call("import", "-o", "no.data", "--format", "cake", "bad.csv"), 2, "rpistat, ")
