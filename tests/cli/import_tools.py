@@ -256,6 +256,15 @@ def test_only_some_cpus():
     assert values["GHz (cpu_core)"] == 1.5 and values["GHz (cpu_atom)"] == 0.5, values
 
 
+def test_panels():
+    """a panel of pmrep's has the instance in its title, unless it holds several"""
+    FOLDER.write("pmrep.csv", 'Time,"load-1 minute","read-sda","read-sdb"\n1,2,3,4\n2,3,4,5\n3,4,5,6\n')
+    expect(FOLDER.call("import", "-o", "panels.data", "pmrep.csv"), 0)
+    expect(FOLDER.call("plot", "-i", "panels.data", "--panel", "load-1 minute", "-o", "a.svg"), 0)
+    refused(FOLDER.call("plot", "-i", "panels.data", "--panel", "x", "-o", "a.svg"), 2,
+            "there are 'load-1 minute', 'read'")
+
+
 def test_refused():
     """a file without intervals is refused, with what to do, and leaves nothing"""
     FOLDER.write("total.csv", "# started on Mon Mar  2 09:15:04 2026\n\n12,,cs,1000,100.00,,\n")
@@ -291,4 +300,4 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_refused, test_real])
+    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_panels, test_refused, test_real])
