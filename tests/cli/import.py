@@ -150,7 +150,8 @@ def test_cpus():
     write("cpus.csv", ["t", "cpu", "n"], lines)
     said_then = imported("cpus.data", "--map", "n=count", "-",
                          stdin=open(FOLDER / "cpus.csv", encoding="utf-8"))
-    assert "standard input (csv) is run 1" in said_then, said_then
+    assert "standard input (csv) is run 1 of cpus.data: 29 periods\n" in said_then, said_then
+    assert json.loads(said("runs", "-i", "cpus.data", "--format", "json"))["runs"][0]["periods"] == 29
     sound("cpus.data")
     assert sorted({row[1] for row in rows("cpus.data", "period")}) == [0, 1]
     assert figures("cpus.data")["event", "n"]["count"] == sum(line[2] for line in lines)
