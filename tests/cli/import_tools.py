@@ -256,6 +256,21 @@ def test_only_some_cpus():
     assert values["GHz (cpu_core)"] == 1.5 and values["GHz (cpu_atom)"] == 0.5, values
 
 
+def test_not_counted():
+    """what perf could not count is said by import and by report"""
+    FOLDER.write("none.csv", "".join(
+        "%d.000000000,<not supported>,,cycles,0,100.00,,\n%d.000000000,<not counted>,,branches,0,0.00,,\n"
+        "%d.000000000,7,,page-faults,1000000000,100.00,,\n" % (t, t, t) for t in (1, 2, 3)))
+    answer = expect(FOLDER.call("import", "-o", "none.data", "none.csv"), 0)
+    text = expect(FOLDER.call("report", "-i", "none.data"), 0).stdout
+    for name, why in ("cycles", "the file says that it is not supported"), \
+                     ("branches", "in the file it is never on a counter"):
+        assert "%s was not counted: %s\n" % (name, why) in answer.stderr, answer.stderr
+        assert "Not counted: %s: %s." % (name, why) in " ".join(text.split()), text
+    assert "odd" not in expect(FOLDER.call("check", "-i", "none.data"), 0).stdout
+    os.remove(FOLDER / "none.data")
+
+
 def test_panels():
     """a panel of pmrep's has the instance in its title, unless it holds several"""
     FOLDER.write("pmrep.csv", 'Time,"load-1 minute","read-sda","read-sdb"\n1,2,3,4\n2,3,4,5\n3,4,5,6\n')
@@ -300,4 +315,4 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_panels, test_refused, test_real])
+    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_not_counted, test_panels, test_refused, test_real])
