@@ -649,8 +649,10 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
         result = add_columns(&table, err);
     if (result == 0)
         result = read_rows(&table, err);
-    for (size_t c = 0; c < table.count; c++)
-        free(table.column[c].name), free(table.column[c].ambiguous);
+    for (size_t c = 0; c < table.count; c++) {
+        free(table.column[c].name);
+        free(table.column[c].ambiguous);
+    }
     free(table.column);
     return result;
 }
