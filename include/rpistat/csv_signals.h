@@ -55,8 +55,8 @@ int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals
  * (not 0) is left. */
 void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal);
 
-/* A cell: 1 and the number, NaN where it is not finite; 0: what programs write for a value that
- * they do not have; -1: a word. */
+/* A cell: 1 and the number (with a decimal comma also as 1.234,5), NaN where it is not finite; 0:
+ * what programs write for a value that they do not have; -1: a word. */
 int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret);
 
 /* 1 for the name of a column that numbers rows or says when they were: "time", "index", "date". */

@@ -24,7 +24,7 @@ struct rps_import_options {
 
 struct rps_import_outcome {
     int64_t run_id;     /* of the new run */
-    uint64_t intervals; /* of the file, and */
+    uint64_t intervals; /* of the file, of the CPU that has most where each has its own, and */
     int periods_each;   /* so many periods of the run are one of them, which has more columns than a
                            period holds */
     const char *format; /* name of the one that it was read as */

@@ -39,6 +39,11 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
         snprintf(names + length, sizeof(names) - length, "%s%s", i > 0 ? ", " : "",
                  formats[i]->name);
     }
+    if (!name && strncmp(builder->head, "SQLite format 3", 15) == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is a store already, or another database: 'rpistat merge' copies "
+                             "the runs of one store into another",
+                             builder->path);
     if (!name &&
         (strncmp(builder->head, "\xff\xfe", 2) == 0 || strncmp(builder->head, "\xfe\xff", 2) == 0))
         return rps_error_set(err, RPS_FAILED, "%s is UTF-16: save it as UTF-8", builder->path);
@@ -269,6 +274,21 @@ static int write_run(struct rps_import_builder *builder, const struct rps_import
     return result;
 }
 
+/* The run's periods, as everything that reads the store counts them. */
+static int count_periods(const char *store_path, int64_t run_id, uint64_t *ret,
+                         struct rps_error *err)
+{
+    struct rps_run_summary summary = {0};
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, store_path, err);
+
+    if (result == 0)
+        result = rps_reader_summary(reader, run_id, &summary, err);
+    rps_reader_close(reader);
+    *ret = summary.periods;
+    return result;
+}
+
 int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
                     const struct rps_import_format **ret, struct rps_error *err)
 {
@@ -290,6 +310,7 @@ int rps_import_file(const char *path, const char *store_path,
     struct rps_import_builder *builder = NULL;
     int64_t changed_ns = 0;
     FILE *file = open_file(path, name, &changed_ns, err);
+    uint64_t periods = 0;
     int result = file ? 0 : RPS_FAILED;
 
     if (file && !(builder = rps_import_open(file, name, options->note)))
@@ -301,11 +322,14 @@ int rps_import_file(const char *path, const char *store_path,
     if (result == 0)
         result = write_run(builder, format, store_path, options, err);
     if (result == 0)
+        result = count_periods(store_path, builder->run.run_id, &periods, err);
+    if (result == 0) {
         *ret = (struct rps_import_outcome){
             .run_id = builder->run.run_id,
-            .intervals = builder->periods,
             .periods_each = builder->column_count > 0 ? builder->plan->set_count : 1,
             .format = format->name};
+        ret->intervals = periods / (uint64_t)ret->periods_each;
+    }
     rps_import_close(builder);
     if (file)
         fclose(file);

@@ -42,6 +42,11 @@ struct rps_import_column {
 int rps_import_column(struct rps_import_builder *builder, const struct rps_import_column *column,
                       int *ret, struct rps_error *err);
 
+/* The file says that the column cannot be counted; where nothing else of it comes, the plan has an
+ * event of that state. */
+int rps_import_unsupported(struct rps_import_builder *builder,
+                           const struct rps_import_column *column, struct rps_error *err);
+
 /* The run, of which the reader may fill what the file says: command, start_realtime_ns, host,
  * cpu_model, ... Only before the first period. */
 struct rps_run *rps_import_run(struct rps_import_builder *builder);

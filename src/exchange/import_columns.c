@@ -71,6 +71,16 @@ int rps_import_column(struct rps_import_builder *builder, const struct rps_impor
     return add_column(builder, column, ret, err);
 }
 
+int rps_import_unsupported(struct rps_import_builder *builder,
+                           const struct rps_import_column *column, struct rps_error *err)
+{
+    int number, result = rps_import_column(builder, column, &number, err);
+
+    if (result == 0)
+        builder->column[number].is_unsupported = 1;
+    return result;
+}
+
 /* --- gauges ----------------------------------------------------------------------------------- */
 
 static void choose_scale(struct rps_import_known_column *column, double seconds)
@@ -175,6 +185,32 @@ static int add_sets(struct rps_import_builder *builder, struct rps_error *err)
     return 0;
 }
 
+/* Events that were asked for and never counted, where the last set has room: a set of theirs alone
+ * would take a part of the time. */
+static void add_not_counted(struct rps_import_builder *builder)
+{
+    struct rps_plan *plan = builder->plan;
+
+    for (int i = 0; i < builder->column_count && plan->set_count > 0; i++) {
+        const struct rps_import_known_column *column = &builder->column[i];
+        const char *reason = column->is_unsupported ? "the file says that it is not supported"
+                                                    : "in the file it is never on a counter";
+        struct rps_event_set *set = &plan->set[plan->set_count - 1];
+        char name[RPS_NAME_SIZE];
+
+        if (column->periods > 0 || (!column->is_unsupported && column->enabled_ns <= 0))
+            continue;
+        rps_import_note(builder, "%s was not counted: %s",
+                        rps_text_printable(name, sizeof(name), column->name), reason);
+        if (set->event_count < RPS_SLOT_MAX) {
+            struct rps_event *event = &set->event[add_slot(plan, column->name, "events", 0)];
+
+            event->state = RPS_EVENT_UNSUPPORTED;
+            snprintf(event->reason, sizeof(event->reason), "%s", reason);
+        }
+    }
+}
+
 /* The clock event: CPU time, or else the time that passed. */
 static void make_clock(struct rps_import_builder *builder)
 {
@@ -205,8 +241,10 @@ int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *e
                 choose_scale(&builder->column[i], builder->seconds);
         }
         make_clock(builder);
-        if (add_sets(builder, err) < 0 || rps_plan_compile(plan, err) < 0 ||
-            rps_plan_add_rates(plan, err) < 0)
+        if (add_sets(builder, err) < 0)
+            return RPS_FAILED;
+        add_not_counted(builder);
+        if (rps_plan_compile(plan, err) < 0 || rps_plan_add_rates(plan, err) < 0)
             return RPS_FAILED;
     }
     if (plan->set_count == 0)

@@ -27,6 +27,9 @@
 #define TIME_MAX_NS   INT64_C(4000000000000000000)
 #define LENGTH_MAX_NS INT64_C(1000000000000000000)
 
+#define AMBIGUOUS                                                                                  \
+    "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
+
 enum kind { NONE, TIME, LENGTH, CPU, COUNT, CLOCK, GAUGE, SKIP, KINDS };
 
 static const char *const kind_name[KINDS] = {"",      "time",  "length", "cpu",
@@ -40,6 +43,7 @@ struct table_column {
     int column; /* of the builder */
     /* of the first rows */
     int numbers, words, times, starts_with_word;
+    char *ambiguous; /* owned; a date that is no time; NULL: none is */
 };
 
 struct table {
@@ -86,16 +90,50 @@ static int read_number(const struct table *table, const char *cell, double *ret,
     return 1;
 }
 
-/* A moment, also as nvidia-smi has it, 2026/10/05 03:00:00.100, and sadf, 2026-10-05 03:00:00 UTC. */
+/* 1 for a date that begins D MARK M MARK YYYY: its three numbers, and where it ends. */
+static int read_day_first(const char *cell, char mark, int ret[3], size_t *ret_end)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < 3; i++) {
+        size_t digits = strspn(cell + at, "0123456789");
+
+        if (digits < (i < 2 ? 1 : 4) || digits > (i < 2 ? 2 : 4) ||
+            (i < 2 && cell[at + digits] != mark))
+            return 0;
+        ret[i] = atoi(cell + at);
+        at += digits + (i < 2);
+    }
+    *ret_end = at;
+    return cell[at] == '\0' || cell[at] == ' ';
+}
+
+/* 05/11/2026 is one day in one country, and another in the next. */
+static int is_ambiguous(const char *cell)
+{
+    size_t end;
+    int number[3];
+
+    return read_day_first(cell, '/', number, &end);
+}
+
+/* A moment, also as nvidia-smi has it, 2026/10/05 03:00:00.100, and sadf, 2026-10-05 03:00:00 UTC,
+ * and spreadsheets where the day comes first, 05.10.2026 03:00. */
 static int read_moment(const char *cell, struct rps_moment *ret)
 {
     char text[40];
     struct rps_error unheard;
-    size_t length = strlen(cell);
+    size_t length = strlen(cell), end;
+    int date[3];
 
-    if (length >= sizeof(text))
+    if (length >= sizeof(text) - 8)
         return 0;
-    memcpy(text, cell, length + 1);
+    if (read_day_first(cell, '.', date, &end))
+        snprintf(text, sizeof(text), "%04d-%02d-%02d%s", date[2], date[1], date[0],
+                 cell[end] ? cell + end : " 00:00");
+    else
+        memcpy(text, cell, length + 1);
+    length = strlen(text);
     if (length > 8 && text[4] == '/' && text[7] == '/')
         text[4] = text[7] = '-';
     if (length > 4 && strcmp(text + length - 4, " UTC") == 0)
@@ -185,7 +223,8 @@ static int cell_time(const struct table *table, const char *cell, int64_t *ret_n
 {
     if (read_time(table, cell, table->unit_ns, ret_ns))
         return 0;
-    return rps_import_refuse(table->builder, err, "'%.40s' is no time", cell);
+    return rps_import_refuse(table->builder, err, "'%.40s' %s", cell,
+                             is_ambiguous(cell) ? AMBIGUOUS : "is no time");
 }
 
 /* --- the map ---------------------------------------------------------------------------------- */
@@ -215,6 +254,11 @@ static int map_item(struct table *table, char *item, struct rps_error *err)
     number = strtoul(item, &end, 10);
     if (c == table->count && !*end && number > 0 && number <= table->count)
         c = number - 1;
+    if (c == table->count && !table->has_header)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is no column's number, and %s has no header: no column "
+                             "has a word above numbers, with '%c' as the decimal mark",
+                             item, table->builder->path, table->decimal);
     if (c == table->count)
         return rps_error_set(err, RPS_USAGE, "--map: %s has no column '%s'", table->builder->path,
                              item);
@@ -282,6 +326,8 @@ static void look_at(struct table *table, char *const *cell)
         column->numbers += kind > 0 && isfinite(value);
         column->words += kind < 0;
         column->times += read_time(table, cell[c], 1, &time_ns);
+        if (!column->ambiguous && is_ambiguous(cell[c]))
+            column->ambiguous = strdup(cell[c]);
     }
 }
 
@@ -299,8 +345,7 @@ static int is_time(const struct table *table, size_t c)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         named |= strcasecmp(name, names[i]) == 0;
-    if (!table->has_header)
-        named = column->words > 0; /* dates */
+    named |= column->words > 0; /* dates */
     return named && column->times > 0 && column->times >= column->numbers + column->words;
 }
 
@@ -361,6 +406,11 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
             table->cpu = (int)c;
         else if (!is_mapped && is_numeric(column) && !rps_csv_names_place(name))
             column->kind = GAUGE;
+    }
+    for (size_t c = 0; c < table->count && table->time < 0; c++) {
+        if (table->column[c].ambiguous && table->column[c].mapped == NONE)
+            return rps_error_set(err, RPS_FAILED, "%s: '%.40s' %s", table->builder->path,
+                                 table->column[c].ambiguous, AMBIGUOUS);
     }
     if (table->length >= 0 && table->time < 0)
         return rps_error_set(err, RPS_USAGE,
@@ -470,9 +520,10 @@ static int add_columns(struct table *table, struct rps_error *err)
     }
     if (found == 0)
         return rps_error_set(err, RPS_FAILED,
-                             "%s has no column of numbers that is more than a place: name one with "
-                             "--map COLUMN=gauge",
-                             table->builder->path);
+                             "%s has no column of numbers that is more than a place, with '%c' as "
+                             "the decimal mark: name one with --map "
+                             "COLUMN=gauge",
+                             table->builder->path, table->decimal);
     return 0;
 }
 
@@ -598,8 +649,10 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
         result = add_columns(&table, err);
     if (result == 0)
         result = read_rows(&table, err);
-    for (size_t c = 0; c < table.count; c++)
+    for (size_t c = 0; c < table.count; c++) {
         free(table.column[c].name);
+        free(table.column[c].ambiguous);
+    }
     free(table.column);
     return result;
 }

@@ -17,6 +17,7 @@ struct rps_import_known_column {
     uint64_t sum; /* of counts */
     double enabled_ns, running_ns;
     uint64_t periods;   /* in which it was counted */
+    int is_unsupported; /* the file says so */
     double least, most; /* of gauges */
     double base, scale; /* a gauge is kept as (value - base) x seconds x scale */
     int set, slot;      /* in the plan */

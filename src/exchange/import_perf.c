@@ -109,8 +109,10 @@ static int add_event(struct rps_import_interval *interval, struct rps_import_dat
     datum->column.name = name;
     if (parse_times(interval, line, datum, &percent, err) < 0)
         return RPS_FAILED;
-    if (!line->value || strcmp(line->value, "<not supported>") == 0)
+    if (!line->value)
         return 0;
+    if (strcmp(line->value, "<not supported>") == 0)
+        return rps_import_unsupported(interval->builder, &datum->column, err);
     if (strcmp(line->value, "<not counted>") == 0) {
         /* 100 % of no time: it was never enabled, for the workload did not run, and the count is a
            true 0; else it never came onto a counter */

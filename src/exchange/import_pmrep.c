@@ -30,6 +30,22 @@ struct pmrep_reader {
 
 /* --- the header ------------------------------------------------------------------------------- */
 
+/* Instances of a metric are drawn together; one alone has a panel of its own name. */
+static void name_panels(struct pmrep_reader *reader)
+{
+    for (size_t i = 0; i < reader->column_count; i++) {
+        const char *name = reader->column[i].name;
+        size_t length = strcspn(name, "-"), alike = 0;
+
+        for (size_t k = 0; k < reader->column_count; k++) {
+            const char *other = reader->column[k].name;
+
+            alike += strcspn(other, "-") == length && strncmp(other, name, length) == 0;
+        }
+        snprintf(reader->column[i].panel, NAME_SIZE, "%.*s", alike > 1 ? (int)length : 0, name);
+    }
+}
+
 /* "kernel.all.load-1 minute" is an instance of kernel.all.load: metrics' names have no '-'. */
 static int read_header(struct pmrep_reader *reader, char *const *cell, size_t count,
                        struct rps_error *err)
@@ -47,9 +63,9 @@ static int read_header(struct pmrep_reader *reader, char *const *cell, size_t co
     reader->column_count = count - 1;
     for (size_t i = 0; i + 1 < count; i++) {
         snprintf(column[i].name, NAME_SIZE, "%s", cell[i + 1]);
-        snprintf(column[i].panel, NAME_SIZE, "%.*s", (int)strcspn(cell[i + 1], "-"), cell[i + 1]);
         column[i].column = -1;
     }
+    name_panels(reader);
     return 0;
 }
 

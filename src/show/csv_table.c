@@ -84,13 +84,21 @@ static char guess_separator(const char *text, size_t size, char decimal)
     return decimal == ',' ? ';' : ',';
 }
 
-static size_t count_between_digits(const char *text, size_t size, char mark)
+/* In how many numbers `mark` is the last mark, and the only one of its kind: not in 21.11.2026. */
+static size_t count_decimals(const char *text, size_t size, char mark)
 {
-    size_t count = 0;
+    size_t count = 0, end;
 
-    for (size_t i = 1; i + 1 < size; i++)
-        count += text[i] == mark && strchr("0123456789", text[i - 1]) &&
-                 strchr("0123456789", text[i + 1]) && text[i - 1] && text[i + 1];
+    for (size_t i = 0; i < size; i = end + 1) {
+        size_t marks = 0, last = 0;
+
+        for (end = i; end < size && memchr("0123456789.,", text[end], 12); end++) {
+            if (text[end] == '.' || text[end] == ',')
+                last = end;
+            marks += text[end] == mark;
+        }
+        count += marks == 1 && text[last] == mark && last > i && last + 1 < end;
+    }
     return count;
 }
 
@@ -98,9 +106,7 @@ static char guess_decimal(const char *text, size_t size, char separator)
 {
     if (separator == ',')
         return '.';
-    return count_between_digits(text, size, ',') > 0 && count_between_digits(text, size, '.') == 0
-               ? ','
-               : '.';
+    return count_decimals(text, size, ',') > 0 && count_decimals(text, size, '.') == 0 ? ',' : '.';
 }
 
 void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal)
@@ -131,6 +137,23 @@ static int is_not_observed(const char *text)
     return text[0] == '<'; /* <not counted> */
 }
 
+/* Take the points out of 1.234.567,8; 0 where others stand in it. */
+static int drop_thousands(char *text)
+{
+    static const char digits[] = "0123456789";
+    char *number = text + (*text == '-'), *point = strchr(number, '.');
+    size_t first = strspn(number, digits);
+
+    if (point && (first < 1 || first > 3 || number + first != point))
+        return 0;
+    for (; point; point = strchr(point, '.')) {
+        if (strspn(point + 1, digits) != 3 || (point[4] && point[4] != '.' && point[4] != ','))
+            return 0;
+        memmove(point, point + 1, strlen(point));
+    }
+    return 1;
+}
+
 int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret)
 {
     char text[NUMBER_SIZE], *end;
@@ -146,9 +169,9 @@ int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret)
     if (decimal == ',') {
         char *comma = strchr(text, ',');
 
-        if (strchr(text, '.'))
+        if ((comma && strchr(comma, '.')) || !drop_thousands(text))
             return -1;
-        if (comma)
+        if ((comma = strchr(text, ',')))
             *comma = '.';
     }
     value = strtod(text, &end); /* in the C locale */

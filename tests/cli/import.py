@@ -150,12 +150,33 @@ def test_cpus():
     write("cpus.csv", ["t", "cpu", "n"], lines)
     said_then = imported("cpus.data", "--map", "n=count", "-",
                          stdin=open(FOLDER / "cpus.csv", encoding="utf-8"))
-    assert "standard input (csv) is run 1" in said_then, said_then
+    assert "standard input (csv) is run 1 of cpus.data: 29 periods\n" in said_then, said_then
+    assert json.loads(said("runs", "-i", "cpus.data", "--format", "json"))["runs"][0]["periods"] == 29
     sound("cpus.data")
     assert sorted({row[1] for row in rows("cpus.data", "period")}) == [0, 1]
     assert figures("cpus.data")["event", "n"]["count"] == sum(line[2] for line in lines)
     rotations = {(row[4], row[6]) for row in rows("cpus.data", "period")}
     assert len(rotations) == 29, "rows of the same time have the same number"
+
+
+def test_spreadsheet():
+    """dates with the day first and decimal commas; what may mean two things is refused and said"""
+    lines = "Zeit;Anfragen;Temperatur (\u00b0C)\n" + "".join(
+        "21.11.2026 14:00:%02d;%d,5;20,%d\n" % (n, 1200 + n, n) for n in range(10))
+    FOLDER.write("sheet.csv", lines)
+    imported("sheet.data", "--map", "Zeit=time,Anfragen=gauge", "sheet.csv")
+    FOLDER.write("sheet.csv", lines.replace(";1", ";1."))
+    imported("sheet.data", "sheet.csv")
+    for run in "1", "2":
+        found = said("export", "-i", "sheet.data", "--rates", "-r", run)
+        assert [row["Anfragen"] for row in table(found)] == ["%d.5" % (1200 + n) for n in range(10)]
+    runs = json.loads(said("runs", "-i", "sheet.data", "--format", "json"))["runs"]
+    assert [run["start"][:19] for run in runs] == ["2026-11-21T13:59:59"] * 2, runs
+    FOLDER.write("sheet.csv", lines.replace("21.11.", "05/11/"))
+    for options in ((), ("--map", "Zeit=time")):
+        refused(FOLDER.call("import", "-o", "no.data", *options, "sheet.csv"), 1, "the day first or")
+    FOLDER.write("sheet.csv", "Zeit;A\nnie;viel\n")
+    refused(FOLDER.call("import", "-o", "no.data", "--map", "Zeit=time", "sheet.csv"), 2, "no header")
 
 
 def test_many():
@@ -175,6 +196,7 @@ def test_hostile():
     FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
     refused(FOLDER.call("import", "-o", "no.data", "."), 1, "is a folder")
+    refused(FOLDER.call("import", "-o", "no.data", "full.data"), 1, "'rpistat merge'")
     refused(FOLDER.call("import", "-o", "no.data", "/dev/zero"), 1, "/dev/zero has a NUL byte")
     refused(FOLDER.call("import", "-o", "no.data", "nowhere.csv"), 1, "nowhere.csv")
     refused(FOLDER.call("import", "-o", "no.data", "--format", "cake", "bad.csv"), 2, "rpistat, ")
@@ -194,4 +216,4 @@ def test_hostile():
 
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_full, test_wide, test_table, test_cpus, test_many, test_hostile])
+    tap.main([test_full, test_wide, test_table, test_cpus, test_spreadsheet, test_many, test_hostile])

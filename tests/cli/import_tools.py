@@ -256,6 +256,30 @@ def test_only_some_cpus():
     assert values["GHz (cpu_core)"] == 1.5 and values["GHz (cpu_atom)"] == 0.5, values
 
 
+def test_not_counted():
+    """what perf could not count is said by import and by report"""
+    FOLDER.write("none.csv", "".join(
+        "%d.000000000,<not supported>,,cycles,0,100.00,,\n%d.000000000,<not counted>,,branches,0,0.00,,\n"
+        "%d.000000000,7,,page-faults,1000000000,100.00,,\n" % (t, t, t) for t in (1, 2, 3)))
+    answer = expect(FOLDER.call("import", "-o", "none.data", "none.csv"), 0)
+    text = expect(FOLDER.call("report", "-i", "none.data"), 0).stdout
+    for name, why in ("cycles", "the file says that it is not supported"), \
+                     ("branches", "in the file it is never on a counter"):
+        assert "%s was not counted: %s\n" % (name, why) in answer.stderr, answer.stderr
+        assert "Not counted: %s: %s." % (name, why) in " ".join(text.split()), text
+    assert "odd" not in expect(FOLDER.call("check", "-i", "none.data"), 0).stdout
+    os.remove(FOLDER / "none.data")
+
+
+def test_panels():
+    """a panel of pmrep's has the instance in its title, unless it holds several"""
+    FOLDER.write("pmrep.csv", 'Time,"load-1 minute","read-sda","read-sdb"\n1,2,3,4\n2,3,4,5\n3,4,5,6\n')
+    expect(FOLDER.call("import", "-o", "panels.data", "pmrep.csv"), 0)
+    expect(FOLDER.call("plot", "-i", "panels.data", "--panel", "load-1 minute", "-o", "a.svg"), 0)
+    refused(FOLDER.call("plot", "-i", "panels.data", "--panel", "x", "-o", "a.svg"), 2,
+            "there are 'load-1 minute', 'read'")
+
+
 def test_refused():
     """a file without intervals is refused, with what to do, and leaves nothing"""
     FOLDER.write("total.csv", "# started on Mon Mar  2 09:15:04 2026\n\n12,,cs,1000,100.00,,\n")
@@ -272,7 +296,7 @@ def test_real():
     """perf stat's own recording of this moment; phases, plot and compare take it"""
     if not shutil.which("perf"):
         raise tap.Skip("there is no perf (Debian: linux-perf)")
-    command = ["perf", "stat", "-I", "20", "-e", "task-clock,page-faults,cs"]
+    command = ["perf", "stat", "-I", "10", "-e", "task-clock,page-faults,cs"]
     work = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls / >ls.txt"]
     for options in (["-x,", "-o", "real.csv"], ["-j", "-o", "real.json"]):
         answer = subprocess.run([*command, *options, *work], cwd=FOLDER.path, text=True, check=False,
@@ -291,4 +315,4 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_refused, test_real])
+    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_not_counted, test_panels, test_refused, test_real])

@@ -276,7 +276,9 @@ static void test_perf_not_counted(void **state)
     builder = rps_import_open(file, "FILE", NULL);
     assert_non_null(builder);
     assert_int_equal(rps_import_read(builder, &rps_import_perf_csv, &options, &err), 0);
-    assert_int_equal(builder->column_count, 2);
+    assert_int_equal(builder->column_count, 3);
+    assert_true(builder->column[2].is_unsupported);
+    assert_int_equal(builder->column[2].periods, 0);
     assert_int_equal(builder->periods, 2);
     /* as the last period left them */
     assert_true(builder->cell[0].is_there);
