@@ -1,6 +1,6 @@
 /*
  * The figures that runs are compared by. Two runs have a figure in common when it has one name and
- * is made in one way of the same events, wherever the sets have put these.
+ * is made in one way of the same events, wherever the sets have put these; or is a gauge in both.
  */
 #include "comparison_work.h"
 
@@ -152,6 +152,8 @@ static int same_operand(const struct rps_plan *plan_a, int a, const struct rps_p
 static int same_formula(const struct rps_plan *plan_a, const struct rps_formula *a,
                         const struct rps_plan *plan_b, const struct rps_formula *b)
 {
+    if (rps_plan_is_gauge(plan_a, a) && rps_plan_is_gauge(plan_b, b))
+        return 1;
     if (a->step_count != b->step_count)
         return 0;
     for (int i = 0; i < a->step_count; i++) {

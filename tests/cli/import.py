@@ -178,6 +178,13 @@ def test_compared():
         found = json.loads(said("compare", "-i", "ab.data", "--format", "json", run, "2"))
         names = sorted((row["kind"], row["name"]) for row in found["figures"])
         assert names == sorted(tuple(one.split()) for one in expected.split(", ")), names
+    # a gauge is the same in runs whose values are kept in other units
+    write("b.csv", ["time", "n", "temp"], [[i, 100 + i % 3, -3000 - i % 2] for i in range(1, 21)])
+    imported("ab.data", "b.csv")
+    found = json.loads(said("compare", "-i", "ab.data", "--format", "json", "1", "4"))
+    [row] = [row for row in found["changes"] if row["name"] == "temp" and row["label"] is None]
+    assert (row["a"], round(row["b"], 6)) == (30.5, -3000.5), row
+    assert not [remark for remark in found["remarks"] if "temp" in remark], found["remarks"]
 
 
 def test_hostile():
