@@ -152,6 +152,10 @@ const char *rps_plan_operand_name(const struct rps_plan *plan, int operand);
 const struct rps_event *rps_plan_role(const struct rps_plan *plan, const char *role, int *ret_set,
                                       int *ret_slot);
 
+/* 1 when a formula of the plan is an imported gauge's. Its numbers are of that import alone:
+ * gauges of one name are the same quantity, whatever their formulas. */
+int rps_plan_is_gauge(const struct rps_plan *plan, const struct rps_formula *formula);
+
 /* --- documents -------------------------------------------------------------------------------- */
 
 /*

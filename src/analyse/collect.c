@@ -259,9 +259,16 @@ struct ending {
     uint8_t **keep; /* owned; of each collect, a signal each: it is one of those that are given */
 };
 
+/* What a source is made of: of a gauge the unit of its event, which is no formula. */
 static const char *formula_of(const struct rps_collect *collect, const struct rps_source *source)
 {
-    return source->metric < 0 ? "" : collect->options.plan->metric[source->metric].formula_text;
+    const struct rps_plan *plan = collect->options.plan;
+
+    if (source->metric < 0)
+        return "";
+    return rps_plan_is_gauge(plan, &plan->metric[source->metric].formula)
+               ? RPS_UNIT_GAUGE
+               : plan->metric[source->metric].formula_text;
 }
 
 /* Is a source the same in two collects? CPU use is known with a metric and without one. */

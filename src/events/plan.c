@@ -165,6 +165,16 @@ const struct rps_event *rps_plan_role(const struct rps_plan *plan, const char *r
     return NULL;
 }
 
+int rps_plan_is_gauge(const struct rps_plan *plan, const struct rps_formula *formula)
+{
+    const struct rps_formula_step *first = formula->step;
+    int at = first->operand - RPS_OPERAND_EVENTS;
+
+    return formula->step_count > 0 && first->op == RPS_FORMULA_OPERAND && at >= 0 &&
+           at / RPS_SLOT_MAX < plan->set_count &&
+           strcmp(plan->set[at / RPS_SLOT_MAX].event[at % RPS_SLOT_MAX].unit, RPS_UNIT_GAUGE) == 0;
+}
+
 /* --- formulas --------------------------------------------------------------------------------- */
 
 /* Any name: what is not a formula with it is none with the plan's names. */

@@ -1,6 +1,6 @@
 /*
  * The figures that runs are compared by. Two runs have a figure in common when it has one name and
- * is made in one way of the same events, wherever the sets have put these.
+ * is made in one way of the same events, wherever the sets have put these; or is a gauge in both.
  */
 #include "comparison_work.h"
 
@@ -65,6 +65,12 @@ static int has_events(const struct rps_plan *plan, const struct rps_formula *for
     return 1;
 }
 
+/* Is the CPU time known? A clock in ns without a role is the elapsed time of an import. */
+static int knows_cpu_time(const struct rps_plan *plan)
+{
+    return plan->clock.role[0] != '\0' || strcmp(plan->clock.unit, "ns") != 0;
+}
+
 static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
 {
     int has_cpu_use = 0;
@@ -77,17 +83,17 @@ static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
             offer(run, RPS_FIGURE_METRIC, metric->name, metric->label, metric->unit)->formula =
                 metric->formula;
     }
-    if (has_cpu_use)
+    if (has_cpu_use || !knows_cpu_time(run->plan))
         return 0;
     return rps_formula_compile(
         "100 * cpu_seconds / seconds", rps_plan_operand, run->plan,
         &offer(run, RPS_FIGURE_METRIC, RPS_COLLECT_CPU_USE, "CPU use", "%")->formula, err);
 }
 
-/* What counts time is the CPU time already. */
-static int is_time(const struct rps_event *event)
+/* What counts time is the CPU time already; what carries a gauge is in its metric. */
+static int is_total(const struct rps_event *event)
 {
-    return strcmp(event->unit, "ns") == 0;
+    return strcmp(event->unit, "ns") != 0 && strcmp(event->unit, RPS_UNIT_GAUGE) != 0;
 }
 
 static void offer_totals(struct rps_compared_run *run)
@@ -95,14 +101,14 @@ static void offer_totals(struct rps_compared_run *run)
     const struct rps_plan *plan = run->plan;
     const struct rps_event *clock = &plan->clock;
 
-    if (clock->name[0] && !is_time(clock))
+    if (clock->name[0] && is_total(clock))
         offer(run, RPS_FIGURE_TOTAL, clock->name, clock->label, clock->unit)->formula =
             operand_alone(RPS_OPERAND_CLOCK);
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++) {
             const struct rps_event *event = &plan->set[n].event[s];
 
-            if (event->state == RPS_EVENT_MEASURED && !event->by_clock && !is_time(event))
+            if (event->state == RPS_EVENT_MEASURED && !event->by_clock && is_total(event))
                 offer(run, RPS_FIGURE_TOTAL, event->name, event->label, event->unit)->formula =
                     operand_alone(RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + s);
         }
@@ -119,8 +125,9 @@ static int offer_all(struct rps_compared_run *run, struct rps_error *err)
     if (!run->offered || !run->figure)
         return rps_error_memory(err);
     offer(run, RPS_FIGURE_TIME, "elapsed", "Elapsed", "s");
-    offer(run, RPS_FIGURE_CPU, "cpu_time", "CPU time", "s")->formula =
-        operand_alone(RPS_OPERAND_CPU_SECONDS);
+    if (knows_cpu_time(run->plan))
+        offer(run, RPS_FIGURE_CPU, "cpu_time", "CPU time", "s")->formula =
+            operand_alone(RPS_OPERAND_CPU_SECONDS);
     if (offer_metrics(run, err) < 0)
         return RPS_FAILED;
     offer_totals(run);
@@ -145,6 +152,8 @@ static int same_operand(const struct rps_plan *plan_a, int a, const struct rps_p
 static int same_formula(const struct rps_plan *plan_a, const struct rps_formula *a,
                         const struct rps_plan *plan_b, const struct rps_formula *b)
 {
+    if (rps_plan_is_gauge(plan_a, a) && rps_plan_is_gauge(plan_b, b))
+        return 1;
     if (a->step_count != b->step_count)
         return 0;
     for (int i = 0; i < a->step_count; i++) {

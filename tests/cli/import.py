@@ -188,6 +188,26 @@ def test_many():
     expect(FOLDER.call("plot", "-i", "full.data", "-r", "2", "-o", "table.html"), 0)
 
 
+def test_compared():
+    """compare has each gauge once, a count and a gauge are two things, and no CPU time is made up"""
+    write("a.csv", ["time", "n", "temp"], [[i, 100 + i % 3, 30 + i % 2] for i in range(1, 21)])
+    imported("ab.data", "a.csv")
+    imported("ab.data", "--map", "n=count,temp=gauge", "a.csv")
+    imported("ab.data", "--map", "n=count,temp=gauge", "a.csv")
+    for run, expected in [("1", "time elapsed, metric temp"),
+                          ("3", "time elapsed, metric n_rate, metric temp, event n")]:
+        found = json.loads(said("compare", "-i", "ab.data", "--format", "json", run, "2"))
+        names = sorted((row["kind"], row["name"]) for row in found["figures"])
+        assert names == sorted(tuple(one.split()) for one in expected.split(", ")), names
+    # a gauge is the same in runs whose values are kept in other units
+    write("b.csv", ["time", "n", "temp"], [[i, 100 + i % 3, -3000 - i % 2] for i in range(1, 21)])
+    imported("ab.data", "b.csv")
+    found = json.loads(said("compare", "-i", "ab.data", "--format", "json", "1", "4"))
+    [row] = [row for row in found["changes"] if row["name"] == "temp" and row["label"] is None]
+    assert (row["a"], round(row["b"], 6)) == (30.5, -3000.5), row
+    assert not [remark for remark in found["remarks"] if "temp" in remark], found["remarks"]
+
+
 def test_hostile():
     """what is wrong is refused with file and line, and leaves nothing, not even a store"""
     FOLDER.write("bad.csv", "time,\x1b[31mevil\n1,2\n2,\x1b]0;x\x07\n")
@@ -216,4 +236,4 @@ def test_hostile():
 
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_full, test_wide, test_table, test_cpus, test_spreadsheet, test_many, test_hostile])
+    tap.main([test_full, test_wide, test_table, test_cpus, test_spreadsheet, test_many, test_compared, test_hostile])
