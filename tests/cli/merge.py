@@ -118,5 +118,17 @@ def test_refused():
             "holds runs 1 to 2")
 
 
+def test_bad_between():
+    """a bad store does not keep those after it out: each is said, and the status is 1"""
+    FOLDER.write("text.data", "no store\n" * 100)
+    for options in (["-i", "most.data"], ["-i", "rows.data", "--format", "json"]):
+        answer = expect(FOLDER.call("merge", *options, "missing.data", "text.data", ".", "rpistat.data"), 1)
+        assert [line.startswith("rpistat: ") and name in line for line, name in zip(
+            answer.stderr.splitlines(), ("missing.data", "text.data", "folder"))] == [True] * 3, answer.stderr
+        assert len(json.loads(answer.stdout)["runs"]) == 2 if "json" in options else \
+            "run 2 of rpistat.data is run 2 now: 250 periods\n" in answer.stdout, answer.stdout
+    refused(FOLDER.call("merge", "-i", "text.data", "rpistat.data", "copy.data"), 1, "text.data")
+
+
 with FOLDER:
-    tap.main([test_equal, test_many, test_recorded, test_beside_a_recorder, test_refused])
+    tap.main([test_equal, test_many, test_recorded, test_beside_a_recorder, test_refused, test_bad_between])
