@@ -17,6 +17,7 @@
  */
 #include "rpistat/store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -408,6 +409,9 @@ static int open_from(struct merge *merge, const char *path, const char *other,
     sqlite3_int64 version = 0;
     int code;
 
+    if (other[0] != '\0' && stat(other, &there) < 0 && errno == ENOENT)
+        return rps_error_set(err, RPS_FAILED,
+                             "there is no store %s to be merged: look at its name", other);
     if (rps_reader_open(&merge->from, other, err) < 0)
         return RPS_FAILED;
     if (stat(path, &here) == 0 && stat(other, &there) == 0 && here.st_dev == there.st_dev &&

@@ -110,7 +110,8 @@ def test_beside_a_recorder():
 
 def test_refused():
     """what cannot be merged is said, and no store is made for it"""
-    refused(FOLDER.call("merge", "-i", "none.data", "nothing.data"), 1, "nothing.data")
+    answer = refused(FOLDER.call("merge", "-i", "none.data", "nothing.data"), 1, "nothing.data", "its name")
+    assert " -i" not in answer.stderr, "-i is the store that gets the runs: " + answer.stderr
     refused(FOLDER.call("merge", "-i", "none.data", "-r", "nobody", "nothing.data"), 1, "nothing.data")
     assert not os.path.exists(FOLDER / "none.data")
     refused(FOLDER.call("merge", "rpistat.data"), 1, "the same store")
