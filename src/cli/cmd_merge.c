@@ -19,7 +19,8 @@ struct merge {
     struct rps_cli *cli;
     struct rps_rows *rows; /* NULL: lines */
     const char *other;
-    uint64_t present; /* runs of `other` that were there already */
+    uint64_t count;   /* runs of `other` */
+    uint64_t present; /* those that were there already */
 };
 
 static const struct rps_option options[] = {
@@ -75,10 +76,15 @@ static void print_run(struct merge *merge, const struct rps_merge_run *run)
     }
 }
 
-static void print_present(const struct merge *merge)
+/* What became of those that had no line of their own. */
+static void print_rest(const struct merge *merge, int result)
 {
     FILE *out = merge->cli->out;
 
+    if (merge->count == 0 && result == 0) {
+        rps_text_print(out, merge->other);
+        fputs(" holds no runs: there is nothing to merge\n", out);
+    }
     if (merge->present == 0)
         return;
     fprintf(out, "%" PRIu64 " run%s of ", merge->present, merge->present == 1 ? "" : "s");
@@ -114,6 +120,7 @@ static int tell(void *context, const struct rps_merge_run *run)
 {
     struct merge *merge = context;
 
+    merge->count++;
     rps_progress_end(merge->cli);
     if (merge->rows)
         put_run(merge->rows, merge->other, run);
@@ -134,12 +141,12 @@ static int merge_stores(struct merge *merge, int count, char **other)
         int result;
 
         merge->other = other[i];
-        merge->present = 0;
+        merge->count = merge->present = 0;
         rps_progress_begin(merge->cli, "merging");
         result = rps_store_merge(settings->store, other[i], settings->run, tell, merge, &err);
         rps_progress_end(merge->cli);
         if (!merge->rows && !merge->cli->quiet)
-            print_present(merge);
+            print_rest(merge, result);
         if (result == 0)
             continue;
         status = 1;

@@ -114,6 +114,10 @@ def test_refused():
     assert " -i" not in answer.stderr, "-i is the store that gets the runs: " + answer.stderr
     refused(FOLDER.call("merge", "-i", "none.data", "-r", "nobody", "nothing.data"), 1, "nothing.data")
     assert not os.path.exists(FOLDER / "none.data")
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "bare.data")
+    expect(FOLDER.call("runs", "-i", "bare.data", "--delete", "1", "2"), 0)
+    assert said("-i", "none.data", "bare.data") == "bare.data holds no runs: there is nothing to merge\n"
+    assert not os.path.exists(FOLDER / "none.data")
     refused(FOLDER.call("merge", "rpistat.data"), 1, "the same store")
     refused(FOLDER.call("merge", "-i", "copy.data", "-r", "9", "rpistat.data"), 1, "run 9",
             "holds runs 1 to 2")
