@@ -120,7 +120,8 @@ def test_refused():
     assert not os.path.exists(FOLDER / "none.data")
     refused(FOLDER.call("merge", "rpistat.data"), 1, "the same store")
     refused(FOLDER.call("merge", "-i", "copy.data", "-r", "9", "rpistat.data"), 1, "run 9",
-            "holds runs 1 to 2")
+            "holds runs 1 to 2: `rpistat runs` lists them")
+    refused(FOLDER.call("report", "-i", "copy.data", "-r", "9"), 1, "`rpistat runs -i copy.data` lists them")
 
 
 def test_bad_between():

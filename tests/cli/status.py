@@ -228,7 +228,7 @@ def test_other_users():
         text = expect(as_user(user, "status", rpistat=rpistat), 0).stdout
         line = line_of(live.process, text)
         assert line.startswith("root ") and " unknown " in line and "-o root.data cat" in line, line
-        assert "Process %d: Linux does not show" % live.process.pid in text, text
+        assert "Process %d: Linux does not show" % live.process.pid in text and "as it does root" in text, text
         with subprocess.Popen(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
                                rpistat, *counting(), "-q", "--commit", "0", "-o", "own.data", "cat"],
                               cwd=FOLDER.path, env=environment(), stdin=subprocess.PIPE,
