@@ -327,11 +327,11 @@ struct rps_merge_run {
 
 /*
  * Put the runs of the store at `other` into the one at `path`, which is created when it is not
- * there: by their uuid, each with all that belongs to it (periods, rollups, phases, marks, gaps,
- * samples), copied as it is. `only` is a run of the other store as rps_reader_find takes it, and
- * NULL means all. The longer of two copies of a run is the one with more elapsed_ns, or with as
- * much and complete where the other was interrupted. A run that is replaced leaves its tags, and
- * its label when it has one, to its copy.
+ * there and the other holds a run: by their uuid, each with all that belongs to it (periods,
+ * rollups, phases, marks, gaps, samples), copied as it is. `only` is a run of the other store as
+ * rps_reader_find takes it, and NULL means all. The longer of two copies of a run is the one with
+ * more elapsed_ns, or with as much and complete where the other was interrupted. A run that is
+ * replaced leaves its tags, and its label when it has one, to its copy.
  *
  * Transactions take less than a second, so that recorders go on. A run is hidden until it is there
  * whole: a merge that is killed leaves each run either absent or complete, and the next merge

@@ -1,5 +1,6 @@
 /* `rpistat merge`: puts the runs of other stores into one. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli.h"
 #include "format.h"
@@ -18,7 +19,8 @@ struct merge {
     struct rps_cli *cli;
     struct rps_rows *rows; /* NULL: lines */
     const char *other;
-    uint64_t present; /* runs of `other` that were there already */
+    uint64_t count;   /* runs of `other` */
+    uint64_t present; /* those that were there already */
 };
 
 static const struct rps_option options[] = {
@@ -74,10 +76,15 @@ static void print_run(struct merge *merge, const struct rps_merge_run *run)
     }
 }
 
-static void print_present(const struct merge *merge)
+/* What became of those that had no line of their own. */
+static void print_rest(const struct merge *merge, int result)
 {
     FILE *out = merge->cli->out;
 
+    if (merge->count == 0 && result == 0) {
+        rps_text_print(out, merge->other);
+        fputs(" holds no runs: there is nothing to merge\n", out);
+    }
     if (merge->present == 0)
         return;
     fprintf(out, "%" PRIu64 " run%s of ", merge->present, merge->present == 1 ? "" : "s");
@@ -113,6 +120,7 @@ static int tell(void *context, const struct rps_merge_run *run)
 {
     struct merge *merge = context;
 
+    merge->count++;
     rps_progress_end(merge->cli);
     if (merge->rows)
         put_run(merge->rows, merge->other, run);
@@ -122,22 +130,33 @@ static int tell(void *context, const struct rps_merge_run *run)
     return 0;
 }
 
+/* The exit status: a store that cannot be merged is said, and those after it go on. */
 static int merge_stores(struct merge *merge, int count, char **other)
 {
     const struct settings *settings = merge->cli->settings;
-    int result = 0;
+    struct rps_error err, said = {""};
+    int status = 0;
 
-    for (int i = 0; i < count && result == 0; i++) {
+    for (int i = 0; i < count; i++) {
+        int result;
+
         merge->other = other[i];
-        merge->present = 0;
+        merge->count = merge->present = 0;
         rps_progress_begin(merge->cli, "merging");
-        result = rps_store_merge(settings->store, other[i], settings->run, tell, merge,
-                                 &merge->cli->err);
+        result = rps_store_merge(settings->store, other[i], settings->run, tell, merge, &err);
         rps_progress_end(merge->cli);
-        if (result == 0 && !merge->rows && !merge->cli->quiet)
-            print_present(merge);
+        if (!merge->rows && !merge->cli->quiet)
+            print_rest(merge, result);
+        if (result == 0)
+            continue;
+        status = 1;
+        if (strcmp(err.message, said.message) != 0) { /* of the store of -i it is the same */
+            fflush(merge->cli->out);
+            rps_output_message(err.message);
+        }
+        said = err;
     }
-    return result;
+    return status;
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
@@ -176,7 +195,8 @@ const struct rps_command rps_command_merge = {
         "Copy the runs of the stores OTHER, with all that belongs to them, into the store\n"
         "of -i, which is created when it is not there. A run that is there already is\n"
         "left, unless the other copy is longer, and one that is still being recorded is\n"
-        "left out: merge again when it has ended.",
+        "left out: merge again when it has ended. A store that cannot be merged is said,\n"
+        "the others are merged, and the exit status is 1.",
     .examples = "  rpistat merge naive.data\n"
                 "  rpistat merge -i all.data rpistat.data naive.data long.data\n"
                 "  rpistat merge -r last naive.data\n"

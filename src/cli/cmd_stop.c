@@ -122,19 +122,21 @@ static int tell_none(struct rps_cli *cli, const struct rps_recorders *recorders,
                          text);
 }
 
-/* 1 when the recorder's run is among those that are asked for; text NULL: all of this user. */
+/* 1 when the recorder's run is among those that are asked for; text NULL: all of the store, or of
+ * this user. */
 static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
-                        const char *text)
+                        const char *text, int is_all)
 {
     if (recorder->run.run_id <= 0 ||
         (store != NULL && (recorder->device != store->st_dev || recorder->inode != store->st_ino)))
         return 0;
-    return text != NULL ? is_meant(&recorder->run, text) : recorder->uid == getuid();
+    return text != NULL ? is_meant(&recorder->run, text) : !is_all || recorder->uid == getuid();
 }
 
 /* Put those that are asked for first; how many there are, or negative. */
 static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const char *text)
 {
+    const struct stop_settings *settings = cli->settings;
     struct rps_recorder *list = recorders->recorder;
     const struct stat *wanted = NULL;
     struct stat store;
@@ -145,7 +147,7 @@ static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const ch
                              strerror(errno));
     wanted = cli->input != NULL ? &store : NULL;
     for (size_t i = 0; i < recorders->count; i++) {
-        if (is_asked_for(&list[i], wanted, text)) {
+        if (is_asked_for(&list[i], wanted, text, settings->is_all)) {
             struct rps_recorder found = list[i];
 
             list[i] = list[count];
@@ -154,6 +156,13 @@ static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const ch
     }
     if (text != NULL && count == 0)
         return tell_none(cli, recorders, text);
+    if (text == NULL && !settings->is_all && count != 1)
+        return rps_error_set(&cli->err, count > 1 ? RPS_USAGE : RPS_FAILED,
+                             count > 1 ? "which run? %s has several that are recorded: name one; "
+                                         "'rpistat status' lists them"
+                                       : "no run of %s is being recorded that this user may see; "
+                                         "'rpistat status' lists what is",
+                             cli->input);
     if (text != NULL && count > 1)
         return rps_error_set(
             &cli->err, RPS_FAILED, "%s could be run %" PRId64 " of %s or run %" PRId64 " of %s: %s",
@@ -266,7 +275,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct rps_recorders recorders = {0};
     int count;
 
-    if (argc == 0 && !settings->is_all)
+    if (argc == 0 && !settings->is_all && cli->input == NULL)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "which run? name one, as in 'rpistat stop 3', or give --all; "
                              "'rpistat status' lists those that are recorded");
@@ -290,9 +299,9 @@ const struct rps_command rps_command_stop = {
     .usage = "[OPTIONS] [RUN]",
     .description =
         "End the recording of a run, which is named by its number, label or a tag\n"
-        "KEY=VALUE, as SIGTERM to its recorder does: a command that rpistat started gets\n"
-        "the signal, and the recording ends with it; processes that were running before\n"
-        "(-p, -a) are left alone.",
+        "KEY=VALUE, or is the only one recorded in the store of -i, as SIGTERM to its\n"
+        "recorder does: a command that rpistat started gets the signal, and the recording\n"
+        "ends with it; processes that were running before (-p, -a) are left alone.",
     .examples = "  rpistat stop nightly\n"
                 "  rpistat stop -i naive.data 3\n"
                 "  rpistat stop --all --timeout 5s",

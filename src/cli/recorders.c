@@ -290,8 +290,9 @@ static int look_at_command(struct look *look)
         look->found->store = NULL;
     }
     if (!found && (!look->found->store || look->found->reason[0] == '\0'))
-        set_reason(look, "Linux does not show this user what it has open, and the store that its "
-                         "command line names is not found from here, or lacks its run");
+        set_reason(look, "Linux does not show this user what it has open, as it does root, and the "
+                         "store that its command line names is not found from here, or lacks its "
+                         "run");
     look->found->inode = found ? look->found->inode : 0;
     return found;
 }

@@ -227,7 +227,8 @@ static void make_clock(struct rps_import_builder *builder)
         snprintf(clock->label, sizeof(clock->label), "Task clock");
         snprintf(clock->role, sizeof(clock->role), "task_clock");
     } else {
-        snprintf(clock->label, sizeof(clock->label), "Elapsed time");
+        snprintf(clock->label, sizeof(clock->label), "%s",
+                 builder->track_count > 1 ? "Time recorded, all CPUs" : "Elapsed time");
     }
 }
 

@@ -35,8 +35,9 @@ static int attach_failed(struct rps_error *err, const struct rps_event *event,
     if ((number == EACCES || number == EPERM) && place->cpu >= 0)
         return rps_error_set(err, RPS_FAILED,
                              "cannot count everything on CPU %d: not permitted "
-                             "(kernel.perf_event_paranoid is %d): run as root, give rpistat "
-                             "CAP_PERFMON, or set 'sysctl kernel.perf_event_paranoid=0'",
+                             "(kernel.perf_event_paranoid is %d): run as root, set 'sysctl "
+                             "kernel.perf_event_paranoid=0', or, where it is 2 or less, give "
+                             "rpistat CAP_PERFMON",
                              place->cpu, rps_perf_paranoid());
     if (number == EACCES || number == EPERM)
         return rps_error_set(err, RPS_FAILED,

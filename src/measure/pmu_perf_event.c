@@ -122,8 +122,8 @@ static const char *permission_advice(void)
     return geteuid() == 0
                ? ", even to root: a container or sandbox forbids perf_event_open; start it with "
                  "CAP_PERFMON and a seccomp profile that allows perf_event_open"
-               : ": run as root, give rpistat CAP_PERFMON, which is enough up to 2, or set 'sysctl "
-                 "kernel.perf_event_paranoid=1'; in a container perf_event_open may be forbidden "
+               : ": run as root, set 'sysctl kernel.perf_event_paranoid=1', or, where it is 2 or "
+                 "less, give rpistat CAP_PERFMON; in a container perf_event_open may be forbidden "
                  "altogether";
 }
 

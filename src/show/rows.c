@@ -182,6 +182,21 @@ void rps_rows_stretch(struct rps_rows *rows, const struct rps_run *run, int64_t 
 }
 
 /* What a flat row has no place for. */
+/* A cell: "build=42;host=a". */
+static void put_tags(struct rps_rows *rows, const struct rps_run *run)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *cell = open_memstream(&text, &size);
+
+    for (int i = 0; cell && i < run->tag_count; i++)
+        fprintf(cell, "%s%s=%s", i > 0 ? ";" : "", run->tag[i].key, run->tag[i].value);
+    if (cell)
+        fclose(cell);
+    rps_rows_text(rows, "tags", text);
+    free(text);
+}
+
 static void put_lists(struct rps_json *json, const struct rps_run *run)
 {
     rps_json_object(json, "tags");
@@ -229,4 +244,6 @@ void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
     rps_rows_text(rows, "version", run->version);
     if (rows->json)
         put_lists(rows->json, run);
+    else
+        put_tags(rows, run);
 }

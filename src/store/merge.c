@@ -17,6 +17,7 @@
  */
 #include "rpistat/store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -408,6 +409,9 @@ static int open_from(struct merge *merge, const char *path, const char *other,
     sqlite3_int64 version = 0;
     int code;
 
+    if (other[0] != '\0' && stat(other, &there) < 0 && errno == ENOENT)
+        return rps_error_set(err, RPS_FAILED, "there is no store %s to be merged: look at its name",
+                             other);
     if (rps_reader_open(&merge->from, other, err) < 0)
         return RPS_FAILED;
     if (stat(path, &here) == 0 && stat(other, &there) == 0 && here.st_dev == there.st_dev &&
@@ -442,11 +446,11 @@ int rps_store_merge(const char *path, const char *other, const char *only,
     if (result == 0) /* before a store is created */
         result = only ? rps_reader_find(merge.from, only, &one, err)
                       : rps_reader_runs(merge.from, &run_id, &count, err);
-    if (result == 0)
+    if (result == 0 && count > 0)
         result = rps_database_open_write(path, &options, &merge.to.db, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = merge_run(&merge, only ? one : run_id[i], each, context, err);
-    if (result == 0 && (code = rps_edit_sweep(merge.to.db)) != SQLITE_OK)
+    if (result == 0 && merge.to.db && (code = rps_edit_sweep(merge.to.db)) != SQLITE_OK)
         result = rps_reader_error(&merge.to, code, err);
     free(run_id);
     rps_reader_close(merge.from);

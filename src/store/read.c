@@ -133,6 +133,8 @@ static int ask(struct rps_reader *reader, const char *sql, int64_t number, const
 int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err)
 {
     int64_t count = 0, first = 0, last = 0;
+    int is_default = strcmp(reader->path, RPS_STORE_DEFAULT_PATH) == 0;
+    const char *option = is_default ? "" : " -i ", *path = is_default ? "" : reader->path;
 
     if (ask(reader, "SELECT count(*) FROM run", 0, NULL, &count, err) < 0 ||
         ask(reader, "SELECT min(run_id) FROM run", 0, NULL, &first, err) < 0 ||
@@ -145,17 +147,17 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
     if (count == 1)
         return rps_error_set(err, RPS_FAILED,
                              "%s: not in %s, which holds run %" PRId64
-                             " only: `rpistat runs` lists it",
-                             what, reader->path, first);
+                             " only: `rpistat runs%s%s` lists it",
+                             what, reader->path, first, option, path);
     if (count == last - first + 1)
         return rps_error_set(err, RPS_FAILED,
                              "%s: not in %s, which holds runs %" PRId64 " to %" PRId64
-                             ": `rpistat runs` lists them",
-                             what, reader->path, first, last);
+                             ": `rpistat runs%s%s` lists them",
+                             what, reader->path, first, last, option, path);
     return rps_error_set(err, RPS_FAILED,
                          "%s: not in %s, which holds %" PRId64 " runs from %" PRId64 " to %" PRId64
-                         "; `rpistat runs` lists them",
-                         what, reader->path, count, first, last);
+                         "; `rpistat runs%s%s` lists them",
+                         what, reader->path, count, first, last, option, path);
 }
 
 /* The N of "last-N", 0 for "last", -1 for anything else. */

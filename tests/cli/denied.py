@@ -120,6 +120,8 @@ def test_nobody():
         else:
             refused(answer, 1, "perf_event_paranoid")
             assert "rpistat.data" not in os.listdir(guest.path)
+        refused(guest.run("./workload", "true", preexec_fn=deny(errno.EACCES)), 1, "run as root",
+                "where it is 2 or less, give rpistat CAP_PERFMON; ", "altogether")
 
 
 def test_nobody_software():

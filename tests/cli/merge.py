@@ -110,13 +110,31 @@ def test_beside_a_recorder():
 
 def test_refused():
     """what cannot be merged is said, and no store is made for it"""
-    refused(FOLDER.call("merge", "-i", "none.data", "nothing.data"), 1, "nothing.data")
+    answer = refused(FOLDER.call("merge", "-i", "none.data", "nothing.data"), 1, "nothing.data", "its name")
+    assert " -i" not in answer.stderr, "-i is the store that gets the runs: " + answer.stderr
     refused(FOLDER.call("merge", "-i", "none.data", "-r", "nobody", "nothing.data"), 1, "nothing.data")
+    assert not os.path.exists(FOLDER / "none.data")
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "bare.data")
+    expect(FOLDER.call("runs", "-i", "bare.data", "--delete", "1", "2"), 0)
+    assert said("-i", "none.data", "bare.data") == "bare.data holds no runs: there is nothing to merge\n"
     assert not os.path.exists(FOLDER / "none.data")
     refused(FOLDER.call("merge", "rpistat.data"), 1, "the same store")
     refused(FOLDER.call("merge", "-i", "copy.data", "-r", "9", "rpistat.data"), 1, "run 9",
-            "holds runs 1 to 2")
+            "holds runs 1 to 2: `rpistat runs` lists them")
+    refused(FOLDER.call("report", "-i", "copy.data", "-r", "9"), 1, "`rpistat runs -i copy.data` lists them")
+
+
+def test_bad_between():
+    """a bad store does not keep those after it out: each is said, and the status is 1"""
+    FOLDER.write("text.data", "no store\n" * 100)
+    for options in (["-i", "most.data"], ["-i", "rows.data", "--format", "json"]):
+        answer = expect(FOLDER.call("merge", *options, "missing.data", "text.data", ".", "rpistat.data"), 1)
+        assert [line.startswith("rpistat: ") and name in line for line, name in zip(
+            answer.stderr.splitlines(), ("missing.data", "text.data", "folder"))] == [True] * 3, answer.stderr
+        assert len(json.loads(answer.stdout)["runs"]) == 2 if "json" in options else \
+            "run 2 of rpistat.data is run 2 now: 250 periods\n" in answer.stdout, answer.stdout
+    refused(FOLDER.call("merge", "-i", "text.data", "rpistat.data", "copy.data"), 1, "text.data")
 
 
 with FOLDER:
-    tap.main([test_equal, test_many, test_recorded, test_beside_a_recorder, test_refused])
+    tap.main([test_equal, test_many, test_recorded, test_beside_a_recorder, test_refused, test_bad_between])

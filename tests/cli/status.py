@@ -116,11 +116,14 @@ def test_several():
             assert {tuple(line[1:3]) for line in lines} == {
                 (str(one.process.pid), "1"), (str(other.pid), "2")}, lines
             refused(FOLDER.call("stop", "-i", "b.data", "3"), 1, "run 3")
+            refused(FOLDER.call("stop", "-i", "b.data"), 2, "which run? b.data has several")
             answer = expect(FOLDER.call("stop", "-i", "b.data", "other"), 0)
             assert re.match(r"Stopped run 2 \(label other, cat\) of \S+b\.data: \d+ periods? in .*; the signal "
                             r"ended its command too\.\n$", answer.stdout), answer.stdout
             assert other.wait(TIMEOUT) == 128 + signal.SIGTERM
             assert one.process.poll() is None
+            expect(FOLDER.call("stop", "-i", "b.data"), 0)
+            refused(FOLDER.call("stop", "-i", "b.data"), 1, "no run of b.data is being recorded")
             refused(FOLDER.call("stop", "-i", "b.data", "other"), 1, "not recorded any more: it is complete")
         finally:
             other.stdin.close()
@@ -228,7 +231,7 @@ def test_other_users():
         text = expect(as_user(user, "status", rpistat=rpistat), 0).stdout
         line = line_of(live.process, text)
         assert line.startswith("root ") and " unknown " in line and "-o root.data cat" in line, line
-        assert "Process %d: Linux does not show" % live.process.pid in text, text
+        assert "Process %d: Linux does not show" % live.process.pid in text and "as it does root" in text, text
         with subprocess.Popen(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
                                rpistat, *counting(), "-q", "--commit", "0", "-o", "own.data", "cat"],
                               cwd=FOLDER.path, env=environment(), stdin=subprocess.PIPE,
