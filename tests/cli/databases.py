@@ -275,6 +275,16 @@ def check_dashboard():
             for name in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
                 assert labels.get(name), (title, labels)
             assert not any(value == "NaN" for _, value in values), (title, labels)
+    # An event's share of the time is that of the runs in which it is counted.
+    share = next(target["expr"] for title, target in expressions if title.startswith("Part of the time"))
+    at_ms = run.start_ms + 10000
+    before = database.ask(filled(share), at_ms)
+    other = "".join('rpistat_enabled_seconds_total{instance="%s",run="other",cpu="all"} %d %d\n'
+                    % (before[0][0]["instance"], s, run.start_ms + 1000 * s) for s in range(20))
+    urllib.request.urlopen(database.url("/api/v1/import/prometheus"), other.encode(), TIMEOUT).close()
+    database.flush()
+    variables["run"] += "|other"
+    assert database.ask(filled(share), at_ms) == before, before
 
 
 def check_service():
