@@ -929,11 +929,22 @@ function fillValues() {
             ...lines.map(({ line }) => cell(number(line.value[nearest(line, x[i])]), "number"))));
     const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart || data.sides ? panel.title + ", " : "") +
         line.label + (line.unit && !data.sides ? " (" + line.unit + ")" : ""))], rows);
-    holder.replaceChildren(holder.firstElementChild,
-        element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made);
+    inPlace([holder], () => holder.replaceChildren(holder.firstElementChild,
+        element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made));
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
+
+/* Tables that are made anew are scrolled and focused as they were. */
+function inPlace(holders, change) {
+    const all = what => holders.flatMap(holder => [...holder.querySelectorAll(what)]);
+    const places = all(".scroll").map(each => [each.scrollLeft, each.scrollTop]);
+    const focused = all("button, .scroll").indexOf(document.activeElement);
+    change();
+    all(".scroll").forEach((each, i) => each.scrollTo(...places[i] || [0, 0]));
+    if (focused >= 0 && all("button, .scroll")[focused])
+        all("button, .scroll")[focused].focus({ preventScroll: true });
+}
 
 /* A table that scrolls by itself, with the keyboard too. Headings: the first column's to the left. */
 function table(name, headings, rows) {
@@ -999,17 +1010,14 @@ function addTables() {
     addTable("Run", [], data.run.map(([name, text]) => element("tr", {}, rowHead(name), cell(text, "text"))));
 }
 
-/* The tables anew, scrolled and focused as they were. */
+/* The tables anew. */
 function renewTables() {
-    const all = what => [...document.querySelectorAll("#tables " + what + ", #wide " + what)];
-    const places = all(".scroll").map(each => [each.scrollLeft, each.scrollTop]);
-    const focused = all("button").indexOf(document.activeElement);
-    for (const where of ["tables", "wide"])
-        document.getElementById(where).replaceChildren();
-    addTables();
-    all(".scroll").forEach((each, i) => each.scrollTo(...places[i] || [0, 0]));
-    if (focused >= 0 && all("button")[focused])
-        all("button")[focused].focus({ preventScroll: true });
+    const holders = [document.getElementById("tables"), document.getElementById("wide")];
+    inPlace(holders, () => {
+        for (const holder of holders)
+            holder.replaceChildren();
+        addTables();
+    });
 }
 
 /* --- a run that goes on ----------------------------------------------------------------------- */

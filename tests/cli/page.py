@@ -584,6 +584,12 @@ def test_live():
             assert browser.evaluate("page.shown()[1] === page.data.to && page.shown()[0] === 0")
             browser.mouse("mousePressed", *middle(browser), button="right", clickCount=1)
             more(browser)  # a menu does not hold the page up
+            browser.evaluate("document.getElementById('values').open = true")
+            browser.wait("document.querySelector('#values .scroll') !== null")
+            browser.evaluate("(each => { each.focus(); each.scrollTop = 9; })(document.querySelector('#values .scroll'))")
+            more(browser)  # who reads values in the table goes on where he was
+            assert browser.evaluate("document.activeElement.matches('#values .scroll') && document.activeElement.scrollTop") == 9
+            browser.evaluate("document.getElementById('values').open = false")
             browser.evaluate("page.show(0.1, 0.2)")
             browser.evaluate("document.getElementById('theme').click()")
             more(browser)
