@@ -39,8 +39,8 @@ static int fail(const char *what, struct rps_error *err)
                          what, strerror(errno));
 }
 
-/* Keep of the permitted and effective capabilities only those of the mask. Where there are no others
- * capset is not called: a service's sandbox may forbid it. */
+/* Keep of the permitted and effective capabilities only those of the mask. Where there are no
+ * others capset is not called: a service's sandbox may forbid it. */
 static int keep_only(uint64_t mask, struct rps_error *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -228,7 +228,7 @@ static void make_clock(struct rps_import_builder *builder)
         snprintf(clock->role, sizeof(clock->role), "task_clock");
     } else {
         snprintf(clock->label, sizeof(clock->label), "%s",
-                 builder->track_count > 1 ? "Time recorded, all CPUs" : "Elapsed time");
+                 builder->track_count > 1 ? "Time, all CPUs" : "Elapsed time");
     }
 }
 

@@ -65,8 +65,8 @@ static int is_part(const char *track)
 }
 
 /* Where the value is: behind the time, and the CPU where there is one; a core, a socket or a node
- * is followed by how many CPUs it has, but not the core of an event with percore. Before perf 5.18 a
- * line of metrics has an empty cell before the CPU. */
+ * is followed by how many CPUs it has, but not the core of an event with percore. Before perf 5.18
+ * a line of metrics has an empty cell before the CPU. */
 static size_t find_value(char *const *cell, size_t count, const char **ret_track)
 {
     size_t i = count > 2 && !cell[1][0] && cell[2][0] && !is_value(cell[2]) ? 2 : 1;

@@ -1,7 +1,7 @@
 /*
  * perf stat -I MS -j: an object a line, as perf 5.19 and later write it. Numbers stand in strings
- * or not. Some versions write what is no JSON, and is mended: bare numbers with the decimal comma of
- * the locale, a comma behind the last value, and bare nan and inf.
+ * or not. Some versions write what is no JSON, and is mended: bare numbers with the decimal comma
+ * of the locale, a comma behind the last value, and bare nan and inf.
  */
 #include <ctype.h>
 #include <jansson.h>
