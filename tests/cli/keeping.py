@@ -1,4 +1,5 @@
 """Long recordings: --keep and --max-size thin what is old; nothing is lost by it but detail."""
+import contextlib
 import csv
 import os
 import re
@@ -7,7 +8,7 @@ import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, Folder, environment, expect, refused, tap
+from program import RPISTAT, Folder, environment, expect, refused, tap, undisturbed
 
 MIB = 1024 * 1024
 
@@ -195,9 +196,13 @@ def size(name):
     return sum(found)
 
 
+@undisturbed
 def test_size():
     """a run of 6.6 hours stays below --max-size all the time, and is whole"""
     FOLDER.write("long.sim", LONG)
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(FOLDER / "small.data" + suffix)
     most = 0
     with subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:long.sim", "-o", "small.data",
                            "--max-size", "5M"], cwd=FOLDER.path, env=environment()) as recorder:

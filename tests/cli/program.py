@@ -80,7 +80,8 @@ class Stolen:
 
 def undisturbed(function):
     """A test that compares perf's clock with the scheduler's: interrupts, switches and the work of
-    other virtual machines are in the one and not in the other, so one agreement in three counts."""
+    other virtual machines are in the one and not in the other, so one agreement in three counts. Or
+    one whose store other tests read, as `rpistat status` reads all that are recorded into."""
     @functools.wraps(function)
     def repeated(*arguments):
         for _ in range(2):
