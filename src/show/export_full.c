@@ -16,6 +16,7 @@
 #include "rpistat/code.h"
 #include "rpistat/description.h"
 #include "rpistat/json.h"
+#include "rpistat/rows.h"
 
 /* --- what is said about the run --------------------------------------------------------------- */
 
@@ -54,18 +55,6 @@ static void put_members(struct rps_json *json, const struct rps_member *member, 
     }
 }
 
-static void put_lists(struct rps_json *json, const struct rps_run *run)
-{
-    rps_json_object(json, "tags");
-    for (int i = 0; i < run->tag_count; i++)
-        rps_json_text(json, run->tag[i].key, run->tag[i].value);
-    rps_json_end(json);
-    rps_json_array(json, "command");
-    for (int i = 0; i < run->argc; i++)
-        rps_json_text(json, NULL, run->argv[i]);
-    rps_json_end(json);
-}
-
 /* A row that has nothing but these members of `of`. */
 static int about(struct rps_export_job *job, const char *name, const struct rps_member *member,
                  const void *of, struct rps_error *err)
@@ -79,7 +68,7 @@ static int about(struct rps_export_job *job, const char *name, const struct rps_
     rps_json_object(&json, name);
     put_members(&json, member, of);
     if (of == job->run)
-        put_lists(&json, job->run);
+        rps_rows_run_lists(&json, "command", job->run);
     rps_json_end(&json);
     rps_json_end(&json);
     text = rps_json_close(&json);

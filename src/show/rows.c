@@ -197,13 +197,13 @@ static void put_tags(struct rps_rows *rows, const struct rps_run *run)
     free(text);
 }
 
-static void put_lists(struct rps_json *json, const struct rps_run *run)
+void rps_rows_run_lists(struct rps_json *json, const char *command, const struct rps_run *run)
 {
     rps_json_object(json, "tags");
     for (int i = 0; i < run->tag_count; i++)
         rps_json_text(json, run->tag[i].key, run->tag[i].value);
     rps_json_end(json);
-    rps_json_array(json, "argv");
+    rps_json_array(json, command);
     for (int i = 0; i < run->argc; i++)
         rps_json_text(json, NULL, run->argv[i]);
     rps_json_end(json);
@@ -243,7 +243,7 @@ void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
     rps_rows_text(rows, "architecture", run->architecture);
     rps_rows_text(rows, "version", run->version);
     if (rows->json)
-        put_lists(rows->json, run);
+        rps_rows_run_lists(rows->json, "argv", run);
     else
         put_tags(rows, run);
 }
