@@ -114,8 +114,9 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
                  writer->trouble);
     }
     code = write_end(writer, end);
-    if (writer->save_failed) /* SQLite does not take the log up into a file that was moved */
-        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    /* The log is taken up into the file, which is then whole by itself: closing would not do so
+     * beside somebody who reads, nor in a file that was moved. */
+    rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     if (code != SQLITE_OK && !writer->trouble[0])
         snprintf(writer->trouble, sizeof(writer->trouble), "%s",
                  rps_database_reason(writer->db, code));

@@ -71,7 +71,7 @@ class Guest(Folder):
                                       capture_output=True).stdout)
 
     def events(self):
-        store = sqlite3.connect("file:%s?immutable=1" % (self / "rpistat.data"), uri=True)
+        store = sqlite3.connect(self / "rpistat.data")
         rows = store.execute("SELECT name, state, modifiers FROM event"
                              " WHERE set_no >= 0").fetchall()
         store.close()

@@ -732,6 +732,26 @@ static void a_cursor_sees_one_state(void **state)
     recorder_expect(path, 1, 0, 3000);
 }
 
+/* Who copies the file alone, as soon as the recorder has ended, has the run. */
+static void the_file_is_whole_beside_a_reader(void **state)
+{
+    const char *path = fixture_path(state, "s"), *alone = fixture_path(state, "alone");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+    struct rps_reader *reader = NULL;
+    char command[1200];
+    struct rps_error err;
+
+    recorder_write(writer, 0, 500);
+    recorder_wait_committed(writer, 500);
+    assert_int_equal(rps_reader_open(&reader, path, &err), 0);
+    fixture_end(writer, &run);
+    snprintf(command, sizeof(command), "cp '%s' '%s'", path, alone);
+    assert_int_equal(system(command), 0);
+    rps_reader_close(reader);
+    recorder_expect(alone, 1, 0, 500);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 
 int main(void)
@@ -759,6 +779,7 @@ int main(void)
         TEST(many_recorders_share_a_store),
         TEST(a_store_is_made_while_it_is_opened),
         TEST(a_cursor_sees_one_state),
+        TEST(the_file_is_whole_beside_a_reader),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
