@@ -89,9 +89,9 @@ install_missing()
     }
 }
 
-# build_rpistat FOLDER [OPTION...]: configure (a second time when it was before) and build. A terminal
-# shows how far it is; elsewhere what was printed is shown only when it failed.
-build_rpistat()
+# configure_rpistat FOLDER [OPTION...]: configure, a second time when it was before. What was printed is
+# shown only when it failed.
+configure_rpistat()
 {
     folder=$1
     shift
@@ -100,8 +100,17 @@ build_rpistat()
         set -- --reconfigure "$@"
     fi
     log=$folder/build.log
-    if ! meson setup "$folder" "$@" >"$log" 2>&1; then
-        cat "$log" >&2
+    meson setup "$folder" "$@" >"$log" 2>&1 && return 0
+    cat "$log" >&2
+    return 1
+}
+
+# build_rpistat FOLDER [OPTION...]: configure and build. A terminal shows how far it is; elsewhere what
+# was printed is shown only when it failed.
+build_rpistat()
+{
+    if ! configure_rpistat "$@"; then
+        :
     elif [ -t 1 ]; then
         ninja -C "$folder" && return 0
     else
