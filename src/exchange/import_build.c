@@ -102,14 +102,16 @@ static struct rps_import_track *find_track(struct rps_import_builder *builder, i
         rps_import_refuse(builder, err, "there are more than %d CPUs", TRACKS_MAX);
         return NULL;
     }
-    grown = realloc(builder->track, (builder->track_count + 1) * sizeof(*grown));
-    if (!grown) {
-        rps_error_memory(err);
-        return NULL;
+    if ((builder->track_count & (builder->track_count - 1)) == 0) { /* 0 or a power of two: full */
+        grown = realloc(builder->track, (2 * builder->track_count + 1) * sizeof(*grown));
+        if (!grown) {
+            rps_error_memory(err);
+            return NULL;
+        }
+        builder->track = grown;
     }
-    builder->track = grown;
-    grown[builder->track_count] = (struct rps_import_track){.cpu = cpu};
-    return &grown[builder->track_count++];
+    builder->track[builder->track_count] = (struct rps_import_track){.cpu = cpu};
+    return &builder->track[builder->track_count++];
 }
 
 int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu)
