@@ -230,23 +230,15 @@ static void print_line(struct rps_cli *cli, const struct one *one, int is_stoppe
     fflush(cli->out);
 }
 
-/* Push what there is of a run: 1 when more will come, else 0. */
-static int look(struct rps_cli *cli, struct one *one)
+static void end_push(struct one *one)
 {
-    const struct settings *settings = cli->settings;
-    int result = 0;
-
-    if (!one->push) {
-        one->start_ns = rps_clock_monotonic_ns();
-        result = rps_push_open(&one->push, cli->reader, one->run_id, &settings->push, &cli->err);
-    }
-    if (result == 0)
-        result = rps_push_look(one->push, &cli->err);
-    return result < 0 ? result : rps_push_outcome(one->push)->goes_on;
+    one->is_over = 1;
+    rps_push_close(one->push);
+    one->push = NULL;
 }
 
 /* The end of the push of a run: 0, or the error of samples that the server refused. */
-static int conclude(struct rps_cli *cli, struct one *one, int is_stopped)
+static int conclude(struct rps_cli *cli, struct one *one, int is_stopped, struct rps_error *err)
 {
     const struct settings *settings = cli->settings;
     const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
@@ -257,23 +249,58 @@ static int conclude(struct rps_cli *cli, struct one *one, int is_stopped)
                 outcome->target);
     print_line(cli, one, is_stopped);
     if (outcome->skipped > 0)
-        result = rps_error_set(&cli->err, RPS_FAILED,
+        result = rps_error_set(err, RPS_FAILED,
                                "%llu samples of run %lld were refused by %s, and left out: push "
                                "with --again when it takes them",
                                (unsigned long long)outcome->skipped, (long long)one->run_id,
                                outcome->target);
-    one->is_over = 1;
     one->is_there = outcome->present;
-    rps_push_close(one->push);
-    one->push = NULL;
+    end_push(one);
     return result;
+}
+
+/* Push what there is of a run: 1 when more will come, else 0. It is over when it failed and others
+ * can be pushed all the same. */
+static int look(struct rps_cli *cli, struct one *one, int *ret_stopped, struct rps_error *err)
+{
+    const struct settings *settings = cli->settings;
+    const struct rps_push_outcome *outcome;
+    int result = 0;
+
+    if (!one->push) {
+        one->start_ns = rps_clock_monotonic_ns();
+        result = rps_push_open(&one->push, cli->reader, one->run_id, &settings->push, err);
+        if (result < 0)
+            return result;
+    }
+    outcome = rps_push_outcome(one->push);
+    result = rps_push_look(one->push, err);
+    *ret_stopped = outcome->stopped;
+    if (result == 0 && !outcome->goes_on && !outcome->stopped)
+        return conclude(cli, one, 0, err);
+    if (result < 0 && outcome->lost) {
+        if (settings->all)
+            rps_error_prefix(err, result, "run %lld", (long long)one->run_id);
+        end_push(one);
+    }
+    return result < 0 ? result : outcome->goes_on;
+}
+
+/* The last failure is the command's; those before are told when another comes. */
+static void add_failure(struct rps_cli *cli, const struct rps_error *err, int *failed)
+{
+    if (*failed)
+        rps_output_message(cli->err.message);
+    cli->err = *err;
+    *failed = 1;
 }
 
 /* Push what there is of each run in turn, and so on once a second while some are followed. */
 static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
 {
     const struct settings *settings = cli->settings;
-    int refused = 0, is_stopped = 0, result = 0;
+    int failed = 0, is_stopped = 0, result = 0;
+    struct rps_error err;
     size_t left;
 
     do {
@@ -281,22 +308,21 @@ static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
         for (size_t i = 0; i < count && !is_stopped; i++) {
             if (one[i].is_over)
                 continue;
-            result = look(cli, &one[i]);
+            result = look(cli, &one[i], &is_stopped, &err);
+            left += result > 0;
             if (result < 0)
+                add_failure(cli, &err, &failed);
+            if (result < 0 && !one[i].is_over)
                 return result;
-            left += (size_t)result;
-            is_stopped = rps_push_outcome(one[i].push)->stopped;
-            if (result == 0 && !is_stopped && conclude(cli, &one[i], 0) < 0)
-                refused = RPS_FAILED;
         }
         if (left > 0 && !is_stopped)
             is_stopped = wait_for_signal(settings->push.context, LOOK_NS);
     } while (left > 0 && !is_stopped);
     for (size_t i = 0; i < count; i++) {
-        if (one[i].push && conclude(cli, &one[i], 1) < 0)
-            refused = RPS_FAILED;
+        if (one[i].push && conclude(cli, &one[i], 1, &err) < 0)
+            add_failure(cli, &err, &failed);
     }
-    return refused < 0 ? refused : is_stopped && !settings->push.follow;
+    return failed ? RPS_FAILED : is_stopped && !settings->push.follow;
 }
 
 /* The numbers of the runs that are meant, in *ret for free(). */

@@ -260,5 +260,6 @@ int rps_push_verify(struct rps_push_target *target, const struct rps_push_batch 
     if (result == 0 && seen == SEEN_RIGHT)
         result = ask_count(target, &target->query, batch, start_ms, until_ns, &seen, err);
     target->outcome->verified = result == 0 && seen == SEEN_RIGHT;
+    target->outcome->lost = seen == SEEN_WRONG;
     return result;
 }

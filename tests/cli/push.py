@@ -337,6 +337,29 @@ def test_verified(place):
         expect(place.push(server, "--query-url", other.url), 0)
 
 
+def test_verified_all(place):
+    """a run that the server does not have, as when it is older than what that keeps, keeps no other from being pushed"""
+    place.copy("rpistat.data", "three.data")
+    for _ in range(2):
+        expect(place.call("record", "-q", "-o", "three.data", "--pmu", "sim:script.sim"), 0)
+    with contextlib.closing(sqlite3.connect(place / "three.data")) as store:
+        old = [uuid for uuid, in store.execute("SELECT uuid FROM run ORDER BY run_id LIMIT 2")]
+
+    def forgetful(handler, parts):
+        if any(uuid in parts["query"][0] for uuid in old):
+            Server.answer(handler, 200, [], b'{"status": "success", "data": {"result": [{"value": [0, "12"]}]}}')
+        else:
+            server.query = None
+            server.get(handler)
+            server.query = forgetful
+    with Server(query=forgetful) as server:
+        answer = expect(place.push(server, "--all", "--timeout", "150ms", store="three.data", state="three"), 1)
+        assert "of run 3 to " in answer.stdout and answer.stdout.count("\n") == 1, answer
+        lines = answer.stderr.splitlines()
+        assert [line.split(": ")[:2] for line in lines] == [["rpistat", "run 1"], ["rpistat", "run 2"]], answer
+        assert all("does not have the last values" in line for line in lines), answer
+
+
 def test_lost(place):
     """a server that was killed has lost a batch that it took: what is missing is told of, and comes by --again"""
     def behave(number):
@@ -489,7 +512,7 @@ def main():
     with Place() as place:
         tap.main([(test.__doc__, test, place) for test in (
             test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_tls,
-            test_state, test_memory, test_verified, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
+            test_state, test_memory, test_verified, test_verified_all, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
 
 
 main()
