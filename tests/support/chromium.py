@@ -122,8 +122,8 @@ class Browser:
         self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
     def frame(self):
-        """Wait until what was done is drawn."""
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        """Wait until what was done is drawn, by the page that comes where this one loads itself anew."""
+        self.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
