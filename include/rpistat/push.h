@@ -38,7 +38,8 @@ struct rps_push_outcome {
     uint64_t skipped;        /* samples in requests that it refused (4xx but 429) */
     int verified; /* 1: the last values, and how many samples there are, were asked for and are
                      right; 0: not asked for, or not answered */
-    int lost;     /* 1: what it was asked for is not there, which says nothing of other runs */
+    int lost;     /* 1: the server took samples of the run and does not have them; it may have those
+                     of other runs */
     int present;  /* 1: nothing was left to push */
     int stopped;  /* 1: `wait` ended it */
     int goes_on;  /* 1: the run is being recorded, and is followed: look again in a second */

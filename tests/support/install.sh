@@ -102,6 +102,7 @@ configure_rpistat()
     log=$folder/build.log
     meson setup "$folder" "$@" >"$log" 2>&1 && return 0
     cat "$log" >&2
+    echo "$0: $folder could not be configured" >&2
     return 1
 }
 
@@ -109,9 +110,8 @@ configure_rpistat()
 # was printed is shown only when it failed.
 build_rpistat()
 {
-    if ! configure_rpistat "$@"; then
-        :
-    elif [ -t 1 ]; then
+    configure_rpistat "$@" || return 1
+    if [ -t 1 ]; then
         ninja -C "$folder" && return 0
     else
         ninja -C "$folder" >>"$log" 2>&1 && return 0
