@@ -9,6 +9,7 @@ import json
 import math
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -134,14 +135,19 @@ def check_compared(folder, reports):
     """Groups by tag are compared, and drawn side by side, with the figures of the reports."""
     options = ["compare", "-i", "all.data", "rack=a", "rack=b", "--no-phases"]
     answer = json.loads(expect(folder.call(*options, "--format", "json"), 0).stdout)
+    compared = 0
     for change in answer["changes"]:
+        values = {side: [figure["value"] for report in reports if report["run"]["tags"]["rack"] == side
+                         for figure in report["figures"]
+                         if figure["kind"] == change["kind"] and figure["name"] == change["name"]] for side in "ab"}
+        if not values["a"] or None in values["a"] + values["b"]:
+            continue
+        is_geometric = all(value > 0 for value in values["a"] + values["b"])
         for side in "ab":
-            values = [figure["value"] for report in reports if report["run"]["tags"]["rack"] == side
-                      for figure in report["figures"]
-                      if figure["kind"] == change["kind"] and figure["name"] == change["name"]]
-            if values and all(values) and change[side] is not None:
-                mean = math.exp(sum(map(math.log, values)) / len(values))
-                assert abs(change[side] / mean - 1) < 1e-6, (change, side, values)
+            mean = statistics.geometric_mean(values[side]) if is_geometric else statistics.mean(values[side])
+            assert math.isclose(change[side], mean, rel_tol=1e-6), (change, side, values)
+            compared += 1
+    assert compared >= 6, answer
     for picture in ("all.png", "all.html"):
         expect(folder.call(*options, "-o", picture), 0)
         assert os.path.getsize(folder / picture) > 10000, picture
