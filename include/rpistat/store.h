@@ -135,8 +135,9 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err);
 
-/* Close the store. A run that was begun and not ended stays in state `recording`, to be marked
- * interrupted by the next opening. NULL is harmless. */
+/* Close the store, and bring its log into the file, which is whole by itself then: who reads it is
+ * waited for, for half a second. A run that was begun and not ended stays in state `recording`, to
+ * be marked interrupted by the next opening. NULL is harmless. */
 void rps_writer_close(struct rps_writer *writer);
 
 /* --- reading ---------------------------------------------------------------------------------- */

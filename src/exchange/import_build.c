@@ -102,7 +102,7 @@ static struct rps_import_track *find_track(struct rps_import_builder *builder, i
         rps_import_refuse(builder, err, "there are more than %d CPUs", TRACKS_MAX);
         return NULL;
     }
-    if ((builder->track_count & (builder->track_count - 1)) == 0) { /* 0 or a power of two: full */
+    if ((builder->track_count & (builder->track_count - 1)) == 0) { /* 0, 1, 2, 4, ... */
         grown = realloc(builder->track, (2 * builder->track_count + 1) * sizeof(*grown));
         if (!grown) {
             rps_error_memory(err);

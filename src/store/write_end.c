@@ -114,9 +114,6 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
                  writer->trouble);
     }
     code = write_end(writer, end);
-    /* The log is taken up into the file, which is then whole by itself: closing would not do so
-     * beside somebody who reads, nor in a file that was moved. */
-    rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     if (code != SQLITE_OK && !writer->trouble[0])
         snprintf(writer->trouble, sizeof(writer->trouble), "%s",
                  rps_database_reason(writer->db, code));
@@ -230,6 +227,8 @@ void rps_writer_close(struct rps_writer *writer)
         return;
     stop_thread(writer, 0);
     rps_writer_close_run(writer);
+    /* closing would not do so beside somebody who reads, nor in a file that was moved */
+    rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     sqlite3_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);
