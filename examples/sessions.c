@@ -168,7 +168,7 @@ int main(int argc, char *argv[])
          .text = &after,
          .help = "when there are as many sessions as it keeps"},
         {.name = "fixed", .flag = &is_fixed, .help = "look at the oldest session alone"},
-        {NULL},
+        {.name = NULL},
     };
     struct server *server;
     int64_t length_ns, after_ns;

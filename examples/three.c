@@ -270,7 +270,7 @@ int main(int argc, char *argv[])
          .argument = "FILE",
          .text = &path,
          .help = "of the plate; else a temporary one"},
-        {NULL},
+        {.name = NULL},
     };
     struct plate *plate = NULL;
     int64_t length_ns;

@@ -10,7 +10,7 @@ const code = data.code;
 if (!code)
     return;
 const ROW = 18, FONT = "12px system-ui, 'DejaVu Sans', Arial, sans-serif", LETTER = 6.6, LEAST = 0.4;
-const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, CHANCE = 2;
+const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, FEWEST = 20, CHANCE = 2;
 const ink = "#101010", plain = "DDDDDD", found = "F06BE6";
 const part = name => document.getElementById(name);
 const holder = part("flame"), canvas = holder.firstElementChild, of = part("codeOf"), beside = part("codeWith"), search = part("codeSearch");
@@ -125,9 +125,11 @@ let mine = whole, other = null, against = null, zoomed = 0, current = 0, matches
 
 const share = (of, value) => of.per > 0 ? value / of.per : 0;
 const width = call => other ? (share(mine, mine.total[call]) + share(other, other.total[call])) / 2 : share(mine, mine.total[call]);
-const percent = value => value === 0 ? "0 %" : (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
+const isFew = () => mine.all < FEWEST || other && other.all < FEWEST;
+const inPercent = value => value === 0 ? "0 %" : (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
+const percent = value => isFew() ? "\u2013" : inPercent(value);
 const sign = value => value > 0 ? "+" : value < 0 ? "\u2212" : "\u00b1";
-const points = value => sign(value) + (100 * Math.abs(value)).toFixed(1);
+const points = value => isFew() ? "\u2013" : sign(value) + (100 * Math.abs(value)).toFixed(1);
 const amount = inSeconds ? value => value === 0 ? "0 s" : page.duration(value) : percent;
 const difference = inSeconds ? value => sign(value) + amount(Math.abs(value)) : points;
 const ofB = data.rows ? ", B" : "";
@@ -173,7 +175,7 @@ function tellAbout() {
     const asleep = code.frequency > 0 && data.axisIsTime && could > 0 ? 1 - mine.all / could : 0;
     about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
         (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
-        (asleep > 0.005 ? "; asleep or not sampled " + percent(asleep) + " of the time" : "") + ". ");
+        (asleep > 0.005 ? "; off the CPU or not sampled " + inPercent(asleep) + " of the time" : "") + (isFew() && !inSeconds ? "; too few for shares. " : ". "));
     if (complete < FEW)
         about.append(element("span", { className: "warning" }, "Chains complete: " + Math.floor(100 * complete) + " %. "),
             "Where a chain is cut, calls are missing at its outer end: what a function took itself is right in any case.");

@@ -8,6 +8,7 @@
 #ifndef RPISTAT_CHECK_H
 #define RPISTAT_CHECK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rpistat/error.h"
@@ -38,6 +39,12 @@ struct rps_check_result {
  */
 int rps_store_check(const char *path, const struct rps_finding_sink *sink,
                     struct rps_check_result *ret, struct rps_error *err);
+
+struct rps_reader;
+
+/* Look at a run alone, by the same rules: 1 when it is sound. 0, and of a run that is not the first
+ * finding in `why`. */
+int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why, size_t why_size);
 
 struct rps_repair_result {
     uint64_t runs, periods;  /* in the new store, as above */

@@ -25,17 +25,18 @@ struct rps_code_output {
     const char *part; /* what part of the run: "phase B", NULL: all of it */
     enum rps_code_view view;
     enum rps_shares_by by;
-    const struct rps_shares *shares;      /* of the table */
-    const struct rps_calls *calls;        /* of the other views; NULL */
-    size_t at_most;                       /* rows of tables and stacks; 0: all */
-    double off_cpu;                       /* share of the part's time off the CPU; NaN: not known */
-    const struct rps_code_groups *groups; /* of each label; NULL: none are to be told of */
-    const double *groups_off_cpu;         /* of each label as above */
-    locale_t locale;                      /* of the text; (locale_t)0: the C locale */
-    int width;                            /* of the text, in characters; 0: 100 */
+    const struct rps_shares *shares;         /* of the table */
+    const struct rps_calls *calls;           /* of the other views; NULL */
+    size_t at_most;                          /* rows of tables and stacks; 0: all */
+    const struct rps_shares *programs;       /* of the text; NULL */
+    struct rps_code_time time;               /* of the part */
+    const struct rps_code_groups *groups;    /* of each label; NULL: none are to be told of */
+    const struct rps_code_time *groups_time; /* of each label */
+    locale_t locale;                         /* of the text; (locale_t)0: the C locale */
+    int width;                               /* of the text, in characters; 0: 100 */
 };
 
-/* "function", "line", "module", "process", "thread"; NULL behind the last. */
+/* "function", "line", "module", "process", "thread", "program"; NULL behind the last. */
 extern const char *const rps_code_by_names[];
 
 /* RPS_FAILED without memory or when a write failed, as below. */
@@ -53,8 +54,10 @@ char *rps_code_way_text(char *ret, size_t size, const struct rps_calls *calls, s
  * without memory. */
 size_t *rps_code_stacks_order(const struct rps_calls *calls, size_t *ret_count);
 
-/* The array `top` of JSON: a group's functions. */
-void rps_code_rows_top(struct rps_rows *rows, const struct rps_code_group *group);
+/* Of JSON: the samples of a group of so much CPU time and how many were expected; the array `top`,
+ * its functions. */
+void rps_code_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
+                         const struct rps_code_group *group, double cpu_s);
 
 /* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
 uint64_t rps_code_unnamed(const struct rps_code_output *output);

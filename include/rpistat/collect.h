@@ -18,14 +18,13 @@
  *   rates    2 / 0.05 asinh(0.05 sqrt(n)): a count of n has a variance of n + (0.05 n)^2. What
  *            other programs cause too, context switches and migrations, comes in lumps of four.
  *            Resolution: 1.
- *   ratios   log1p(value / s): small values vary as their counts do by chance, large ones by 15 %,
- *            where s is worth 1 / (2 * 0.15^2) = 22 counts. Unless the ratio is asked for by name,
- *            s is at least 1: what is far below 1 (a miss in a hundred thousand instructions)
- *            rarely matters. Resolution: 0.15; by name 0.05.
+ *   ratios   the same, of the counts above their line, with v in place of 0.05: three times what
+ *            the ratio wanders by on its own, from one stretch of eight periods to the next, and
+ *            between 0.03 and 0.15. Resolution: 1.
  *   CPU use  log1p(percent / 0.1), and so all shares of elapsed time. No column tells waiting for a
  *            CPU from sleeping, but what others take wanders. Resolution: four times the noise of
  *            its differences from period to period, between 0.1 and 0.35, which a workload that
- *            falls asleep is far beyond; by name 0.05.
+ *            falls asleep is far beyond.
  *
  * A ratio whose denominator is n events weighs n / (n + 44); one whose denominator is usually fewer
  * than ten, "CPU time per call", is left out unless it is asked for by name.

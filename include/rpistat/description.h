@@ -1,6 +1,6 @@
 /*
  * What a run and its plan are, member by member: the one list of those who write all of it and read
- * it back, as the store's columns and the export `full`, so that none of them can leave one out.
+ * it back, as the store's columns, so that none of them can leave one out.
  */
 #ifndef RPISTAT_DESCRIPTION_H
 #define RPISTAT_DESCRIPTION_H
@@ -32,10 +32,8 @@ struct rps_member {
 #member, kind, offsetof(type, member), sizeof(((type *)0)->member), unknown                \
     }
 
-/* Of struct rps_run but for run_id, tags and command; struct rps_plan but for what it owns; struct
- * rps_event_set without events; struct rps_event; struct rps_metric without its formula's steps.
- * `state` is the last of run and event: the store has its name. */
-extern const struct rps_member rps_run_members[], rps_plan_members[], rps_set_members[],
-    rps_event_members[], rps_metric_members[];
+/* Of struct rps_run but for run_id, tags and command; struct rps_event; struct rps_metric without
+ * its formula's steps. `state` is the last of run and event: the store has its name. */
+extern const struct rps_member rps_run_members[], rps_event_members[], rps_metric_members[];
 
 #endif

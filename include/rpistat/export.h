@@ -52,8 +52,10 @@ struct rps_export_job {
     const struct rps_run *run;
     const struct rps_plan *plan;
     const struct rps_export_options *options;
-    void *state; /* the format's own; NULL at first */
-    int result;  /* negative, and err: the format has failed otherwise than by writing to out */
+    const struct rps_phases *phases; /* NULL: none are known */
+    size_t phase_at;                 /* of rps_phases_at */
+    void *state;                     /* the format's own; NULL at first */
+    int result; /* negative, and err: the format has failed otherwise than by writing to out */
     struct rps_error err;
 };
 
@@ -63,6 +65,7 @@ struct rps_export_format {
     const char *name;    /* "wide", "rates", "long" */
     const char *summary; /* one line for --help */
     int rotations;       /* 1: its rows are made of whole rotations */
+    int phases;          /* 1: its rows say in which phase they are */
     int own_form;        /* 1: it is neither CSV nor JSON lines, and takes no option of these */
     int takes_every;     /* 1: of those, one that has an every_ns */
     int follows;         /* 1: of those, one for rps_export_follow */

@@ -1,5 +1,5 @@
 /*
- * Import: what other tools recorded as CSV or JSON, and our own exports, as runs of a store.
+ * Import: what other tools recorded, tables of numbers, as runs of a store.
  */
 #ifndef RPISTAT_IMPORT_H
 #define RPISTAT_IMPORT_H

@@ -9,7 +9,8 @@
 enum rps_certainty {
     RPS_CERTAINTY_NONE,     /* there is no value */
     RPS_CERTAINTY_COUNTED,  /* counted all the time: nothing was estimated */
-    RPS_CERTAINTY_SCALED,   /* the clock event, which lacked its counter for some of the time */
+    RPS_CERTAINTY_SCALED,   /* the clock event, which lacked its counter for some of the time; an
+                               import's event that its recorder counted in turns, and scaled */
     RPS_CERTAINTY_INTERVAL, /* low ... high hold the true value in 95 of 100 cases */
     RPS_CERTAINTY_BURSTS,   /* most of it was counted in a few periods: no interval is honest */
     RPS_CERTAINTY_UNSEEN,   /* none was seen in the share of the time that was looked at */

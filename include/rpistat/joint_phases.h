@@ -28,6 +28,7 @@ struct rps_joint_phases {
     size_t run_count;
     struct rps_phases *run; /* owned; of each: its own period numbers and times, without outliers */
     int label_count;
+    int level;        /* that all runs were read at, rpistat/period.h; 0: as measured */
     double *distance; /* owned; between labels, as rps_match_labels has it */
     size_t signal_count;
     char (*signal)[RPS_NAME_SIZE * 2];  /* owned; those that all runs have */
@@ -37,8 +38,8 @@ struct rps_joint_phases {
 
 /*
  * Detect. Signals are those that all runs have by name and formula, functions of samples those
- * that matter in any run (where all runs have samples). Where a run is so long that it is read at a
- * level, all are. CPUs of a recording by CPU are added up. *ret is for rps_joint_phases_free.
+ * that matter in any run (where all runs have samples). Where a run is so long, or thinned, that it is
+ * read at a level, all are. CPUs of a recording by CPU are added up. *ret is for rps_joint_phases_free.
  * Errors: the store's; a run without periods; RPS_USAGE for a level that is not there.
  */
 int rps_joint_phases_find(const struct rps_joint_run *run, size_t count,

@@ -20,7 +20,7 @@
 #include "rpistat/phase.h"
 
 /* Most phases that a person reads at once: of the level that is shown when none is asked for. */
-#define RPS_LEVELS_READABLE 30
+#define RPS_LEVELS_READABLE 60
 
 /* Steps of sensitivity from the usual level to one phase, and to the fine phases. */
 #define RPS_LEVELS_STEPS 12

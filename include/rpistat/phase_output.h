@@ -24,6 +24,7 @@ struct rps_phase_output {
     const char *title;         /* what was looked at: "run 3, ./phased"; any text */
     const char *unit;          /* of the numbers of phases and outliers: "period" or "row" */
     int block;                 /* 0: an observation is a unit; else a block of so many rotations */
+    int64_t periods_from_ns;   /* what was before was thinned to blocks; -1: nothing */
     const struct rps_run *run; /* NULL: rows of a table, which have no times */
     uint64_t observations;
     const char *method;     /* "screened", "exact" */
@@ -37,7 +38,8 @@ struct rps_phase_output {
     const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;
-    const struct rps_code_groups *groups;    /* the functions of each label; NULL: no samples */
+    const struct rps_sampling *sampling;     /* of the run; NULL: no samples, as below */
+    const struct rps_code_groups *groups;    /* the functions of each label */
     const struct rps_components *components; /* of the signals below; NULL: not asked for */
     const char *const *component_signal;     /* names of the signals they are made of */
     locale_t locale;                         /* of the text; (locale_t)0: the C locale */
@@ -75,7 +77,8 @@ int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, stru
 /* Everything there is to know, as one JSON object. What is not known is null. */
 int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
 
-/* The phases alone, a row each: "phase,label,first,last" and what else is known; numbers from 0. */
+/* The phases alone, a row each: "phase,label,first,last" and what else is known, behind it a column
+ * a figure, NAME, and then NAME_low and NAME_high of each; numbers from 0. */
 int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
 
 #endif

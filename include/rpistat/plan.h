@@ -69,7 +69,7 @@ enum rps_event_state {
 };
 
 /* Unit of an event that an import made of a gauge: a sum that its metric makes a value again, and
- * that reports for people leave out. */
+ * that reports leave out. */
 #define RPS_UNIT_GAUGE "gauge x time"
 
 /* Their names in the store and in what is shown; the last is NULL. */

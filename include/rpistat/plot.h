@@ -38,10 +38,12 @@ enum rps_theme {
 
 /* What the panel "Code" of a run with samples shows shares of. */
 enum rps_plot_code {
-    RPS_PLOT_CODE_CHOSEN, /* functions; no panel where metrics or panels are named */
+    RPS_PLOT_CODE_CHOSEN, /* functions, or programs (rpistat/run_code.h); no panel where metrics or
+                             panels are named */
     RPS_PLOT_CODE_FUNCTION,
     RPS_PLOT_CODE_MODULE,
     RPS_PLOT_CODE_THREAD,
+    RPS_PLOT_CODE_PROGRAM,
     RPS_PLOT_CODE_NONE,
     RPS_PLOT_CODE_COUNT,
 };

@@ -27,7 +27,7 @@ struct rps_figure {
     struct rps_interval rest_interval;
     double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
-    double inside_cv; /* coefficient of variation inside labels, mean weighted by observations */
+    double inside_cv; /* that by the mean of the whole, so that it never exceeds whole_cv */
     double whole_cv;  /* coefficient of variation of all observations */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
                          the spread of all, whichever is larger, times the share of the variance
@@ -38,6 +38,8 @@ struct rps_profile_label {
     size_t occurrences;
     uint64_t periods;  /* or rows */
     int64_t length_ns; /* 0 without times */
+    double seconds;    /* of a run: the length of its periods, */
+    double cpu_s;      /* and the CPU time in them */
 };
 
 struct rps_profile {

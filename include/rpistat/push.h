@@ -13,15 +13,14 @@
 
 struct rps_push_options {
     const char *url;        /* of remote write: http://HOST:8428, with or without /api/v1/write */
-    const char *query_url;  /* of queries, to verify; NULL: made of url; "": do not verify */
     const char *state_path; /* file of what was pushed, an SQLite database with a table pushed(url,
                                uuid, cpu, period); created when it is not there */
     int64_t every_ns;       /* a sample of each series for each such time; 0: each period, and 10 ms
                                at least */
-    int follow;             /* 1: verify when the run has ended, and no sooner */
+    int follow;             /* 1: go on until the run has ended */
     int again;              /* 1: from the beginning, whatever was pushed */
     int64_t give_up_ns;     /* trouble lasts so long at most; 0: for ever */
-    int64_t timeout_ns;     /* of a request, and until values can be seen */
+    int64_t timeout_ns;     /* of a request */
     const char *user;       /* "NAME:PASSWORD"; NULL: none */
     const char *bearer;     /* token; NULL: none */
     const char *ca_file;    /* certificates to trust; NULL: the system's */
@@ -36,13 +35,9 @@ struct rps_push_outcome {
     char target[256]; /* what the server is called: its URL, without credentials, printable */
     uint64_t samples, bytes; /* taken by the server; bytes: of bodies */
     uint64_t skipped;        /* samples in requests that it refused (4xx but 429) */
-    int verified; /* 1: the last values, and how many samples there are, were asked for and are
-                     right; 0: not asked for, or not answered */
-    int lost;     /* 1: the server took samples of the run and does not have them; it may have those
-                     of other runs */
-    int present;  /* 1: nothing was left to push */
-    int stopped;  /* 1: `wait` ended it */
-    int goes_on;  /* 1: the run is being recorded, and is followed: look again in a second */
+    int present;             /* 1: nothing was left to push */
+    int stopped;             /* 1: `wait` ended it */
+    int goes_on; /* 1: the run is being recorded, and is followed: look again in a second */
 };
 
 struct rps_push;
@@ -58,8 +53,8 @@ int rps_push_open(struct rps_push **ret, struct rps_reader *reader, int64_t run_
  * the server refuses (another 4xx) is left out and counted.
  *
  * Errors: the store's; trouble that lasts; a server whose certificate is not trusted; a refusal of
- * the credentials, a redirection, or a server without remote write; values that are not there
- * although they were taken, or some that were lost since. What was taken stays in the outcome then.
+ * the credentials, a redirection, or a server without remote write. A server that says that it took
+ * samples is believed. What was taken stays in the outcome then.
  */
 int rps_push_look(struct rps_push *push, struct rps_error *err);
 

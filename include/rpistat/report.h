@@ -25,6 +25,8 @@ struct rps_report_options {
     const char *region;     /* the periods that lie wholly inside that region alone; NULL: all */
     locale_t locale;        /* separators of thousands and decimals in text; 0: the C locale */
     int explain;            /* 1: each event's and metric's explanation below its block */
+    int64_t *after_ns;      /* NULL, but of the recorder: its CPU time before the recording ended;
+                               becomes that since then, as the report says it */
 };
 
 /* Write the report of a run. Errors: those of the store, a failed write. */

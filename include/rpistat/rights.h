@@ -9,6 +9,8 @@
 #ifndef RPISTAT_RIGHTS_H
 #define RPISTAT_RIGHTS_H
 
+#include <sys/types.h>
+
 #include "rpistat/error.h"
 
 /*
@@ -24,5 +26,58 @@ int rps_rights_begin(struct rps_error *err);
  * may need root's rights. RPS_FAILED when the kernel refuses.
  */
 int rps_rights_end(struct rps_error *err);
+
+/*
+ * Root in other users' folders. Whoever owns a folder can exchange what lies in it at any moment,
+ * for what only root may touch. So root opens and makes files there with that user's rights: the
+ * kernel then refuses what the user could not do himself, whenever he exchanges what. For users who
+ * are not root, and in root's own folders, nothing changes.
+ *
+ * The rights are the calling thread's, of opening, making and deleting files alone (fsuid, fsgid, no
+ * other groups, no capabilities that override permissions).
+ */
+struct rps_rights {
+    uid_t user; /* 0: this process's own rights */
+    gid_t group;
+    int may_search; /* folders on the way may be closed to this user: root goes through them */
+};
+
+/* Of a thread before it took rights; to be given to rps_rights_return in any case. */
+struct rps_rights_before {
+    int is_changed, group_count;
+    gid_t *group;
+    int is_made; /* rps_rights_take_for has made the file */
+};
+
+enum rps_rights_for {
+    RPS_RIGHTS_FILE,     /* the file */
+    RPS_RIGHTS_NEW_FILE, /* it, or one that is to be made */
+    RPS_RIGHTS_BESIDE,   /* names of one's own choice in its folder */
+};
+
+/*
+ * Take the rights with which the file at path may be touched: those of the first user but root who
+ * owns something on the way to it, from the root folder on, each folder and link looked at through
+ * a descriptor, and the file itself last. Of no one below: the first can exchange all that follows.
+ * A thread that has taken rights keeps those.
+ *
+ * A new file in a folder of root's where others may make files is made here, empty, so that nobody
+ * else can. RPS_FAILED and a sentence where the kernel does not give the rights.
+ */
+int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_rights_before *ret,
+                        struct rps_error *err);
+
+/* Take these, as rps_rights_taken said. */
+int rps_rights_take(const struct rps_rights *rights, struct rps_rights_before *ret,
+                    struct rps_error *err);
+
+/* What this thread has taken; user 0: nothing. */
+struct rps_rights rps_rights_taken(void);
+
+/* With whose rights this thread touches files. */
+uid_t rps_rights_user(void);
+
+/* Back to what the thread had before. */
+void rps_rights_return(struct rps_rights_before *before);
 
 #endif

@@ -61,9 +61,6 @@ void rps_rows_interval(struct rps_rows *rows, const struct rps_interval *interva
 void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
                   const struct rps_run_summary *summary);
 
-/* A run's tags, and the words of its command in an array of the name given: within an object. */
-void rps_rows_run_lists(struct rps_json *json, const char *command, const struct rps_run *run);
-
 /* Stretch [start_ns, end_ns) of a run: start_s, end_s, and the wall-clock times start and end,
  * which the run's start and the time since then come to. */
 void rps_rows_stretch(struct rps_rows *rows, const struct rps_run *run, int64_t start_ns,

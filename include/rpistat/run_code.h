@@ -13,6 +13,7 @@
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
+#include "rpistat/run.h"
 #include "rpistat/shares.h"
 #include "rpistat/store.h"
 
@@ -77,22 +78,24 @@ int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct 
                         uint64_t **ret, struct rps_error *err);
 
 /* The functions that a group's samples were in most: the innermost of the program, for which the
- * kernel's work counts. */
+ * kernel's work counts. Where the run is of several processes, and code without names has more
+ * of the group than any function, their programs: a library's name would say nothing of them. */
 #define RPS_CODE_TOP 5
 
 struct rps_code_group {
     uint64_t samples;
-    int count; /* of top */
+    int by_program; /* 1: top has programs */
+    int count;      /* of top */
     struct rps_code_top {
         struct rps_function_name name; /* its line: where most samples were */
-        double share;                  /* of the group's samples, 0 ... 1 */
+        double share; /* of the group's samples, 0 ... 1; NaN: these are too few to tell */
     } top[RPS_CODE_TOP];
 };
 
 struct rps_code_groups {
     size_t count;
-    struct rps_code_group *group;   /* owned; names borrow from the code and from these: */
-    struct rps_function_name *name; /* owned */
+    struct rps_code_group *group; /* owned; names borrow from the code and from these: */
+    struct rps_function_name *name, *program; /* owned */
 };
 
 /* Those of each group of a part. Errors: the store's. */
@@ -110,16 +113,37 @@ void rps_code_place_line(struct rps_function_name *name, const struct rps_shares
 char *rps_code_function_text(char *ret, size_t size, const struct rps_function_name *name);
 
 /* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in
- * ..."; "" without samples. For a sentence; not longer than size; returns ret. */
+ * ..."; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
 char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *group);
 
-/* The share of each group's time, 0 ... 1, in which nothing of the run was on a CPU, and so nothing
- * was sampled; NaN where it has no periods, in a new array (free()). Of a recording by CPU: in
- * which its CPUs were idle. The part was chosen, or kept to what was, by `choice`, of which the
- * times alone are looked at: no period outside them is read. Errors: the store's. */
-int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
-                         const struct rps_code_choice *choice, const struct rps_code_part *part,
-                         const struct rps_cpus *cpus, double **ret, struct rps_error *err);
+/* Of a group; NaN where it has no periods. */
+struct rps_code_time {
+    double off_cpu; /* share of its time, 0 ... 1, in which nothing of the run was on a CPU, and so
+                       nothing was sampled. Of a recording by CPU: in which its CPUs were idle */
+    double cpu_s;   /* CPU time, s */
+};
+
+/* The time of each group, in a new array (free()). The part was chosen, or kept to what was, by
+ * `choice`, of which the times alone are looked at: no period outside them is read. Errors: the
+ * store's. */
+int rps_run_code_time(struct rps_reader *reader, int64_t run_id,
+                      const struct rps_code_choice *choice, const struct rps_code_part *part,
+                      const struct rps_cpus *cpus, struct rps_code_time **ret,
+                      struct rps_error *err);
+
+/* Were samples taken, or should have been? The script of a simulation may have no code. */
+int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code);
+
+/* The samples that so much CPU time should have; at most so many where only a part of it may be
+ * sampled ("cpu-clock:u"). NaN where that is not known: samples of other events, by a threshold. */
+double rps_code_expected(const struct rps_sampling *sampling, double cpu_s);
+
+/* Are there clearly fewer, below .8? Of a few samples that is chance. */
+int rps_code_is_short(uint64_t samples, double expected);
+
+/* Where they are, a sentence with the likely reason; else "". Returns ret. */
+char *rps_code_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                          uint64_t samples, double cpu_s);
 
 /* That the run has no samples, and how to get them: RPS_FAILED. */
 int rps_run_code_none(int64_t run_id, struct rps_error *err);

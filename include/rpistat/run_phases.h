@@ -47,8 +47,10 @@ struct rps_run_phases_options {
 struct rps_run_phases {
     struct rps_found_phases found; /* first, last and the outliers are period numbers; with
                                       times */
-    int resolution;         /* level that the run was read at, rpistat/period.h; 0: as measured */
-    int64_t observation_ns; /* usual length of an observation */
+    int resolution;          /* level that the run was read at, rpistat/period.h; 0: as measured */
+    int64_t periods_from_ns; /* from when on rows as measured are left, where the part begins before
+                                that, so that all of it was read at that level; else -1 */
+    int64_t observation_ns;  /* usual length of an observation */
     size_t
         observation_count; /* periods looked at, or blocks of that level; CPUs added up or side by
                                  side count once */

@@ -1,6 +1,6 @@
 /*
- * Shares: where the samples of a part of a run were: by function, line, module, process or thread,
- * and as a tree of calls. Pure functions over what the store holds.
+ * Shares: where the samples of a part of a run were: by function, line, module, process, thread or
+ * program, and as a tree of calls. Pure functions over what the store holds.
  */
 #ifndef RPISTAT_SHARES_H
 #define RPISTAT_SHARES_H
@@ -17,7 +17,14 @@ enum rps_shares_by {
     RPS_SHARES_MODULE,
     RPS_SHARES_PROCESS,
     RPS_SHARES_THREAD,
+    RPS_SHARES_PROGRAM, /* processes of one name */
 };
+
+/* Fewer samples tell no shares. */
+#define RPS_SHARES_SAMPLES_MIN 20
+
+/* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
+double rps_shares_part(uint64_t samples, uint64_t all);
 
 /* What code without a name is one function of. */
 enum rps_unnamed {
@@ -31,7 +38,7 @@ enum rps_unnamed {
 struct rps_share {
     const char *name;   /* a function, a module's path, a process's name; borrowed from the code, or
                            in `texts` */
-    const char *module; /* path; "" of tasks */
+    const char *module; /* path; "" of tasks and programs */
     const char *file;   /* of functions and lines; "" not known */
     int line;         /* of a line; of a function the one that most samples were at; 0 not known */
     int64_t pid, tid; /* of tasks; -1 */
@@ -64,11 +71,26 @@ void rps_shares_free(struct rps_shares *shares);
 struct rps_function_name {
     const char *function, *module, *file;
     int line; /* the first that was met */
+    int is_unnamed;
 };
 
 int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
                          int64_t **ret_function, struct rps_function_name **ret_name,
                          size_t *ret_count, struct rps_error *err);
+
+/* Have those without a name together more of the samples than any that has one? */
+int rps_shares_mostly_unnamed(const struct rps_function_name *name, const uint64_t *samples,
+                              size_t count);
+
+/* Were several processes seen? */
+int rps_shares_has_processes(const struct rps_code *code);
+
+/* The number of each task's program in a new array (free()) as long as task_count. Programs are the
+ * names of processes, those of their first threads; *ret_name gets them, to be freed, without a
+ * module. */
+int rps_shares_programs(const struct rps_code *code, int64_t **ret_program,
+                        struct rps_function_name **ret_name, size_t *ret_count,
+                        struct rps_error *err);
 
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {

@@ -40,7 +40,6 @@ struct rps_writer_options {
                             16 times as old, and so on, where a coarser row stands; 0: none */
     uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below
                             this; at least RPS_MAX_BYTES_LEAST; 0: any size */
-    int imported;       /* 1: keep the uuid that a run has, and each mark however many come */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
                                from the writer thread; may be NULL */
     void *notice_context;
@@ -66,7 +65,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
 
 /*
  * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
- * run->uuid (but see imported). The plan and the texts of run are borrowed until rps_writer_close.
+ * run->uuid. The plan and the texts of run are borrowed until rps_writer_close.
  * RPS_FAILED also when what the store holds already leaves too little of max_bytes: only the new
  * run is thinned.
  *
@@ -135,6 +134,9 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err);
 
+/* Keep what the recorder's own CPU time was since rps_writer_end, ns. Errors: as above. */
+int rps_writer_set_recorder_after(struct rps_writer *writer, int64_t cpu_ns, struct rps_error *err);
+
 /* Close the store, and bring its log into the file, which is whole by itself then: who reads it is
  * waited for, for half a second. A run that was begun and not ended stays in state `recording`, to
  * be marked interrupted by the next opening. NULL is harmless. */
@@ -174,15 +176,6 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
                     struct rps_error *err);
 
-/*
- * Find the newest run that process `pid` of this boot recorded, or is recording; pid is the number
- * that it has in its own PID namespace. 1 with *ret_run_id and *ret_is_recording, which is 1 as
- * long as the run's row says so, whatever its heartbeat says; 0 when there is none; negative on
- * error.
- */
-int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
-                           int *ret_is_recording, struct rps_error *err);
-
 /* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
  * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period
  * when the run has not ended. */
@@ -195,6 +188,11 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
 /* *ret_ns: before this time of the run rows were thinned; -1: none were. */
 int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
                        struct rps_error *err);
+
+/* *ret_level: the finest that rows of the CPU are left of at a period (rpistat/period.h), and so the
+ * coarsest behind it; 0: the periods themselves. */
+int rps_reader_thinned_to(struct rps_reader *reader, int64_t run_id, int32_t cpu, uint64_t period,
+                          int *ret_level, struct rps_error *err);
 
 /* What the run counted; free with rps_plan_free. */
 int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
@@ -312,9 +310,12 @@ int rps_store_shrink(const char *path, struct rps_error *err);
 
 enum rps_merge_result {
     RPS_MERGE_ADDED,     /* the run is in the store now */
-    RPS_MERGE_REPLACED,  /* it was, and its copy, which was longer, has taken its place */
-    RPS_MERGE_PRESENT,   /* it was, and is as long or longer: left */
+    RPS_MERGE_REPLACED,  /* its beginning was, and the run has taken the place of that */
+    RPS_MERGE_COPIED,    /* a run of its uuid was, and holds something else: the run came in as a
+                            copy, under a uuid of its own, with its own as the tag copy_of */
+    RPS_MERGE_PRESENT,   /* it was, or more of it: left */
     RPS_MERGE_RECORDING, /* it is still being recorded, there or here: left */
+    RPS_MERGE_UNSOUND,   /* it is not as a recorder writes it: left */
 };
 
 /* What became of a run of the other store. */
@@ -322,17 +323,23 @@ struct rps_merge_run {
     enum rps_merge_result result;
     int64_t run_id;            /* its number here; -1: it is not here */
     int64_t replaced_run_id;   /* the number that it had here; -1: none */
+    int64_t differing_run_id;  /* of a copy: the run here that it differs from; -1: it is none */
+    const char *why;           /* UNSOUND: what a check finds first */
     const struct rps_run *run; /* as it is there, until the call returns */
     const struct rps_run_summary *summary;
 };
 
 /*
  * Put the runs of the store at `other` into the one at `path`, which is created when it is not
- * there and the other holds a run: by their uuid, each with all that belongs to it (periods,
- * rollups, phases, marks, gaps, samples), copied as it is. `only` is a run of the other store as
- * rps_reader_find takes it, and NULL means all. The longer of two copies of a run is the one with
- * more elapsed_ns, or with as much and complete where the other was interrupted. A run that is
- * replaced leaves its tags, and its label when it has one, to its copy.
+ * there and the other holds a run: each with all that belongs to it (periods, rollups, phases,
+ * marks, gaps, samples), copied as it is. `only` is a run of the other store as rps_reader_find
+ * takes it, and NULL means all.
+ *
+ * Runs are known by their uuid, and what they hold is compared row by row, the other store in one
+ * state: the run that is here is replaced only by one that it is the beginning of, and leaves its
+ * tags, and its label when it has one, to that. A complete run is the beginning of nothing but
+ * itself. Where the two hold different things both are kept. A run is checked as rps_store_check
+ * does before it is copied.
  *
  * Transactions take less than a second, so that recorders go on. A run is hidden until it is there
  * whole: a merge that is killed leaves each run either absent or complete, and the next merge

@@ -45,6 +45,9 @@ struct rps_tally {
     uint64_t missed;
     int64_t switch_ns;
     int set_count;
+    double
+        *scaled; /* owned; NULL: none is. Of slot s of set n, at n * RPS_SLOT_MAX + s: the share of
+                       the time in which an import's recorder counted what it scaled; 1: all */
     struct rps_set_tally *set; /* owned */
 };
 

@@ -50,6 +50,9 @@ int rps_text_width(const char *text);
 /* A copy for free(), U+FFFD for each byte that is not UTF-8; NULL without memory. */
 char *rps_text_repaired(const char *text);
 
+/* The same, and U+FFFD for each character that is not harmless, but for newlines. */
+char *rps_text_harmless(const char *text);
+
 /* Close a stream that open_memstream made, and return its text, which is *text and for free(); NULL
  * when not all of it could be written. */
 char *rps_text_close(FILE *out, char **text);

@@ -5,6 +5,8 @@
  *
  *   rpistat_events_total{event}                   raw count; the clock event too, by its label
  *   rpistat_event_running_seconds_total{event}    of that, the time in which it was counted
+ *   rpistat_gauge{event}                          in place of both, of an import's gauge: its mean
+ *                                                 since the sample before
  *   rpistat_enabled_seconds_total                 time in which it could have been counted
  *   rpistat_cpu_seconds_total                     enabled time less the idle time of CPUs; left out
  *                                                 where that is not known

@@ -1,6 +1,6 @@
 /*
- * Paths that somebody else may have laid out: in a folder where everybody may make files (/tmp),
- * a link or a file of another user is not to be written through.
+ * Paths that somebody else may have laid out: a link of another user is not to be written through,
+ * nor that user's file in a folder where everybody may make files (/tmp).
  */
 #ifndef RPISTAT_TRUST_H
 #define RPISTAT_TRUST_H
@@ -11,13 +11,19 @@
 
 /*
  * The path without its symbolic links, as far as it exists, in *ret for free(); the rest is kept as
- * it is. Links of /proc, which are no paths, stay. RPS_FAILED when a link or what the path leads to
- * stands in a sticky folder that everybody may write, and belongs neither to this user nor to the
- * folder's owner: the rule of Linux's fs.protected_symlinks and fs.protected_regular, applied
- * whether or not they are switched on. A path that cannot be looked at is no error: opening it says
- * why.
+ * it is. Links of /proc, which are no paths, stay. *ret_folder, unless ret_folder is NULL: the
+ * folder of its last name (O_PATH, to be closed), or -errno when there is none.
+ *
+ * RPS_FAILED when a link belongs neither to this user nor to root, nor, on the way to the last
+ * name, to the owner of the folder that it stands in; or when what the path leads to stands in a
+ * sticky folder that everybody may write, and belongs neither to this user nor to the folder's
+ * owner (the rule of Linux's fs.protected_regular, applied whether or not it is switched on). A
+ * path that cannot be looked at is no error: opening it says why.
  */
-int rps_trust_path(const char *path, char **ret, struct rps_error *err);
+int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_error *err);
+
+/* 1 for a folder of /proc, whose links are the descriptors and folders of processes. */
+int rps_trust_in_proc(int folder);
 
 /* RPS_FAILED when root would be led by the file that was opened at path: it belongs to another
  * user, or others may write it. Of other users nothing is asked. */

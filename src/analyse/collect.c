@@ -312,8 +312,13 @@ static int unite(const struct ending *ending, size_t s)
         if (place[r] == SIZE_MAX)
             return 0;
     }
-    for (size_t r = 0; r < ending->count; r++)
-        rps_source_add(&all, source_of(ending->collect[r], place[r]));
+    for (size_t r = 0; r < ending->count; r++) {
+        struct rps_collect *collect = ending->collect[r];
+        struct rps_source *source = source_of(collect, place[r]);
+
+        rps_source_wander(source, collect->value + place[r] * collect->room, collect->count);
+        rps_source_add(&all, source);
+    }
     for (size_t r = 0; r < ending->count; r++)
         rps_source_share(source_of(ending->collect[r], place[r]), &all);
     return 1;

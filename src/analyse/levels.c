@@ -1,10 +1,4 @@
-/*
- * Levels: the tree of fine phases, which of its sizes stand out, and the one that is shown.
- *
- * Merging from below places a coarse boundary where the last small stretches happened to meet. So
- * the tree is refined from the top: the boundaries of each level move to the best places between
- * their neighbours, and what lies between them is merged once more.
- */
+/* Levels: the tree of fine phases, which of its sizes are levels, and the one that is shown. */
 #include "rpistat/levels.h"
 
 #include <math.h>
@@ -14,22 +8,17 @@
 
 #include "levels_tree.h"
 
-#define REFINE_ROUNDS 2
-
 /* Of finer levels, those are kept that have so many times the stretches of the one before. */
 #define KEEP_FACTOR 1.5
 
 #define NAMES_SIZE 256
 
-/* So many phases need no choice. */
-#define FEW 6
+/* What one row must explain, of all that is to be explained. */
+#define PRICE .1
 
 /* Of several runs, merges of which none costs so many times what those before it do are one: runs
  * of the same program merge the same, at about the same cost. */
 #define STEP_OF_RUNS 2
-
-/* Where every level that can be read has lost so much, none tells what the run is like. */
-#define LOST_MAX .9
 
 void rps_levels_free(struct rps_levels *levels)
 {
@@ -108,87 +97,6 @@ static size_t list_stretches(const struct rps_level_tree *tree, size_t size, siz
     return count;
 }
 
-/* --- refining --------------------------------------------------------------------------------- */
-
-static double cost_of(const struct rps_level_tree *tree, size_t from, size_t to,
-                      struct rps_moments3 *scratch)
-{
-    rps_level_tree_moments(tree, from, to, scratch);
-    return rps_level_tree_cost(tree, scratch);
-}
-
-static size_t best_place(const struct rps_level_tree *tree, size_t from, size_t at, size_t to,
-                         struct rps_moments3 *scratch)
-{
-    size_t best = at;
-    double least = INFINITY;
-
-    for (size_t place = from + 1; place < to; place++) {
-        double cost = cost_of(tree, from, place, scratch) + cost_of(tree, place, to, scratch);
-
-        if (cost < least) {
-            least = cost;
-            best = place;
-        }
-    }
-    return best;
-}
-
-/* Move the boundaries of a level, but those that coarser levels have, and mark all in keep. */
-static int refine_level(const struct rps_level_tree *tree, size_t size, uint8_t *keep,
-                        struct rps_error *err)
-{
-    size_t *first = calloc(tree->count + 1, sizeof(*first)), count;
-    struct rps_moments3 *scratch = calloc(tree->width + 1, sizeof(*scratch));
-
-    if (first && scratch) {
-        count = list_stretches(tree, size, first);
-        for (int round = 0; round < REFINE_ROUNDS; round++) {
-            for (size_t k = 1; k < count; k++) {
-                if (!keep[first[k]])
-                    first[k] = best_place(tree, first[k - 1], first[k], first[k + 1], scratch);
-            }
-        }
-        for (size_t k = 1; k < count; k++)
-            keep[first[k]] = 1;
-    } else {
-        size = 0;
-    }
-    free(scratch);
-    free(first);
-    return size > 0 ? 0 : rps_error_memory(err);
-}
-
-static size_t next_level(const struct rps_levels *levels, size_t size)
-{
-    for (size_t at = 0; at < levels->count; at++) {
-        if (levels->level[at].all > size)
-            return levels->level[at].all;
-    }
-    return SIZE_MAX;
-}
-
-static int refine(struct rps_levels *levels, struct rps_error *err)
-{
-    size_t runs = levels->tree->runs;
-    uint8_t *keep = calloc(levels->tree->count + 1, 1);
-    int result = keep ? 0 : rps_error_memory(err);
-
-    if (keep)
-        memcpy(keep, levels->tree->begins, levels->tree->count);
-    for (size_t size = next_level(levels, runs);
-         result == 0 && size <= runs * RPS_LEVELS_READABLE && size < levels->tree->count;
-         size = next_level(levels, size)) {
-        result = refine_level(levels->tree, size, keep, err);
-        if (result == 0)
-            result = rps_level_tree_merge(levels->tree, keep, err);
-        if (result == 0)
-            find_levels(levels);
-    }
-    free(keep);
-    return result;
-}
-
 /* --- choosing --------------------------------------------------------------------------------- */
 
 /* The finest level of at most so many stretches. */
@@ -201,25 +109,15 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
     return at;
 }
 
-/*
- * The usual level. Few phases are all shown. Of more, the knee: the level that trades what it lost,
- * as a share of what is to lose from the finest readable level on, best against the number of its
- * stretches, by the root of the most that can be read and that there are. One phase is shown where
- * there is nothing else, and of a long loop, of which 30 phases would be the first minutes. Other
- * rules were measured (tests/bench/programs/score --rules).
- */
+/* The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
+ * root, since each further row costs a reader less: all turns of a loop are shown, or none. */
 static size_t find_usual(const struct rps_levels *levels)
 {
-    size_t finest = finest_of(levels, RPS_LEVELS_READABLE), best = finest;
-    size_t most = levels->level[finest].stretches;
-    double from = levels->level[finest].lost, least = INFINITY;
+    double least = INFINITY;
+    size_t best = 0;
 
-    if (from > LOST_MAX)
-        return 0;
-    for (size_t at = finest; at > 0 && most > FEW; at--) {
-        const struct rps_level *level = &levels->level[at];
-        double price = (level->lost - from) / (1 - from) +
-                       (double)level->stretches / sqrt((double)most * RPS_LEVELS_READABLE);
+    for (size_t at = 0; at <= finest_of(levels, RPS_LEVELS_READABLE); at++) {
+        double price = levels->level[at].lost + PRICE * sqrt((double)levels->level[at].stretches);
 
         if (price < least) {
             least = price;
@@ -284,14 +182,10 @@ int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *
     result = rps_level_tree_make(signals, fine, levels.tree, err);
     if (result == 0) {
         levels.level = calloc(levels.tree->count, sizeof(*levels.level));
-        result =
-            levels.level ? rps_level_tree_merge(levels.tree, NULL, err) : rps_error_memory(err);
+        result = levels.level ? rps_level_tree_merge(levels.tree, err) : rps_error_memory(err);
     }
     if (result == 0) {
         find_levels(&levels);
-        result = refine(&levels, err);
-    }
-    if (result == 0) {
         levels.usual = find_usual(&levels);
         *ret = levels;
     } else {

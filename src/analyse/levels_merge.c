@@ -73,13 +73,7 @@ static void push_pair(struct merging *m, size_t left, size_t right)
             });
 }
 
-/* Is a leaf's boundary not to be merged away now? */
-static int stays(const struct merging *m, const uint8_t *keep, size_t leaf)
-{
-    return m->tree->begins[leaf] || (keep && keep[leaf]);
-}
-
-static void merge_pairs(struct merging *m, const uint8_t *keep)
+static void merge_pairs(struct merging *m)
 {
     size_t count = m->tree->count;
 
@@ -94,14 +88,14 @@ static void merge_pairs(struct merging *m, const uint8_t *keep)
         m->end[pair.right] = 0;
         m->begin[pair.end] = pair.left;
         m->cost[pair.left] = cost_of(m, pair.left, pair.end);
-        if (!stays(m, keep, pair.left))
+        if (!m->tree->begins[pair.left])
             push_pair(m, m->begin[pair.left], pair.left);
-        if (pair.end < count && !stays(m, keep, pair.end))
+        if (pair.end < count && !m->tree->begins[pair.end])
             push_pair(m, pair.left, pair.end);
     }
 }
 
-static void merge_all(struct merging *m, const uint8_t *keep)
+static void merge_all(struct merging *m)
 {
     size_t count = m->tree->count;
 
@@ -113,18 +107,13 @@ static void merge_all(struct merging *m, const uint8_t *keep)
         m->cost[k] = cost_of(m, k, k + 1);
     }
     for (size_t k = 1; k < count; k++) {
-        if (!stays(m, keep, k))
+        if (!m->tree->begins[k])
             push_pair(m, k - 1, k);
     }
-    merge_pairs(m, keep);
-    for (size_t k = 1; keep && k < count; k++) {
-        if (keep[k] && !m->tree->begins[k])
-            push_pair(m, m->begin[k], k);
-    }
-    merge_pairs(m, NULL);
+    merge_pairs(m);
 }
 
-int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struct rps_error *err)
+int rps_level_tree_merge(struct rps_level_tree *tree, struct rps_error *err)
 {
     struct merging m = {.tree = tree};
     int result = 0;
@@ -135,7 +124,7 @@ int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struc
     m.sum = calloc(tree->width + 1, sizeof(*m.sum));
     m.heap = calloc(4 * tree->count + 4, sizeof(*m.heap)); /* at most two new ones a merge */
     if (m.end && m.begin && m.cost && m.sum && m.heap)
-        merge_all(&m, keep);
+        merge_all(&m);
     else
         result = rps_error_memory(err);
     free(m.heap);

@@ -39,9 +39,8 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
 /* The cost of a stretch with these moments. */
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
 
-/* Merge everything, what lies between boundaries with a 1 in `keep` (a leaf each; NULL: none)
- * first; fills rank and increase. RPS_FAILED without memory. */
-int rps_level_tree_merge(struct rps_level_tree *tree, const uint8_t *keep, struct rps_error *err);
+/* Merge everything; fills rank and increase. RPS_FAILED without memory. */
+int rps_level_tree_merge(struct rps_level_tree *tree, struct rps_error *err);
 
 /*
  * Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...

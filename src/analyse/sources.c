@@ -18,11 +18,25 @@
 
 #define NAMES_SIZE 512
 
-/* Standard deviation, relative to the mean, of a large count and of a ratio; of ratios and shares
- * that were asked for by name. */
-#define COUNT_VARIATION 0.05
-#define RATIO_VARIATION 0.15
-#define NAMED_VARIATION 0.05
+/* Standard deviation, relative to the mean, of a large count; and of a large ratio at least, and at
+ * most where it wanders. */
+#define COUNT_VARIATION     0.05
+#define RATIO_VARIATION     0.03
+#define RATIO_VARIATION_MAX 0.15
+
+/* A ratio varies by so many times what it wanders by on its own, from one stretch of so many
+ * periods to the next, which takes so many such stretches. Noise from one period to the next makes
+ * stretches differ too: so many times that does not count. */
+#define WANDERS          3
+#define WANDER_PERIODS   8
+#define WANDER_STRETCHES 16
+#define WANDER_NOISE     1.5
+
+/* Lower quartile of the size of a normal variable of deviation 1. */
+#define NORMAL_QUARTILE 0.3186
+
+/* Relative standard deviation, by chance, of a denominator that is just large enough. */
+#define FEW_VARIATION 0.15
 
 /* CPU use: what others take of it wanders by some times what it differs by from period to period,
  * between these limits; a workload that sleeps is far beyond them. */
@@ -242,7 +256,7 @@ struct rps_sight rps_source_look(struct rps_source *source, const struct rps_pla
         counts = counts_of(&plan->metric[source->metric].formula, tally);
     else if (source->set >= 0)
         counts.above = (double)tally->set[source->set].count[source->slot];
-    sight.sure = 1 / (1 + 1 / (counts.below * RATIO_VARIATION * RATIO_VARIATION));
+    sight.sure = 1 / (1 + 1 / (counts.below * FEW_VARIATION * FEW_VARIATION));
     if (isfinite(sight.value) || counts.below == 0) {
         source->looks++;
         source->sure += sight.sure;
@@ -262,6 +276,7 @@ void rps_source_add(struct rps_source *source, const struct rps_source *seen)
     source->sure += seen->sure;
     source->value += seen->value;
     source->count += seen->count;
+    source->wander = fmax(source->wander, seen->wander);
 }
 
 void rps_source_share(struct rps_source *source, const struct rps_source *seen)
@@ -270,11 +285,12 @@ void rps_source_share(struct rps_source *source, const struct rps_source *seen)
     source->sure = seen->sure;
     source->value = seen->value;
     source->count = seen->count;
+    source->wander = seen->wander;
 }
 
 int rps_source_is_rare(const struct rps_source *source)
 {
-    double rare = RARE_EVENTS * RATIO_VARIATION * RATIO_VARIATION;
+    double rare = RARE_EVENTS * FEW_VARIATION * FEW_VARIATION;
 
     return source->sure < (double)source->looks * rare / (1 + rare);
 }
@@ -290,25 +306,60 @@ static double quantum(const struct rps_source *source)
 
 /*
  * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n,
- * and of (n / 20)^2 where n is large, for no program does quite the same twice: the integral of the
- * inverse deviation is this, in units of the deviation.
+ * and of (v n)^2 where n is large, for no program does quite the same twice: the integral of the
+ * inverse deviation is this, in units of the deviation. The same for ratios, in counts of what is
+ * above their line.
  */
-static double of_count(double count)
+static double of_count(double count, double variation)
 {
-    return 2 / COUNT_VARIATION * asinh(COUNT_VARIATION * sqrt(count));
+    return 2 / variation * asinh(variation * sqrt(count));
 }
 
-/*
- * Ratios vary by some 15 %, and those of few events by chance: a variance of (s + value)^2 in units
- * of RATIO_VARIATION^2, where s is such that it is that of counting for small values. Unless asked
- * for, ratios far below 1 (a miss in a hundred thousand instructions) do not matter, whatever their
- * ratio.
- */
-static double ratio_scale(const struct rps_source *source)
+/* By how much the mean of the logarithms of `length` values differs from that of those before, at
+ * most DIFFERENCES_MAX times, into ret. */
+static size_t differences(const struct rps_source *source, const double *value, size_t count,
+                          size_t length, size_t step, double *ret)
 {
-    double scale = quantum(source) / (2 * RATIO_VARIATION * RATIO_VARIATION);
+    double last[2 * WANDER_PERIODS], least = quantum(source);
+    size_t seen = 0, taken = 0;
 
-    return source->named ? scale : fmax(1, scale);
+    for (size_t i = 0; i < count; i++) {
+        double difference = 0;
+
+        if (!isfinite(value[i]))
+            continue;
+        last[seen++ % (2 * length)] = log(fmax(fabs(value[i]), least));
+        if (seen < 2 * length || (seen - 2 * length) % step != 0)
+            continue;
+        for (size_t back = 1; back <= 2 * length; back++)
+            difference += (back <= length ? 1 : -1) * last[(seen - back) % (2 * length)];
+        ret[taken++] = difference / (double)length;
+    }
+    return taken;
+}
+
+/* The lower quartile tells, so that phases of some seconds do not count. Nothing is told by few
+ * values. */
+void rps_source_wander(struct rps_source *source, const double *value, size_t count)
+{
+    double difference[DIFFERENCES_MAX], noise, wide;
+    size_t seen = 0, length, step, taken;
+
+    for (size_t i = 0; i < count; i++)
+        seen += isfinite(value[i]) != 0;
+    length = (size_t)(WANDER_PERIODS * (double)seen / (double)(count + 1) + .5);
+    length = length > 2 ? length : 2;
+    if (source->kind != RPS_SOURCE_RATIO || seen < WANDER_STRETCHES * length)
+        return;
+    step = seen / DIFFERENCES_MAX + 1;
+    taken = differences(source, value, count, 1, step, difference);
+    noise = rps_robust_deviation(difference, taken);
+    taken = differences(source, value, count, length, step, difference);
+    for (size_t i = 0; i < taken; i++)
+        difference[i] = fabs(difference[i]);
+    wide = rps_select_rank(difference, taken, taken / 4) / NORMAL_QUARTILE;
+    wide = wide * wide / 2 - WANDER_NOISE * noise * noise / (2 * (double)length);
+    source->wander = fmax(source->wander, sqrt(fmax(0, wide)));
 }
 
 /* Deviation of CPU use by its differences from period to period while the workload works. */
@@ -327,40 +378,22 @@ static double use_noise(const double *value, size_t count)
     return rps_robust_deviation(difference, taken) / sqrt(2);
 }
 
-static double deviation_of(const struct rps_source *source, const double *value, size_t count)
-{
-    if (source->kind == RPS_SOURCE_RATE)
-        return 1;
-    if (source->named)
-        return NAMED_VARIATION;
-    if (source->kind == RPS_SOURCE_RATIO)
-        return RATIO_VARIATION;
-    return fmin(fmax(USE_VARIATION, USE_WANDERS * use_noise(value, count)), USE_VARIATION_MAX);
-}
-
-static double scale_of(const struct rps_source *source)
-{
-    switch (source->kind) {
-    case RPS_SOURCE_RATE:
-        return quantum(source);
-    case RPS_SOURCE_RATIO:
-        return ratio_scale(source);
-    default:
-        return USE_NONE;
-    }
-}
-
 double rps_source_transform(const struct rps_source *source, double *value, size_t count)
 {
-    double scale = scale_of(source);
+    double scale = source->kind == RPS_SOURCE_USE ? USE_NONE : quantum(source);
+    double variation = COUNT_VARIATION;
 
+    if (source->kind == RPS_SOURCE_RATIO)
+        variation = fmin(fmax(RATIO_VARIATION, WANDERS * source->wander), RATIO_VARIATION_MAX);
     for (size_t i = 0; i < count; i++) {
         double size = fabs(value[i]) / scale;
 
-        value[i] =
-            copysign(source->kind == RPS_SOURCE_RATE ? of_count(size) : log1p(size), value[i]);
+        size = source->kind == RPS_SOURCE_USE ? log1p(size) : of_count(size, variation);
+        value[i] = copysign(size, value[i]);
     }
-    return deviation_of(source, value, count);
+    if (source->kind != RPS_SOURCE_USE)
+        return 1;
+    return fmin(fmax(USE_VARIATION, USE_WANDERS * use_noise(value, count)), USE_VARIATION_MAX);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */

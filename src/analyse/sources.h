@@ -32,6 +32,7 @@ struct rps_source {
     double sure;    /* sum of how sure their denominators were */
     double value;   /* sum of sizes */
     double count;   /* sum of the counts behind them */
+    double wander;  /* what a ratio wanders by, a relative standard deviation; 0: not at all */
 };
 
 struct rps_sources {
@@ -58,6 +59,10 @@ struct rps_sight rps_source_look(struct rps_source *source, const struct rps_pla
 /* Add what was seen of another to a source; take over what was seen of all. */
 void rps_source_add(struct rps_source *source, const struct rps_source *seen);
 void rps_source_share(struct rps_source *source, const struct rps_source *seen);
+
+/* See by how much a ratio wanders on its own, in the values of a signal of it, NaN where it was not
+ * seen; not yet transformed. The most of several signals counts. */
+void rps_source_wander(struct rps_source *source, const double *value, size_t count);
 
 /* 1: not worth a signal, since it divides by what hardly ever happens. */
 int rps_source_is_rare(const struct rps_source *source);

@@ -27,6 +27,27 @@
  * elapsed time does not. */
 #define TALLY_LEAST_USE 0.01
 
+/* Of an import's event that its recorder scaled the rows do not tell how long it was counted. */
+static int note_scaled(struct rps_tally *tally, int slot, const struct rps_interval *whole,
+                       struct rps_error *err)
+{
+    int slots = tally->set_count * RPS_SLOT_MAX;
+
+    if (whole->certainty != RPS_CERTAINTY_SCALED || !(whole->share > 0 && whole->share < 1))
+        return 0;
+    if (!tally->scaled) {
+        tally->scaled = calloc((size_t)slots, sizeof(*tally->scaled));
+        if (!tally->scaled) {
+            rps_tally_free(tally);
+            return rps_error_memory(err);
+        }
+        for (int i = 0; i < slots; i++)
+            tally->scaled[i] = 1;
+    }
+    tally->scaled[slot] = whole->share;
+    return 0;
+}
+
 int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err)
 {
     size_t sets = plan->set_count > 0 ? (size_t)plan->set_count : 1;
@@ -36,6 +57,12 @@ int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct 
     if (!tally->set)
         return rps_error_memory(err);
     tally->set_count = plan->set_count;
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            if (note_scaled(tally, n * RPS_SLOT_MAX + s, &plan->set[n].event[s].whole, err) < 0)
+                return RPS_FAILED;
+        }
+    }
     return 0;
 }
 
@@ -44,6 +71,7 @@ void rps_tally_free(struct rps_tally *tally)
     if (!tally)
         return;
     free(tally->set);
+    free(tally->scaled);
     memset(tally, 0, sizeof(*tally));
 }
 
@@ -51,8 +79,10 @@ void rps_tally_reset(struct rps_tally *tally)
 {
     struct rps_set_tally *set = tally->set;
     int set_count = tally->set_count;
+    double *scaled = tally->scaled;
 
     memset(tally, 0, sizeof(*tally));
+    tally->scaled = scaled;
     tally->set = set;
     tally->set_count = set_count;
     memset(set, 0, (size_t)set_count * sizeof(*set));

@@ -79,6 +79,13 @@ static struct rps_interval look_at(const struct rps_tally *tally, int set, int s
                     ? fmin(1, (double)tally->set[set].counted_ns[slot] / (double)tally->enabled_ns)
                     : 1;
     ret.certainty = certainty_of(tally, set, slot, ret.share);
+    if (tally->scaled) {
+        double scaled = tally->scaled[set * RPS_SLOT_MAX + slot];
+
+        ret.share *= scaled;
+        if (scaled <= COUNTED_SHARE && ret.certainty <= RPS_CERTAINTY_INTERVAL)
+            ret.certainty = RPS_CERTAINTY_SCALED; /* an interval would not know of that */
+    }
     return ret;
 }
 

@@ -4,33 +4,31 @@
  * The content is written without a name (O_TMPFILE), so that nothing is left behind by a program
  * that is killed, and gets its name by linkat, through /proc/self/fd or, where there is no /proc,
  * from the descriptor, which needs a recent kernel or a right. linkat cannot replace a file, so
- * there is a passing name, for no longer than signals are blocked.
+ * there is a passing name between two calls, with signals blocked; SIGKILL just then leaves it.
  *
- * A file that somebody else owns, or that has several names, cannot be replaced by another one
- * without a loss: the finished content is copied into it. So it is where the folder takes no new
- * file (a file system without O_TMPFILE, a folder that cannot be written, a mounted file).
+ * Replacing writes through no link, nor into a file that has another name elsewhere: neither need
+ * be what the user means, in a folder that others write. So a file with several names loses this
+ * one. Where nothing can be replaced (a file system without O_TMPFILE, a folder that cannot be
+ * written, a mounted file, an owner or a group that the new file cannot be given) the finished
+ * content is copied into the file, which must not have another name then.
  */
 #include "rpistat/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/trust.h"
 
-#define ATTRIBUTES_SIZE 4096 /* of a file's attributes: their names, or the value of one */
-#define PASSING_MAX     100
-#define COPY_MAX        (1 << 30)
+#define COPY_SIZE 65536
 
 /* The folder of path, in a new string. */
 static char *folder_of(const char *path)
@@ -59,42 +57,22 @@ static int refuse(const char *path, int number, struct rps_error *err)
     else if (number == EISDIR)
         result = rps_error_set(err, RPS_FAILED,
                                "cannot write '%s': it is a folder; choose a file with -o", path);
+    else if (number == EINVAL)
+        result =
+            rps_error_set(err, RPS_FAILED,
+                          "cannot write '%s': it is not a regular file; choose another name", path);
+    else if (number == EMLINK)
+        result =
+            rps_error_set(err, RPS_FAILED,
+                          "cannot write '%s': it has several names and cannot be replaced, and "
+                          "another file may be meant; choose another file with -o",
+                          path);
     else
         result =
             rps_error_set(err, RPS_FAILED, "cannot write '%s': %s; choose another file with -o",
                           path, strerror(number));
     free(folder);
     return result;
-}
-
-/* --- what is there ---------------------------------------------------------------------------- */
-
-/* Access lists, labels and what else there is of attributes. */
-static int copy_attributes(int fd, const char *path)
-{
-    char name[ATTRIBUTES_SIZE], value[ATTRIBUTES_SIZE];
-    ssize_t names = listxattr(path, name, sizeof(name));
-
-    if (names < 0)
-        return errno == ENOTSUP ? 0 : -1;
-    fremovexattr(fd, "system.posix_acl_access"); /* what the folder gives to new files */
-    for (ssize_t at = 0; at < names; at += (ssize_t)strlen(name + at) + 1) {
-        ssize_t size = getxattr(path, name + at, value, sizeof(value));
-
-        if (size < 0 || fsetxattr(fd, name + at, value, (size_t)size, 0) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Can the file be replaced by fd, which gets all that it has? */
-static int is_replaceable(int fd, const char *path, const struct stat *there)
-{
-    struct stat own;
-
-    return there->st_nlink == 1 && fstat(fd, &own) == 0 && own.st_uid == there->st_uid &&
-           (own.st_gid == there->st_gid || fchown(fd, (uid_t)-1, there->st_gid) == 0) &&
-           copy_attributes(fd, path) == 0 && fchmod(fd, there->st_mode & 07777) == 0;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -107,41 +85,54 @@ static int open_elsewhere(void)
     return fd >= 0 ? fd : memfd_create("rpistat output", MFD_CLOEXEC);
 }
 
+/* The file that is there, NULL for none, is replaced by one of the same owner, group and mode. */
 static int open_unnamed(struct rps_output_file *file, const struct stat *there)
 {
-    char *folder = folder_of(file->path);
-    int result;
-
-    file->fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, there ? 0600 : 0666) : -1;
-    file->rename = file->fd >= 0 && (!there || is_replaceable(file->fd, file->path, there));
+    file->is_new = !there;
+    file->fd = openat(file->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, there ? 0600 : 0666);
+    file->rename =
+        file->fd >= 0 && (!there || (fchown(file->fd, there->st_uid, there->st_gid) == 0 &&
+                                     fchmod(file->fd, there->st_mode & 0777) == 0));
     if (file->fd < 0)
         file->fd = open_elsewhere();
-    result = file->fd < 0 || (!there && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0)
-                 ? errno
-                 : 0;
-    free(folder);
-    return result;
+    if (file->fd < 0 || (!there && faccessat(file->folder, ".", W_OK | X_OK, AT_EACCESS) < 0))
+        return errno;
+    return there && !file->rename && there->st_nlink > 1 ? EMLINK : 0;
+}
+
+/* A device or a pipe; what a descriptor in /proc leads to may be a file, which is added to. */
+static int open_direct(struct rps_output_file *file, const struct stat *there)
+{
+    int follow = S_ISLNK(there->st_mode);
+    struct stat opened;
+
+    file->direct = 1;
+    file->fd = openat(file->folder, file->name,
+                      O_WRONLY | O_APPEND | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+    if (file->fd < 0 || fstat(file->fd, &opened) < 0)
+        return errno;
+    return follow || (opened.st_dev == there->st_dev && opened.st_ino == there->st_ino) ? 0
+                                                                                        : ESTALE;
 }
 
 /* Returns 0 or an errno. */
-static int open_path(struct rps_output_file *file, int regular)
+static int open_name(struct rps_output_file *file, int regular)
 {
-    size_t length = strlen(file->path);
     struct stat there;
 
-    if (stat(file->path, &there) < 0) {
-        if (errno != ENOENT)
-            return errno;
-        return length > 0 && file->path[length - 1] == '/' ? EISDIR : open_unnamed(file, NULL);
-    }
+    if (file->folder < 0)
+        return -file->folder;
+    if (!file->name[0])
+        return EISDIR;
+    if (fstatat(file->folder, file->name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? open_unnamed(file, NULL) : errno;
     if (S_ISDIR(there.st_mode))
         return EISDIR;
-    if (!S_ISREG(there.st_mode)) {
-        file->direct = 1;
-        file->fd = regular ? -1 : open(file->path, O_WRONLY | O_CLOEXEC);
-        return file->fd < 0 && !regular ? errno : 0;
-    }
-    if (faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) < 0)
+    if (S_ISLNK(there.st_mode) && !rps_trust_in_proc(file->folder))
+        return ELOOP; /* it was not there when the path was looked at */
+    if (!S_ISREG(there.st_mode))
+        return regular ? EINVAL : open_direct(file, &there);
+    if (faccessat(file->folder, file->name, W_OK, AT_EACCESS) < 0)
         return errno;
     return open_unnamed(file, &there);
 }
@@ -150,56 +141,48 @@ int rps_output_file_open(struct rps_output_file *ret, const char *path, int regu
                          struct rps_error *err)
 {
     struct rps_output_file file = {.fd = -1};
-    int number, result = 0;
+    const char *slash;
+    int number;
 
-    if (rps_trust_path(path, &file.path, err) < 0)
+    if (rps_trust_path(path, &file.path, &file.folder, err) < 0)
         return RPS_FAILED;
-    number = open_path(&file, regular);
-    if (number != 0)
-        result = refuse(path, number, err);
-    else if (file.direct && regular)
-        result =
-            rps_error_set(err, RPS_FAILED,
-                          "cannot write '%s': it is not a regular file; choose another name", path);
-    if (result == 0)
-        *ret = file;
-    else
+    slash = strrchr(file.path, '/');
+    file.name = slash ? slash + 1 : file.path;
+    number = open_name(&file, regular);
+    if (number != 0) {
         rps_output_file_abandon(&file);
-    return result;
+        return refuse(path, number, err);
+    }
+    *ret = file;
+    return 0;
 }
 
 /* --- finishing -------------------------------------------------------------------------------- */
 
-static int link_as(int fd, const char *name)
+static int link_as(const struct rps_output_file *file, const char *name)
 {
     char source[64];
 
-    snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
-    if (linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+    snprintf(source, sizeof(source), "/proc/self/fd/%d", file->fd);
+    if (linkat(AT_FDCWD, source, file->folder, name, AT_SYMLINK_FOLLOW) == 0)
         return 0;
-    return errno == EEXIST ? -1 : linkat(fd, "", AT_FDCWD, name, AT_EMPTY_PATH);
+    return errno == EEXIST ? -1 : linkat(file->fd, "", file->folder, name, AT_EMPTY_PATH);
 }
 
 /* By way of a passing name. */
 static int replace(const struct rps_output_file *file)
 {
-    char passing[PATH_MAX];
+    char passing[64];
     int number;
 
-    for (int i = 0; i < PASSING_MAX; i++) {
-        int length = snprintf(passing, sizeof(passing), "%s.%ld-%d", file->path, (long)getpid(), i);
-
-        if (length < 0 || (size_t)length >= sizeof(passing))
-            errno = ENAMETOOLONG;
-        else if (link_as(file->fd, passing) == 0)
-            break;
-        if (errno != EEXIST || i == PASSING_MAX - 1)
-            return -1;
-    }
-    if (rename(passing, file->path) == 0)
+    snprintf(passing, sizeof(passing), ".rpistat-%ld-%lld", (long)getpid(),
+             (long long)rps_clock_monotonic_ns());
+    if (link_as(file, passing) < 0)
+        return -1;
+    if (renameat(file->folder, passing, file->folder, file->name) == 0)
         return 0;
     number = errno;
-    unlink(passing);
+    unlinkat(file->folder, passing, 0);
     errno = number;
     return -1;
 }
@@ -211,7 +194,7 @@ static int give_name(const struct rps_output_file *file)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = link_as(file->fd, file->path);
+    result = link_as(file, file->name);
     if (result < 0 && errno == EEXIST)
         result = replace(file);
     number = errno;
@@ -220,31 +203,41 @@ static int give_name(const struct rps_output_file *file)
     return result;
 }
 
-static int copy_into(const struct rps_output_file *file)
+static int copy(int from, int to)
 {
-    int is_new = access(file->path, F_OK) < 0;
-    int fd = open(file->path, O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : O_TRUNC), 0666);
-    int number, result = fd < 0 ? -1 : 0;
-    struct stat content;
-    off_t at = 0;
+    char buffer[COPY_SIZE];
+    ssize_t done;
 
-    if (result == 0)
-        result = fstat(file->fd, &content);
-    while (result == 0 && at < content.st_size) {
-        ssize_t put = sendfile(fd, file->fd, &at, COPY_MAX);
-
-        if (put == 0)
+    for (off_t at = 0; (done = pread(from, buffer, sizeof(buffer), at)) > 0; at += done)
+        if ((done = write(to, buffer, (size_t)done)) < 0)
             break;
-        if (put < 0 && errno != EINTR)
-            result = -1;
+    return done < 0 ? -1 : 0;
+}
+
+/* Into the file that is there, if it still is one with a single name, or into a new one. */
+static int write_in_place(const struct rps_output_file *file)
+{
+    int fd = openat(file->folder, file->name,
+                    O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
+                        (file->is_new ? O_CREAT | O_EXCL : 0),
+                    0666);
+    int number, result = -1;
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        number = errno;
+    else if (!S_ISREG(status.st_mode) || status.st_nlink != 1)
+        number = EMLINK;
+    else {
+        result = ftruncate(fd, 0) < 0 ? -1 : copy(file->fd, fd);
+        number = errno;
     }
-    number = errno;
     if (fd >= 0 && close(fd) < 0 && result == 0) {
         result = -1;
         number = errno;
     }
-    if (result < 0 && fd >= 0 && is_new)
-        unlink(file->path);
+    if (result < 0 && fd >= 0 && file->is_new)
+        unlinkat(file->folder, file->name, 0);
     errno = number;
     return result;
 }
@@ -264,7 +257,7 @@ int rps_output_file_finish(struct rps_output_file *file, struct rps_error *err)
     if (!file->direct) {
         result = file->rename ? give_name(file) : -1;
         if (result < 0 && !(file->rename && is_final(errno)))
-            result = copy_into(file);
+            result = write_in_place(file);
     }
     if (result < 0)
         result = rps_error_set(err, RPS_FAILED, "cannot write %s: %s; the output is not complete",
@@ -279,6 +272,8 @@ void rps_output_file_abandon(struct rps_output_file *file)
         return;
     if (file->fd >= 0)
         close(file->fd);
+    if (file->folder >= 0)
+        close(file->folder);
     free(file->path);
     memset(file, 0, sizeof(*file));
 }

@@ -33,7 +33,7 @@ void rps_run_init(struct rps_run *run)
     run->elapsed_ns = -1;
     run->state = RPS_RUN_RECORDING;
     run->exit_status = -1;
-    run->recorder_cpu_ns = -1;
+    run->recorder_cpu_ns = run->recorder_after_ns = -1;
 }
 
 int rps_run_periods_with(const struct rps_run *run, int sets, int times)

@@ -67,7 +67,8 @@ int rps_text_width(const char *text)
     return width;
 }
 
-char *rps_text_repaired(const char *text)
+/* `every`: also what is UTF-8, but not harmless. */
+static char *replace(const char *text, bool every)
 {
     const size_t most = strlen(RPS_TEXT_REPLACEMENT);
     char *ret = malloc(strlen(text) * most + 1), *at = ret;
@@ -75,14 +76,25 @@ char *rps_text_repaired(const char *text)
     while (ret && *text) {
         uint32_t code;
         int length = rps_text_decode(text, &code);
+        bool kept = length > 0 && (!every || code == '\n' || rps_text_is_harmless(code));
 
-        memcpy(at, length > 0 ? text : RPS_TEXT_REPLACEMENT, length > 0 ? (size_t)length : most);
-        at += length > 0 ? (size_t)length : most;
+        memcpy(at, kept ? text : RPS_TEXT_REPLACEMENT, kept ? (size_t)length : most);
+        at += kept ? (size_t)length : most;
         text += length > 0 ? length : 1;
     }
     if (ret)
         *at = '\0';
     return ret;
+}
+
+char *rps_text_repaired(const char *text)
+{
+    return replace(text, false);
+}
+
+char *rps_text_harmless(const char *text)
+{
+    return replace(text, true);
 }
 
 char *rps_text_close(FILE *out, char **text)

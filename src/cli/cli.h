@@ -2,9 +2,8 @@
  * The command line: what every command gets, and what it offers to the dispatcher.
  *
  * A command is one const row (struct rps_command) at the end of its cmd_*.c. main.c finds the row,
- * has the options parsed (options.c), opens the store and the output (output.c), calls run(), and
- * turns what it returns into an exit status. An option is one row of a table too, from which both
- * getopt_long's array and the text of --help are made.
+ * has the options parsed, which are rows too (options.h), opens the store and the output
+ * (output.c), calls run(), and turns what it returns into an exit status.
  */
 #ifndef RPISTAT_CLI_H
 #define RPISTAT_CLI_H
@@ -16,34 +15,13 @@
 #include <stdio.h>
 
 #include "config_file.h"
+#include "options.h"
 #include "rpistat/error.h"
 #include "rpistat/order.h"
 #include "rpistat/output_file.h"
 #include "rpistat/run.h"
 #include "rpistat/sampler.h"
 #include "rpistat/store.h"
-
-/* --- options ---------------------------------------------------------------------------------- */
-
-/* Numbers of options without a short letter: the common ones, then each command's own. */
-enum rps_option_number {
-    RPS_OPTION_VERSION = 256,
-    RPS_OPTION_FROM,
-    RPS_OPTION_TO,
-    RPS_OPTION_OWN = 512,
-};
-
-struct rps_option {
-    const char *name;     /* long name without dashes; NULL ends a table */
-    int letter;           /* short letter, or a number from RPS_OPTION_OWN on: no short form */
-    const char *argument; /* name of the argument in the help; NULL: takes none */
-    const char *help;     /* one line, without a final stop */
-    const char *value;    /* default: given to option() before the command line is, and shown in
-                             the help; NULL: none */
-    const char *choices;  /* words that its argument may be, with blanks between; NULL: others, or
-                             not known here */
-    int is_once;          /* 1: is meant for one call, and not for the configuration file */
-};
 
 /* --- commands --------------------------------------------------------------------------------- */
 
@@ -75,10 +53,9 @@ struct rps_command {
     int runs_workload;        /* 1: options end at the first operand */
     int counts; /* 1: opens counters, and is left what that takes (rpistat/rights.h) */
     const struct rps_option *options; /* the command's own; NULL: none */
-    size_t settings_size;             /* of cli->settings, zeroed before the first option() */
-    /* One option of the command's own. Returns 0, or negative with cli->err. NULL: none. */
-    int (*option)(struct rps_cli *cli, int letter, const char *argument);
-    /* Look at the settings as a whole, before anything is opened. As option(). NULL: nothing. */
+    size_t settings_size;             /* of cli->settings, which are zero before options are set */
+    /* Look at the settings as a whole, before anything is opened. Returns 0, or negative with
+     * cli->err. NULL: nothing. */
     int (*check)(struct rps_cli *cli);
     /* Do it. argv[0] is the first operand, argv[argc] is NULL. Returns the exit status, or negative
      * (enum rps_error_code) with cli->err. */
@@ -117,10 +94,9 @@ struct rps_cli {
     const char *run_text;              /* -r; NULL: the last */
     int64_t from_ns, to_ns;            /* --from and --to; 0 and INT64_MAX when not given */
     const char *from_phase, *to_phase; /* "phase:B", "mark:warm", "14:30"; NULL: a time */
-    int is_given; /* 1: what option() gets stands on the command line; 0: it is a default,
-                              or of the configuration or environment */
-    struct rps_config config; /* its values are used like argv's */
-    int no_store;    /* 1, set by option() or check(): no store is to be opened this time */
+    enum rps_option_source source[RPS_OPTION_MAX]; /* of each option's value */
+    struct rps_config config;                      /* its values are used like argv's */
+    int no_store;    /* 1, set by check(): no store is to be opened this time */
     void *settings;  /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
                         names no locale that is there. The process stays in the C locale */
@@ -132,20 +108,6 @@ struct rps_cli {
     struct rps_error err;          /* set by whoever returns a negative value */
 };
 
-/*
- * Parse argv[1 ... argc), what follows the command's name in argv[0]. Fills cli; operands are moved
- * to the end, *ret_operands is the index of the first. Returns 0; 1 when there is nothing more to
- * do (help or version was printed); or negative with cli->err.
- */
-int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_operands);
-
-/* One of the options that a command takes, by its number from 0: 1 and *ret, 0 when there are no
- * more. */
-int rps_options_row(const struct rps_command *command, int number, struct rps_option *ret);
-
-/* RPS_USAGE when a label is too long. */
-int rps_label_check(const char *option, const char *text, struct rps_error *err);
-
 /* RPS_USAGE when the argument of an option is not KEY=VALUE, with a key. */
 int rps_tag_check(const char *option, const char *text, struct rps_error *err);
 
@@ -153,30 +115,19 @@ int rps_tag_check(const char *option, const char *text, struct rps_error *err);
 int rps_tag_is(const struct rps_run *run, const char *text);
 
 /* Add such texts to the tags of a run. */
-int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err);
-
-/* Print the help of one command. */
-void rps_options_help(FILE *out, const struct rps_command *command);
-
-/* Print the help of rpistat itself. */
-void rps_options_help_all(FILE *out);
+int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_error *err);
 
 /* --- recording: record_options.c parses what cmd_record.c does -------------------------------- */
 
-#define RPS_RECORD_LIST_MAX 64
-
 /* cli->settings of `record`. */
 struct rps_record_settings {
-    int64_t period_ns;   /* --period, 1 ms ... 1 h */
-    int64_t duration_ns; /* --duration; 0: until the workload ends */
-    const char *label;   /* --label, "" when not given; shorter than RPS_RUN_TEXT_SIZE */
-    int tag_count;
-    const char *tag[RPS_RECORD_LIST_MAX]; /* --tag: "KEY=VALUE", KEY not empty */
-    int event_count;
-    const char *events[RPS_RECORD_LIST_MAX]; /* -e: a set each */
-    int metric_count;
-    const char *metric[RPS_RECORD_LIST_MAX]; /* --metric: "NAME=FORMULA" */
-    const char *scenario;                    /* --scenario; NULL: none */
+    int64_t period_ns;       /* --period, 1 ms ... 1 h */
+    int64_t duration_ns;     /* --duration; 0: until the workload ends */
+    const char *label;       /* --label, "" when not given; shorter than RPS_RUN_TEXT_SIZE */
+    struct rps_texts tag;    /* --tag: "KEY=VALUE", KEY not empty */
+    struct rps_texts events; /* -e: a set each */
+    struct rps_texts metric; /* --metric: "NAME=FORMULA" */
+    const char *scenario;    /* --scenario; NULL: none */
     const char *sets; /* --sets: a document's name or file; NULL: chosen by what can be counted */
     const char *pmu;  /* --pmu: "auto", or a backend's name with what it needs behind a colon */
     int no_merge;     /* --no-merge */
@@ -185,17 +136,16 @@ struct rps_record_settings {
     int durability_full;    /* --durability full */
     int64_t keep_ns;        /* --keep; 0: for ever */
     uint64_t max_bytes;     /* --max-size; 0: any */
-    int pid_count;
-    const char *pid[RPS_RECORD_LIST_MAX]; /* -p: lists of processes */
-    int all_cpus;                         /* -a */
-    const char *cpus;                     /* -C: a list of CPUs; NULL: all */
-    const char *cgroup;                   /* -G */
-    int64_t delay_ns;                     /* --delay; -1: until --control says enable */
-    const char *control;                  /* --control; NULL: none */
-    int no_samples;                       /* --no-samples */
-    const char *sample;                   /* --sample: EVENT or EVENT:N; NULL: not given */
-    uint64_t frequency;                   /* --frequency; 0: not given */
-    enum rps_stacks stacks;               /* --stacks */
+    struct rps_texts pid;   /* -p: lists of processes */
+    int all_cpus;           /* -a */
+    const char *cpus;       /* -C: a list of CPUs; NULL: all */
+    const char *cgroup;     /* -G */
+    int64_t delay_ns;       /* --delay; -1: until --control says enable */
+    const char *control;    /* --control; NULL: none */
+    int no_samples;         /* --no-samples */
+    const char *sample;     /* --sample: EVENT or EVENT:N; NULL: not given */
+    uint64_t frequency;     /* --frequency */
+    enum rps_stacks stacks; /* --stacks */
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
     uint64_t repeat;      /* --repeat: runs in a row */
 };
@@ -265,8 +215,9 @@ int rps_output_utf8(void);
 /* 1 when it may be coloured: rps_output_screen, and no NO_COLOR. */
 int rps_output_colour(void);
 
-/* "--chars: braille or ascii", into *ret_ascii. RPS_USAGE for another text. */
-int rps_output_chars(const char *text, int *ret_ascii, struct rps_error *err);
+/* The words of --chars, and what they come to; 0: as the locale is. */
+#define RPS_CHARS "braille ascii"
+enum { RPS_CHARS_BRAILLE = 1, RPS_CHARS_ASCII };
 
 /* Where the gnuplot scripts are: installed, or in the source tree this program was built from. */
 const char *rps_output_scripts(void);

@@ -8,11 +8,6 @@
 #include "rpistat/check.h"
 #include "rpistat/text.h"
 
-enum {
-    OPTION_REPAIR = RPS_OPTION_OWN,
-    OPTION_FORMAT,
-};
-
 struct settings {
     int repair;
     enum rps_format format;
@@ -24,22 +19,15 @@ struct check {
     struct rps_rows *rows; /* NULL: as text */
 };
 
+#define AT(member) RPS_AT(struct settings, member)
+
 static const struct rps_option options[] = {
-    {"repair", OPTION_REPAIR, NULL, "save what can be read into the new store of -o", NULL, NULL,
-     1},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"repair", 0, NULL, "save what can be read into the new store of -o", NULL, RPS_OPTION_FLAG,
+     AT(repair), .is_once = 1},
+    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS},
+    {NULL},
 };
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    if (letter == OPTION_FORMAT)
-        return rps_format_parse(argument, "", &settings->format, &cli->err);
-    settings->repair = 1;
-    return 0;
-}
 
 static int check_settings(struct rps_cli *cli)
 {
@@ -205,7 +193,6 @@ const struct rps_command rps_command_check = {
     .output_help = "file to write, or the new store",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check_settings,
     .run = run,
 };

@@ -12,149 +12,74 @@
 #include "rpistat/code_output.h"
 #include "rpistat/export.h"
 #include "rpistat/naming.h"
-#include "rpistat/parse.h"
 #include "rpistat/run_phases.h"
 
 #define AT_MOST_TEXT 20 /* rows of the text unless told otherwise */
-
-enum {
-    OPTION_BY = RPS_OPTION_OWN,
-    OPTION_LINES,
-    OPTION_TREE,
-    OPTION_STACKS,
-    OPTION_AT_MOST,
-    OPTION_CPU,
-    OPTION_REGION,
-    OPTION_FORMAT,
-    OPTION_RESOLVE,
-    OPTION_BINARIES,
-};
 
 struct settings {
     enum rps_shares_by by;
     int is_tree, is_stacks, is_resolving;
     uint64_t at_most; /* 0: not said */
-    int is_at_most_given;
     const char *cpus, *region;
-    enum rps_format format;
-    const struct rps_export_format *export; /* NULL: one of the above */
-    size_t binary_count;
-    const char *binary[RPS_RECORD_LIST_MAX];
+    enum rps_format format; /* or, above RPS_FORMAT_CSV: */
+    const struct rps_export_format *export;
+    struct rps_texts binary;
 };
 
+#define AT(member) RPS_AT(struct settings, member)
+
+/* The words of --by are in the order of enum rps_shares_by. */
 static const struct rps_option options[] = {
-    {"by", OPTION_BY, "NAME", "line, module, process or thread", "function",
-     "function line module process thread"},
-    {"lines", OPTION_LINES, NULL, "the same as --by line", NULL},
-    {"tree", OPTION_TREE, NULL, "calls as a tree, of 1 % of the samples and more", NULL},
-    {"stacks", OPTION_STACKS, NULL, "the call stacks that were seen most", NULL},
-    {"at-most", OPTION_AT_MOST, "N", "so many rows (default 20 in text, else all)", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: these only, as in 0-3,8", NULL},
-    {"region", OPTION_REGION, "NAME", "only the periods wholly inside that region", NULL},
-    {"format", OPTION_FORMAT, "NAME", "text, json, csv, folded or pprof", "text",
-     "text json csv folded pprof"},
-    {"resolve", OPTION_RESOLVE, NULL, "look for names again, and keep them", NULL, NULL, 1},
-    {"binaries", OPTION_BINARIES, "PATH", "of --resolve: a file or folder of programs", NULL, NULL,
-     1},
-    {NULL, 0, NULL, NULL, NULL},
+    {"by", 0, "NAME", "line, module, process, thread, program", "function", RPS_OPTION_CHOICE,
+     AT(by), .words = "function line module process thread program"},
+    {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
+    {"tree", 0, NULL, "calls as a tree, of 1 % of the samples and more", NULL, RPS_OPTION_FLAG,
+     AT(is_tree)},
+    {"stacks", 0, NULL, "the call stacks that were seen most", NULL, RPS_OPTION_FLAG,
+     AT(is_stacks)},
+    {"at-most", 0, "N", "so many rows (default 20 in text, else all)", NULL, RPS_OPTION_INT,
+     AT(at_most), 1, INT32_MAX},
+    {"cpu", 0, "CPUS", "of a recording by CPU: these only, as in 0-3,8", NULL, RPS_OPTION_TEXT,
+     AT(cpus), .check = rps_cpus_check},
+    {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
+     AT(region)},
+    {"format", 0, "NAME", "text, json, csv, folded or pprof", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS " folded pprof"},
+    {"resolve", 0, NULL, "look for names again, and keep them", NULL, RPS_OPTION_FLAG,
+     AT(is_resolving), .is_once = 1},
+    {"binaries", 0, "PATH", "of --resolve: a file or folder of programs", NULL, RPS_OPTION_LIST,
+     AT(binary), .is_once = 1},
+    {NULL},
 };
-
-static int set_by(struct rps_cli *cli, const char *name)
-{
-    struct settings *settings = cli->settings;
-
-    for (int by = 0; rps_code_by_names[by]; by++) {
-        if (strcmp(rps_code_by_names[by], name) == 0) {
-            settings->by = (enum rps_shares_by)by;
-            return 0;
-        }
-    }
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "--by: '%s' is none of function, line, module, process, thread", name);
-}
-
-static int set_format(struct rps_cli *cli, const char *name)
-{
-    struct settings *settings = cli->settings;
-    const struct rps_export_format *format = rps_export_find(name);
-
-    settings->export = format && format->code ? format : NULL;
-    return settings->export
-               ? 0
-               : rps_format_parse(name, ", folded, pprof", &settings->format, &cli->err);
-}
-
-static int add_binary(struct rps_cli *cli, const char *path)
-{
-    struct settings *settings = cli->settings;
-
-    if (settings->binary_count == RPS_RECORD_LIST_MAX)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--binaries: more than %d paths; name a folder of them",
-                             RPS_RECORD_LIST_MAX);
-    settings->binary[settings->binary_count++] = path;
-    return 0;
-}
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    switch (letter) {
-    case OPTION_BY:
-        return set_by(cli, argument);
-    case OPTION_LINES:
-        settings->by = RPS_SHARES_LINE;
-        return 0;
-    case OPTION_TREE:
-        settings->is_tree = 1;
-        return 0;
-    case OPTION_STACKS:
-        settings->is_stacks = 1;
-        return 0;
-    case OPTION_AT_MOST:
-        settings->is_at_most_given = cli->is_given;
-        return rps_parse_uint64("--at-most", argument, 1, INT32_MAX, &settings->at_most, &cli->err);
-    case OPTION_CPU:
-        settings->cpus = argument;
-        return rps_cpus_check(argument, &cli->err);
-    case OPTION_REGION:
-        settings->region = argument;
-        return 0;
-    case OPTION_FORMAT:
-        return set_format(cli, argument);
-    case OPTION_RESOLVE:
-        settings->is_resolving = 1;
-        return 0;
-    default:
-        return add_binary(cli, argument);
-    }
-}
 
 static int check(struct rps_cli *cli)
 {
-    const struct settings *settings = cli->settings;
+    struct settings *settings = cli->settings;
+    int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
 
+    if (settings->format > RPS_FORMAT_CSV)
+        settings->export =
+            rps_export_find(settings->format == RPS_FORMAT_CSV + 1 ? "folded" : "pprof");
     if (settings->is_tree + settings->is_stacks > 1 ||
         ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--tree and --stacks are of functions, and one at a time: leave out "
                              "--by, --lines or one of them");
-    if (settings->is_tree && settings->is_at_most_given)
+    if (settings->is_tree && is_limited)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--at-most is of tables and --stacks: leave out it or --tree");
-    if (settings->export && (settings->by != RPS_SHARES_FUNCTION || settings->is_at_most_given))
+    if (settings->export && (settings->by != RPS_SHARES_FUNCTION || is_limited))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s has all call stacks, of functions: leave out --by, "
                              "--lines and --at-most",
                              settings->export->name);
-    if (settings->binary_count > 0 && !settings->is_resolving)
+    if (settings->binary.count > 0 && !settings->is_resolving)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--binaries says where --resolve looks for names: add --resolve");
-    for (size_t i = 0; i < settings->binary_count; i++) {
-        if (access(settings->binary[i], R_OK) < 0)
+    for (int i = 0; i < settings->binary.count; i++) {
+        if (access(settings->binary.text[i], R_OK) < 0)
             return rps_error_set(&cli->err, RPS_FAILED, "--binaries: cannot read '%s': %s",
-                                 settings->binary[i], strerror(errno));
+                                 settings->binary.text[i], strerror(errno));
     }
     if (settings->export && settings->export->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
@@ -168,8 +93,8 @@ static int check(struct rps_cli *cli)
 static int resolve(struct rps_cli *cli, struct rps_code *code)
 {
     const struct settings *settings = cli->settings;
-    const struct rps_naming_options naming = {.binary = settings->binary,
-                                              .binary_count = settings->binary_count};
+    const struct rps_naming_options naming = {.binary = settings->binary.text,
+                                              .binary_count = (size_t)settings->binary.count};
     char sentence[sizeof(cli->err.message) + 64];
     struct rps_error err;
     int result;
@@ -199,15 +124,17 @@ struct job {
     struct rps_code_part part, labels;
     struct rps_shares shares;
     struct rps_calls calls;
+    struct rps_shares programs;
     struct rps_code_groups groups;
-    double *off_cpu, *groups_off_cpu;
+    struct rps_code_time *time, *groups_time; /* owned */
 };
 
 static void job_free(struct job *job)
 {
-    free(job->groups_off_cpu);
-    free(job->off_cpu);
+    free(job->groups_time);
+    free(job->time);
     rps_code_groups_free(&job->groups);
+    rps_shares_free(&job->programs);
     rps_calls_free(&job->calls);
     rps_shares_free(&job->shares);
     rps_code_part_free(&job->labels);
@@ -218,10 +145,24 @@ static void job_free(struct job *job)
     rps_run_free(&job->run);
 }
 
+/* Which programs ran, for tables of code. */
+static int find_programs(struct rps_cli *cli, struct job *job)
+{
+    uint64_t *samples = NULL;
+    int result = rps_run_code_counts(cli->reader, cli->run_id, &job->part, &job->cpus, &job->code,
+                                     1, &samples, &cli->err);
+
+    if (result == 0)
+        result =
+            rps_shares_find(&job->code, samples, RPS_SHARES_PROGRAM, &job->programs, &cli->err);
+    free(samples);
+    return result;
+}
+
 static int find_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
-    int tasks = settings->by == RPS_SHARES_PROCESS || settings->by == RPS_SHARES_THREAD;
+    int tasks = settings->by >= RPS_SHARES_PROCESS;
     uint64_t *samples = NULL;
     int result = rps_run_code_counts(cli->reader, cli->run_id, &job->part, &job->cpus, &job->code,
                                      tasks, &samples, &cli->err);
@@ -254,27 +195,28 @@ static int find_groups(struct rps_cli *cli, struct job *job)
         result = rps_code_groups_find(cli->reader, cli->run_id, &job->labels, &job->cpus,
                                       &job->code, &job->groups, &cli->err);
     if (result == 0)
-        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->choice, &job->labels,
-                                      &job->cpus, &job->groups_off_cpu, &cli->err);
+        result = rps_run_code_time(cli->reader, cli->run_id, &job->choice, &job->labels, &job->cpus,
+                                   &job->groups_time, &cli->err);
     return result;
 }
 
 static int find(struct rps_cli *cli, struct job *job)
 {
-    int result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
+    const struct settings *settings = cli->settings;
+    int result;
 
     rps_progress_begin(cli, "looking at the code");
-    if (result == 0)
-        result =
-            rps_code_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
+    result = rps_code_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
     if (result == 0 && job->part.count == 0)
         result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
                                cli->run_id);
     if (result == 0)
-        result = rps_run_code_off_cpu(cli->reader, cli->run_id, &job->choice, &job->part,
-                                      &job->cpus, &job->off_cpu, &cli->err);
+        result = rps_run_code_time(cli->reader, cli->run_id, &job->choice, &job->part, &job->cpus,
+                                   &job->time, &cli->err);
     if (result == 0)
         result = find_shares(cli, job);
+    if (result == 0 && settings->by < RPS_SHARES_PROCESS && settings->format == RPS_FORMAT_TEXT)
+        result = find_programs(cli, job);
     if (result == 0)
         result = find_groups(cli, job);
     rps_progress_end(cli);
@@ -323,9 +265,10 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .at_most = settings->at_most > 0 ? (size_t)settings->at_most
                    : is_text             ? AT_MOST_TEXT
                                          : 0,
-        .off_cpu = job->off_cpu[0],
-        .groups = job->groups_off_cpu ? &job->groups : NULL,
-        .groups_off_cpu = job->groups_off_cpu,
+        .programs = &job->programs,
+        .time = job->time[0],
+        .groups = job->groups_time ? &job->groups : NULL,
+        .groups_time = job->groups_time,
         .locale = cli->locale,
     };
 
@@ -349,10 +292,12 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     if (result == 0 && settings->cpus)
         result = rps_cpus_choose(cli, settings->cpus, &job.cpus, &job.cpu_list);
     if (result == 0)
+        result = rps_reader_run(cli->reader, cli->run_id, &job.run, &cli->err);
+    if (result == 0)
         result = rps_reader_code(cli->reader, cli->run_id, &job.code, &cli->err);
     else
         goto out;
-    if (result == 0 || (result > 0 && job.code.stack_count == 0))
+    if (result >= 0 && !rps_code_is_sampled(&job.run, &job.code))
         result = rps_run_code_none(cli->run_id, &cli->err);
     if (result > 0)
         result = settings->is_resolving ? resolve(cli, &job.code) : 0;
@@ -388,7 +333,6 @@ const struct rps_command rps_command_code = {
     .operand_max = 1,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check,
     .run = run,
 };

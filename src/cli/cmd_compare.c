@@ -7,177 +7,90 @@
 
 #include "cli.h"
 #include "compare.h"
+#include "format.h"
 #include "phases.h"
 #include "picture_options.h"
 #include "rpistat/comparison_plot.h"
 
-#define LIMIT_MAX 32
-
 #define STATUS_BEYOND 3 /* a limit of --fail-if; nothing else ends with it */
-
-enum {
-    OPTION_AGAINST = RPS_OPTION_OWN,
-    OPTION_FORMAT,
-    OPTION_ALL,
-    OPTION_LEVEL,
-    OPTION_NO_PHASES,
-    OPTION_NO_SAMPLES,
-    OPTION_FAIL_IF,
-    OPTION_PROVEN,
-    OPTION_X,
-    OPTION_METRIC,
-    OPTION_THEME,
-    OPTION_SIZE,
-    OPTION_KEEP,
-};
 
 typedef int format_function(FILE *out, const struct rps_comparison_output *output,
                             struct rps_error *err);
 
 struct settings {
-    int input_count;      /* given on the command line */
-    const char *input[2]; /* of side A, of side B */
-    const char *against;  /* NULL: not given */
-    format_function *format;
-    int all, proven, is_proven_given;
+    struct rps_texts input; /* of side A, of side B */
+    const char *against;    /* NULL: not given */
+    int format;             /* its word */
+    int all, proven;
     struct rps_comparison_options find;
-    size_t limit_count;
-    struct rps_comparison_limit limit[LIMIT_MAX];
-    const char *of_picture; /* an option of pictures that was given; NULL: none */
+    struct rps_texts fail_if;
+    struct rps_comparison_limit limit[RPS_TEXTS_MAX]; /* the same, parsed */
     enum rps_comparison_x x;
-    struct rps_picture_metrics metric;
+    struct rps_names metric;
     enum rps_theme theme;
     const char *size, *keep; /* NULL: not given */
     int width, height;
 };
 
+#define AT(member) RPS_AT(struct settings, member)
+
 static const struct rps_option options[] = {
-    {"against", OPTION_AGAINST, "RUNS", "these are A, without runs that are in B", NULL},
-    {"format", OPTION_FORMAT, "NAME", "text, json, csv or markdown", "text",
-     "text json csv markdown"},
-    {"all", OPTION_ALL, NULL, "every figure of every phase, not only what changed", NULL},
-    {"level", OPTION_LEVEL, "N", "the level of N phases, or fine (default: readable)", NULL,
-     "fine"},
-    {"no-phases", OPTION_NO_PHASES, NULL, "compare the runs as a whole alone", NULL},
-    {"no-samples", OPTION_NO_SAMPLES, NULL, "compare what was counted alone", NULL},
-    {"fail-if", OPTION_FAIL_IF, "LIMIT", "status 3 for 'cpi>+3%', 'C:cpi>+3%'; repeatable", NULL},
-    {"proven", OPTION_PROVEN, NULL, "fail if the whole interval is beyond a limit", NULL},
-    {"x", OPTION_X, "AXIS", "of pictures: time or phase", "time", "time phase"},
-    {"metric", OPTION_METRIC, "LIST", "of pictures: these figures, separated by commas", NULL},
-    {"theme", OPTION_THEME, "THEME", "of pictures: light or dark", NULL, "light dark"},
-    {"size", OPTION_SIZE, "WxH", "of pictures: in pixels", NULL},
-    {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
-    {"input", 'i', "FILE", "store to read; twice: A's and B's", RPS_STORE_DEFAULT_PATH},
-    {NULL, 0, NULL, NULL, NULL},
+    {"against", 0, "RUNS", "these are A, without runs that are in B", NULL, RPS_OPTION_TEXT,
+     AT(against)},
+    {"format", 0, "NAME", "text, json, csv or markdown", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS " markdown"},
+    {"all", 0, NULL, "every figure of every phase, not only what changed", NULL, RPS_OPTION_FLAG,
+     AT(all)},
+    {"level", 0, "N", "the level of N phases, or fine (default: readable)", NULL, RPS_OPTION_OTHER,
+     AT(find.level), .set = rps_phases_level, .words = "fine"},
+    {"no-phases", 0, NULL, "compare the runs as a whole alone", NULL, RPS_OPTION_FLAG,
+     AT(find.no_phases)},
+    {"no-samples", 0, NULL, "compare what was counted alone", NULL, RPS_OPTION_FLAG,
+     AT(find.no_samples)},
+    {"fail-if", 0, "LIMIT", "status 3 for 'cpi>+3%', 'C:cpi>+3%'; repeatable", NULL,
+     RPS_OPTION_LIST, AT(fail_if)},
+    {"proven", 0, NULL, "fail if the whole interval is beyond a limit", NULL, RPS_OPTION_FLAG,
+     AT(proven)},
+    {"x", 0, "AXIS", "of pictures: time or phase", "time", RPS_OPTION_CHOICE, AT(x),
+     .words = "time phase"},
+    {"metric", 0, "LIST", "of pictures: these figures, separated by commas", NULL, RPS_OPTION_NAMES,
+     AT(metric)},
+    {"theme", 0, "THEME", "of pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(theme),
+     RPS_THEME_LIGHT, .words = "light dark"},
+    {"size", 0, "WxH", "of pictures: in pixels", NULL, RPS_OPTION_TEXT, AT(size)},
+    {"keep", 0, "DIR", "leave gnuplot's script and data in the folder DIR", NULL, RPS_OPTION_TEXT,
+     AT(keep), 1},
+    {"input", 'i', "FILE", "store to read; twice: A's and B's", RPS_STORE_DEFAULT_PATH,
+     RPS_OPTION_LIST, AT(input), .max = 2},
+    {NULL},
+};
+
+/* In the order of the words. */
+static format_function *const formats[] = {
+    rps_comparison_output_text,
+    rps_comparison_output_json,
+    rps_comparison_output_csv,
+    rps_comparison_output_markdown,
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static int set_input(struct rps_cli *cli, const char *path)
+/* The store of a side: one is that of both. */
+static const char *input_of(const struct settings *settings, int side)
 {
-    struct settings *settings = cli->settings;
-
-    if (settings->input_count == 2)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "-i: there are two sides, and '%s' would be a third store", path);
-    if (settings->input_count == 0)
-        settings->input[0] = path;
-    settings->input[1] = path;
-    settings->input_count += cli->is_given;
-    return 0;
+    return settings->input.text[side < settings->input.count ? side : 0];
 }
 
-static int set_format(struct rps_cli *cli, const char *name)
+/* An option of pictures that stands on the command line; NULL: none. */
+static const char *find_of_picture(const struct rps_cli *cli)
 {
-    static const struct {
-        const char *name;
-        format_function *write;
-    } formats[] = {
-        {"text", rps_comparison_output_text},
-        {"json", rps_comparison_output_json},
-        {"csv", rps_comparison_output_csv},
-        {"markdown", rps_comparison_output_markdown},
-    };
-    struct settings *settings = cli->settings;
+    static const char *const names[] = {"x", "metric", "theme", "size", "keep"};
 
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (strcmp(formats[i].name, name) == 0) {
-            settings->format = formats[i].write;
-            return 0;
-        }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (rps_options_source(cli, names[i]) == RPS_SOURCE_COMMAND_LINE)
+            return names[i];
     }
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "--format: '%s' is none of text, json, csv, markdown", name);
-}
-
-static int add_limit(struct rps_cli *cli, const char *text)
-{
-    struct settings *settings = cli->settings;
-
-    if (settings->limit_count == LIMIT_MAX)
-        return rps_error_set(&cli->err, RPS_USAGE, "--fail-if: more than %d of them", LIMIT_MAX);
-    return rps_compare_limit_parse(text, &settings->limit[settings->limit_count++], &cli->err);
-}
-
-static int set_picture(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    for (const struct rps_option *row = options; row->name && cli->is_given; row++) {
-        if (row->letter == letter)
-            settings->of_picture = row->name;
-    }
-    switch (letter) {
-    case OPTION_METRIC:
-        return rps_picture_metrics(&settings->metric, argument, &cli->err);
-    case OPTION_THEME:
-        return rps_picture_theme(argument, &settings->theme, &cli->err);
-    case OPTION_SIZE:
-        settings->size = argument;
-        return 0;
-    case OPTION_KEEP:
-        return rps_picture_keep(argument, &settings->keep, &cli->err);
-    default:
-        settings->x = strcmp(argument, "phase") == 0 ? RPS_COMPARISON_PHASE : RPS_COMPARISON_TIME;
-        if (settings->x == RPS_COMPARISON_TIME && strcmp(argument, "time") != 0)
-            return rps_error_set(&cli->err, RPS_USAGE, "--x: '%s' is neither time nor phase",
-                                 argument);
-        return 0;
-    }
-}
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    switch (letter) {
-    case 'i':
-        return set_input(cli, argument);
-    case OPTION_AGAINST:
-        settings->against = argument;
-        return 0;
-    case OPTION_FORMAT:
-        return set_format(cli, argument);
-    case OPTION_ALL:
-        settings->all = 1;
-        return 0;
-    case OPTION_LEVEL:
-        return rps_phases_level(argument, &settings->find.level, &cli->err);
-    case OPTION_NO_PHASES:
-        settings->find.no_phases = 1;
-        return 0;
-    case OPTION_NO_SAMPLES:
-        settings->find.no_samples = 1;
-        return 0;
-    case OPTION_FAIL_IF:
-        return add_limit(cli, argument);
-    case OPTION_PROVEN:
-        settings->proven = 1;
-        settings->is_proven_given = cli->is_given;
-        return 0;
-    default:
-        return set_picture(cli, letter, argument);
-    }
+    return NULL;
 }
 
 /* Does -o name a picture or a page? */
@@ -196,19 +109,25 @@ static int is_picture(const struct rps_cli *cli)
 static int check(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
+    const char *of_picture = find_of_picture(cli);
 
-    if (settings->is_proven_given && settings->limit_count == 0)
+    for (int i = 0; i < settings->fail_if.count; i++) {
+        if (rps_compare_limit_parse(settings->fail_if.text[i], &settings->limit[i], &cli->err) < 0)
+            return RPS_USAGE;
+    }
+    if (rps_options_source(cli, "proven") == RPS_SOURCE_COMMAND_LINE &&
+        settings->fail_if.count == 0)
         return rps_error_set(&cli->err, RPS_USAGE, "--proven is of --fail-if, which is not given");
-    if (settings->of_picture && !is_picture(cli))
+    if (of_picture && !is_picture(cli))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--%s is of pictures: name one with -o, as in -o compare.png",
-                             settings->of_picture);
-    if (is_picture(cli) && settings->format != rps_comparison_output_text)
+                             of_picture);
+    if (is_picture(cli) && settings->format != RPS_FORMAT_TEXT)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-o %s is a picture, and --format is of text: leave one of them out",
                              cli->output);
     for (int side = 0; side < 2; side++) {
-        if (rps_output_differs(settings->input[side], cli->output, &cli->err) < 0)
+        if (rps_output_differs(input_of(settings, side), cli->output, &cli->err) < 0)
             return RPS_USAGE;
     }
     return rps_picture_size(settings->size, &rps_picture_pixels, &settings->width,
@@ -261,8 +180,8 @@ static int name_sides(struct rps_cli *cli, struct job *job, int argc, char **arg
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--against names side A, and so does '%s': leave one of them out",
                              argv[0]);
-    a->store = settings->input[RPS_SIDE_A];
-    b->store = settings->input[RPS_SIDE_B];
+    a->store = input_of(settings, RPS_SIDE_A);
+    b->store = input_of(settings, RPS_SIDE_B);
     job->is_one_store = is_same_file(a->store, b->store);
     a->text = settings->against ? settings->against
               : argc > 0        ? *argv++
@@ -358,7 +277,7 @@ static int write_text(struct rps_cli *cli, const struct job *job)
         .locale = cli->locale,
         .all = settings->all,
         .limit = settings->limit,
-        .limit_count = settings->limit_count,
+        .limit_count = (size_t)settings->fail_if.count,
     };
     struct rps_output output = {0};
     int columns = 0, result = rps_output_open(&output, cli->output, &cli->err);
@@ -366,7 +285,7 @@ static int write_text(struct rps_cli *cli, const struct job *job)
     if (result == 0 && output.file == stdout && rps_output_terminal(&columns, NULL))
         text.width = columns;
     if (result == 0)
-        result = settings->format(output.file, &text, &cli->err);
+        result = formats[settings->format](output.file, &text, &cli->err);
     if (result == 0)
         result = rps_output_close(&output, &cli->err);
     rps_output_abandon(&output);
@@ -385,11 +304,11 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         result = find(cli, &job);
     if (result == 0)
         result = rps_compare_limits_check(&job.comparison, settings->proven, settings->limit,
-                                          settings->limit_count, &cli->err);
+                                          (size_t)settings->fail_if.count, &cli->err);
     if (result == 0)
         result = is_picture(cli) ? draw(cli, &job) : write_text(cli, &job);
-    if (result == 0 &&
-        rps_compare_limits_tell(&job.comparison, settings->limit, settings->limit_count) > 0)
+    if (result == 0 && rps_compare_limits_tell(&job.comparison, settings->limit,
+                                               (size_t)settings->fail_if.count) > 0)
         result = STATUS_BEYOND;
     job_free(&job);
     return result;
@@ -416,7 +335,6 @@ const struct rps_command rps_command_compare = {
     .operand_max = 2,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check,
     .run = run,
 };

@@ -12,13 +12,6 @@
 
 #define CPUINFO "/proc/cpuinfo"
 
-enum {
-    OPTION_SETS = RPS_OPTION_OWN,
-    OPTION_PMU,
-    OPTION_EXPLAIN,
-    OPTION_FORMAT,
-};
-
 struct settings {
     const char *sets; /* NULL: all documents that come with rpistat */
     const char *pmu;
@@ -26,29 +19,19 @@ struct settings {
     enum rps_format format;
 };
 
+#define AT(member) RPS_AT(struct settings, member)
+
 static const struct rps_option options[] = {
-    {"sets", OPTION_SETS, "NAME", "only these event sets: a name, or a .ini file", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto",
-     "auto hardware software sim:"},
-    {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"sets", 0, "NAME", "only these event sets: a name, or a .ini file", NULL, RPS_OPTION_TEXT,
+     AT(sets), .names = rps_plan_names},
+    {"pmu", 0, "NAME", "auto, hardware, software or sim:SCRIPT", "auto", RPS_OPTION_TEXT, AT(pmu),
+     .words = "auto hardware software sim:"},
+    {"explain", 0, NULL, "say what each event and figure means", NULL, RPS_OPTION_FLAG,
+     AT(explain)},
+    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS},
+    {NULL},
 };
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    if (letter == OPTION_SETS)
-        settings->sets = argument;
-    else if (letter == OPTION_PMU)
-        settings->pmu = argument;
-    else if (letter == OPTION_FORMAT)
-        return rps_format_parse(argument, "", &settings->format, &cli->err);
-    else
-        settings->explain = 1;
-    return 0;
-}
 
 char *rps_events_encoding(char *ret, const struct rps_event *event)
 {
@@ -276,6 +259,5 @@ const struct rps_command rps_command_events = {
     .operand_max = -1,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .run = run,
 };

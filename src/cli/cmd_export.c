@@ -12,26 +12,9 @@
 #include "cpus.h"
 #include "rpistat/clock.h"
 #include "rpistat/export.h"
-#include "rpistat/parse.h"
 
 #define NICENESS 10
 #define LOOK_MS  250 /* from one look at a run that goes on to the next */
-
-enum {
-    OPTION_FORMAT = RPS_OPTION_OWN,
-    OPTION_RATES,
-    OPTION_LONG,
-    OPTION_EVERY,
-    OPTION_FOLLOW,
-    OPTION_CLOCK,
-    OPTION_LOCALE,
-    OPTION_SEPARATOR,
-    OPTION_DECIMAL,
-    OPTION_CRLF,
-    OPTION_BOM,
-    OPTION_CPU,
-    OPTION_REGION,
-};
 
 struct settings {
     const struct rps_export_format *format;
@@ -40,28 +23,9 @@ struct settings {
     const char *cpus;
 };
 
-static const struct rps_option options[] = {
-    {"format", OPTION_FORMAT, "NAME", "what a row is, see above", "wide",
-     "wide rates long long-rates every full jsonl folded pprof openmetrics line-protocol"},
-    {"rates", OPTION_RATES, NULL, "the same as --format rates", NULL},
-    {"long", OPTION_LONG, NULL, "the same as --format long; also with --rates", NULL},
-    {"every", OPTION_EVERY, "T", "a row, or a sample of each series, a stretch T", NULL},
-    {"follow", OPTION_FOLLOW, NULL, "go on with what is recorded until the run ends", NULL},
-    {"clock", OPTION_CLOCK, NULL, "a column time, that of the clock on the wall", NULL},
-    {"locale", OPTION_LOCALE, NULL, "separator and decimal mark of the user's locale", NULL},
-    {"separator", OPTION_SEPARATOR, "C", "character between cells, or tab", ","},
-    {"decimal", OPTION_DECIMAL, "C", "decimal mark, a point or a comma", "."},
-    {"crlf", OPTION_CRLF, NULL, "end lines with CR LF", NULL},
-    {"bom", OPTION_BOM, NULL, "begin with a UTF-8 byte order mark", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL,
-     "each sum"},
-    {"region", OPTION_REGION, "NAME", "only the periods wholly inside that region", NULL},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static int set_format(struct rps_cli *cli, const char *name)
+static int set_format(const char *option, const char *name, void *member, struct rps_error *err)
 {
-    struct settings *settings = cli->settings;
+    struct settings *settings = member;
     char names[128] = "";
 
     if (strcmp(name, "jsonl") == 0) {
@@ -77,95 +41,58 @@ static int set_format(struct rps_cli *cli, const char *name)
         snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
                  (*row)->name);
     }
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "--format: there is no format '%s'; there are %s, jsonl", name, names);
-}
-
-/* A byte that can stand in no number and no quoting. */
-static int set_separator(struct rps_cli *cli, const char *text)
-{
-    struct settings *settings = cli->settings;
-
-    if (strcmp(text, "tab") == 0)
-        text = "\t";
-    if (strlen(text) != 1 || strchr(",;:|\t !#/&~^", text[0]) == NULL)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--separator: '%s' cannot separate cells; use one of , ; : | or tab",
-                             text);
-    settings->export.separator = text[0];
-    return 0;
-}
-
-static int set_decimal(struct rps_cli *cli, const char *text)
-{
-    struct settings *settings = cli->settings;
-
-    if (strcmp(text, ".") != 0 && strcmp(text, ",") != 0)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--decimal: '%s' is no decimal mark; use a point or a comma", text);
-    settings->export.decimal = text[0];
-    return 0;
+    return rps_error_set(err, RPS_USAGE, "%s: there is no format '%s'; there are %s, jsonl", option,
+                         name, names);
 }
 
 /* What spreadsheets of the user's language expect. */
-static int set_locale(struct rps_cli *cli)
+static int set_locale(const char *option, const char *text, void *member, struct rps_error *err)
 {
+    const struct rps_cli *cli = member;
     struct settings *settings = cli->settings;
     int comma;
 
+    (void)text;
     if (cli->locale == (locale_t)0)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--locale: the locale that LC_ALL, LC_NUMERIC or LANG names is not "
-                             "installed here; say --separator ';' --decimal , instead");
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: the locale that LC_ALL, LC_NUMERIC or LANG names is not "
+                             "installed here; say --separator ';' --decimal , instead",
+                             option);
     comma = strcmp(nl_langinfo_l(RADIXCHAR, cli->locale), ",") == 0;
     settings->export.decimal = comma ? ',' : '.';
     settings->export.separator = comma ? ';' : ',';
     return 0;
 }
 
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
+#define AT(member) RPS_AT(struct settings, member)
 
-    switch (letter) {
-    case OPTION_FORMAT:
-        return set_format(cli, argument);
-    case OPTION_RATES:
-        settings->is_rates = 1;
-        return 0;
-    case OPTION_LONG:
-        settings->is_long = 1;
-        return 0;
-    case OPTION_EVERY:
-        return rps_parse_duration_ns("--every", argument, RPS_NS_PER_MS,
-                                     366 * 24 * 3600 * RPS_NS_PER_S, &settings->export.every_ns,
-                                     &cli->err);
-    case OPTION_FOLLOW:
-        settings->follow = 1;
-        return 0;
-    case OPTION_CLOCK:
-        settings->export.clock = 1;
-        return 0;
-    case OPTION_LOCALE:
-        return set_locale(cli);
-    case OPTION_SEPARATOR:
-        return set_separator(cli, argument);
-    case OPTION_DECIMAL:
-        return set_decimal(cli, argument);
-    case OPTION_CRLF:
-        settings->export.crlf = 1;
-        return 0;
-    case OPTION_BOM:
-        settings->export.bom = 1;
-        return 0;
-    case OPTION_REGION:
-        settings->export.region = argument;
-        return 0;
-    default:
-        settings->cpus = argument;
-        return rps_cpus_check(argument, &cli->err);
-    }
-}
+static const struct rps_option options[] = {
+    {"format", 0, "NAME", "what a row is, see above", "wide", RPS_OPTION_OTHER, RPS_AT_SETTINGS,
+     .set = set_format,
+     .words = "wide rates long long-rates every jsonl folded pprof openmetrics line-protocol"},
+    {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
+    {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
+     AT(is_long)},
+    {"every", 0, "T", "a row, or a sample of each series, a stretch T", NULL, RPS_OPTION_DURATION,
+     AT(export.every_ns), RPS_NS_PER_MS, 366 * 24 * 3600 * RPS_NS_PER_S},
+    {"follow", 0, NULL, "go on with what is recorded until the run ends", NULL, RPS_OPTION_FLAG,
+     AT(follow)},
+    {"clock", 0, NULL, "a column time, that of the clock on the wall", NULL, RPS_OPTION_FLAG,
+     AT(export.clock)},
+    {"locale", 0, NULL, "separator and decimal mark of the user's locale", NULL, RPS_OPTION_OTHER,
+     RPS_AT_CLI, .set = set_locale},
+    {"separator", 0, "C", "character between cells, or tab", ",", RPS_OPTION_CHAR,
+     AT(export.separator), .words = ", ; : | tab ! # / & ~ ^"},
+    {"decimal", 0, "C", "decimal mark, a point or a comma", ".", RPS_OPTION_CHAR,
+     AT(export.decimal), .words = ". ,"},
+    {"crlf", 0, NULL, "end lines with CR LF", NULL, RPS_OPTION_FLAG, AT(export.crlf)},
+    {"bom", 0, NULL, "begin with a UTF-8 byte order mark", NULL, RPS_OPTION_FLAG, AT(export.bom)},
+    {"cpu", 0, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL,
+     RPS_OPTION_TEXT, AT(cpus), .check = rps_cpus_check, .words = "each sum"},
+    {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
+     AT(export.region)},
+    {NULL},
+};
 
 /* The format that the options come to. */
 static int choose_format(struct rps_cli *cli)
@@ -245,27 +172,11 @@ static int check_follow(struct rps_cli *cli)
     return 0;
 }
 
-/* What is to be given back is whole. */
-static int check_full(struct rps_cli *cli)
-{
-    const struct settings *settings = cli->settings;
-
-    if (strcmp(settings->format->name, "full") == 0 &&
-        (settings->is_rates || settings->is_long || settings->export.every_ns > 0 ||
-         settings->follow || settings->export.json || settings->cpus || settings->export.region ||
-         cli->from_ns > 0 || cli->to_ns < INT64_MAX || cli->from_phase || cli->to_phase))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format full is the whole of a run that has ended: leave out "
-                             "--from, --to, --cpu, --region, --follow and other forms of rows");
-    return 0;
-}
-
 static int check(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
-    if (check_own_form(cli) < 0 || check_full(cli) < 0 || choose_format(cli) < 0 ||
-        check_follow(cli) < 0)
+    if (check_own_form(cli) < 0 || choose_format(cli) < 0 || check_follow(cli) < 0)
         return RPS_USAGE;
     if (settings->export.json &&
         (settings->export.separator != ',' || settings->export.decimal != '.' ||
@@ -322,19 +233,17 @@ const struct rps_command rps_command_export = {
     .name = "export",
     .summary = "a run as CSV or JSON lines, for other programs",
     .usage = "[OPTIONS]",
-    .description =
-        "Write a run for other programs, as CSV with a header row. Formats:\n"
-        "  wide           a row a measurement period, a column an event\n"
-        "  rates          a row a rotation of the event sets, a column a figure\n"
-        "  long           a row an event and period\n"
-        "  long-rates     a row a derived figure and rotation\n"
-        "  every          a row a stretch of --every T, a column a derived figure\n"
-        "  full           a row as of wide, and the rest of the run, for rpistat import\n"
-        "  folded         a line a call stack of the samples, for flame graphs\n"
-        "  pprof          a profile of the samples for pprof, with their phases\n"
-        "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
-        "  line-protocol  a line a measurement period, for InfluxDB and others\n"
-        "  jsonl          a row of the other format as a JSON object in a line",
+    .description = "Write a run for other programs, as CSV with a header row. Formats:\n"
+                   "  wide           a row a measurement period, a column an event\n"
+                   "  rates          a row a rotation of the event sets, a column a figure\n"
+                   "  long           a row an event and period\n"
+                   "  long-rates     a row a derived figure and rotation\n"
+                   "  every          a row a stretch of --every T, a column a derived figure\n"
+                   "  folded         a line a call stack of the samples, for flame graphs\n"
+                   "  pprof          a profile of the samples for pprof, with their phases\n"
+                   "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
+                   "  line-protocol  a line a measurement period, for InfluxDB and others\n"
+                   "  jsonl          a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
                 "  rpistat export --follow --rates               of a recording that goes on\n"
@@ -344,7 +253,6 @@ const struct rps_command rps_command_export = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check,
     .run = run,
 };

@@ -6,8 +6,6 @@
 #include "format.h"
 #include "rpistat/text.h"
 
-enum { OPTION_FORMAT = RPS_OPTION_OWN };
-
 struct settings {
     const char *store; /* -i */
     const char *run;   /* -r; NULL: all */
@@ -21,30 +19,19 @@ struct merge {
     const char *other;
     uint64_t count;   /* runs of `other` */
     uint64_t present; /* those that were there already */
+    int unsound;      /* 1: a run was left out, in whatever store, since it is not sound */
 };
+
+#define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "store that gets the runs", RPS_STORE_DEFAULT_PATH},
-    {"run", 'r', "RUN", "only this run of OTHER", NULL, NULL, 1},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"input", 'i', "FILE", "store that gets the runs", RPS_STORE_DEFAULT_PATH, RPS_OPTION_TEXT,
+     AT(store)},
+    {"run", 'r', "RUN", "only this run of OTHER", NULL, RPS_OPTION_TEXT, AT(run), .is_once = 1},
+    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS},
+    {NULL},
 };
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    switch (letter) {
-    case 'i':
-        settings->store = argument;
-        return 0;
-    case 'r':
-        settings->run = argument;
-        return 0;
-    default:
-        return rps_format_parse(argument, "", &settings->format, &cli->err);
-    }
-}
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
@@ -53,10 +40,9 @@ static void print_run(struct merge *merge, const struct rps_merge_run *run)
     const struct settings *settings = merge->cli->settings;
     FILE *out = merge->cli->out;
 
-    if (run->result == RPS_MERGE_PRESENT) {
-        merge->present++;
+    merge->present += run->result == RPS_MERGE_PRESENT;
+    if (run->result == RPS_MERGE_PRESENT || run->result == RPS_MERGE_UNSOUND)
         return;
-    }
     fprintf(out, "run %" PRId64 " of ", run->run->run_id);
     rps_text_print(out, merge->other);
     if (run->result == RPS_MERGE_RECORDING && run->run->state == RPS_RUN_RECORDING) {
@@ -69,11 +55,28 @@ static void print_run(struct merge *merge, const struct rps_merge_run *run)
     } else {
         fprintf(out, " is run %" PRId64 " now", run->run_id);
         if (run->result == RPS_MERGE_REPLACED)
-            fprintf(out, ", in the place of run %" PRId64 ", which was shorter",
+            fprintf(out, ", in the place of run %" PRId64 ", which was its beginning",
                     run->replaced_run_id);
+        else if (run->result == RPS_MERGE_COPIED)
+            fprintf(out, ", a copy beside run %" PRId64 ", which has its uuid and differs from it",
+                    run->differing_run_id);
         fprintf(out, ": %" PRIu64 " period%s\n", run->summary->periods,
                 run->summary->periods == 1 ? "" : "s");
     }
+}
+
+/* A run that is not sound, on standard error. */
+static void say_unsound(struct merge *merge, const struct rps_merge_run *run)
+{
+    struct rps_error err;
+
+    merge->unsound = 1;
+    rps_error_set(&err, RPS_FAILED,
+                  "run %" PRId64 " of %s was left out, since it is not sound (%s): `rpistat check"
+                  " -i %s` says more, and with --repair -o NEW saves what can be merged",
+                  run->run->run_id, merge->other, run->why, merge->other);
+    fflush(merge->cli->out);
+    rps_output_message(err.message);
 }
 
 /* What became of those that had no line of their own. */
@@ -97,10 +100,9 @@ static void print_rest(const struct merge *merge, int result)
 static void put_run(struct rps_rows *rows, const char *other, const struct rps_merge_run *run)
 {
     static const char *const results[] = {
-        [RPS_MERGE_ADDED] = "added",
-        [RPS_MERGE_REPLACED] = "replaced",
-        [RPS_MERGE_PRESENT] = "present",
-        [RPS_MERGE_RECORDING] = "recording",
+        [RPS_MERGE_ADDED] = "added",         [RPS_MERGE_REPLACED] = "replaced",
+        [RPS_MERGE_COPIED] = "copied",       [RPS_MERGE_PRESENT] = "present",
+        [RPS_MERGE_RECORDING] = "recording", [RPS_MERGE_UNSOUND] = "unsound",
     };
 
     rps_rows_row(rows);
@@ -109,6 +111,7 @@ static void put_run(struct rps_rows *rows, const char *other, const struct rps_m
     rps_rows_text(rows, "result", results[run->result]);
     rps_rows_int(rows, "run", run->run_id, run->run_id >= 0);
     rps_rows_int(rows, "replaced_run", run->replaced_run_id, run->replaced_run_id >= 0);
+    rps_rows_int(rows, "differing_run", run->differing_run_id, run->differing_run_id >= 0);
     rps_rows_text(rows, "uuid", run->run->uuid);
     rps_rows_text(rows, "host", run->run->host);
     rps_rows_text(rows, "label", run->run->label);
@@ -126,6 +129,8 @@ static int tell(void *context, const struct rps_merge_run *run)
         put_run(merge->rows, merge->other, run);
     else if (!merge->cli->quiet)
         print_run(merge, run);
+    if (run->result == RPS_MERGE_UNSOUND)
+        say_unsound(merge, run);
     rps_progress_begin(merge->cli, "merging");
     return 0;
 }
@@ -156,7 +161,7 @@ static int merge_stores(struct merge *merge, int count, char **other)
         }
         said = err;
     }
-    return status;
+    return merge->unsound ? 1 : status;
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
@@ -194,9 +199,11 @@ const struct rps_command rps_command_merge = {
     .description =
         "Copy the runs of the stores OTHER, with all that belongs to them, into the store\n"
         "of -i, which is created when it is not there. A run that is there already is\n"
-        "left, unless the other copy is longer, and one that is still being recorded is\n"
-        "left out: merge again when it has ended. A store that cannot be merged is said,\n"
-        "the others are merged, and the exit status is 1.",
+        "left; one of which the beginning is there takes the place of that, and one that\n"
+        "differs from what is there comes in beside it, as a copy. A run that is still\n"
+        "being recorded is left out: merge again when it has ended. A run that is not\n"
+        "sound, or a store that cannot be merged, is said, the others are merged, and the\n"
+        "exit status is 1.",
     .examples = "  rpistat merge naive.data\n"
                 "  rpistat merge -i all.data rpistat.data naive.data long.data\n"
                 "  rpistat merge -r last naive.data\n"
@@ -207,6 +214,5 @@ const struct rps_command rps_command_merge = {
     .operand_max = -1,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .run = run,
 };

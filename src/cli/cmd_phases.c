@@ -68,10 +68,15 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
 
 static int write_output(struct rps_cli *cli, const struct rps_phase_output *output)
 {
+    static int (*const write[])(FILE *, const struct rps_phase_output *, struct rps_error *) = {
+        [RPS_FORMAT_TEXT] = rps_phase_output_text,
+        [RPS_FORMAT_JSON] = rps_phase_output_json,
+        [RPS_FORMAT_CSV] = rps_phase_output_csv,
+    };
     const struct rps_phases_settings *settings = cli->settings;
 
     rps_progress_end(cli);
-    return settings->format(cli->out, output, &cli->err);
+    return write[settings->format](cli->out, output, &cli->err);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -125,7 +130,7 @@ static int find_code(struct rps_cli *cli, struct run_job *job)
     struct rps_code_part part = {0};
     int result = rps_reader_code(cli->reader, cli->run_id, &job->code, &cli->err);
 
-    if (result <= 0 || job->code.stack_count == 0)
+    if (result <= 0 || !rps_code_is_sampled(&job->run, &job->code))
         return result < 0 ? result : 0;
     result = rps_code_part_of_phases(shown_of(&job->found.found), 1, &part, &cli->err);
     if (result == 0)
@@ -142,8 +147,8 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
 
     job->options.from_ns = cli->from_ns;
     job->options.to_ns = cli->to_ns;
-    job->options.metric = settings->metric;
-    job->options.metric_count = settings->metric_count;
+    job->options.metric = settings->metric.name;
+    job->options.metric_count = settings->metric.count;
     job->options.no_samples = settings->no_samples;
     job->options.min_length_ns = settings->min_length_ns;
     job->options.find = settings->find;
@@ -184,11 +189,13 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .title = title,
         .unit = "period",
         .block = job->found.resolution > 0 ? 1 << (RPS_LEVEL_BITS * job->found.resolution) : 0,
+        .periods_from_ns = job->found.periods_from_ns,
         .run = &job->run,
         .observations = job->found.observation_count,
         .signal_count = job->found.signal_count,
         .signal = job->signal,
         .profile = &job->profile,
+        .sampling = &job->code.sampling,
         .groups = job->groups.count > 0 ? &job->groups : NULL,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
@@ -257,8 +264,8 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
         return rps_error_set(&cli->err, RPS_FAILED, "cannot read %s: %s", settings->csv,
                              strerror(errno));
     settings->table.origin = is_input ? "standard input" : settings->csv;
-    settings->table.name = settings->metric;
-    settings->table.name_count = settings->metric_count;
+    settings->table.name = settings->metric.name;
+    settings->table.name_count = settings->metric.count;
     result = rps_csv_signals_read(in, &settings->table, &job->table, &cli->err);
     if (!is_input)
         fclose(in);
@@ -320,6 +327,7 @@ static int phases_of_table(struct rps_cli *cli)
         struct rps_phase_output output = {
             .title = settings->table.origin,
             .unit = "row",
+            .periods_from_ns = -1,
             .observations = job.table.signals.count,
             .signal_count = job.table.signals.signal_count,
             .signal = job.name,
@@ -345,17 +353,12 @@ static int phases_of_table(struct rps_cli *cli)
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     struct rps_phases_settings *settings = cli->settings;
-    int result = rps_phases_split_metrics(settings, &cli->err);
 
     (void)argc;
     (void)argv;
     if (!settings->csv || strcmp(settings->csv, "-") != 0) /* a table may be typed */
         rps_progress_begin(cli, "looking for phases");
-    if (result == 0)
-        result = settings->csv ? phases_of_table(cli) : phases_of_run(cli);
-    free(settings->metric);
-    free(settings->metric_text);
-    return result;
+    return settings->csv ? phases_of_table(cli) : phases_of_run(cli);
 }
 
 const struct rps_command rps_command_phases = {
@@ -375,7 +378,6 @@ const struct rps_command rps_command_phases = {
     .output_help = "file to write",
     .options = rps_phases_options,
     .settings_size = sizeof(struct rps_phases_settings),
-    .option = rps_phases_set_option,
     .check = rps_phases_check,
     .run = run,
 };

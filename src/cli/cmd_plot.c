@@ -10,152 +10,56 @@
 #include "rpistat/plot.h"
 #include "screen.h"
 
-#define PLOT_LIST_MAX 64
-
-enum {
-    OPTION_AXIS = RPS_OPTION_OWN,
-    OPTION_SIZE,
-    OPTION_KEEP,
-    OPTION_CPU,
-    OPTION_KIND,
-    OPTION_METRIC,
-    OPTION_PANEL,
-    OPTION_THEME,
-    OPTION_NO_PHASES,
-    OPTION_CODE,
-    OPTION_CHARS,
-    OPTION_SIXEL,
-};
-
 struct settings {
     enum rps_plot_kind kind;
-    enum rps_axis axis;
-    int clock;
+    enum { X_TIME, X_CLOCK, X_CYCLES } x;
     enum rps_theme theme;
     int no_phases;
     enum rps_plot_code code;
-    struct rps_picture_metrics metric;
-    size_t panel_count;
-    const char *panel[PLOT_LIST_MAX];
+    struct rps_names metric;
+    struct rps_texts panel;
     const char *size; /* NULL: chosen */
     const char *keep; /* NULL: nothing is kept */
     const char *cpus; /* NULL: chosen */
     int width, height;
-    const char *chars; /* NULL: as the locale is */
-    int ascii;
+    int chars; /* RPS_CHARS_ASCII, ...; 0: as the locale is */
     int sixel;
 };
 
 static const struct rps_picture_size character_size = {"characters", 40, 12, 1000, 1000, "100x30"};
 
+#define AT(member) RPS_AT(struct settings, member)
+
+/* Words of kinds and code are in the order of their enums (rpistat/plot.h). */
 static const struct rps_option options[] = {
-    {"kind", OPTION_KIND, "KIND", "what is drawn, see above", "time"},
-    {"metric", OPTION_METRIC, "LIST", "these metrics only, separated by commas", NULL},
-    {"panel", OPTION_PANEL, "TEXT", "only panels with TEXT in their title; repeatable", NULL},
-    {"code", OPTION_CODE, "WHAT", "of sampled runs: shares of time by WHAT", "function",
-     "function module thread none"},
-    {"no-phases", OPTION_NO_PHASES, NULL, "leave out the phases", NULL},
-    {"theme", OPTION_THEME, "THEME", "light or dark", NULL, "light dark"},
-    {"x", OPTION_AXIS, "AXIS", "the axis to the right: time, clock or cycles", "time",
-     "time clock cycles"},
-    {"size", OPTION_SIZE, "WxH", "in pixels; in characters with -o -", NULL},
-    {"chars", OPTION_CHARS, "SET", "of -o -: braille or ascii, unless as the locale is", NULL,
-     "braille ascii"},
-    {"sixel", OPTION_SIXEL, NULL, "with -o -: a picture, in a terminal that shows sixels", NULL},
-    {"keep", OPTION_KEEP, "DIR", "leave gnuplot's script and data in the folder DIR", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", NULL, "each sum"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"kind", 0, "KIND", "what is drawn, see above", "time", RPS_OPTION_CHOICE, AT(kind),
+     .words = "time phases scatter heat pca"},
+    {"metric", 0, "LIST", "these metrics only, separated by commas", NULL, RPS_OPTION_NAMES,
+     AT(metric)},
+    {"panel", 0, "TEXT", "only panels with TEXT in their title; repeatable", NULL, RPS_OPTION_LIST,
+     AT(panel), 1},
+    {"code", 0, "WHAT", "of sampled runs: shares of time by WHAT", "function", RPS_OPTION_CHOICE,
+     AT(code), RPS_PLOT_CODE_FUNCTION, .words = "function module thread program none"},
+    {"no-phases", 0, NULL, "leave out the phases", NULL, RPS_OPTION_FLAG, AT(no_phases)},
+    {"theme", 0, "THEME", "light or dark", NULL, RPS_OPTION_CHOICE, AT(theme), RPS_THEME_LIGHT,
+     .words = "light dark"},
+    {"x", 0, "AXIS", "the axis to the right: time, clock or cycles", "time", RPS_OPTION_CHOICE,
+     AT(x), .words = "time clock cycles"},
+    {"size", 0, "WxH", "in pixels; in characters with -o -", NULL, RPS_OPTION_TEXT, AT(size)},
+    {"chars", 0, "SET", "of -o -: braille or ascii, unless as the locale is", NULL,
+     RPS_OPTION_CHOICE, AT(chars), 1, .words = RPS_CHARS},
+    {"sixel", 0, NULL, "with -o -: a picture, in a terminal that shows sixels", NULL,
+     RPS_OPTION_FLAG, AT(sixel)},
+    {"keep", 0, "DIR", "leave gnuplot's script and data in the folder DIR", NULL, RPS_OPTION_TEXT,
+     AT(keep), 1},
+    {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", NULL, RPS_OPTION_TEXT,
+     AT(cpus), .check = rps_cpus_check, .words = "each sum"},
+    {NULL},
 };
 
 static int is_drawing(const struct rps_cli *cli)
 {
     return strcmp(cli->output, "-") == 0;
-}
-
-static int set_kind(struct rps_cli *cli, const char *argument)
-{
-    struct settings *settings = cli->settings;
-    char known[128] = "";
-    size_t used = 0;
-
-    for (int kind = 0; kind < RPS_PLOT_KIND_COUNT; kind++) {
-        if (strcmp(argument, rps_plot_kinds[kind].name) == 0) {
-            settings->kind = (enum rps_plot_kind)kind;
-            return 0;
-        }
-        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", kind ? ", " : "",
-                                 rps_plot_kinds[kind].name);
-    }
-    return rps_error_set(&cli->err, RPS_USAGE, "--kind: '%s' is no kind of picture; there are %s",
-                         argument, known);
-}
-
-static int set_code(struct rps_cli *cli, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    for (int code = RPS_PLOT_CODE_FUNCTION; code < RPS_PLOT_CODE_COUNT; code++) {
-        if (strcmp(argument, rps_plot_code_names[code]) == 0) {
-            settings->code = (enum rps_plot_code)code;
-            return 0;
-        }
-    }
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "--code: '%s' is not function, module, thread or none", argument);
-}
-
-static int add_panel(struct rps_cli *cli, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    if (argument[0] == '\0')
-        return rps_error_set(&cli->err, RPS_USAGE, "--panel: the text is empty");
-    if (settings->panel_count == PLOT_LIST_MAX)
-        return rps_error_set(&cli->err, RPS_USAGE, "--panel: more than %d of them", PLOT_LIST_MAX);
-    settings->panel[settings->panel_count++] = argument;
-    return 0;
-}
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    switch (letter) {
-    case OPTION_KIND:
-        return set_kind(cli, argument);
-    case OPTION_METRIC:
-        return rps_picture_metrics(&settings->metric, argument, &cli->err);
-    case OPTION_PANEL:
-        return add_panel(cli, argument);
-    case OPTION_THEME:
-        return rps_picture_theme(argument, &settings->theme, &cli->err);
-    case OPTION_CODE:
-        return set_code(cli, argument);
-    case OPTION_NO_PHASES:
-        settings->no_phases = 1;
-        return 0;
-    case OPTION_AXIS:
-        settings->clock = strcmp(argument, "clock") == 0;
-        if (strcmp(argument, "time") != 0 && strcmp(argument, "cycles") != 0 && !settings->clock)
-            return rps_error_set(&cli->err, RPS_USAGE, "--x: '%s' is not time, clock or cycles",
-                                 argument);
-        settings->axis = strcmp(argument, "cycles") == 0 ? RPS_AXIS_CYCLE : RPS_AXIS_TIME;
-        return 0;
-    case OPTION_SIZE:
-        settings->size = argument;
-        return 0;
-    case OPTION_CHARS:
-        settings->chars = argument;
-        return rps_output_chars(argument, &settings->ascii, &cli->err);
-    case OPTION_SIXEL:
-        settings->sixel = 1;
-        return 0;
-    case OPTION_CPU:
-        settings->cpus = argument;
-        return rps_cpus_check(argument, &cli->err);
-    default:
-        return rps_picture_keep(argument, &settings->keep, &cli->err);
-    }
 }
 
 /* What is drawn, which -o decides, decides about the size. */
@@ -164,6 +68,9 @@ static int check(struct rps_cli *cli)
     struct settings *settings = cli->settings;
     int in_characters = is_drawing(cli) && !settings->sixel;
 
+    if (settings->code == RPS_PLOT_CODE_FUNCTION &&
+        rps_options_source(cli, "code") != RPS_SOURCE_COMMAND_LINE)
+        settings->code = RPS_PLOT_CODE_CHOSEN;
     if (settings->sixel && (!is_drawing(cli) || settings->chars))
         return rps_error_set(&cli->err, RPS_USAGE, "--sixel goes with -o -, and without --chars");
     return rps_picture_size(settings->size, in_characters ? &character_size : &rps_picture_pixels,
@@ -195,20 +102,20 @@ static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
-    const struct settings *settings = cli->settings;
+    struct settings *settings = cli->settings;
     struct rps_plot_options plot = {
         .from_ns = cli->from_ns,
         .to_ns = cli->to_ns,
         .kind = settings->kind,
-        .axis = settings->axis,
-        .clock = settings->clock,
+        .axis = settings->x == X_CYCLES ? RPS_AXIS_CYCLE : RPS_AXIS_TIME,
+        .clock = settings->x == X_CLOCK,
         .theme = settings->theme,
         .no_phases = settings->no_phases,
         .code = settings->code,
         .metric = settings->metric.name,
         .metric_count = settings->metric.count,
-        .panel = settings->panel,
-        .panel_count = settings->panel_count,
+        .panel = settings->panel.text,
+        .panel_count = (size_t)settings->panel.count,
         .output = cli->output,
         .keep = settings->keep,
         .script_folder = rps_output_scripts(),
@@ -217,7 +124,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         .height = settings->height,
         .out = stdout,
         .colour = rps_output_colour(),
-        .ascii = settings->chars ? settings->ascii : !rps_output_utf8(),
+        .ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8(),
         .sixel = settings->sixel,
     };
     int *list = NULL;
@@ -269,7 +176,6 @@ const struct rps_command rps_command_plot = {
     .output_value = "rpistat.png",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check,
     .run = run,
 };

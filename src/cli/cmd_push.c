@@ -1,7 +1,8 @@
 /*
  * `rpistat push`: a run into a time-series database, while it is recorded or afterwards.
  *
- * Passwords and tokens are read from files: what stands on a command line, everybody sees in ps.
+ * Passwords and tokens are read from files: what stands on a command line, everybody sees in ps,
+ * until it is taken out there.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +13,6 @@
 
 #include "cli.h"
 #include "rpistat/clock.h"
-#include "rpistat/parse.h"
 #include "rpistat/push.h"
 #include "rpistat/signals.h"
 #include "rpistat/text.h"
@@ -20,113 +20,88 @@
 
 #define NICENESS        10
 #define SECRET_MAX      4096
+#define URL_SIZE        4096
 #define GIVE_UP_NS      (600 * RPS_NS_PER_S)
 #define LONG_NS         (366 * 24 * 3600 * RPS_NS_PER_S)
 #define EVERY_LEAST_NS  (10 * RPS_NS_PER_MS)
 #define LOOK_NS         RPS_NS_PER_S /* from one look at what is followed to the next */
 #define STATE_IN_FOLDER "rpistat/pushed"
 
-enum {
-    OPTION_URL = RPS_OPTION_OWN,
-    OPTION_FOLLOW,
-    OPTION_ALL,
-    OPTION_AGAIN,
-    OPTION_EVERY,
-    OPTION_STATE,
-    OPTION_GIVE_UP,
-    OPTION_TIMEOUT,
-    OPTION_NO_VERIFY,
-    OPTION_QUERY_URL,
-    OPTION_CA,
-    OPTION_USER_FILE,
-    OPTION_BEARER_FILE,
-};
-
 struct settings {
-    int all;
+    int all, yes;
     const char *user_file, *bearer_file;
+    char url[URL_SIZE];
     struct rps_push_options push;
 };
 
-static const struct rps_option options[] = {
-    {"follow", OPTION_FOLLOW, NULL, "go on with what is recorded until the run ends", NULL},
-    {"all", OPTION_ALL, NULL, "all runs of the store that are not pushed yet", NULL},
-    {"run", 'r', "RUN", "the run, unless the last, or the one to follow", NULL},
-    {"every", OPTION_EVERY, "T", "a sample each such time, unless each period", NULL},
-    {"again", OPTION_AGAIN, NULL, "from the beginning, whatever was pushed", NULL, NULL, 1},
-    {"give-up", OPTION_GIVE_UP, "T", "how long to wait out trouble, unless 10m or --follow", NULL},
-    {"timeout", OPTION_TIMEOUT, "T", "longest request, longest verification", "60s"},
-    {"no-verify", OPTION_NO_VERIFY, NULL, "do not ask whether all is there", NULL},
-    {"query-url", OPTION_QUERY_URL, "URL", "where to ask, unless made of the other URL", NULL},
-    {"user-file", OPTION_USER_FILE, "FILE", "file with NAME:PASSWORD", NULL},
-    {"bearer-file", OPTION_BEARER_FILE, "FILE", "file with a token", NULL},
-    {"ca", OPTION_CA, "FILE", "certificates to trust, unless the system's", NULL},
-    {"state", OPTION_STATE, "FILE", "what was pushed; else ~/.local/state/rpistat/pushed", NULL},
-    {"url", OPTION_URL, "URL", "the same as the argument, for the configuration file", NULL},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
+/* Keep a URL, and take name and password out of the argument, which everybody sees in ps. */
+static int take_url(const char *argument, char kept[URL_SIZE], const char **ret,
+                    struct rps_error *err)
 {
-    struct settings *settings = cli->settings;
-    struct rps_push_options *push = &settings->push;
+    char *text = (char *)(uintptr_t)argument, *begin = strstr(text, "://"), *at;
+    size_t length = strlen(text), rest;
 
-    switch (letter) {
-    case 'r':
-        cli->run_text = argument;
-        return 0;
-    case OPTION_URL:
-        push->url = argument;
-        return 0;
-    case OPTION_FOLLOW:
-        push->follow = 1;
-        return 0;
-    case OPTION_ALL:
-        settings->all = 1;
-        return 0;
-    case OPTION_AGAIN:
-        push->again = 1;
-        return 0;
-    case OPTION_EVERY:
-        return rps_parse_duration_ns("--every", argument, EVERY_LEAST_NS, LONG_NS, &push->every_ns,
-                                     &cli->err);
-    case OPTION_STATE:
-        push->state_path = argument;
-        return 0;
-    case OPTION_GIVE_UP:
-        return rps_parse_duration_ns("--give-up", argument, 1, LONG_NS, &push->give_up_ns,
-                                     &cli->err);
-    case OPTION_TIMEOUT:
-        return rps_parse_duration_ns("--timeout", argument, EVERY_LEAST_NS, 3600 * RPS_NS_PER_S,
-                                     &push->timeout_ns, &cli->err);
-    case OPTION_NO_VERIFY:
-        push->query_url = "";
-        return 0;
-    case OPTION_QUERY_URL:
-        push->query_url = argument;
-        return 0;
-    case OPTION_CA:
-        push->ca_file = argument;
-        return 0;
-    case OPTION_USER_FILE:
-        settings->user_file = argument;
-        return 0;
-    default:
-        settings->bearer_file = argument;
-        return 0;
+    if (length >= URL_SIZE)
+        return rps_error_set(err, RPS_USAGE, "a URL is longer than %d bytes", URL_SIZE - 1);
+    *ret = strcpy(kept, text);
+    begin = begin ? begin + strlen("://") : text;
+    at = strrchr(begin, '@');
+    if (at) {
+        rest = strlen(at + 1);
+        memmove(begin, at + 1, rest);
+        memset(begin + rest, 0, (size_t)(text + length - (begin + rest)));
     }
+    return 0;
 }
+
+static int set_url(const char *option, const char *text, void *member, struct rps_error *err)
+{
+    struct settings *settings = member;
+
+    (void)option;
+    return take_url(text, settings->url, &settings->push.url, err);
+}
+
+#define AT(member) RPS_AT(struct settings, member)
+
+static const struct rps_option options[] = {
+    {"follow", 0, NULL, "go on with what is recorded until the run ends", NULL, RPS_OPTION_FLAG,
+     AT(push.follow)},
+    {"all", 0, NULL, "all runs of the store that are not pushed yet", NULL, RPS_OPTION_FLAG,
+     AT(all), .excludes = "run"},
+    {"run", 'r', "RUN", "the run, unless the last, or the one to follow", NULL, RPS_OPTION_TEXT,
+     RPS_AT_COMMON(run_text)},
+    {"every", 0, "T", "a sample each such time, unless each period", NULL, RPS_OPTION_DURATION,
+     AT(push.every_ns), EVERY_LEAST_NS, LONG_NS},
+    {"again", 0, NULL, "from the beginning, whatever was pushed; with --yes", NULL,
+     RPS_OPTION_FLAG, AT(push.again), .is_once = 1},
+    {"yes", 0, NULL, "that samples which come again may count twice there", NULL, RPS_OPTION_FLAG,
+     AT(yes), .is_once = 1},
+    {"give-up", 0, "T", "how long to wait out trouble, unless 10m or --follow", NULL,
+     RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS},
+    {"timeout", 0, "T", "longest request", "60s", RPS_OPTION_DURATION,
+     AT(push.timeout_ns), EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
+    {"user-file", 0, "FILE", "file with NAME:PASSWORD", NULL, RPS_OPTION_TEXT, AT(user_file),
+     .excludes = "bearer-file"},
+    {"bearer-file", 0, "FILE", "file with a token", NULL, RPS_OPTION_TEXT, AT(bearer_file)},
+    {"ca", 0, "FILE", "certificates to trust, unless the system's", NULL, RPS_OPTION_TEXT,
+     AT(push.ca_file)},
+    {"state", 0, "FILE", "what was pushed; else ~/.local/state/rpistat/pushed", NULL,
+     RPS_OPTION_TEXT, AT(push.state_path)},
+    {"url", 0, "URL", "the same as the argument, for the configuration file", NULL,
+     RPS_OPTION_OTHER, RPS_AT_SETTINGS, .set = set_url},
+    {NULL},
+};
 
 static int check(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
 
-    if (settings->all && cli->run_text)
-        return rps_error_set(&cli->err, RPS_USAGE, "--all is every run: leave out -r, or --all");
-    if (settings->user_file && settings->bearer_file)
+    if (settings->push.again && !settings->yes)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "a server asks for a name or for a token: leave out --user-file or "
-                             "--bearer-file");
+                             "--again sends samples that are there already, and a database that "
+                             "does not deduplicate keeps and counts them twice: add --yes if that "
+                             "may be");
     if (settings->push.give_up_ns == 0 && !settings->push.follow)
         settings->push.give_up_ns = GIVE_UP_NS;
     return 0;
@@ -213,20 +188,15 @@ struct one {
 static void print_line(struct rps_cli *cli, const struct one *one, int is_stopped)
 {
     const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
-    const struct settings *settings = cli->settings;
-    int is_asked = !settings->push.query_url || settings->push.query_url[0];
     char length[RPS_TEXT_NUMBER_SIZE], bytes[RPS_TEXT_NUMBER_SIZE];
-    const char *end = is_stopped          ? "it was stopped, and the next push goes on from there"
-                      : outcome->verified ? "its last values are there"
-                      : is_asked          ? "not verified: see --query-url"
-                                          : "not verified";
 
     if (cli->quiet || outcome->present || (outcome->samples == 0 && outcome->skipped > 0))
         return;
-    fprintf(cli->out, "Pushed %llu samples of run %lld to %s in %s, %s; %s.\n",
+    fprintf(cli->out, "Pushed %llu samples of run %lld to %s in %s, %s%s.\n",
             (unsigned long long)outcome->samples, (long long)one->run_id, outcome->target,
             rps_text_duration(length, sizeof(length), rps_clock_monotonic_ns() - one->start_ns),
-            rps_text_size(bytes, sizeof(bytes), outcome->bytes), end);
+            rps_text_size(bytes, sizeof(bytes), outcome->bytes),
+            is_stopped ? "; it was stopped, and the next push goes on from there" : "");
     fflush(cli->out);
 }
 
@@ -251,7 +221,7 @@ static int conclude(struct rps_cli *cli, struct one *one, int is_stopped, struct
     if (outcome->skipped > 0)
         result = rps_error_set(err, RPS_FAILED,
                                "%llu samples of run %lld were refused by %s, and left out: push "
-                               "with --again when it takes them",
+                               "with --again --yes when it takes them",
                                (unsigned long long)outcome->skipped, (long long)one->run_id,
                                outcome->target);
     one->is_there = outcome->present;
@@ -259,8 +229,7 @@ static int conclude(struct rps_cli *cli, struct one *one, int is_stopped, struct
     return result;
 }
 
-/* Push what there is of a run: 1 when more will come, else 0. It is over when it failed and others
- * can be pushed all the same. */
+/* Push what there is of a run: 1 when more will come, else 0. */
 static int look(struct rps_cli *cli, struct one *one, int *ret_stopped, struct rps_error *err)
 {
     const struct settings *settings = cli->settings;
@@ -278,11 +247,6 @@ static int look(struct rps_cli *cli, struct one *one, int *ret_stopped, struct r
     *ret_stopped = outcome->stopped;
     if (result == 0 && !outcome->goes_on && !outcome->stopped)
         return conclude(cli, one, 0, err);
-    if (result < 0 && outcome->lost) {
-        if (settings->all)
-            rps_error_prefix(err, result, "run %lld", (long long)one->run_id);
-        end_push(one);
-    }
     return result < 0 ? result : outcome->goes_on;
 }
 
@@ -373,8 +337,13 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     char *state = NULL, *user = NULL, *bearer = NULL;
     int signals = -1, result = 0;
 
-    if (argc > 0)
-        options_of->url = argv[0];
+    for (int i = 0; i < argc && result == 0; i++)
+        result = take_url(argv[i], settings->url, &options_of->url, &cli->err);
+    if (result == 0 && argc > 1) /* what is too much may hold a password: it is not repeated */
+        result =
+            rps_error_set(&cli->err, RPS_USAGE, "push takes one URL; see 'rpistat push --help'");
+    if (result < 0)
+        return result;
     if (!options_of->url)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "push: name the database's URL, as in rpistat push "
@@ -416,7 +385,7 @@ const struct rps_command rps_command_push = {
                    "VictoriaMetrics, Prometheus (--web.enable-remote-write-receiver), Mimir and\n"
                    "Thanos do. URL is http://HOST:PORT, and /api/v1/write unless it has a path.\n"
                    "A push that was broken off goes on where it stopped; one of a run that is\n"
-                   "there already does nothing. At the end it is asked whether all is there.\n"
+                   "there already does nothing.\n"
                    "Needs libcurl and libsnappy.",
     .examples = "  rpistat push http://localhost:8428\n"
                 "  rpistat push --follow --every 10s http://localhost:8428\n"
@@ -424,10 +393,9 @@ const struct rps_command rps_command_push = {
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file for what was pushed",
-    .operand_max = 1,
+    .operand_max = -1, /* run() looks */
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check,
     .run = run,
 };

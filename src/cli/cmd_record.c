@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,18 +94,38 @@ static void say_notes(struct rps_recording *r)
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* What the user should know before the run; only on a terminal, it is in the report anyway. */
+/* Does the store hold runs already? */
+static int has_runs(const struct rps_recording *r)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_error unheard;
+    int64_t last;
+    int found = rps_reader_open(&reader, r->cli->output, &unheard) == 0 &&
+                rps_reader_find(reader, NULL, &last, &unheard) == 0;
+
+    rps_reader_close(reader);
+    return found;
+}
+
+/* What the user should know before the run; only on a terminal, it is in the report anyway. What
+ * this machine cannot do is said once a store, what the user asked for and does not get each time.
+ */
 static void show_fitting(const struct rps_recording *r)
 {
+    const struct rps_record_settings *settings = r->settings;
+    int asked = settings->events.count > 0 || settings->scenario || settings->sets, is_first;
     char text[sizeof(r->run.fitting)];
     char *save = NULL;
 
     if (r->cli->quiet || !isatty(STDERR_FILENO) || (r->turn && r->turn->number > 0))
         return;
+    is_first = !has_runs(r);
     snprintf(text, sizeof(text), "%s", r->run.fitting);
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        rps_output_message(line);
-    for (int n = 0; n < r->plan->set_count; n++) {
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (is_first || strcmp(line, RPS_RUN_NO_COUNTS) == 0)
+            rps_output_message(line);
+    }
+    for (int n = 0; (is_first || asked) && n < r->plan->set_count; n++) {
         for (int slot = 0; slot < r->plan->set[n].event_count; slot++) {
             const struct rps_event *event = &r->plan->set[n].event[slot];
 
@@ -196,7 +217,7 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     run->period_ns = r->settings->period_ns;
     if (r->settings->order.is_random && r->plan->set_count > 1)
         run->order_seed = (int64_t)r->settings->order.seed;
-    return rps_tag_add(run, r->settings->tag_count, r->settings->tag, err);
+    return rps_tag_add(run, &r->settings->tag, err);
 }
 
 static int open_store(struct rps_recording *r, struct rps_error *err)
@@ -243,9 +264,21 @@ static void conclude(struct rps_recording *r)
     rps_reader_close(reader);
 }
 
-/* Names may take seconds: a terminal that is ours by now shows it. */
+/* CPU time of the children that have ended. */
+static int64_t children_cpu_ns(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
+           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+}
+
+/* Names may take seconds: a terminal that is ours by now shows it. Children find them: what they
+ * took is the recorder's, and what the workload took, which has ended before or goes on, is not. */
 static void name_code(struct rps_recording *r)
 {
+    int64_t before_ns = children_cpu_ns();
     struct rps_error why;
     int rc;
 
@@ -253,6 +286,7 @@ static void name_code(struct rps_recording *r)
         rps_progress_begin(r->cli, "finding the names of functions");
     rc = rps_record_samples_name(r->samples, r->cli->output, r->run.run_id, &why);
     rps_progress_end(r->cli);
+    r->before_end_ns -= children_cpu_ns() - before_ns;
     if (rc < 0)
         notice(r, why.message);
 }
@@ -275,23 +309,24 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
-    run->recorder_cpu_ns = rps_clock_process_cpu_ns();
+    run->recorder_cpu_ns = r->before_end_ns = rps_clock_process_cpu_ns();
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
         conclude(r);
     if (r->samples)
         name_code(r);
-    rps_writer_close(r->writer);
-    r->writer = NULL;
     return rc;
 }
 
 static int write_report(struct rps_recording *r, struct rps_error *err)
 {
-    struct rps_report_options options = {.to_ns = INT64_MAX, .locale = r->cli->locale};
+    int64_t after_ns = r->before_end_ns;
+    struct rps_report_options options = {
+        .to_ns = INT64_MAX, .locale = r->cli->locale, .after_ns = r->writer ? &after_ns : NULL};
     struct rps_reader *reader = NULL;
     struct rps_output output = {0};
+    struct rps_error unheard;
     int64_t last = 0;
     int rc;
 
@@ -303,6 +338,10 @@ static int write_report(struct rps_recording *r, struct rps_error *err)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
     rps_reader_close(reader);
+    if (rc == 0 && r->writer)
+        rps_writer_set_recorder_after(r->writer, after_ns, &unheard);
+    rps_writer_close(r->writer);
+    r->writer = NULL;
     return rc;
 }
 
@@ -370,6 +409,8 @@ static void outlive(struct rps_recording *r)
 {
     struct rps_error unheard;
 
+    rps_writer_close(r->writer); /* that may be long: the store is to be whole meanwhile */
+    r->writer = NULL;
     rps_control_close(r->control); /* nobody obeys any more */
     r->control = NULL;
     rps_record_samples_close(r->samples);

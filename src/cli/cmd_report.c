@@ -1,75 +1,40 @@
 /* `rpistat report`: the report of a run. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 #include "cpus.h"
 #include "format.h"
 #include "rpistat/report.h"
 
-enum {
-    OPTION_EXPLAIN = RPS_OPTION_OWN,
-    OPTION_CPU,
-    OPTION_FORMAT,
-    OPTION_REGION,
-};
-
 struct settings {
     int explain;
     const char *cpus, *region;
-    enum rps_report_layout layout;
+    int format; /* its word */
 };
+
+#define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"explain", OPTION_EXPLAIN, NULL, "say what each event and figure means", NULL},
-    {"cpu", OPTION_CPU, "CPUS", "of a recording by CPU: each, sum or a list", "sum", "each sum"},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json, csv, or 2013: no intervals", "text",
-     "text json csv 2013"},
-    {"region", OPTION_REGION, "NAME", "only the periods wholly inside that region", NULL},
-    {NULL, 0, NULL, NULL, NULL},
+    {"explain", 0, NULL, "say what each event and figure means", NULL, RPS_OPTION_FLAG,
+     AT(explain)},
+    {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", "sum", RPS_OPTION_TEXT,
+     AT(cpus), .check = rps_cpus_check, .words = "each sum"},
+    {"format", 0, "FORMAT", "text, json, csv, or 2013: no intervals", "text", RPS_OPTION_CHOICE,
+     AT(format), .words = RPS_FORMATS " 2013"},
+    {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
+     AT(region)},
+    {NULL},
 };
 
-static int set_format(struct settings *settings, const char *name, struct rps_error *err)
-{
-    static const enum rps_report_layout layout[] = {
-        [RPS_FORMAT_TEXT] = RPS_REPORT_INTERVALS,
-        [RPS_FORMAT_JSON] = RPS_REPORT_JSON,
-        [RPS_FORMAT_CSV] = RPS_REPORT_CSV,
-    };
-    enum rps_format format = RPS_FORMAT_TEXT;
-
-    if (strcmp(name, "2013") == 0) {
-        settings->layout = RPS_REPORT_2013;
-        return 0;
-    }
-    if (rps_format_parse(name, ", 2013", &format, err) < 0)
-        return RPS_USAGE;
-    settings->layout = layout[format];
-    return 0;
-}
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    if (letter == OPTION_CPU) {
-        settings->cpus = argument;
-        return rps_cpus_check(argument, &cli->err);
-    }
-    if (letter == OPTION_FORMAT)
-        return set_format(settings, argument, &cli->err);
-    if (letter == OPTION_REGION)
-        settings->region = argument;
-    else
-        settings->explain = 1;
-    return 0;
-}
+/* In the order of the words. */
+static const enum rps_report_layout layouts[] = {RPS_REPORT_INTERVALS, RPS_REPORT_JSON,
+                                                 RPS_REPORT_CSV, RPS_REPORT_2013};
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_report_options report = {
-        .layout = settings->layout,
+        .layout = layouts[settings->format],
         .from_ns = cli->from_ns,
         .to_ns = cli->to_ns,
         .locale = cli->locale,
@@ -102,6 +67,5 @@ const struct rps_command rps_command_report = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .run = run,
 };

@@ -202,7 +202,5 @@ const struct rps_command rps_command_runs = {
     .operand_max = -1,
     .options = rps_runs_options,
     .settings_size = sizeof(struct rps_runs_settings),
-    .option = rps_runs_option,
-    .check = rps_runs_check,
     .run = run,
 };

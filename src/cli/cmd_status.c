@@ -46,18 +46,13 @@ enum {
     COLUMN_COUNT
 };
 
+#define AT(member) RPS_AT(struct status_settings, member)
+
 static const struct rps_option options[] = {
-    {"format", RPS_OPTION_OWN, "FORMAT", "text, json or csv", "text", "text json csv"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS},
+    {NULL},
 };
-
-static int option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct status_settings *settings = cli->settings;
-
-    (void)letter;
-    return rps_format_parse(argument, "", &settings->format, &cli->err);
-}
 
 /* Of so many units; NAN where it is not known. */
 static double per_s(const struct rps_recorder *recorder, int64_t units)
@@ -202,7 +197,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct status_settings *settings = cli->settings;
     struct rps_recorders recorders = {0};
-    int result = rps_recorders_find(&recorders, &cli->err);
+    int result = rps_recorders_find(&recorders, NULL, &cli->err);
 
     (void)argc;
     (void)argv;
@@ -228,6 +223,5 @@ const struct rps_command rps_command_status = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct status_settings),
-    .option = option,
     .run = run,
 };

@@ -17,10 +17,7 @@
 #include "format.h"
 #include "recorders.h"
 #include "rpistat/clock.h"
-#include "rpistat/parse.h"
 #include "rpistat/text.h"
-
-enum { OPTION_ALL = RPS_OPTION_OWN, OPTION_TIMEOUT };
 
 #define NAME_SIZE 800
 
@@ -30,26 +27,17 @@ struct stop_settings {
     int64_t timeout_ns;
 };
 
+#define AT(member) RPS_AT(struct stop_settings, member)
+
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "the run's store; otherwise looked for in all", NULL, NULL, 1},
-    {"all", OPTION_ALL, NULL, "end all recordings of this user", NULL, NULL, 1},
-    {"timeout", OPTION_TIMEOUT, "T", "how long to wait for the end", "30s"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"input", 'i', "FILE", "the run's store; otherwise looked for in all", NULL, RPS_OPTION_TEXT,
+     RPS_AT_COMMON(input), .is_once = 1},
+    {"all", 0, NULL, "end all recordings of this user", NULL, RPS_OPTION_FLAG, AT(is_all),
+     .is_once = 1},
+    {"timeout", 0, "T", "how long to wait for the end", "30s", RPS_OPTION_DURATION, AT(timeout_ns),
+     0, 86400 * RPS_NS_PER_S},
+    {NULL},
 };
-
-static int option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct stop_settings *settings = cli->settings;
-
-    if (letter == OPTION_TIMEOUT)
-        return rps_parse_duration_ns("--timeout", argument, 0, 86400 * RPS_NS_PER_S,
-                                     &settings->timeout_ns, &cli->err);
-    if (letter == OPTION_ALL)
-        settings->is_all = 1;
-    else
-        cli->input = argument;
-    return 0;
-}
 
 /* "run 3 (label nightly, ./naive) of /var/x.data" */
 static char *name_of(char ret[NAME_SIZE], const struct rps_recorder *recorder)
@@ -134,18 +122,13 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
 }
 
 /* Put those that are asked for first; how many there are, or negative. */
-static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const char *text)
+static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const struct stat *wanted,
+                  const char *text)
 {
     const struct stop_settings *settings = cli->settings;
     struct rps_recorder *list = recorders->recorder;
-    const struct stat *wanted = NULL;
-    struct stat store;
     int count = 0;
 
-    if (cli->input != NULL && stat(cli->input, &store) < 0)
-        return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
-                             strerror(errno));
-    wanted = cli->input != NULL ? &store : NULL;
     for (size_t i = 0; i < recorders->count; i++) {
         if (is_asked_for(&list[i], wanted, text, settings->is_all)) {
             struct rps_recorder found = list[i];
@@ -273,6 +256,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct stop_settings *settings = cli->settings;
     struct rps_recorders recorders = {0};
+    const struct stat *wanted = NULL;
+    struct stat store;
     int count;
 
     if (argc == 0 && !settings->is_all && cli->input == NULL)
@@ -283,9 +268,13 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--all ends every recording of this user: leave out '%s', or --all",
                              argv[0]);
-    if (rps_recorders_find(&recorders, &cli->err) < 0)
+    if (cli->input != NULL && stat(cli->input, &store) < 0)
+        return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
+                             strerror(errno));
+    wanted = cli->input != NULL ? &store : NULL;
+    if (rps_recorders_find(&recorders, wanted, &cli->err) < 0)
         return RPS_FAILED;
-    count = choose(cli, &recorders, argc > 0 ? argv[0] : NULL);
+    count = choose(cli, &recorders, wanted, argc > 0 ? argv[0] : NULL);
     if (count == 0 && !cli->quiet)
         fputs("Nothing of this user is being recorded.\n", cli->out);
     count = count > 0 ? stop(cli, &recorders, count) : count;
@@ -311,6 +300,5 @@ const struct rps_command rps_command_stop = {
     .operand_max = 1,
     .options = options,
     .settings_size = sizeof(struct stop_settings),
-    .option = option,
     .run = run,
 };

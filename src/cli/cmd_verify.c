@@ -14,38 +14,23 @@
 #include "rpistat/text.h"
 #include "verify.h"
 
-enum {
-    OPTION_SETS = RPS_OPTION_OWN,
-    OPTION_PMU,
-    OPTION_FORMAT,
-};
-
 struct settings {
     const char *sets; /* NULL: what a recording would count */
     const char *pmu;
     enum rps_format format;
 };
 
+#define AT(member) RPS_AT(struct settings, member)
+
 static const struct rps_option options[] = {
-    {"sets", OPTION_SETS, "NAME", "the event sets to verify: a name, or a .ini file", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto (all there are), hardware or software", "auto",
-     "auto hardware software"},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"sets", 0, "NAME", "the event sets to verify: a name, or a .ini file", NULL, RPS_OPTION_TEXT,
+     AT(sets), .names = rps_plan_names},
+    {"pmu", 0, "NAME", "auto (all there are), hardware or software", "auto", RPS_OPTION_TEXT,
+     AT(pmu), .words = "auto hardware software"},
+    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS},
+    {NULL},
 };
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-
-    if (letter == OPTION_SETS)
-        settings->sets = argument;
-    else if (letter == OPTION_FORMAT)
-        return rps_format_parse(argument, "", &settings->format, &cli->err);
-    else
-        settings->pmu = argument;
-    return 0;
-}
 
 /* --- one backend ------------------------------------------------------------------------------ */
 
@@ -384,7 +369,6 @@ const struct rps_command rps_command_verify = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .check = check,
     .run = run,
 };

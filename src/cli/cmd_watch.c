@@ -13,7 +13,6 @@
 
 #include "cli.h"
 #include "rpistat/clock.h"
-#include "rpistat/parse.h"
 #include "rpistat/plot.h"
 #include "rpistat/text.h"
 #include "run_choice.h"
@@ -27,35 +26,31 @@
 #define LINES_MIN     6 /* of a drawing */
 #define HEADING_LINES 2
 
-enum {
-    OPTION_LAST = RPS_OPTION_OWN,
-    OPTION_EVERY,
-    OPTION_PLOT,
-    OPTION_ONCE,
-    OPTION_CHARS,
-    OPTION_HTTP,
-    OPTION_PORT,
-};
-
 struct settings {
     int64_t last_ns, every_ns;
     int once;
-    const char *chars; /* NULL: as the locale is */
-    int ascii;
+    int chars; /* RPS_CHARS_ASCII, ...; 0: as the locale is */
     int http, port;
 };
 
+#define AT(member) RPS_AT(struct settings, member)
+
 static const struct rps_option options[] = {
-    {"last", OPTION_LAST, "T", "how much of the run is shown, up to now", "5m"},
-    {"every", OPTION_EVERY, "T", "time from one drawing to the next", "2s"},
-    {"plot", OPTION_PLOT, "FILE", "a picture instead, drawn again and again", NULL},
-    {"once", OPTION_ONCE, NULL, "draw once and end", NULL, NULL, 1},
-    {"chars", OPTION_CHARS, "SET", "braille or ascii, unless as the locale is", NULL,
-     "braille ascii"},
-    {"http", OPTION_HTTP, NULL, "serve the page to a browser on this machine", NULL},
-    {"port", OPTION_PORT, "N", "its port; 0: any that is free", "0"},
-    {"run", 'r', "RUN", "the run, unless the newest that is being recorded", NULL},
-    {NULL, 0, NULL, NULL, NULL},
+    {"last", 0, "T", "how much of the run is shown, up to now", "5m", RPS_OPTION_DURATION,
+     AT(last_ns), RPS_NS_PER_S, 366 * 24 * 3600 * RPS_NS_PER_S},
+    {"every", 0, "T", "time from one drawing to the next", "2s", RPS_OPTION_DURATION, AT(every_ns),
+     200 * RPS_NS_PER_MS, 3600 * RPS_NS_PER_S},
+    {"plot", 0, "FILE", "a picture instead, drawn again and again", NULL, RPS_OPTION_TEXT,
+     RPS_AT_COMMON(output)},
+    {"once", 0, NULL, "draw once and end", NULL, RPS_OPTION_FLAG, AT(once), .is_once = 1},
+    {"chars", 0, "SET", "braille or ascii, unless as the locale is", NULL, RPS_OPTION_CHOICE,
+     AT(chars), 1, .words = RPS_CHARS},
+    {"http", 0, NULL, "serve the page to a browser on this machine", NULL, RPS_OPTION_FLAG,
+     AT(http)},
+    {"port", 0, "N", "its port; 0: any that is free", "0", RPS_OPTION_INT, AT(port), 0, 65535},
+    {"run", 'r', "RUN", "the run, unless the newest that is being recorded", NULL, RPS_OPTION_TEXT,
+     RPS_AT_COMMON(run_text)},
+    {NULL},
 };
 
 /* What is shown, and how. */
@@ -67,41 +62,6 @@ struct watch {
     struct rps_screen screen;
     int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
 };
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct settings *settings = cli->settings;
-    uint64_t port = 0;
-
-    switch (letter) {
-    case OPTION_LAST:
-        return rps_parse_duration_ns("--last", argument, RPS_NS_PER_S,
-                                     366 * 24 * 3600 * RPS_NS_PER_S, &settings->last_ns, &cli->err);
-    case OPTION_EVERY:
-        return rps_parse_duration_ns("--every", argument, 200 * RPS_NS_PER_MS, 3600 * RPS_NS_PER_S,
-                                     &settings->every_ns, &cli->err);
-    case OPTION_PLOT:
-        cli->output = argument;
-        return 0;
-    case OPTION_CHARS:
-        settings->chars = argument;
-        return rps_output_chars(argument, &settings->ascii, &cli->err);
-    case OPTION_HTTP:
-        settings->http = 1;
-        return 0;
-    case OPTION_PORT:
-        if (rps_parse_uint64("--port", argument, 0, 65535, &port, &cli->err) < 0)
-            return RPS_USAGE;
-        settings->port = (int)port;
-        return 0;
-    case 'r':
-        cli->run_text = argument;
-        return 0;
-    default:
-        settings->once = 1;
-        return 0;
-    }
-}
 
 static int look(struct watch *watch)
 {
@@ -140,7 +100,7 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     plot->out = frame;
     plot->untitled = 1;
     plot->colour = rps_output_colour();
-    plot->ascii = settings->chars ? settings->ascii : !rps_output_utf8();
+    plot->ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8();
     plot->height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
     plot->height -= !watch->screen.entered; /* and the note below a drawing that stays */
     if (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN)) {
@@ -346,6 +306,5 @@ const struct rps_command rps_command_watch = {
     .output_help = "the same as --plot",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .option = set_option,
     .run = run,
 };

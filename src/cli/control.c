@@ -43,7 +43,7 @@ static int open_pipe(struct pipe_end *end, struct rps_error *err)
         return rps_error_set(err, RPS_FAILED,
                              "--control: cannot make the named pipe %s: %s; choose another place",
                              end->path, strerror(errno));
-    if (rps_trust_path(end->path, &unused, err) < 0)
+    if (rps_trust_path(end->path, &unused, NULL, err) < 0)
         return RPS_FAILED;
     free(unused);
     /* looked at first: opening a device may do something */

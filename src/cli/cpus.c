@@ -95,12 +95,13 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
     return 0;
 }
 
-int rps_cpus_check(const char *text, struct rps_error *err)
+int rps_cpus_check(const char *option, const char *text, struct rps_error *err)
 {
     struct rps_cpus cpus;
     int *list = NULL;
     int rc = rps_cpus_parse(text, &cpus, &list, err);
 
+    (void)option;
     free(list);
     return rc;
 }

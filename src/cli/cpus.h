@@ -23,7 +23,7 @@ struct rps_cli;
  * as a whole, and cli->note says so. */
 int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list);
 
-/* The same, to see whether it is right. */
-int rps_cpus_check(const char *text, struct rps_error *err);
+/* The same, to see whether it is right; of an option. */
+int rps_cpus_check(const char *option, const char *text, struct rps_error *err);
 
 #endif

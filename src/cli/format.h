@@ -4,9 +4,8 @@
 
 #include "rpistat/rows.h"
 
-/* The format of that name. `others`: more names for the sentence, ", 2013" or "". */
-int rps_format_parse(const char *name, const char *others, enum rps_format *ret,
-                     struct rps_error *err);
+/* The words of --format, in the order of enum rps_format. */
+#define RPS_FORMATS "text json csv"
 
 /* When a run began, in the reader's zone: "2026-11-21 14:30"; "?" when that is not known. */
 void rps_format_start(char *ret, size_t size, int64_t realtime_ns);

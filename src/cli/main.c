@@ -157,6 +157,12 @@ int main(int argc, char **argv)
         result = rps_completion_print(stdout, argv[2], &cli.err);
         goto out;
     }
+    if (strcmp(argv[1], "--complete") == 0) {
+        result = rps_rights_end(&cli.err);
+        if (result == 0)
+            rps_completion_answer(stdout, argc - 2, argv + 2);
+        goto out;
+    }
     cli.command = rps_names_command(argv[1]);
     cli.implicit = cli.command == NULL;
     if (cli.implicit && asks_for_help(argc, argv)) {

@@ -1,6 +1,6 @@
 /*
- * Options: one table a command, from which getopt_long's array, the texts of --help and the
- * defaults are made, so that none of them can drift from the others.
+ * Options: one table a command, from which getopt_long's array, the texts of --help and the values
+ * are made, so that none of them can drift from the others.
  *
  * getopt_long itself is kept: its abbreviations, `-ofile` and `--name=value` are what people
  * expect. Its messages are not, since they name no way out.
@@ -12,56 +12,98 @@
 #include "cli.h"
 #include "config.h"
 #include "names.h"
+#include "rpistat/parse.h"
 #include "rpistat/suggestion.h"
 #include "time_range.h"
 
-#define OPTION_MAX 32
-
-static const struct rps_option run_options[] = {
-    {"run", 'r', "RUN", "a number, a label, last or last-N", "last"},
-    {"from", RPS_OPTION_FROM, "T", "without what was before T: 90, 14:30, phase:B, mark:M", NULL,
-     "phase: mark:"},
-    {"to", RPS_OPTION_TO, "T", "leave out what was from T on", NULL, "phase: mark:"},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static const struct rps_option store_options[] = {
-    {"input", 'i', "FILE", "store to read", RPS_STORE_DEFAULT_PATH},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static const struct rps_option common_options[] = {
-    {"output", 'o', "FILE", NULL, NULL}, /* help and default are the command's */
-    {"quiet", 'q', NULL, "no notes, status line or progress, only errors", NULL},
-    {"help", 'h', NULL, "print this help", NULL, NULL, 1},
-    {"version", RPS_OPTION_VERSION, NULL, "print the version", NULL, NULL, 1},
-    {NULL, 0, NULL, NULL, NULL},
-};
+#define LONG_ONLY 256 /* getopt's numbers of options without a letter, by their rows */
 
 /* A command's options, its own first. */
 struct option_list {
     int count;
-    int own_count;
-    struct rps_option row[OPTION_MAX];
+    struct rps_option row[RPS_OPTION_MAX];
+};
+
+static int set_range(const char *option, const char *text, void *member, struct rps_error *err)
+{
+    struct rps_cli *cli = member;
+
+    return strcmp(option, "--from") == 0
+               ? rps_time_range_parse(option, text, &cli->from_ns, &cli->from_phase, err)
+               : rps_time_range_parse(option, text, &cli->to_ns, &cli->to_phase, err);
+}
+
+static int print_help(const char *option, const char *text, void *member, struct rps_error *err)
+{
+    const struct rps_cli *cli = member;
+
+    (void)option;
+    (void)text;
+    (void)err;
+    if (cli->implicit)
+        rps_options_help_all(stdout);
+    else
+        rps_options_help(stdout, cli->command);
+    return 1;
+}
+
+static int print_version(const char *option, const char *text, void *member, struct rps_error *err)
+{
+    (void)option;
+    (void)text;
+    (void)member;
+    (void)err;
+    fputs("rpistat " RPS_VERSION "\n", stdout);
+    return 1;
+}
+
+static const struct rps_option run_options[] = {
+    {"run", 'r', "RUN", "a number, a label, last or last-N", "last", RPS_OPTION_TEXT,
+     RPS_AT_COMMON(run_text)},
+    {"from", 0, "T", "without what was before T: 90, 14:30, phase:B, mark:M", NULL,
+     RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_range, .words = "phase: mark:"},
+    {"to", 0, "T", "leave out what was from T on", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
+     .set = set_range, .words = "phase: mark:"},
+    {NULL},
+};
+
+static const struct rps_option store_options[] = {
+    {"input", 'i', "FILE", "store to read", RPS_STORE_DEFAULT_PATH, RPS_OPTION_TEXT,
+     RPS_AT_COMMON(input)},
+    {NULL},
+};
+
+static const struct rps_option common_options[] = {
+    /* help and default are the command's */
+    {"output", 'o', "FILE", NULL, NULL, RPS_OPTION_TEXT, RPS_AT_COMMON(output), 1},
+    {"quiet", 'q', NULL, "no notes, status line or progress, only errors", NULL, RPS_OPTION_FLAG,
+     RPS_AT_COMMON(quiet)},
+    {"help", 'h', NULL, "print this help", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = print_help,
+     .is_once = 1},
+    {"version", 0, NULL, "print the version", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
+     .set = print_version, .is_once = 1},
+    {NULL},
 };
 
 static void append(struct option_list *list, const struct rps_option *table)
 {
-    for (; table != NULL && table->name != NULL && list->count < OPTION_MAX; table++)
+    for (; table != NULL && table->name != NULL && list->count < RPS_OPTION_MAX; table++)
         list->row[list->count++] = *table;
 }
 
 static void collect(struct option_list *list, const struct rps_command *command)
 {
+    int own_count;
+
     memset(list, 0, sizeof(*list));
     append(list, command->options);
-    list->own_count = list->count;
+    own_count = list->count;
     if (command->input == RPS_INPUT_RUN)
         append(list, run_options);
     if (command->input != RPS_INPUT_NONE)
         append(list, store_options);
     append(list, common_options);
-    for (int i = list->own_count; i < list->count; i++) {
+    for (int i = own_count; i < list->count; i++) {
         if (list->row[i].letter == 'o') {
             list->row[i].help = command->output_help;
             list->row[i].value = command->output_value;
@@ -69,15 +111,32 @@ static void collect(struct option_list *list, const struct rps_command *command)
     }
 }
 
-int rps_options_row(const struct rps_command *command, int number, struct rps_option *ret)
+int rps_options_rows(const struct rps_command *command, struct rps_option *ret)
 {
     struct option_list list;
 
     collect(&list, command);
-    if (number >= list.count)
-        return 0;
-    *ret = list.row[number];
-    return 1;
+    memcpy(ret, list.row, sizeof(list.row));
+    return list.count;
+}
+
+static const struct rps_option *find_name(const struct option_list *list, const char *name)
+{
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->row[i].name, name) == 0)
+            return &list->row[i];
+    }
+    return NULL;
+}
+
+enum rps_option_source rps_options_source(const struct rps_cli *cli, const char *name)
+{
+    struct option_list list;
+    const struct rps_option *row;
+
+    collect(&list, cli->command);
+    row = find_name(&list, name);
+    return row != NULL ? cli->source[row - list.row] : RPS_SOURCE_DEFAULT;
 }
 
 /* --- help ------------------------------------------------------------------------------------- */
@@ -87,7 +146,7 @@ static int option_heading(char *ret, size_t size, const struct rps_option *optio
 {
     char letter[8] = "    ";
 
-    if (option->letter < RPS_OPTION_VERSION)
+    if (option->letter != 0)
         snprintf(letter, sizeof(letter), "-%c, ", option->letter);
     return snprintf(ret, size, "%s--%s%s%s", letter, option->name,
                     option->argument != NULL ? " " : "",
@@ -137,15 +196,7 @@ void rps_options_help_all(FILE *out)
     fputs("\n'rpistat help NAME' says more about a command, 'man rpistat' about all.\n", out);
 }
 
-/* --- labels and tags -------------------------------------------------------------------------- */
-
-int rps_label_check(const char *option, const char *text, struct rps_error *err)
-{
-    if (strlen(text) < RPS_RUN_TEXT_SIZE)
-        return 0;
-    return rps_error_set(err, RPS_USAGE, "%s: the text has %zu bytes; use at most %d", option,
-                         strlen(text), RPS_RUN_TEXT_SIZE - 1);
-}
+/* --- tags ------------------------------------------------------------------------------------- */
 
 int rps_tag_check(const char *option, const char *text, struct rps_error *err)
 {
@@ -168,18 +219,185 @@ int rps_tag_is(const struct rps_run *run, const char *text)
     return 0;
 }
 
-int rps_tag_add(struct rps_run *run, int count, const char *const *text, struct rps_error *err)
+int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_error *err)
 {
     char key[RPS_RUN_TEXT_SIZE];
 
-    for (int i = 0; i < count; i++) {
-        int length = (int)strcspn(text[i], "=");
+    for (int i = 0; i < texts->count; i++) {
+        int length = (int)strcspn(texts->text[i], "=");
 
-        snprintf(key, sizeof(key), "%.*s", length, text[i]);
-        if (rps_run_add_tag(run, key, text[i] + length + 1) < 0)
+        snprintf(key, sizeof(key), "%.*s", length, texts->text[i]);
+        if (rps_run_add_tag(run, key, texts->text[i] + length + 1) < 0)
             return rps_error_memory(err);
     }
     return 0;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+int rps_options_word(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (int number = 0; *words != '\0'; number++) {
+        size_t length = strcspn(words, " ");
+
+        if (length == size && strncmp(words, word, length) == 0)
+            return number;
+        words += length + (words[length] == ' ');
+    }
+    return -1;
+}
+
+static int set_int(const struct rps_option *row, const char *option, const char *text, void *member,
+                   struct rps_error *err)
+{
+    uint64_t value = 0;
+    int result =
+        rps_parse_uint64(option, text, (uint64_t)row->min, (uint64_t)row->max, &value, err);
+
+    if (result == 0 && row->size == sizeof(int))
+        *(int *)member = (int)value;
+    else if (result == 0)
+        *(uint64_t *)member = value;
+    return result;
+}
+
+static int set_size(const struct rps_option *row, const char *option, const char *text,
+                    uint64_t *member, struct rps_error *err)
+{
+    uint64_t bytes = 0;
+    int result = rps_parse_size(option, text, &bytes, err);
+
+    if (result == 0 && bytes < (uint64_t)row->min)
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is less than %dM, the least that it may be",
+                             option, text, (int)(row->min >> 20));
+    if (result == 0)
+        *member = bytes;
+    return result;
+}
+
+static int set_choice(const struct rps_option *row, const char *option, const char *text,
+                      int *member, struct rps_error *err)
+{
+    int number = rps_options_word(row->words, text);
+    char words[256];
+    size_t used = 0;
+
+    if (number >= 0) {
+        *member = (int)row->min + number;
+        return 0;
+    }
+    for (const char *at = row->words; *at != '\0' && used < sizeof(words) - 2; at++) {
+        if (*at == ' ')
+            words[used++] = ',';
+        words[used++] = *at;
+    }
+    words[used] = '\0';
+    return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of %s", option, text, words);
+}
+
+static int set_char(const struct rps_option *row, const char *option, const char *text,
+                    char *member, struct rps_error *err)
+{
+    if (rps_options_word(row->words, text) < 0)
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of %s", option, text, row->words);
+    *member = strcmp(text, "tab") == 0 ? '\t' : text[0];
+    return 0;
+}
+
+static int check_text(const struct rps_option *row, const char *option, const char *text,
+                      struct rps_error *err)
+{
+    size_t length = strlen(text);
+
+    if (length < (size_t)row->min)
+        return rps_error_set(err, RPS_USAGE, "%s: the text is empty; leave the option out", option);
+    if (row->kind == RPS_OPTION_TEXT && row->max > 0 && length > (size_t)row->max)
+        return rps_error_set(err, RPS_USAGE, "%s: the text has %zu bytes; use at most %d", option,
+                             length, (int)row->max);
+    return row->check != NULL ? row->check(option, text, err) : 0;
+}
+
+static int add_text(const struct rps_option *row, const char *option, const char *text,
+                    struct rps_texts *texts, struct rps_error *err)
+{
+    int max = row->max > 0 ? (int)row->max : RPS_TEXTS_MAX;
+
+    if (texts->count == max)
+        return rps_error_set(err, RPS_USAGE, "%s: can be given %d times; leave out '%s'", option,
+                             max, text);
+    texts->text[texts->count++] = text;
+    return 0;
+}
+
+static int add_names(const char *option, const char *text, struct rps_names *names,
+                     struct rps_error *err)
+{
+    char *copy = names->text + names->used;
+    size_t size = strlen(text) + 1;
+
+    if (size > sizeof(names->text) - names->used)
+        return rps_error_set(err, RPS_USAGE, "%s: the names are too long together", option);
+    memcpy(copy, text, size);
+    names->used += size;
+    for (char *name; (name = strsep(&copy, ",")) != NULL;) {
+        if (name[0] == '\0')
+            return rps_error_set(err, RPS_USAGE, "%s: '%s' has an empty name", option, text);
+        if (names->count == RPS_TEXTS_MAX)
+            return rps_error_set(err, RPS_USAGE, "%s: more than %d names", option, RPS_TEXTS_MAX);
+        names->name[names->count++] = name;
+    }
+    return 0;
+}
+
+/* "-i", "--format". Returns ret. */
+static char *name_of(const struct rps_option *row, char *ret, size_t size)
+{
+    if (row->letter != 0)
+        snprintf(ret, size, "-%c", row->letter);
+    else
+        snprintf(ret, size, "--%s", row->name);
+    return ret;
+}
+
+/* Put the text into the row's member, of a value from that source. */
+static int set_member(const struct rps_option *row, const char *text, void *member, int source,
+                      struct rps_error *err)
+{
+    char option[64];
+
+    name_of(row, option, sizeof(option));
+    switch (row->kind) {
+    case RPS_OPTION_FLAG:
+        *(int *)member = row->min != 0 ? (int)row->min : 1;
+        return 0;
+    case RPS_OPTION_INT:
+        return set_int(row, option, text, member, err);
+    case RPS_OPTION_DURATION:
+        return rps_parse_duration_ns(option, text, row->min, row->max, member, err);
+    case RPS_OPTION_SIZE:
+        return set_size(row, option, text, member, err);
+    case RPS_OPTION_CHOICE:
+        return set_choice(row, option, text, member, err);
+    case RPS_OPTION_CHAR:
+        return set_char(row, option, text, member, err);
+    case RPS_OPTION_TEXT:
+        *(const char **)member = text;
+        return check_text(row, option, text, err);
+    case RPS_OPTION_LIST:
+        if (((struct rps_texts *)member)->source != source)
+            *(struct rps_texts *)member = (struct rps_texts){.source = source};
+        return check_text(row, option, text, err) < 0 ? RPS_USAGE
+                                                      : add_text(row, option, text, member, err);
+    case RPS_OPTION_NAMES:
+        if (((struct rps_names *)member)->source != source)
+            *(struct rps_names *)member = (struct rps_names){.source = source};
+        return add_names(option, text, member, err);
+    case RPS_OPTION_OTHER:
+        break;
+    }
+    return row->set(option, text, member, err);
 }
 
 /* --- parsing ---------------------------------------------------------------------------------- */
@@ -190,45 +408,14 @@ static const char *help_name(const struct rps_cli *cli)
     return cli->implicit ? "record" : cli->command->name;
 }
 
-static int set_common(struct rps_cli *cli, int letter, const char *argument)
+static int set_option(struct rps_cli *cli, const struct option_list *list, int number,
+                      const char *text, enum rps_option_source source)
 {
-    switch (letter) {
-    case 'q':
-        cli->quiet = 1;
-        return 0;
-    case 'o':
-        cli->output = argument;
-        return 0;
-    case 'i':
-        cli->input = argument;
-        return 0;
-    case 'r':
-        cli->run_text = argument;
-        return 0;
-    case RPS_OPTION_FROM:
-        return rps_time_range_parse("--from", argument, &cli->from_ns, &cli->from_phase, &cli->err);
-    case RPS_OPTION_TO:
-        return rps_time_range_parse("--to", argument, &cli->to_ns, &cli->to_phase, &cli->err);
-    case RPS_OPTION_VERSION:
-        fputs("rpistat " RPS_VERSION "\n", stdout);
-        return 1;
-    default:
-        if (cli->implicit)
-            rps_options_help_all(stdout);
-        else
-            rps_options_help(stdout, cli->command);
-        return 1;
-    }
-}
+    const struct rps_option *row = &list->row[number];
+    char *base = row->is_common ? (char *)cli : cli->settings;
 
-static int set_option(struct rps_cli *cli, const struct option_list *list, int letter,
-                      const char *argument)
-{
-    for (int i = 0; i < list->own_count; i++) {
-        if (list->row[i].letter == letter)
-            return cli->command->option(cli, letter, argument);
-    }
-    return set_common(cli, letter, argument);
+    cli->source[number] = source;
+    return set_member(row, text, base + row->offset, source, &cli->err);
 }
 
 static int set_defaults(struct rps_cli *cli, const struct option_list *list)
@@ -237,7 +424,7 @@ static int set_defaults(struct rps_cli *cli, const struct option_list *list)
 
     for (int i = 0; i < list->count && result == 0; i++) {
         if (list->row[i].value != NULL)
-            result = set_option(cli, list, list->row[i].letter, list->row[i].value);
+            result = set_option(cli, list, i, list->row[i].value, RPS_SOURCE_DEFAULT);
     }
     return result;
 }
@@ -287,20 +474,22 @@ static char *guess(const struct rps_cli *cli, const struct option_list *list, co
     return rps_suggestion_question(&suggestion, ret, size);
 }
 
-static const struct rps_option *find_letter(const struct option_list *list, int letter)
+/* The row of what getopt_long found; -1: none. */
+static int find_number(const struct option_list *list, int answer)
 {
     for (int i = 0; i < list->count; i++) {
-        if (list->row[i].letter == letter)
-            return &list->row[i];
+        if (answer != 0 && (answer == LONG_ONLY + i || answer == list->row[i].letter))
+            return i;
     }
-    return NULL;
+    return -1;
 }
 
 /* The sentence for what getopt_long refused: ':' an option without its argument, '?' anything else.
  * word is what it was looking at, but for letters inside a word like -qx. */
 static int refuse(struct rps_cli *cli, const struct option_list *list, int answer, const char *word)
 {
-    const struct rps_option *row = find_letter(list, optopt);
+    int number = find_number(list, optopt);
+    const struct rps_option *row = number >= 0 ? &list->row[number] : NULL;
     char text[RPS_SUGGESTION_SIZE], names[256], question[128] = "";
     const char *problem = "is unknown: ", *what = "";
 
@@ -334,8 +523,8 @@ static void fill_getopt(const struct rps_cli *cli, const struct option_list *lis
 
         long_option[i].name = row->name;
         long_option[i].has_arg = row->argument != NULL ? required_argument : no_argument;
-        long_option[i].val = row->letter;
-        if (row->letter < RPS_OPTION_VERSION) {
+        long_option[i].val = row->letter != 0 ? row->letter : LONG_ONLY + i;
+        if (row->letter != 0) {
             *short_option++ = (char)row->letter;
             if (row->argument != NULL)
                 *short_option++ = ':';
@@ -343,36 +532,28 @@ static void fill_getopt(const struct rps_cli *cli, const struct option_list *lis
     }
 }
 
-/* Which options stand on the command line, by their letters; the rest is for the second reading. */
+/* Which options stand on the command line; the rest is for the second reading. */
 static void find_given(int argc, char **argv, const struct option_list *list,
                        const struct option *long_option, const char *short_option,
                        unsigned char *ret_given)
 {
-    int answer;
+    int answer, number;
 
     optind = 0; /* glibc and musl start afresh */
     while ((answer = getopt_long(argc, argv, short_option, long_option, NULL)) != -1) {
-        for (int i = 0; i < list->count; i++)
-            ret_given[i] |= list->row[i].letter == answer;
+        number = find_number(list, answer);
+        if (number >= 0)
+            ret_given[number] = 1;
     }
 }
 
 static int is_help_given(const struct option_list *list, const unsigned char *given)
 {
     for (int i = 0; i < list->count; i++) {
-        if (given[i] && (list->row[i].letter == 'h' || list->row[i].letter == RPS_OPTION_VERSION))
+        if (given[i] && (list->row[i].set == print_help || list->row[i].set == print_version))
             return 1;
     }
     return 0;
-}
-
-static const struct rps_option *find_name(const struct option_list *list, const char *name)
-{
-    for (int i = 0; i < list->count; i++) {
-        if (strcmp(list->row[i].name, name) == 0)
-            return &list->row[i];
-    }
-    return NULL;
 }
 
 /* The option of a line of the configuration in the command of its section, or else in any. NULL
@@ -435,7 +616,7 @@ static int configure(struct rps_cli *cli, const struct option_list *list,
         if (row == NULL || row->is_once || given[row - list->row] ||
             (line->section != NULL && strcmp(line->section, cli->command->name) != 0))
             continue;
-        result = set_option(cli, list, row->letter, line->value);
+        result = set_option(cli, list, (int)(row - list->row), line->value, RPS_SOURCE_FILE);
         if (result < 0)
             rps_error_prefix(&cli->err, result, "%s, line %d", cli->config.path, line->number);
         ++*ret_used;
@@ -453,12 +634,33 @@ static int take_environment(struct rps_cli *cli, const struct option_list *list,
     for (int i = 0; i < list->count && store != NULL && store[0] != '\0' && result == 0; i++) {
         if (!given[i] && list->row[i].value != NULL &&
             strcmp(list->row[i].value, RPS_STORE_DEFAULT_PATH) == 0)
-            result = set_option(cli, list, list->row[i].letter, store);
+            result = set_option(cli, list, i, store, RPS_SOURCE_ENVIRONMENT);
     }
     return result;
 }
 
-static int check(struct rps_cli *cli, int operand_count, const char *last)
+/* Options that are given, wherever, and cannot come together. */
+static int check_excludes(struct rps_cli *cli, const struct option_list *list)
+{
+    char one[64], other[64];
+
+    for (int i = 0; i < list->count; i++) {
+        const char *words = list->row[i].excludes;
+
+        for (int n = 0; n < list->count && words != NULL && cli->source[i]; n++) {
+            if (cli->source[n] != RPS_SOURCE_DEFAULT &&
+                rps_options_word(words, list->row[n].name) >= 0)
+                return rps_error_set(&cli->err, RPS_USAGE,
+                                     "%s and %s exclude each other: leave one of them out",
+                                     name_of(&list->row[i], one, sizeof(one)),
+                                     name_of(&list->row[n], other, sizeof(other)));
+        }
+    }
+    return 0;
+}
+
+static int check(struct rps_cli *cli, const struct option_list *list, int operand_count,
+                 const char *last)
 {
     const struct rps_command *command = cli->command;
 
@@ -478,18 +680,16 @@ static int check(struct rps_cli *cli, int operand_count, const char *last)
                              : command->input != RPS_INPUT_NONE ? ": a store is named with -i"
                                                                 : "",
                              help_name(cli));
-    if (rps_time_range_check(cli) < 0)
+    if (rps_time_range_check(cli) < 0 || check_excludes(cli, list) < 0)
         return RPS_USAGE;
-    if (cli->output != NULL && cli->output[0] == '\0')
-        return rps_error_set(&cli->err, RPS_USAGE, "-o: the file name is empty");
     return command->check != NULL ? command->check(cli) : 0;
 }
 
 int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_operands)
 {
-    struct option long_option[OPTION_MAX + 1] = {{NULL, 0, NULL, 0}};
-    char short_option[2 * OPTION_MAX + 3] = "";
-    unsigned char given[OPTION_MAX] = {0};
+    struct option long_option[RPS_OPTION_MAX + 1] = {{NULL, 0, NULL, 0}};
+    char short_option[2 * RPS_OPTION_MAX + 3] = "";
+    unsigned char given[RPS_OPTION_MAX] = {0};
     struct option_list list;
     int answer, result, used = 0;
 
@@ -503,12 +703,12 @@ int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_opera
     if (result == 0)
         result = take_environment(cli, &list, given);
     optind = 0;
-    cli->is_given = 1;
     while (result == 0 && (answer = getopt_long(argc, argv, short_option, long_option, NULL)) != -1)
         result = answer == '?' || answer == ':' ? refuse(cli, &list, answer, argv[optind - 1])
-                                                : set_option(cli, &list, answer, optarg);
+                                                : set_option(cli, &list, find_number(&list, answer),
+                                                             optarg, RPS_SOURCE_COMMAND_LINE);
     if (result == 0) {
-        result = check(cli, argc - optind, argv[argc - 1]);
+        result = check(cli, &list, argc - optind, argv[argc - 1]);
         if (result == RPS_USAGE && used > 0)
             rps_error_prefix(&cli->err, result, "with the options of %s", cli->config.path);
     }

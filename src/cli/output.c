@@ -166,14 +166,6 @@ int rps_output_utf8(void)
            (locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8")));
 }
 
-int rps_output_chars(const char *text, int *ret_ascii, struct rps_error *err)
-{
-    if (strcmp(text, "braille") != 0 && strcmp(text, "ascii") != 0)
-        return rps_error_set(err, RPS_USAGE, "--chars: '%s' is neither braille nor ascii", text);
-    *ret_ascii = strcmp(text, "ascii") == 0;
-    return 0;
-}
-
 int rps_output_colour(void)
 {
     const char *no_color = getenv("NO_COLOR");

@@ -51,6 +51,7 @@ struct rps_recording {
     int stop_signal;       /* that ended the recording while the workload went on */
     uint64_t period_count; /* however many CPUs have their own */
     uint64_t last_period;  /* number of the one before */
+    int64_t before_end_ns; /* CPU time before the recording ended, less what namers took since */
 
     pthread_mutex_t note_lock; /* of the three below */
     int keeps_notes;           /* the workload runs, and has the terminal: notes wait for its end */

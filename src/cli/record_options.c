@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 #include "rpistat/store.h"
 
@@ -19,90 +20,11 @@
 /* --repeat: far more than tell anything new. */
 #define REPEAT_MAX 1000
 
-enum {
-    OPTION_PERIOD = RPS_OPTION_OWN,
-    OPTION_DURATION,
-    OPTION_LABEL,
-    OPTION_TAG,
-    OPTION_SETS,
-    OPTION_PMU,
-    OPTION_NO_MERGE,
-    OPTION_ORDER,
-    OPTION_COMMIT,
-    OPTION_DURABILITY,
-    OPTION_KEEP,
-    OPTION_MAX_SIZE,
-    OPTION_DELAY,
-    OPTION_CONTROL,
-    OPTION_METRIC,
-    OPTION_SCENARIO,
-    OPTION_NO_SAMPLES,
-    OPTION_SAMPLE,
-    OPTION_FREQUENCY,
-    OPTION_STACKS,
-    OPTION_REPEAT,
-};
-
-static const struct rps_option options[] = {
-    {"period", OPTION_PERIOD, "T", "measurement period, 1ms to 1h", "100ms"},
-    {"duration", OPTION_DURATION, "T", "stop recording after T; the workload goes on", NULL},
-    {"repeat", OPTION_REPEAT, "N", "record COMMAND N times in a row, as runs of one group", NULL},
-    {"delay", OPTION_DELAY, "T", "count from T on; off: when --control says enable", NULL, "off"},
-    {"control", OPTION_CONTROL, "PIPE", "take commands from a pipe, fifo:PATH", NULL, "fifo:"},
-    {"pid", 'p', "LIST", "record running processes, PID,PID..., all threads", NULL},
-    {"all-cpus", 'a', NULL, "record the whole machine, CPU by CPU", NULL},
-    {"cpu", 'C', "LIST", "record these CPUs: 0-3,8", NULL},
-    {"cgroup", 'G', "NAME", "record a control group", NULL},
-    {"label", OPTION_LABEL, "TEXT", "name of the run, for --run of the other commands", ""},
-    {"tag", OPTION_TAG, "KEY=VALUE", "a note kept with the run; may be given again", NULL},
-    {"sets", OPTION_SETS, "NAME", "event sets: a name of 'rpistat events', or a .ini file", NULL},
-    {"scenario", OPTION_SCENARIO, "NAME", "of them l1, l2, tlb, ipc, branches, topdown, syscalls",
-     NULL},
-    {"event", 'e', "LIST", "count these events, EVENT,EVENT...; again for a set", NULL},
-    {"metric", OPTION_METRIC, "TEXT", "a figure to derive, [NAME=]FORMULA; may be repeated", NULL},
-    {"pmu", OPTION_PMU, "NAME", "auto, hardware, software or sim:SCRIPT", "auto",
-     "auto hardware software sim:"},
-    {"no-merge", OPTION_NO_MERGE, NULL, "rotate the sets even if all could count at once", NULL},
-    {"order", OPTION_ORDER, "HOW", "of the sets: fixed, random, random:SEED", "fixed",
-     "fixed random random:"},
-    {"no-samples", OPTION_NO_SAMPLES, NULL, "take no samples of the code that runs", NULL},
-    {"frequency", OPTION_FREQUENCY, "HZ", "samples a second and CPU, 1 to 5000", "99"},
-    {"sample", OPTION_SAMPLE, "EVENT", "what samples are taken by; EVENT:N: one each N of it",
-     NULL},
-    {"stacks", OPTION_STACKS, "HOW", "callers by fp, dwarf or lbr; or none", "fp",
-     "fp dwarf lbr none"},
-    {"commit", OPTION_COMMIT, "T", "time between commits, 0: every period", "1s"},
-    {"durability", OPTION_DURABILITY, "HOW", "normal, or full: sync at every commit", "normal",
-     "normal full"},
-    {"keep", OPTION_KEEP, "T", "merge periods older than T, 16 to a row, then 256, ...", NULL},
-    {"max-size", OPTION_MAX_SIZE, "SIZE", "merge old periods to keep the store below SIZE", NULL},
-    {NULL, 0, NULL, NULL, NULL},
-};
-
-static int add_tag(struct rps_record_settings *settings, const char *text, struct rps_error *err)
-{
-    if (rps_tag_check("--tag", text, err) < 0)
-        return RPS_USAGE;
-    if (settings->tag_count == RPS_RECORD_LIST_MAX)
-        return rps_error_set(err, RPS_USAGE, "--tag: a run can have %d tags; leave out '%s'",
-                             RPS_RECORD_LIST_MAX, text);
-    settings->tag[settings->tag_count++] = text;
-    return 0;
-}
-
-static int set_durability(struct rps_record_settings *settings, const char *text,
-                          struct rps_error *err)
-{
-    if (strcmp(text, "normal") != 0 && strcmp(text, "full") != 0)
-        return rps_error_set(err, RPS_USAGE, "--durability: '%s' is neither normal nor full", text);
-    settings->durability_full = strcmp(text, "full") == 0;
-    return 0;
-}
-
 /* --order fixed, random or random:SEED. A seed that is drawn is short, so that it can be typed. */
-static int set_order(struct rps_order *order, const char *text, struct rps_error *err)
+static int set_order(const char *option, const char *text, void *member, struct rps_error *err)
 {
     static const char seeded[] = "random:";
+    struct rps_order *order = member;
     uint32_t drawn = 0;
 
     *order = (struct rps_order){.is_random = strcmp(text, "fixed") != 0};
@@ -110,185 +32,88 @@ static int set_order(struct rps_order *order, const char *text, struct rps_error
         return rps_parse_uint64("--order random:SEED", text + strlen(seeded), 0, INT64_MAX,
                                 &order->seed, err);
     if (order->is_random && strcmp(text, "random") != 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "--order: '%s' is neither fixed, random nor random:SEED", text);
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is neither fixed, random nor random:SEED",
+                             option, text);
     if (order->is_random && rps_random_bytes(&drawn, sizeof(drawn), err) < 0)
         return rps_error_prefix(err, RPS_FAILED, "--order random");
     order->seed = drawn;
     return 0;
 }
 
-static int set_max_size(struct rps_record_settings *settings, const char *text,
-                        struct rps_error *err)
-{
-    uint64_t bytes = 0;
-    int rc = rps_parse_size("--max-size", text, &bytes, err);
-
-    if (rc < 0)
-        return rc;
-    if (bytes < RPS_MAX_BYTES_LEAST)
-        return rps_error_set(err, RPS_USAGE,
-                             "--max-size: '%s' is less than 4M, the least that a store can be kept "
-                             "below",
-                             text);
-    settings->max_bytes = bytes;
-    return 0;
-}
-
-/* An option whose argument must be some text. */
-static int set_text(const char **ret, const char *what, const char *text, struct rps_error *err)
-{
-    if (text[0] == '\0')
-        return rps_error_set(err, RPS_USAGE, "%s: the name is empty; leave the option out", what);
-    *ret = text;
-    return 0;
-}
-
 /* --delay T, or "off": not before --control says enable. */
-static int set_delay(struct rps_record_settings *settings, const char *text, struct rps_error *err)
+static int set_delay(const char *option, const char *text, void *member, struct rps_error *err)
 {
-    if (strcmp(text, "off") == 0) {
-        settings->delay_ns = -1;
-        return 0;
-    }
-    return rps_parse_duration_ns("--delay", text, 0, YEAR_NS, &settings->delay_ns, err);
-}
+    int64_t *delay_ns = member;
 
-static int add_text(const char **list, int *count, const char *what, const char *text,
-                    struct rps_error *err)
-{
-    if (*count == RPS_RECORD_LIST_MAX)
-        return rps_error_set(err, RPS_USAGE, "%s: can be given %d times; leave out '%s'", what,
-                             RPS_RECORD_LIST_MAX, text);
-    list[(*count)++] = text;
+    if (strcmp(text, "off") != 0)
+        return rps_parse_duration_ns(option, text, 0, YEAR_NS, delay_ns, err);
+    *delay_ns = -1;
     return 0;
 }
 
-static int set_stacks(enum rps_stacks *ret, const char *text, struct rps_error *err)
-{
-    static const char *const names[] = {
-        [RPS_STACKS_FP] = "fp",
-        [RPS_STACKS_DWARF] = "dwarf",
-        [RPS_STACKS_LBR] = "lbr",
-        [RPS_STACKS_NONE] = "none",
-    };
+#define AT(member) RPS_AT(struct rps_record_settings, member)
 
-    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *ret = (enum rps_stacks)i;
-            return 0;
-        }
-    }
-    return rps_error_set(err, RPS_USAGE, "--stacks: '%s' is none of fp, dwarf, lbr and none", text);
-}
-
-/* How samples are taken. */
-static int set_sampling(struct rps_record_settings *settings, int letter, const char *argument,
-                        struct rps_error *err)
-{
-    settings->asks_for_samples = 1;
-    switch (letter) {
-    case OPTION_SAMPLE:
-        return set_text(&settings->sample, "--sample", argument, err);
-    case OPTION_FREQUENCY:
-        return rps_parse_uint64("--frequency", argument, 1, RPS_SAMPLE_FREQUENCY_MAX,
-                                &settings->frequency, err);
-    default:
-        return set_stacks(&settings->stacks, argument, err);
-    }
-}
-
-/* What is counted, and when. */
-static int set_target(struct rps_record_settings *settings, int letter, const char *argument,
-                      struct rps_error *err)
-{
-    switch (letter) {
-    case 'p':
-        return add_text(settings->pid, &settings->pid_count, "-p", argument, err);
-    case 'e':
-        return add_text(settings->events, &settings->event_count, "-e", argument, err);
-    case OPTION_METRIC:
-        return add_text(settings->metric, &settings->metric_count, "--metric", argument, err);
-    case OPTION_SCENARIO:
-        return set_text(&settings->scenario, "--scenario", argument, err);
-    case 'a':
-        settings->all_cpus = 1;
-        return 0;
-    case 'C':
-        return set_text(&settings->cpus, "-C", argument, err);
-    case 'G':
-        return set_text(&settings->cgroup, "-G", argument, err);
-    case OPTION_DELAY:
-        return set_delay(settings, argument, err);
-    default:
-        return set_text(&settings->control, "--control", argument, err);
-    }
-}
-
-static int set_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct rps_record_settings *settings = cli->settings;
-    struct rps_error *err = &cli->err;
-
-    switch (letter) {
-    case OPTION_PERIOD:
-        return rps_parse_duration_ns("--period", argument, RPS_NS_PER_MS, HOUR_NS,
-                                     &settings->period_ns, err);
-    case OPTION_DURATION:
-        return rps_parse_duration_ns("--duration", argument, RPS_NS_PER_MS, YEAR_NS,
-                                     &settings->duration_ns, err);
-    case OPTION_REPEAT:
-        return rps_parse_uint64("--repeat", argument, 1, REPEAT_MAX, &settings->repeat, err);
-    case OPTION_LABEL:
-        settings->label = argument;
-        return rps_label_check("--label", argument, err);
-    case OPTION_TAG:
-        return add_tag(settings, argument, err);
-    case OPTION_SETS:
-        return set_text(&settings->sets, "--sets", argument, err);
-    case OPTION_PMU:
-        return set_text(&settings->pmu, "--pmu", argument, err);
-    case OPTION_NO_SAMPLES:
-        settings->no_samples = 1;
-        return 0;
-    case OPTION_SAMPLE:
-    case OPTION_FREQUENCY:
-    case OPTION_STACKS:
-        return set_sampling(settings, letter, argument, err);
-    case OPTION_NO_MERGE:
-        settings->no_merge = 1;
-        return 0;
-    case OPTION_ORDER:
-        return set_order(&settings->order, argument, err);
-    case OPTION_COMMIT:
-        return rps_parse_duration_ns("--commit", argument, 0, HOUR_NS, &settings->commit_ns, err);
-    case OPTION_DURABILITY:
-        return set_durability(settings, argument, err);
-    case OPTION_KEEP:
-        return rps_parse_duration_ns("--keep", argument, KEEP_MIN_NS, 100 * YEAR_NS,
-                                     &settings->keep_ns, err);
-    case OPTION_MAX_SIZE:
-        return set_max_size(settings, argument, err);
-    default:
-        return set_target(settings, letter, argument, err);
-    }
-}
+static const struct rps_option options[] = {
+    {"period", 0, "T", "measurement period, 1ms to 1h", "100ms", RPS_OPTION_DURATION, AT(period_ns),
+     RPS_NS_PER_MS, HOUR_NS},
+    {"duration", 0, "T", "stop recording after T; the workload goes on", NULL, RPS_OPTION_DURATION,
+     AT(duration_ns), RPS_NS_PER_MS, YEAR_NS},
+    {"repeat", 0, "N", "record COMMAND N times in a row, as runs of one group", NULL,
+     RPS_OPTION_INT, AT(repeat), 1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
+    {"delay", 0, "T", "count from T on; off: when --control says enable", NULL, RPS_OPTION_OTHER,
+     AT(delay_ns), .set = set_delay, .words = "off"},
+    {"control", 0, "PIPE", "take commands from a pipe, fifo:PATH", NULL, RPS_OPTION_TEXT,
+     AT(control), 1, .words = "fifo:"},
+    {"pid", 'p', "LIST", "record running processes, PID,PID..., all threads", NULL, RPS_OPTION_LIST,
+     AT(pid), .excludes = "all-cpus cpu cgroup"},
+    {"all-cpus", 'a', NULL, "record the whole machine, CPU by CPU", NULL, RPS_OPTION_FLAG,
+     AT(all_cpus), .excludes = "cgroup"},
+    {"cpu", 'C', "LIST", "record these CPUs: 0-3,8", NULL, RPS_OPTION_TEXT, AT(cpus), 1},
+    {"cgroup", 'G', "NAME", "record a control group", NULL, RPS_OPTION_TEXT, AT(cgroup), 1},
+    {"label", 0, "TEXT", "name of the run, for --run of the other commands", "", RPS_OPTION_TEXT,
+     AT(label), 0, RPS_RUN_TEXT_SIZE - 1},
+    {"tag", 0, "KEY=VALUE", "a note kept with the run; may be given again", NULL, RPS_OPTION_LIST,
+     AT(tag), .check = rps_tag_check},
+    {"sets", 0, "NAME", "event sets: a name of 'rpistat events', or a .ini file", NULL,
+     RPS_OPTION_TEXT, AT(sets), 1, .names = rps_plan_names},
+    {"scenario", 0, "NAME", "of them l1, l2, tlb, ipc, branches, topdown, syscalls", NULL,
+     RPS_OPTION_TEXT, AT(scenario), 1, .names = rps_plan_scenarios},
+    {"event", 'e', "LIST", "count these events, EVENT,EVENT...; again for a set", NULL,
+     RPS_OPTION_LIST, AT(events), .excludes = "sets scenario"},
+    {"metric", 0, "TEXT", "a figure to derive, [NAME=]FORMULA; may be repeated", NULL,
+     RPS_OPTION_LIST, AT(metric)},
+    {"pmu", 0, "NAME", "auto, hardware, software or sim:SCRIPT", "auto", RPS_OPTION_TEXT, AT(pmu),
+     1, .words = "auto hardware software sim:"},
+    {"no-merge", 0, NULL, "rotate the sets even if all could count at once", NULL, RPS_OPTION_FLAG,
+     AT(no_merge)},
+    {"order", 0, "HOW", "of the sets: fixed, random, random:SEED", "fixed", RPS_OPTION_OTHER,
+     AT(order), .set = set_order, .words = "fixed random random:"},
+    {"no-samples", 0, NULL, "take no samples of the code that runs", NULL, RPS_OPTION_FLAG,
+     AT(no_samples)},
+    {"frequency", 0, "HZ", "samples a second and CPU, 1 to 5000", "99", RPS_OPTION_INT,
+     AT(frequency), 1, RPS_SAMPLE_FREQUENCY_MAX},
+    {"sample", 0, "EVENT", "what samples are taken by; EVENT:N: one each N of it", NULL,
+     RPS_OPTION_TEXT, AT(sample), 1},
+    {"stacks", 0, "HOW", "callers by fp, dwarf or lbr; or none", "fp", RPS_OPTION_CHOICE,
+     AT(stacks), .words = "fp dwarf lbr none"},
+    {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
+     AT(commit_ns), 0, HOUR_NS},
+    {"durability", 0, "HOW", "normal, or full: sync at every commit", "normal", RPS_OPTION_CHOICE,
+     AT(durability_full), .words = "normal full"},
+    {"keep", 0, "T", "merge periods older than T, 16 to a row, then 256, ...", NULL,
+     RPS_OPTION_DURATION, AT(keep_ns), KEEP_MIN_NS, 100 * YEAR_NS},
+    {"max-size", 0, "SIZE", "merge old periods to keep the store below SIZE", NULL, RPS_OPTION_SIZE,
+     AT(max_bytes), RPS_MAX_BYTES_LEAST},
+    {NULL},
+};
 
 static int check(struct rps_cli *cli)
 {
-    const struct rps_record_settings *settings = cli->settings;
-    int targets = (settings->pid_count > 0) + (settings->cgroup != NULL) + settings->all_cpus;
+    struct rps_record_settings *settings = cli->settings;
 
-    if (targets > 1 || (settings->pid_count > 0 && settings->cpus))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "-p, -a and -G exclude each other, and -p takes no -C; choose one");
-    if (settings->repeat > 0 && (targets > 0 || settings->cpus))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--repeat runs one command again and again; leave out -p, -a, -C and "
-                             "-G");
-    if (settings->event_count > 0 && (settings->sets || settings->scenario))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "-e names the events itself; leave out --sets and --scenario");
+    settings->asks_for_samples = rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
+                                 rps_options_source(cli, "frequency") != RPS_SOURCE_DEFAULT ||
+                                 rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--delay off: nothing would ever be counted without --control");
@@ -325,7 +150,6 @@ const struct rps_command rps_command_record = {
     .runs_workload = 1,
     .options = options,
     .settings_size = sizeof(struct rps_record_settings),
-    .option = set_option,
     .check = check,
     .run = rps_cmd_record,
 };

@@ -36,13 +36,13 @@ int rps_record_plan_load(const struct rps_record_settings *settings, const struc
     struct rps_plan *plan = NULL;
     int rc;
 
-    if (settings->event_count > 0)
-        rc = rps_plan_from_events(settings->events, settings->event_count, &plan, err);
+    if (settings->events.count > 0)
+        rc = rps_plan_from_events(settings->events.text, settings->events.count, &plan, err);
     else
         rc = load_sets(settings, pmu, &plan, note, err);
-    for (int i = 0; rc == 0 && i < settings->metric_count; i++)
-        rc = rps_plan_add_formula(plan, settings->metric[i], err);
-    if (rc == 0 && settings->event_count > 0)
+    for (int i = 0; rc == 0 && i < settings->metric.count; i++)
+        rc = rps_plan_add_formula(plan, settings->metric.text[i], err);
+    if (rc == 0 && settings->events.count > 0)
         rc = rps_plan_add_rates(plan, err);
     if (rc < 0) {
         rps_plan_free(plan);

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cpus.h"
@@ -117,8 +120,8 @@ static int open_processes(const struct rps_record_settings *settings, struct rps
 {
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < settings->pid_count; i++) {
-        char *copy = strdup(settings->pid[i]), *rest = copy, *item;
+    for (int i = 0; rc == 0 && i < settings->pid.count; i++) {
+        char *copy = strdup(settings->pid.text[i]), *rest = copy, *item;
 
         rc = copy ? 0 : rps_error_memory(err);
         while (rc == 0 && (item = strsep(&rest, ",")))
@@ -126,6 +129,19 @@ static int open_processes(const struct rps_record_settings *settings, struct rps
         free(copy);
     }
     return rc;
+}
+
+/* Is it the root of a hierarchy, which holds everything, idle tasks too? It is recorded as whole
+ * CPUs: the kernel tells many times the time that passed of it (Linux 6.18), and idle time is no use
+ * of a CPU. Such a root has the inode number 1; a container's, which is a group as others, has not.
+ */
+static int is_root_cgroup(int fd)
+{
+    struct stat status;
+    struct statfs system;
+
+    return fstat(fd, &status) == 0 && status.st_ino == 1 && fstatfs(fd, &system) == 0 &&
+           (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
 }
 
 static int open_cgroup(const char *name, struct rps_record_target *t, struct rps_error *err)
@@ -148,6 +164,8 @@ static int open_cgroup(const char *name, struct rps_record_target *t, struct rps
             "-G %s: there is no such control group; give the path of a folder below " CGROUP_FOLDER,
             name);
     t->target.cgroup_fd = fd;
+    if (is_root_cgroup(fd))
+        t->target.kind = RPS_TARGET_CPUS;
     return 0;
 }
 
@@ -158,7 +176,7 @@ static void describe(const struct rps_record_settings *settings, struct rps_reco
 
     if (t->target.kind == RPS_TARGET_LAUNCH) {
         snprintf(t->text, sizeof(t->text), "command");
-    } else if (t->target.kind == RPS_TARGET_CGROUP) {
+    } else if (settings->cgroup) {
         snprintf(t->text, sizeof(t->text), "cgroup %.200s", settings->cgroup);
     } else if (t->target.kind == RPS_TARGET_CPUS) {
         if (settings->cpus)
@@ -181,7 +199,7 @@ int rps_record_target_open(const struct rps_record_settings *settings,
     struct rps_record_target t = {.target = {.cgroup_fd = -1}};
     int rc = 0;
 
-    if (settings->pid_count > 0) {
+    if (settings->pid.count > 0) {
         t.target.kind = RPS_TARGET_ATTACH;
         rc = open_processes(settings, &t, err);
     } else if (settings->cgroup) {

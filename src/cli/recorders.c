@@ -8,7 +8,8 @@
  *
  * Linux shows nobody but root and its user what a process has open; of one that has a file
  * capability nobody but root. Its command line is for everybody, and names the store: it is
- * believed when the run is there.
+ * believed when the run is there. A store of another user is not opened, unless it was named: of
+ * that recorder the command line, and the name of the log that it has open, are all that is told.
  */
 #include "recorders.h"
 
@@ -39,10 +40,11 @@ const char *const rps_recorder_states[] = {"recording", "late", "starting", "unk
 /* A process that is looked at. */
 struct look {
     struct rps_recorder *found;
-    int proc_fd;     /* /proc/PID */
-    int64_t own_pid; /* in its own namespace */
-    int may_open;    /* 0: stores have taken too long */
-    int is_ended;    /* a store has a run of this process that has ended */
+    int proc_fd;              /* /proc/PID */
+    int64_t own_pid;          /* in its own namespace */
+    const struct stat *named; /* a store that is opened whosever it is; NULL: none */
+    int may_open;             /* 0: stores have taken too long */
+    int is_ended;             /* a store has a run of this process that has ended */
     int argc;
     char *argv[ARGUMENTS_MAX];
     char arguments[COMMAND_BYTES]; /* what they point into */
@@ -132,6 +134,18 @@ static void set_reason(struct look *look, const char *reason)
     snprintf(look->found->reason, sizeof(look->found->reason), "%s", reason);
 }
 
+static int is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Root, above all, is not led to open what others have prepared because it asks who records. */
+static int is_to_be_opened(const struct look *look, const struct stat *store)
+{
+    return look->found->uid == geteuid() || store->st_uid == geteuid() ||
+           (look->named && is_same_file(store, look->named));
+}
+
 static int read_run(struct rps_recorder *found, struct rps_reader *reader, int64_t run_id,
                     struct rps_error *err)
 {
@@ -178,8 +192,7 @@ static int take_store(struct look *look, const char *path, const struct stat *me
     struct stat file;
     char *copy;
 
-    if (stat(path, &file) < 0 || !S_ISREG(file.st_mode) ||
-        (meant && (file.st_dev != meant->st_dev || file.st_ino != meant->st_ino)))
+    if (stat(path, &file) < 0 || !S_ISREG(file.st_mode) || (meant && !is_same_file(&file, meant)))
         return 0;
     copy = strdup(path);
     if (!copy)
@@ -217,6 +230,18 @@ static int is_database(const struct look *look, int folder_fd, const char *numbe
     return found;
 }
 
+/* Take the name of a store that is not opened from that of its log. */
+static void take_name(struct look *look, char *log)
+{
+    size_t length = strlen(log);
+
+    if (length < 5 || strcmp(log + length - 4, "-wal") != 0)
+        return;
+    log[length - 4] = '\0';
+    free(look->found->store);
+    look->found->store = strdup(log);
+}
+
 /* Look at the file that a descriptor has open: 1 when it is a store with the run. */
 static int look_at_file(struct look *look, int folder_fd, const char *number)
 {
@@ -225,9 +250,15 @@ static int look_at_file(struct look *look, int folder_fd, const char *number)
     ssize_t length = readlinkat(folder_fd, number, path, sizeof(path) - 1);
 
     if (length <= 0 || path[0] != '/' || fstatat(folder_fd, number, &file, 0) < 0 ||
-        !S_ISREG(file.st_mode) || !is_database(look, folder_fd, number, &file))
+        !S_ISREG(file.st_mode))
         return 0;
     path[length] = '\0';
+    if (!is_to_be_opened(look, &file)) {
+        take_name(look, path);
+        return 0;
+    }
+    if (!is_database(look, folder_fd, number, &file))
+        return 0;
     if (take_store(look, path, &file))
         return look_into(look, path);
     free(look->found->store);
@@ -281,18 +312,20 @@ static const char *store_of(const struct look *look)
 static int look_at_command(struct look *look)
 {
     const char *path = store_of(look);
+    struct stat file;
     int found;
 
     look->found->state = RPS_RECORDER_UNKNOWN;
-    found = take_store(look, path, NULL) && look_into(look, path);
+    found = take_store(look, path, NULL) && stat(path, &file) == 0 &&
+            is_to_be_opened(look, &file) && look_into(look, path);
     if (!found && path[0] != '/') { /* another one of that name, most likely */
         free(look->found->store);
         look->found->store = NULL;
     }
     if (!found && (!look->found->store || look->found->reason[0] == '\0'))
         set_reason(look, "Linux does not show this user what it has open, as it does root, and the "
-                         "store that its command line names is not found from here, or lacks its "
-                         "run");
+                         "store that its command line names is not found from here, belongs to "
+                         "another user, or lacks its run");
     look->found->inode = found ? look->found->inode : 0;
     return found;
 }
@@ -308,14 +341,17 @@ static void recorder_free(struct rps_recorder *recorder)
 }
 
 /* 1 and *ret when the process is a recorder; proc_fd is its folder. */
-static int look_at(struct rps_recorder *ret, int proc_fd, int may_open)
+static int look_at(struct rps_recorder *ret, int proc_fd, int may_open, const struct stat *named)
 {
-    struct look look = {.found = ret, .proc_fd = proc_fd, .may_open = may_open};
+    struct look look = {.found = ret, .proc_fd = proc_fd, .may_open = may_open, .named = named};
     struct pollfd ended = {.fd = ret->pidfd, .events = POLLIN};
     int found = read_process(&look) ? look_at_files(&look) : 0, is_recorder;
 
     if (found < 0 && !says_it_records(&look))
         return 0;
+    if (found == 0 && ret->uid != geteuid() && says_it_records(&look) && ret->reason[0] == '\0')
+        set_reason(&look, "the recorder is another user's, whose store is not opened unless it is "
+                          "named, as in `rpistat runs -i STORE`");
     if (found < 0)
         found = look_at_command(&look);
     else if (found == 0)
@@ -333,7 +369,8 @@ static int is_called_rpistat(int proc_fd)
 }
 
 /* Add the process of that number when it is a recorder. RPS_FAILED without memory or pidfds. */
-static int add(struct rps_recorders *list, const char *number, int may_open, struct rps_error *err)
+static int add(struct rps_recorders *list, const char *number, int may_open,
+               const struct stat *named, struct rps_error *err)
 {
     char path[64];
     struct rps_recorder recorder = {.pid = (pid_t)atol(number), .written_bytes = -1}, *more;
@@ -348,7 +385,7 @@ static int add(struct rps_recorders *list, const char *number, int may_open, str
     if (recorder.pid != getpid() && is_called_rpistat(proc_fd)) {
         recorder.pidfd = (int)syscall(SYS_pidfd_open, recorder.pid, 0);
         if (recorder.pidfd >= 0)
-            found = look_at(&recorder, proc_fd, may_open);
+            found = look_at(&recorder, proc_fd, may_open, named);
         else if (errno != ESRCH) /* ESRCH: it has ended */
             found =
                 rps_error_set(err, RPS_FAILED,
@@ -387,7 +424,7 @@ static void drop_series(struct rps_recorders *list)
     list->count = kept;
 }
 
-int rps_recorders_find(struct rps_recorders *ret, struct rps_error *err)
+int rps_recorders_find(struct rps_recorders *ret, const struct stat *named, struct rps_error *err)
 {
     struct rps_recorders list = {0};
     int64_t begun_ns = rps_clock_monotonic_ns();
@@ -402,7 +439,7 @@ int rps_recorders_find(struct rps_recorders *ret, struct rps_error *err)
     while (result == 0 && (entry = readdir(proc)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0]))
             result = add(&list, entry->d_name, rps_clock_monotonic_ns() - begun_ns < LOOKING_MAX_NS,
-                         err);
+                         named, err);
     }
     closedir(proc);
     drop_series(&list);

@@ -1,10 +1,12 @@
 /*
  * Who records on this machine. There is no registry: recorders are found among the processes, and
- * their runs in the stores that they have open.
+ * their runs in the stores that they have open. Stores of other users are not opened: of those
+ * recorders is known what Linux says of a process.
  */
 #ifndef RPISTAT_CLI_RECORDERS_H
 #define RPISTAT_CLI_RECORDERS_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "rpistat/error.h"
@@ -15,7 +17,7 @@ enum rps_recorder_state {
     RPS_RECORDER_RECORDING,
     RPS_RECORDER_LATE,     /* its heartbeat is */
     RPS_RECORDER_STARTING, /* it has no run yet */
-    RPS_RECORDER_UNKNOWN,  /* its store cannot be read: `reason` */
+    RPS_RECORDER_UNKNOWN,  /* its store cannot be read, or is not opened: `reason` */
 };
 
 /* Their names in what is shown. */
@@ -44,11 +46,12 @@ struct rps_recorders {
 };
 
 /*
- * All recorders that this user may see, by process. A store that is damaged, locked, or not this
+ * All recorders that this user may see, by process. `named` is a store that the user has named: it
+ * is opened, whosever it is; NULL: none. A store that is damaged, locked, or not this
  * user's to read makes a recorder of state UNKNOWN, and no error; when stores have taken 10 s the
  * rest is not opened. RPS_FAILED without memory, /proc, or pidfds.
  */
-int rps_recorders_find(struct rps_recorders *ret, struct rps_error *err);
+int rps_recorders_find(struct rps_recorders *ret, const struct stat *named, struct rps_error *err);
 void rps_recorders_free(struct rps_recorders *recorders);
 
 #endif

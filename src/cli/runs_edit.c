@@ -10,95 +10,37 @@
 #include "rpistat/text.h"
 #include "time_range.h"
 
-enum {
-    OPTION_LABEL = RPS_OPTION_OWN,
-    OPTION_TAG,
-    OPTION_HOST,
-    OPTION_SINCE,
-    OPTION_UNTIL,
-    OPTION_SORT,
-    OPTION_SET_LABEL,
-    OPTION_SET_TAG,
-    OPTION_UNSET_TAG,
-    OPTION_DELETE,
-    OPTION_SHRINK,
-    OPTION_FORMAT,
-};
+#define AT(member) RPS_AT(struct rps_runs_settings, member)
 
 const struct rps_option rps_runs_options[] = {
-    {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL, NULL, 1},
-    {"label", OPTION_LABEL, "TEXT", "only runs with this label", NULL, NULL, 1},
-    {"tag", OPTION_TAG, "KEY=VALUE", "only runs with this tag; may be given again", NULL, NULL, 1},
-    {"host", OPTION_HOST, "PATTERN", "only runs of this host, 'web*'; may be repeated", NULL, NULL,
-     1},
-    {"since", OPTION_SINCE, "T", "only runs that began since T: 2d, 14:30, 2026-11-21", NULL, NULL,
-     1},
-    {"until", OPTION_UNTIL, "T", "only runs that began before T", NULL, NULL, 1},
-    {"sort", OPTION_SORT, "COLUMN", "by this column; -COLUMN: backwards", "run", RPS_RUNS_COLUMNS},
-    {"set-label", OPTION_SET_LABEL, "TEXT", "give the runs another label", NULL, NULL, 1},
-    {"set-tag", OPTION_SET_TAG, "KEY=VALUE", "give them a tag; may be given again", NULL, NULL, 1},
-    {"unset-tag", OPTION_UNSET_TAG, "KEY", "take a tag away; may be given again", NULL, NULL, 1},
-    {"delete", OPTION_DELETE, NULL, "delete the runs, which must be named", NULL, NULL, 1},
-    {"shrink", OPTION_SHRINK, NULL, "give the store's free space back to the disk", NULL, NULL, 1},
-    {"format", OPTION_FORMAT, "FORMAT", "text, json or csv", "text", "text json csv"},
-    {NULL, 0, NULL, NULL, NULL},
+    {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL, RPS_OPTION_LIST,
+     AT(run), .is_once = 1},
+    {"label", 0, "TEXT", "only runs with this label", NULL, RPS_OPTION_TEXT, AT(label),
+     .is_once = 1},
+    {"tag", 0, "KEY=VALUE", "only runs with this tag; may be given again", NULL, RPS_OPTION_LIST,
+     AT(tag), .check = rps_tag_check, .is_once = 1},
+    {"host", 0, "PATTERN", "only runs of this host, 'web*'; may be repeated", NULL, RPS_OPTION_LIST,
+     AT(host), .is_once = 1},
+    {"since", 0, "T", "only runs that began since T: 2d, 14:30, 2026-11-21", NULL, RPS_OPTION_OTHER,
+     AT(since_ns), .set = rps_time_ago_parse, .is_once = 1},
+    {"until", 0, "T", "only runs that began before T", NULL, RPS_OPTION_OTHER, AT(until_ns),
+     .set = rps_time_ago_parse, .is_once = 1},
+    {"sort", 0, "COLUMN", "by this column; -COLUMN: backwards", "run", RPS_OPTION_OTHER, AT(sort),
+     .set = rps_runs_sort_parse, .words = RPS_RUNS_COLUMNS},
+    {"set-label", 0, "TEXT", "give the runs another label", NULL, RPS_OPTION_TEXT, AT(set_label), 0,
+     RPS_RUN_TEXT_SIZE - 1, .is_once = 1},
+    {"set-tag", 0, "KEY=VALUE", "give them a tag; may be given again", NULL, RPS_OPTION_LIST,
+     AT(set_tag), .check = rps_tag_check, .is_once = 1},
+    {"unset-tag", 0, "KEY", "take a tag away; may be given again", NULL, RPS_OPTION_LIST,
+     AT(unset_tag), .is_once = 1},
+    {"delete", 0, NULL, "delete the runs, which must be named", NULL, RPS_OPTION_FLAG,
+     AT(is_delete), .excludes = "set-label set-tag unset-tag", .is_once = 1},
+    {"shrink", 0, NULL, "give the store's free space back to the disk", NULL, RPS_OPTION_FLAG,
+     AT(is_shrink), .is_once = 1},
+    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_FORMATS},
+    {NULL},
 };
-
-/* --- options ---------------------------------------------------------------------------------- */
-
-static int add(struct rps_runs_list *list, const char *option, const char *text,
-               struct rps_error *err)
-{
-    if (list->count == RPS_RUNS_LIST_MAX)
-        return rps_error_set(err, RPS_USAGE, "%s: can be given %d times; leave out '%s'", option,
-                             RPS_RUNS_LIST_MAX, text);
-    list->text[list->count++] = text;
-    return 0;
-}
-
-static int add_tag(struct rps_runs_list *list, const char *option, const char *text,
-                   struct rps_error *err)
-{
-    return rps_tag_check(option, text, err) < 0 ? RPS_USAGE : add(list, option, text, err);
-}
-
-int rps_runs_option(struct rps_cli *cli, int letter, const char *argument)
-{
-    struct rps_runs_settings *settings = cli->settings;
-
-    switch (letter) {
-    case 'r':
-        return add(&settings->run, "-r", argument, &cli->err);
-    case OPTION_LABEL:
-        settings->label = argument;
-        return 0;
-    case OPTION_TAG:
-        return add_tag(&settings->tag, "--tag", argument, &cli->err);
-    case OPTION_HOST:
-        return add(&settings->host, "--host", argument, &cli->err);
-    case OPTION_SINCE:
-        return rps_time_ago_parse("--since", argument, &settings->since_ns, &cli->err);
-    case OPTION_UNTIL:
-        return rps_time_ago_parse("--until", argument, &settings->until_ns, &cli->err);
-    case OPTION_SORT:
-        return rps_runs_sort_parse(argument, settings, &cli->err);
-    case OPTION_SET_LABEL:
-        settings->set_label = argument;
-        return rps_label_check("--set-label", argument, &cli->err);
-    case OPTION_SET_TAG:
-        return add_tag(&settings->set_tag, "--set-tag", argument, &cli->err);
-    case OPTION_UNSET_TAG:
-        return add(&settings->unset_tag, "--unset-tag", argument, &cli->err);
-    case OPTION_FORMAT:
-        return rps_format_parse(argument, "", &settings->format, &cli->err);
-    case OPTION_DELETE:
-        settings->is_delete = 1;
-        return 0;
-    default:
-        settings->is_shrink = 1;
-        return 0;
-    }
-}
 
 static int is_edit(const struct rps_runs_settings *settings)
 {
@@ -111,19 +53,9 @@ int rps_runs_is_change(const struct rps_runs_settings *settings)
     return settings->is_delete || settings->is_shrink || is_edit(settings);
 }
 
-int rps_runs_check(struct rps_cli *cli)
-{
-    const struct rps_runs_settings *settings = cli->settings;
-
-    if (settings->is_delete && is_edit(settings))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--delete leaves nothing to give a label or a tag to; choose one");
-    return 0;
-}
-
 /* --- choosing --------------------------------------------------------------------------------- */
 
-static int has_tags(const struct rps_run *run, const struct rps_runs_list *wanted)
+static int has_tags(const struct rps_run *run, const struct rps_texts *wanted)
 {
     int found = 0;
 
@@ -132,7 +64,7 @@ static int has_tags(const struct rps_run *run, const struct rps_runs_list *wante
     return found == wanted->count;
 }
 
-static int is_of_host(const struct rps_run *run, const struct rps_runs_list *wanted)
+static int is_of_host(const struct rps_run *run, const struct rps_texts *wanted)
 {
     int found = wanted->count == 0;
 
@@ -189,7 +121,7 @@ static int mark(struct rps_cli *cli, const char *text, const int64_t *run_id, si
 int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,
                     size_t *ret_count)
 {
-    const struct rps_runs_list *list = &((const struct rps_runs_settings *)cli->settings)->run;
+    const struct rps_texts *list = &((const struct rps_runs_settings *)cli->settings)->run;
     int64_t *run_id = NULL;
     char *chosen = NULL;
     size_t count = 0, kept = 0;
@@ -285,7 +217,7 @@ static int edit_run(struct rps_cli *cli, int64_t run_id)
     int result;
 
     rps_run_init(&run);
-    result = rps_tag_add(&run, settings->set_tag.count, settings->set_tag.text, &cli->err);
+    result = rps_tag_add(&run, &settings->set_tag, &cli->err);
     edit.tag_count = run.tag_count;
     edit.tag = run.tag;
     if (result == 0)

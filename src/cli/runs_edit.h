@@ -5,37 +5,27 @@
 #include "cli.h"
 #include "rpistat/rows.h"
 
-#define RPS_RUNS_LIST_MAX 64
-
 /* What --sort takes. */
 #define RPS_RUNS_COLUMNS "run label start state elapsed periods host command"
 
-/* The texts of an option that may be given again; argv's. */
-struct rps_runs_list {
-    int count;
-    const char *text[RPS_RUNS_LIST_MAX];
-};
-
 /* cli->settings of `runs`. */
 struct rps_runs_settings {
-    struct rps_runs_list run;   /* -r */
+    struct rps_texts run;       /* -r */
     const char *label;          /* --label; NULL: any */
-    struct rps_runs_list tag;   /* --tag: "KEY=VALUE", all of them */
-    struct rps_runs_list host;  /* --host: names or patterns, any of them */
+    struct rps_texts tag;       /* --tag: "KEY=VALUE", all of them */
+    struct rps_texts host;      /* --host: names or patterns, any of them */
     int64_t since_ns, until_ns; /* --since, --until: of the clock; 0 when not given */
     int is_delete, is_shrink;
     const char *set_label; /* --set-label; NULL: as it is */
-    struct rps_runs_list set_tag, unset_tag;
+    struct rps_texts set_tag, unset_tag;
     enum rps_format format; /* of the list */
-    int sort;               /* --sort: the column's row in the table of runs_sort.c */
-    int is_descending;      /* --sort -COLUMN */
+    struct rps_runs_order {
+        int column; /* its place among RPS_RUNS_COLUMNS */
+        int is_descending;
+    } sort; /* --sort */
 };
 
 extern const struct rps_option rps_runs_options[];
-
-/* The functions `option` and `check` of the command. */
-int rps_runs_option(struct rps_cli *cli, int letter, const char *argument);
-int rps_runs_check(struct rps_cli *cli);
 
 /* 1 when runs are chosen by their properties. */
 int rps_runs_is_filtered(const struct rps_runs_settings *settings);
@@ -43,9 +33,8 @@ int rps_runs_is_filtered(const struct rps_runs_settings *settings);
 /* 1 when the store is to be changed, and nothing listed. */
 int rps_runs_is_change(const struct rps_runs_settings *settings);
 
-/* The column of --sort, "start" or "-start", into the settings. */
-int rps_runs_sort_parse(const char *text, struct rps_runs_settings *settings,
-                        struct rps_error *err);
+/* The column of --sort, "start" or "-start", into a struct rps_runs_order: options set it. */
+int rps_runs_sort_parse(const char *option, const char *text, void *ret, struct rps_error *err);
 
 /* Put runs into the order of --sort; runs that are equal stay as they are. */
 int rps_runs_sort(struct rps_cli *cli, int64_t *run_id, size_t count);

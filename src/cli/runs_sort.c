@@ -15,23 +15,16 @@ struct key {
     char *text; /* owned */
 };
 
-int rps_runs_sort_parse(const char *text, struct rps_runs_settings *settings, struct rps_error *err)
+int rps_runs_sort_parse(const char *option, const char *text, void *ret, struct rps_error *err)
 {
-    static const char columns[] = RPS_RUNS_COLUMNS;
-    int is_descending = text[0] == '-', number = 0;
-    const char *name = text + is_descending;
+    int is_descending = text[0] == '-';
+    int column = rps_options_word(RPS_RUNS_COLUMNS, text + is_descending);
 
-    for (const char *at = columns; *at != '\0'; number++) {
-        size_t length = strcspn(at, " ");
-
-        if (strlen(name) == length && strncmp(at, name, length) == 0) {
-            settings->sort = number;
-            settings->is_descending = is_descending;
-            return 0;
-        }
-        at += length + (at[length] == ' ');
-    }
-    return rps_error_set(err, RPS_USAGE, "--sort: '%s' is none of the columns %s", text, columns);
+    if (column < 0)
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of the columns %s", option, text,
+                             RPS_RUNS_COLUMNS);
+    *(struct rps_runs_order *)ret = (struct rps_runs_order){column, is_descending};
+    return 0;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -57,8 +50,8 @@ static int make_key(struct rps_cli *cli, int64_t run_id, struct key *ret)
 
     rps_run_init(&run);
     result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
-    *ret = (struct key){.run_id = run_id, .sign = settings->is_descending ? -1 : 1};
-    switch (settings->sort) {
+    *ret = (struct key){.run_id = run_id, .sign = settings->sort.is_descending ? -1 : 1};
+    switch (settings->sort.column) {
     case BY_RUN:
         ret->number = run_id;
         break;
@@ -98,7 +91,7 @@ int rps_runs_sort(struct rps_cli *cli, int64_t *run_id, size_t count)
     struct key *key;
     int result = 0;
 
-    if (settings->sort == BY_RUN && !settings->is_descending)
+    if (settings->sort.column == BY_RUN && !settings->sort.is_descending)
         return 0; /* they come so */
     key = calloc(count + 1, sizeof(*key));
     if (key == NULL)

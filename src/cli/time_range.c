@@ -67,7 +67,7 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
     return rps_parse_time_ns(option, text, 0, INT64_MAX, ret_ns, err);
 }
 
-int rps_time_ago_parse(const char *option, const char *text, int64_t *ret_realtime_ns,
+int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_ns,
                        struct rps_error *err)
 {
     int64_t now_ns = rps_clock_realtime_ns(), back_ns;
@@ -75,7 +75,7 @@ int rps_time_ago_parse(const char *option, const char *text, int64_t *ret_realti
     char midnight[32]; /* of a date alone */
 
     if (rps_parse_duration_ns(option, text, 0, BACK_MAX_NS, &back_ns, NULL) == 0) {
-        *ret_realtime_ns = now_ns - back_ns;
+        *(int64_t *)ret_realtime_ns = now_ns - back_ns;
         return 0;
     }
     snprintf(midnight, sizeof(midnight), "%.20sT00:00", text);

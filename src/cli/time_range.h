@@ -11,8 +11,8 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
                          const char **ret_phase, struct rps_error *err);
 
 /* Parse a moment: a duration back from now ("2d"), a date, or what rps_moment_parse takes; a time
- * of day is the last that was. RPS_USAGE for anything else. */
-int rps_time_ago_parse(const char *option, const char *text, int64_t *ret_realtime_ns,
+ * of day is the last that was. RPS_USAGE for anything else. *ret is an int64_t: options set it. */
+int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_ns,
                        struct rps_error *err);
 
 /* RPS_USAGE when --from is not before --to. */

@@ -5,10 +5,16 @@
  */
 #include "rpistat/shares.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shares_index.h"
+
+double rps_shares_part(uint64_t samples, uint64_t all)
+{
+    return all < RPS_SHARES_SAMPLES_MIN ? NAN : (double)samples / (double)all;
+}
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
@@ -285,9 +291,42 @@ static int find_tasks(const struct rps_code *code, const uint64_t *samples, enum
     return 0;
 }
 
+static int find_programs(const struct rps_code *code, const uint64_t *samples,
+                         struct rps_shares *ret, struct rps_error *err)
+{
+    struct rps_function_name *name = NULL;
+    struct rps_shares shares = {0};
+    int64_t *program = NULL;
+
+    if (rps_shares_programs(code, &program, &name, &shares.count, err) < 0)
+        return RPS_FAILED;
+    shares.share = calloc(shares.count + 1, sizeof(*shares.share));
+    for (size_t p = 0; p < shares.count && shares.share; p++)
+        shares.share[p] = (struct rps_share){.name = name[p].function,
+                                             .module = "",
+                                             .file = "",
+                                             .pid = -1,
+                                             .tid = -1,
+                                             .how = RPS_LOCATION_NONE};
+    for (size_t t = 0; t < code->task_count && shares.share; t++) {
+        shares.share[program[t]].self += samples[t];
+        shares.share[program[t]].total += samples[t];
+        shares.samples += samples[t];
+    }
+    free(program);
+    free(name);
+    if (!shares.share)
+        return rps_error_memory(err);
+    conclude(&shares);
+    *ret = shares;
+    return 0;
+}
+
 int rps_shares_find(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
                     struct rps_shares *ret, struct rps_error *err)
 {
+    if (by == RPS_SHARES_PROGRAM)
+        return find_programs(code, samples, ret, err);
     if (by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD)
         return find_tasks(code, samples, by, ret, err);
     return find_code(code, samples, by, ret, err);

@@ -7,8 +7,6 @@
 #define NEVER                      RPS_MEMBER_NEVER
 #define RUN(kind, member, unknown) RPS_MEMBER(RPS_MEMBER_##kind, struct rps_run, member, unknown)
 #define RUN_TEXT(member)           RUN(TEXT, member, NEVER)
-#define PLAN(member)               RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_plan, member, NEVER)
-#define SET(member)                RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_event_set, member, NEVER)
 #define EVENT(kind, member, unknown)                                                               \
     RPS_MEMBER(RPS_MEMBER_##kind, struct rps_event, member, unknown)
 #define METRIC(member) RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_metric, member, NEVER)
@@ -42,20 +40,8 @@ const struct rps_member rps_run_members[] = {
     RUN(INT, exit_signal, NEVER),
     RUN(INT64, recorder_cpu_ns, -1),
     RUN(INT64, order_seed, -1),
+    RUN(INT64, recorder_after_ns, -1),
     RUN(INT, state, NEVER),
-    {NULL, RPS_MEMBER_TEXT, 0, 0, 0},
-};
-
-const struct rps_member rps_plan_members[] = {
-    PLAN(name),
-    PLAN(title),
-    PLAN(explain),
-    {NULL, RPS_MEMBER_TEXT, 0, 0, 0},
-};
-
-const struct rps_member rps_set_members[] = {
-    SET(name),
-    SET(explain),
     {NULL, RPS_MEMBER_TEXT, 0, 0, 0},
 };
 

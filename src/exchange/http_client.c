@@ -350,34 +350,6 @@ static int perform(struct rps_http_client *client, const struct rps_http_url *ur
     return 0;
 }
 
-int rps_http_get(struct rps_http_client *client, const struct rps_http_url *url,
-                 const char *const *fields, struct rps_http_answer *ret, struct rps_error *err)
-{
-    const struct library *curl = &client->curl;
-    CURLU *whole = curl->curl_url_();
-    CURLUcode code =
-        whole ? curl->curl_url_set_(whole, CURLUPART_URL, url->request, 0) : CURLUE_OUT_OF_MEMORY;
-    char *text = NULL;
-    int result = RPS_FAILED;
-
-    for (; *fields && code == CURLUE_OK; fields++)
-        code = curl->curl_url_set_(whole, CURLUPART_QUERY, *fields,
-                                   CURLU_APPENDQUERY | CURLU_URLENCODE);
-    if (code == CURLUE_OK)
-        code = curl->curl_url_get_(whole, CURLUPART_URL, &text, 0);
-    if (code == CURLUE_OK) {
-        curl->curl_easy_setopt_(client->handle, CURLOPT_HTTPGET, 1L);
-        curl->curl_easy_setopt_(client->handle, CURLOPT_HTTPHEADER, NULL);
-        curl->curl_easy_setopt_(client->handle, CURLOPT_URL, text);
-        result = perform(client, url, 0, ret, err);
-    } else {
-        rps_error_memory(err);
-    }
-    curl->curl_free_(text);
-    curl->curl_url_cleanup_(whole);
-    return result;
-}
-
 int rps_http_post(struct rps_http_client *client, const struct rps_http_url *url,
                   const char *const *headers, const void *body, size_t size,
                   struct rps_http_answer *ret, struct rps_error *err)

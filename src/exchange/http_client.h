@@ -53,13 +53,10 @@ int rps_http_url_parse(struct rps_http_client *client, const char *text, const c
 void rps_http_url_free(struct rps_http_url *url);
 
 /*
- * Ask for `url`, with `fields` ("name=value", as they are meant; the last is NULL) added to its
- * query, or post a body to it with `headers` (the last is NULL): 0 and *ret, whatever the server
- * answers or does not; 1 when `wait` ended it; RPS_FAILED without memory. Redirections are answers
- * like others. user: of the URL, and NULL for none.
+ * Post a body to `url` with `headers` (the last is NULL): 0 and *ret, whatever the server answers
+ * or does not; 1 when `wait` ended it; RPS_FAILED without memory. Redirections are answers like
+ * others.
  */
-int rps_http_get(struct rps_http_client *client, const struct rps_http_url *url,
-                 const char *const *fields, struct rps_http_answer *ret, struct rps_error *err);
 int rps_http_post(struct rps_http_client *client, const struct rps_http_url *url,
                   const char *const *headers, const void *body, size_t size,
                   struct rps_http_answer *ret, struct rps_error *err);

@@ -30,9 +30,15 @@
 #define NAME_SIZE    32
 #define HTTP_PORT    80 /* which browsers leave out of the header Host */
 
+/* Beside those that may stay, so that one which has just come, or was ended and is still to be
+ * closed, keeps nobody out: libmicrohttpd accepts ten at a time. */
+#define PLACES (RPS_HTTP_CONNECTIONS + 48)
+
 struct connection {
     int fd; /* -1: none */
-    int64_t until_ns;
+    int has_token;
+    uint64_t number;  /* in the order in which they came */
+    int64_t until_ns; /* INT64_MAX: it was ended */
 };
 
 struct rps_http_server {
@@ -50,7 +56,8 @@ struct rps_http_server {
     __typeof__(MHD_destroy_response) *destroy_response;
     struct MHD_Daemon *daemon;
     int epoll_fd;
-    struct connection connection[RPS_HTTP_CONNECTIONS];
+    struct connection connection[PLACES];
+    uint64_t count; /* of connections, ever */
     char token[2 * TOKEN_BYTES + 1];
     char host[2][NAME_SIZE]; /* what the header Host may be */
     char url[NAME_SIZE + sizeof("http:///#") + 2 * TOKEN_BYTES];
@@ -71,6 +78,12 @@ static int is_token(const struct rps_http_server *server, const char *text)
     for (size_t i = 0; server->token[i] != '\0'; i++)
         differ |= (unsigned)(unsigned char)(text[i] ^ server->token[i]);
     return differ == 0;
+}
+
+static int has_token(struct rps_http_server *server, struct MHD_Connection *connection)
+{
+    return is_token(server, server->lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                            MHD_HTTP_HEADER_AUTHORIZATION));
 }
 
 static int is_for_us(struct rps_http_server *server, struct MHD_Connection *connection)
@@ -95,8 +108,6 @@ static void choose_answer(struct rps_http_server *server, struct MHD_Connection 
                           const char *url, const char *method, struct rps_http_answer *ret)
 {
     const struct rps_http_options *options = server->options;
-    const char *token =
-        server->lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
 
     if (!is_for_us(server, connection))
         answer_sentence(ret, MHD_HTTP_FORBIDDEN,
@@ -104,7 +115,7 @@ static void choose_answer(struct rps_http_server *server, struct MHD_Connection 
                         "ssh -L, take the same port on both sides.\n");
     else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
         answer_sentence(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET is answered.\n");
-    else if (strcmp(url, "/") != 0 && !is_token(server, token))
+    else if (strcmp(url, "/") != 0 && !has_token(server, connection))
         answer_sentence(ret, MHD_HTTP_UNAUTHORIZED, "The token is missing or wrong.\n");
     else
         options->answer(options->context, url,
@@ -155,7 +166,7 @@ static int fd_of(struct rps_http_server *server, struct MHD_Connection *connecti
 
 static struct connection *find(struct rps_http_server *server, int fd)
 {
-    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++) {
+    for (int i = 0; i < PLACES; i++) {
         if (server->connection[i].fd == fd)
             return &server->connection[i];
     }
@@ -169,6 +180,32 @@ static enum MHD_Result on_accept(void *context, const struct sockaddr *address, 
     return find(context, -1) ? MHD_YES : MHD_NO;
 }
 
+/* libmicrohttpd then closes it like those whose client has gone. */
+static void end_connection(struct connection *connection)
+{
+    shutdown(connection->fd, SHUT_RDWR);
+    connection->until_ns = INT64_MAX;
+}
+
+/* End the oldest of those that have shown no token, when there are more than may stay. */
+static void make_room(struct rps_http_server *server)
+{
+    struct connection *oldest = NULL;
+    int count = 0;
+
+    for (int i = 0; i < PLACES; i++) {
+        struct connection *connection = &server->connection[i];
+
+        if (connection->fd < 0 || connection->has_token || connection->until_ns == INT64_MAX)
+            continue;
+        count++;
+        if (!oldest || connection->number < oldest->number)
+            oldest = connection;
+    }
+    if (count > RPS_HTTP_CONNECTIONS)
+        end_connection(oldest);
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **own,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -178,8 +215,12 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         *own = find(server, -1);
         if (*own)
-            *(struct connection *)*own =
-                (struct connection){fd, rps_clock_monotonic_ns() + server->options->request_ns};
+            *(struct connection *)*own = (struct connection){
+                .fd = fd,
+                .number = server->count++,
+                .until_ns = rps_clock_monotonic_ns() + server->options->request_ns,
+            };
+        make_room(server);
     } else if (*own) {
         ((struct connection *)*own)->fd = -1;
     }
@@ -198,26 +239,25 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     (void)upload_size;
     (void)own;
     choose_answer(server, connection, url, method, &answer);
-    if (known)
+    if (known) {
+        known->has_token = has_token(server, connection);
         known->until_ns = rps_clock_monotonic_ns() + server->options->answer_ns;
+    }
     return send_answer(server, connection, &answer) ? MHD_YES : MHD_NO;
 }
 
-/* Shut down the connections whose time is over; libmicrohttpd then closes them like those whose
- * client has gone. */
+/* End the connections whose time is over. */
 static int64_t end_late(struct rps_http_server *server, int64_t limit_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
 
-    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++) {
+    for (int i = 0; i < PLACES; i++) {
         struct connection *connection = &server->connection[i];
 
         if (connection->fd < 0)
             continue;
-        if (connection->until_ns <= now_ns) {
-            shutdown(connection->fd, SHUT_RDWR);
-            connection->until_ns = INT64_MAX;
-        }
+        if (connection->until_ns <= now_ns)
+            end_connection(connection);
         if (connection->until_ns - now_ns < limit_ns)
             limit_ns = connection->until_ns - now_ns;
     }
@@ -312,9 +352,9 @@ static int start(struct rps_http_server *server, struct rps_error *err)
         return fd;
     server->daemon = server->start_daemon(
         MHD_USE_EPOLL, 0, on_accept, server, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)RPS_HTTP_CONNECTIONS + 1,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)PLACES + 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_END);
     if (!server->daemon) {
         close(fd);
         return rps_error_set(err, RPS_FAILED, "libmicrohttpd could not begin to serve: %s",
@@ -333,7 +373,7 @@ int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_opt
     if (!server)
         return rps_error_memory(err);
     server->options = options;
-    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++)
+    for (int i = 0; i < PLACES; i++)
         server->connection[i].fd = -1;
     result = open_library(server, err);
     if (result == 0)

@@ -10,6 +10,7 @@
 
 #include "rpistat/error.h"
 
+/* So many may stay that have shown no token; when another comes the oldest of them is closed. */
 #define RPS_HTTP_CONNECTIONS 16
 
 struct rps_http_answer {

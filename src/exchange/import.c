@@ -13,24 +13,58 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "import_cells.h"
 #include "import_parts.h"
+#include "rpistat/check.h"
 #include "rpistat/clock.h"
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
 static const struct rps_import_format *const formats[] = {
-    &rps_import_own,       &rps_import_toplev, &rps_import_perf_csv,
-    &rps_import_perf_json, &rps_import_pmrep,  &rps_import_csv, /* the last: it takes every table */
+    &rps_import_perf_csv, &rps_import_csv, /* the last: it takes every table */
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
+/* "run,cpu,...", also with another separator. */
+static int is_export(const char *head)
+{
+    return strncmp(head, "run", 3) == 0 && head[3] && strchr(",;\t|:", head[3]) &&
+           strncmp(head + 4, "cpu", 3) == 0 && head[7] == head[3];
+}
+
+/* What others make tables of: a first row that begins so, and has that in it. */
+static const struct {
+    const char *begin, *has, *what, *recipe;
+} recipes[] = {
+    {"{", "\"interval\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
+    {"{", "\"counter-value\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
+    {"Timestamp", "Description", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
+    {"Timestamp", "Perf-event", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
+};
+
+#define RECIPE_COUNT (sizeof(recipes) / sizeof(recipes[0]))
+
+/* The recipe for a file; RECIPE_COUNT: none. */
+static size_t find_recipe(const char *head)
+{
+    const char *row = rps_import_first_row(head), *end = row + strcspn(row, "\n"), *found;
+    size_t i = 0;
+
+    while (i < RECIPE_COUNT && (strncmp(row, recipes[i].begin, strlen(recipes[i].begin)) != 0 ||
+                                !(found = strstr(row, recipes[i].has)) || found > end))
+        i++;
+    return i;
+}
+
 static int choose_format(const struct rps_import_builder *builder, const char *name,
                          const struct rps_import_format **ret, struct rps_error *err)
 {
+    size_t recipe = name ? RECIPE_COUNT : find_recipe(builder->head);
+    int is_other = !name && (recipe < RECIPE_COUNT || is_export(builder->head));
     char names[256] = "";
 
-    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+    for (size_t i = 0; i < FORMAT_COUNT && !is_other; i++) {
         size_t length = strlen(names);
 
         *ret = formats[i];
@@ -44,6 +78,16 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
                              "%s is a store already, or another database: 'rpistat merge' copies "
                              "the runs of one store into another",
                              builder->path);
+    if (recipe < RECIPE_COUNT)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is %s: '%s | rpistat import -' makes a table of it, see "
+                             "examples/README.md",
+                             builder->path, recipes[recipe].what, recipes[recipe].recipe);
+    if (is_other)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is an export of rpistat's, which holds a part of a run: 'rpistat "
+                             "merge' copies whole runs from store to store",
+                             builder->path);
     if (!name &&
         (strncmp(builder->head, "\xff\xfe", 2) == 0 || strncmp(builder->head, "\xfe\xff", 2) == 0))
         return rps_error_set(err, RPS_FAILED, "%s is UTF-16: save it as UTF-8", builder->path);
@@ -51,7 +95,8 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
         return rps_error_set(err, RPS_USAGE, "there is no format '%s' to import; there are %s",
                              name, names);
     return rps_error_set(err, RPS_FAILED,
-                         "%s is in no format that is known: %s; name one if it is in one",
+                         "%s is in no format that is known: %s; examples/README.md has recipes "
+                         "that make a table of others",
                          builder->path, names);
 }
 
@@ -138,19 +183,16 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
 {
     struct rps_plan *plan = builder->plan;
     struct rps_run *run = &builder->run;
-    int rows = builder->column_count > 0 ? plan->set_count : 1; /* of a period */
 
-    if (!run->uuid[0]) { /* else it was a run before */
-        describe_target(builder);
-        rps_import_make_remarks(builder);
-        snprintf(plan->name, sizeof(plan->name), "%s", format->name);
-        snprintf(run->pmu, sizeof(run->pmu), "import");
-        snprintf(run->clock_label, sizeof(run->clock_label), "%s", plan->clock.label);
-        run->period_ns =
-            (int64_t)(builder->seconds * RPS_NS_PER_S / (double)builder->periods) / rows;
-        run->elapsed_ns = builder->end_ns;
-        run->state = RPS_RUN_COMPLETE;
-    }
+    describe_target(builder);
+    rps_import_make_remarks(builder);
+    snprintf(plan->name, sizeof(plan->name), "%s", format->name);
+    snprintf(run->pmu, sizeof(run->pmu), "import");
+    snprintf(run->clock_label, sizeof(run->clock_label), "%s", plan->clock.label);
+    run->period_ns = (int64_t)(builder->seconds * RPS_NS_PER_S / (double)builder->periods) /
+                     plan->set_count; /* rows of a period */
+    run->elapsed_ns = builder->end_ns;
+    run->state = RPS_RUN_COMPLETE;
     if (run->start_realtime_ns < 0)
         run->start_realtime_ns = changed_ns - builder->end_ns;
     if (options->start_realtime_ns >= 0)
@@ -169,47 +211,39 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
     return 0;
 }
 
-/* A run that is known by its uuid may be there already. */
-static int check_uuid(const char *uuid, const char *store_path, struct rps_error *err)
+/* Store the estimates of the whole run. Without them a report makes its own. First come the shares
+ * of what was scaled already, which they are made with. */
+static void conclude(const struct rps_import_builder *builder, const char *store_path)
 {
-    struct rps_reader *reader = NULL;
-    int64_t *run_id = NULL;
-    size_t count = 0;
-    int result = 0;
-
-    if (!uuid[0] || access(store_path, F_OK) < 0)
-        return 0;
-    result = rps_reader_open(&reader, store_path, err);
-    if (result == 0)
-        result = rps_reader_runs(reader, &run_id, &count, err);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        struct rps_run run;
-
-        rps_run_init(&run);
-        result = rps_reader_run(reader, run_id[i], &run, err);
-        if (result == 0 && strcmp(run.uuid, uuid) == 0)
-            result = rps_error_set(err, RPS_FAILED,
-                                   "run %lld of %s is this very run: there is nothing to import",
-                                   (long long)run_id[i], store_path);
-        rps_run_free(&run);
-    }
-    free(run_id);
-    rps_reader_close(reader);
-    return result;
-}
-
-/* Store the estimates of the whole run. Without them a report makes its own. */
-static void conclude(struct rps_writer *writer, const char *store_path, int64_t run_id)
-{
+    struct rps_writer *writer = builder->writer;
+    int64_t run_id = builder->run.run_id;
     struct rps_reader *reader = NULL;
     struct rps_plan *plan = NULL;
     struct rps_error unheard;
 
+    rps_import_note_shares(builder);
+    rps_writer_set_estimates(writer, builder->plan, &unheard);
     if (rps_reader_open(&reader, store_path, &unheard) == 0 &&
         rps_report_conclude(reader, run_id, &plan, &unheard) == 0)
         rps_writer_set_estimates(writer, plan, &unheard);
     rps_plan_free(plan);
     rps_reader_close(reader);
+}
+
+/* A file may say of a run what cannot be, as a period that is missing. What writing it shows is not
+ * looked for before. */
+static int check_sound(const struct rps_import_builder *builder, const char *store_path,
+                       struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    char why[256];
+    int result = rps_reader_open(&reader, store_path, err);
+
+    if (result == 0 && !rps_store_run_is_sound(reader, builder->run.run_id, why, sizeof(why)))
+        result = rps_error_set(err, RPS_FAILED, "%s says of its run what cannot be: %s",
+                               builder->path, why[0] ? why : "no memory");
+    rps_reader_close(reader);
+    return result;
 }
 
 /* The run as it will be begun: the store knows that it is being recorded. */
@@ -244,14 +278,11 @@ static int write_run(struct rps_import_builder *builder, const struct rps_import
                      const char *store_path, const struct rps_import_options *options,
                      struct rps_error *err)
 {
-    const struct rps_writer_options writer_options = {.commit_ns = RPS_COMMIT_DEFAULT_NS,
-                                                      .imported = 1};
+    const struct rps_writer_options writer_options = {.commit_ns = RPS_COMMIT_DEFAULT_NS};
     struct rps_writer *writer = NULL;
     struct rps_error unheard;
-    int result = check_uuid(builder->run.uuid, store_path, err);
+    int result = rps_writer_open(&writer, store_path, &writer_options, err);
 
-    if (result == 0)
-        result = rps_writer_open(&writer, store_path, &writer_options, err);
     if (result == 0)
         result = begin_run(builder, writer, err);
     if (result < 0) {
@@ -267,7 +298,9 @@ static int write_run(struct rps_import_builder *builder, const struct rps_import
     if (rps_writer_end(writer, &builder->run, result < 0 ? &unheard : err) < 0)
         result = RPS_FAILED;
     if (result == 0)
-        conclude(writer, store_path, builder->run.run_id);
+        result = check_sound(builder, store_path, err);
+    if (result == 0)
+        conclude(builder, store_path);
     rps_writer_close(writer);
     if (result < 0)
         rps_store_delete_run(store_path, builder->run.run_id, &unheard);
@@ -324,10 +357,9 @@ int rps_import_file(const char *path, const char *store_path,
     if (result == 0)
         result = count_periods(store_path, builder->run.run_id, &periods, err);
     if (result == 0) {
-        *ret = (struct rps_import_outcome){
-            .run_id = builder->run.run_id,
-            .periods_each = builder->column_count > 0 ? builder->plan->set_count : 1,
-            .format = format->name};
+        *ret = (struct rps_import_outcome){.run_id = builder->run.run_id,
+                                           .periods_each = builder->plan->set_count,
+                                           .format = format->name};
         ret->intervals = periods / (uint64_t)ret->periods_each;
     }
     rps_import_close(builder);

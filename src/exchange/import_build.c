@@ -21,8 +21,6 @@
 #define TRACKS_MAX  8192 /* CPUs of Linux; what a store does for each grows with their number */
 #define GAUGE_MAX   1e290
 
-#define GAP_REASON "the file has nothing of it"
-
 /* --- the builder ------------------------------------------------------------------------------ */
 
 struct rps_import_builder *rps_import_open(FILE *file, const char *path,
@@ -73,16 +71,6 @@ struct rps_run *rps_import_run(struct rps_import_builder *builder)
     return builder->writer ? &builder->again : &builder->run;
 }
 
-struct rps_plan *rps_import_plan(struct rps_import_builder *builder)
-{
-    return builder->plan;
-}
-
-int rps_import_looks(const struct rps_import_builder *builder)
-{
-    return builder->writer == NULL;
-}
-
 /* --- periods of CPUs -------------------------------------------------------------------------- */
 
 static struct rps_import_track *find_track(struct rps_import_builder *builder, int32_t cpu,
@@ -123,15 +111,24 @@ int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cp
     return 0;
 }
 
+static void write_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
+                      int64_t length_ns)
+{
+    if (!builder->writer)
+        return;
+    rps_writer_gap(builder->writer, cpu, start_ns, length_ns, "the file has nothing of it");
+    rps_writer_wait(builder->writer);
+}
+
 /* An interval has its CPU's next number. Behind a gap it has the number of other CPUs' intervals
- * that begin at the same time. */
+ * that begin at the same time. Times that differ by their rounding alone touch. */
 static void number_interval(struct rps_import_builder *builder, struct rps_import_track *track,
                             int64_t start_ns)
 {
     int is_new = start_ns > builder->interval_ns;
 
-    if (start_ns > track->end_ns) {
-        rps_import_gap(builder, track->cpu, track->end_ns, start_ns - track->end_ns, GAP_REASON);
+    if (start_ns > track->end_ns + RPS_NS_PER_US) {
+        write_gap(builder, track->cpu, track->end_ns, start_ns - track->end_ns);
         if (start_ns >= builder->interval_ns &&
             builder->interval + (unsigned)is_new > track->intervals)
             track->intervals = builder->interval + (unsigned)is_new;
@@ -180,6 +177,7 @@ static int find_cell(struct rps_import_builder *builder, int number, int64_t ena
     column->running_ns += (double)running_ns;
     if (running_ns == 0 && enabled_ns > 0)
         return 0;
+    column->counted_ns += (double)enabled_ns;
     if (cell->is_there)
         return rps_import_refuse(builder, err, "there are two values of '%s' in one period",
                                  column->name);
@@ -191,7 +189,7 @@ static int find_cell(struct rps_import_builder *builder, int number, int64_t ena
 int rps_import_count(struct rps_import_builder *builder, int column, uint64_t count,
                      int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
 {
-    struct rps_import_cell *cell;
+    struct rps_import_cell *cell = NULL;
     int result;
 
     if (builder->column[column].kind == RPS_IMPORT_GAUGE)
@@ -210,7 +208,7 @@ int rps_import_value(struct rps_import_builder *builder, int column, double valu
                      int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
 {
     struct rps_import_known_column *known = &builder->column[column];
-    struct rps_import_cell *cell;
+    struct rps_import_cell *cell = NULL;
     int result;
 
     if (!isfinite(value) || fabs(value) > GAUGE_MAX)
@@ -332,17 +330,10 @@ static int add_up(struct rps_import_builder *builder, struct rps_error *err)
     return 0;
 }
 
-/* The CPU's period is over. */
-static void end_track_period(struct rps_import_builder *builder, struct rps_import_track *track,
-                             int64_t end_ns)
-{
-    track->end_ns = end_ns;
-    builder->end_ns = end_ns > builder->end_ns ? end_ns : builder->end_ns;
-    builder->periods++;
-}
-
 int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *err)
 {
+    struct rps_import_track *track = builder->current;
+
     if (builder->writer) {
         write_rotation(builder);
     } else {
@@ -350,52 +341,12 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
             return RPS_FAILED;
         builder->seconds += (double)builder->length_ns / RPS_NS_PER_S;
     }
-    end_track_period(builder, builder->current, builder->start_ns + builder->length_ns);
-    builder->current->intervals++;
+    track->end_ns = builder->start_ns + builder->length_ns;
+    track->intervals++;
+    builder->end_ns = track->end_ns > builder->end_ns ? track->end_ns : builder->end_ns;
+    builder->periods++;
     builder->current = NULL;
     return 0;
-}
-
-int rps_import_period(struct rps_import_builder *builder, const struct rps_period *period,
-                      struct rps_error *err)
-{
-    struct rps_import_track *track = find_track(builder, period->cpu, err);
-
-    if (!track)
-        return RPS_FAILED;
-    if (period->start_ns < 0 || period->length_ns < 0 || period->start_ns > TIME_MAX_NS ||
-        period->length_ns > TIME_MAX_NS - period->start_ns)
-        return rps_import_refuse(builder, err, "a period of %.9g s at %.9g s cannot be",
-                                 (double)period->length_ns / RPS_NS_PER_S,
-                                 (double)period->start_ns / RPS_NS_PER_S);
-    builder->seconds += (double)period->length_ns / RPS_NS_PER_S;
-    if (builder->writer) {
-        if (period->start_ns > track->end_ns && !builder->run.uuid[0]) /* the file has no gaps */
-            rps_import_gap(builder, track->cpu, track->end_ns, period->start_ns - track->end_ns,
-                           GAP_REASON);
-        rps_writer_period(builder->writer, period);
-        if (builder->periods % 1024 == 0)
-            rps_writer_wait(builder->writer);
-    }
-    end_track_period(builder, track, period->start_ns + period->length_ns);
-    return 0;
-}
-
-void rps_import_mark(struct rps_import_builder *builder, int64_t time_ns, const char *text)
-{
-    if (!builder->writer)
-        return;
-    rps_writer_mark(builder->writer, time_ns, text);
-    rps_writer_wait(builder->writer);
-}
-
-void rps_import_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
-                    int64_t length_ns, const char *reason)
-{
-    if (!builder->writer)
-        return;
-    rps_writer_gap(builder->writer, cpu, start_ns, length_ns, reason);
-    rps_writer_wait(builder->writer);
 }
 
 /* --- the whole file --------------------------------------------------------------------------- */
@@ -403,12 +354,11 @@ void rps_import_gap(struct rps_import_builder *builder, int32_t cpu, int64_t sta
 /* CPUs whose periods end before the run does. */
 static void write_last_gaps(struct rps_import_builder *builder)
 {
-    for (size_t i = 0; i < builder->track_count && !builder->run.uuid[0]; i++) {
+    for (size_t i = 0; i < builder->track_count; i++) {
         const struct rps_import_track *track = &builder->track[i];
 
         if (track->end_ns < builder->end_ns)
-            rps_import_gap(builder, track->cpu, track->end_ns, builder->end_ns - track->end_ns,
-                           GAP_REASON);
+            write_gap(builder, track->cpu, track->end_ns, builder->end_ns - track->end_ns);
     }
 }
 

@@ -15,7 +15,6 @@
 #include "rpistat/error.h"
 #include "rpistat/import.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
 #include "rpistat/run.h"
 
 struct rps_import_builder;
@@ -73,18 +72,6 @@ int rps_import_count(struct rps_import_builder *builder, int column, uint64_t co
 
 int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *err);
 
-/*
- * For our own exports, which say more than columns: the plan, empty until the reader has filled it
- * while the builder looked, and periods as the store has them, with a mark or a gap of the run.
- */
-struct rps_plan *rps_import_plan(struct rps_import_builder *builder);
-int rps_import_period(struct rps_import_builder *builder, const struct rps_period *period,
-                      struct rps_error *err);
-void rps_import_mark(struct rps_import_builder *builder, int64_t time_ns, const char *text);
-void rps_import_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
-                    int64_t length_ns, const char *reason);
-/* 1 while the builder looks, 0 when it writes. */
-int rps_import_looks(const struct rps_import_builder *builder);
 /* Something the user should know; said once, when the builder looks. */
 void rps_import_note(const struct rps_import_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -94,14 +81,11 @@ void rps_import_note(const struct rps_import_builder *builder, const char *forma
 int rps_import_refuse(struct rps_import_builder *builder, struct rps_error *err, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
-/* The next line of the file without its end, in a buffer that lasts until the next call: 1, 0 at
- * the end, negative on error: a line longer than RPS_IMPORT_LINE_MAX, a NUL byte, reading. A last
- * line without an end may be cut off: it is left out, with a note. */
-int rps_import_line(struct rps_import_builder *builder, char **ret, struct rps_error *err);
-
-/* The next row of a CSV file, in place of its lines: its cells, without quotes and outer blanks,
- * until the next call. Empty lines, and those that begin with #, are left out. 1, 0 at the end,
- * negative on error: those of rps_import_line, a quote that is never closed. */
+/* The next row of the file: its cells, without quotes and outer blanks, until the next call. Empty
+ * lines, and those that begin with #, are left out. The separator ' ': cells are words, and "# "
+ * begins a header. 1, 0 at the end, negative on error: a line longer than RPS_IMPORT_LINE_MAX, a
+ * NUL byte, reading, a quote that is never closed. A last line without an end may be cut off: it is
+ * left out, with a note. */
 int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,
                      size_t *ret_count, struct rps_error *err);
 
@@ -122,7 +106,6 @@ struct rps_import_format {
                 struct rps_error *err);
 };
 
-extern const struct rps_import_format rps_import_own, rps_import_perf_csv, rps_import_perf_json,
-    rps_import_toplev, rps_import_pmrep, rps_import_csv;
+extern const struct rps_import_format rps_import_perf_csv, rps_import_csv;
 
 #endif

@@ -236,21 +236,37 @@ int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *e
 {
     struct rps_plan *plan = builder->plan;
 
-    if (plan->set_count == 0) {
-        for (int i = 0; i < builder->column_count; i++) {
-            if (builder->column[i].kind == RPS_IMPORT_GAUGE)
-                choose_scale(&builder->column[i], builder->seconds);
-        }
-        make_clock(builder);
-        if (add_sets(builder, err) < 0)
-            return RPS_FAILED;
-        add_not_counted(builder);
-        if (rps_plan_compile(plan, err) < 0 || rps_plan_add_rates(plan, err) < 0)
-            return RPS_FAILED;
+    for (int i = 0; i < builder->column_count; i++) {
+        if (builder->column[i].kind == RPS_IMPORT_GAUGE)
+            choose_scale(&builder->column[i], builder->seconds);
     }
+    make_clock(builder);
+    if (add_sets(builder, err) < 0)
+        return RPS_FAILED;
+    add_not_counted(builder);
+    if (rps_plan_compile(plan, err) < 0 || rps_plan_add_rates(plan, err) < 0)
+        return RPS_FAILED;
     if (plan->set_count == 0)
         return rps_error_set(err, RPS_FAILED, "%s has no columns to import", builder->path);
     return 0;
+}
+
+/* The part of the time in which what is counted of a column was, by what the file says. */
+static double share_of(const struct rps_import_known_column *column)
+{
+    return column->counted_ns > 0 ? column->running_ns / column->counted_ns : 1;
+}
+
+void rps_import_note_shares(const struct rps_import_builder *builder)
+{
+    for (int i = 0; i < builder->column_count; i++) {
+        const struct rps_import_known_column *column = &builder->column[i];
+        double share = share_of(column);
+
+        if (share <= LEAST_SHARE && column->periods > 0)
+            builder->plan->set[column->set].event[column->slot].whole =
+                (struct rps_interval){RPS_CERTAINTY_SCALED, NAN, NAN, NAN, share};
+    }
 }
 
 void rps_import_make_remarks(struct rps_import_builder *builder)
@@ -261,7 +277,7 @@ void rps_import_make_remarks(struct rps_import_builder *builder)
 
     for (int i = 0; i < builder->column_count; i++) {
         const struct rps_import_known_column *column = &builder->column[i];
-        double share = column->enabled_ns > 0 ? column->running_ns / column->enabled_ns : 1;
+        double share = share_of(column);
         char name[RPS_NAME_SIZE], line[RPS_NAME_SIZE + 120];
         size_t used = strlen(text);
 

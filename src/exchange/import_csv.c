@@ -1,5 +1,7 @@
 /*
  * Any table of numbers: a row holds what was seen since the row before it, up to its own time.
+ * Cells have a separator, or blanks between them as vmstat, sar and pidstat print them, whose first
+ * lines, averages and repeated headers are left out.
  *
  * What a map does not say is found out from the first rows, which are read for that and then once
  * more: the header, which columns hold numbers, which one the time. The first row's length is not
@@ -27,6 +29,8 @@
 #define TIME_MAX_NS   INT64_C(4000000000000000000)
 #define LENGTH_MAX_NS INT64_C(1000000000000000000)
 
+#define DAY_NS (24 * 3600 * RPS_NS_PER_S)
+
 #define AMBIGUOUS                                                                                  \
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
@@ -39,10 +43,11 @@ struct table_column {
     char *name; /* owned; of the header */
     char unit[32];
     char cell_unit[32]; /* behind the numbers: "35 %" */
-    enum kind kind, mapped;
-    int column; /* of the builder */
+    char panel[100];
+    enum kind kind, mapped, said; /* said: in the header */
+    int column;                   /* of the builder */
     /* of the first rows */
-    int numbers, words, times, starts_with_word;
+    int numbers, words, times, starts_with_word, is_all;
     char *ambiguous; /* owned; a date that is no time; NULL: none is */
 };
 
@@ -55,6 +60,7 @@ struct table {
     int time, length, cpu;                /* columns; -1: none */
     int64_t unit_ns, length_unit_ns;      /* of times and lengths that are numbers */
     int64_t zero_ns;                      /* the time that is 0 in the run */
+    int64_t last_ns;                      /* that was read */
     int64_t first_ns;                     /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* the latest one of all CPUs */
 };
@@ -141,7 +147,23 @@ static int read_moment(const char *cell, struct rps_moment *ret)
     return rps_moment_is(text) && rps_moment_parse("", text, ret, &unheard) == 0;
 }
 
-/* 1 and a time in ns: of a moment, or a number; 0 for other text. */
+/* The time of a day as Americans write it. */
+static int read_half_day(const char *cell, int64_t *ret_ns)
+{
+    int hour, minute, second, length = 0;
+    char half;
+
+    if (sscanf(cell, "%2d:%2d:%2d %cM%n", &hour, &minute, &second, &half, &length) != 4 ||
+        length == 0 || cell[length] || (half != 'A' && half != 'P') || hour < 1 || hour > 12 ||
+        minute < 0 || minute > 59 || second < 0 || second > 60)
+        return 0;
+    hour = hour % 12 + (half == 'P' ? 12 : 0);
+    *ret_ns = ((hour * 60 + minute) * 60 + second) * RPS_NS_PER_S;
+    return 1;
+}
+
+/* 1 and a time in ns: of a moment, or a number; 0 for other text. Times of a day go on past
+ * midnight. */
 static int read_time(const struct table *table, const char *cell, int64_t unit_ns, int64_t *ret_ns)
 {
     struct rps_moment moment;
@@ -156,11 +178,15 @@ static int read_time(const struct table *table, const char *cell, int64_t unit_n
         *ret_ns = llround(value);
         return 1;
     }
-    if (!read_moment(cell, &moment))
-        return 0;
-    if (moment.has_date)
-        return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
-    *ret_ns = moment.time_of_day_ns;
+    if (!read_half_day(cell, ret_ns)) {
+        if (!read_moment(cell, &moment))
+            return 0;
+        if (moment.has_date)
+            return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
+        *ret_ns = moment.time_of_day_ns;
+    }
+    while (*ret_ns < table->last_ns - DAY_NS / 2)
+        *ret_ns += DAY_NS;
     return 1;
 }
 
@@ -218,22 +244,33 @@ static int choose_units(struct table *table, const char *cell, struct rps_error 
     return table->length < 0 ? 0 : find_unit(table, table->length, &table->length_unit_ns, err);
 }
 
-static int cell_time(const struct table *table, const char *cell, int64_t *ret_ns,
-                     struct rps_error *err)
+static int cell_time(struct table *table, const char *cell, int64_t *ret_ns, struct rps_error *err)
 {
-    if (read_time(table, cell, table->unit_ns, ret_ns))
+    if (read_time(table, cell, table->unit_ns, ret_ns)) {
+        table->last_ns = *ret_ns;
         return 0;
+    }
     return rps_import_refuse(table->builder, err, "'%.40s' %s", cell,
                              is_ambiguous(cell) ? AMBIGUOUS : "is no time");
 }
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
+/* The kind of that name; KINDS: there is none. */
+static enum kind find_kind(const char *name)
+{
+    enum kind k = TIME;
+
+    while (k < KINDS && strcmp(name, kind_name[k]) != 0)
+        k++;
+    return k;
+}
+
 static int map_item(struct table *table, char *item, struct rps_error *err)
 {
     char *equals = strrchr(item, '='), *kind = equals ? equals + 1 : NULL, *unit, *end;
     unsigned long number;
-    enum kind k = TIME;
+    enum kind k;
     size_t c = 0;
 
     if (!kind || equals == item)
@@ -242,8 +279,7 @@ static int map_item(struct table *table, char *item, struct rps_error *err)
     unit = strchr(kind, ':');
     if (unit)
         *unit++ = '\0';
-    while (k < KINDS && strcmp(kind, kind_name[k]) != 0)
-        k++;
+    k = find_kind(kind);
     if (k == KINDS)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is no kind of column; there are time, length, cpu, "
@@ -283,6 +319,58 @@ static int read_map(struct table *table, const char *map, struct rps_error *err)
 
 /* --- finding out ------------------------------------------------------------------------------ */
 
+/* A header may say what its column is: NAME=KIND:UNIT:PANEL. */
+static void take_said(struct table_column *column)
+{
+    char *equals = strrchr(column->name, '='), *kind = equals ? equals + 1 : NULL, *unit, *panel;
+
+    if (!kind)
+        return;
+    unit = strchr(kind, ':');
+    if (unit)
+        *unit = '\0';
+    column->said = find_kind(kind) == KINDS ? NONE : find_kind(kind);
+    if (unit)
+        *unit++ = ':';
+    if (column->said == NONE)
+        return;
+    panel = unit ? strchr(unit, ':') : NULL;
+    if (panel)
+        *panel++ = '\0';
+    snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
+    snprintf(column->panel, sizeof(column->panel), "%s", panel ? panel : "");
+    *equals = '\0';
+}
+
+/* 1 for a line that has another's place in a table of fixed width: what sar and pidstat begin with,
+ * the names of groups that vmstat has above those of columns, averages, a restart. */
+static int is_prose(const struct table *table, char *const *cell, size_t count)
+{
+    size_t length = strlen(cell[0]);
+
+    return table->separator == ' ' &&
+           (strcmp(cell[0], "Linux") == 0 || strstr(cell[0], "--") != NULL ||
+            (length > 0 && cell[0][length - 1] == ':') ||
+            (count > 1 && (strcmp(cell[1], "LINUX") == 0 || strcmp(cell[1], ":") == 0 ||
+                           strncmp(cell[1], "---", 3) == 0)));
+}
+
+/* 1 when the first row, which may be a header, comes again. */
+static int is_first_row(const struct table *table, char *const *cell, size_t count)
+{
+    int has_words = 0;
+
+    if (count != table->count)
+        return 0;
+    for (size_t c = 0; c < count; c++) {
+        has_words |= table->column[c].starts_with_word;
+        /* sar's has the time in place of a name */
+        if (strcmp(cell[c], table->column[c].name) != 0 && !(c == 0 && table->separator == ' '))
+            return 0;
+    }
+    return count > 1 && has_words;
+}
+
 static int begin_columns(struct table *table, char *const *cell, size_t count,
                          struct rps_error *err)
 {
@@ -297,14 +385,22 @@ static int begin_columns(struct table *table, char *const *cell, size_t count,
         table->column[c].starts_with_word = read_number(table, cell[c], &value, &unit) < 0;
         if (!(table->column[c].name = strndup(cell[c], TEXT_SIZE - 1)))
             return rps_error_memory(err);
+        take_said(&table->column[c]);
     }
     return 0;
 }
 
 static int check_count(const struct table *table, size_t count, struct rps_error *err)
 {
-    if (count == table->count)
+    /* pidstat's commands may have blanks */
+    if (count == table->count || (table->separator == ' ' && count > table->count &&
+                                  strcmp(table->column[table->count - 1].name, "Command") == 0))
         return 0;
+    if (table->separator == ' ')
+        return rps_import_refuse(table->builder, err,
+                                 "the row has %zu words, and the first has %zu: a file has one "
+                                 "table, as of sar -u",
+                                 count, table->count);
     return rps_import_refuse(table->builder, err,
                              "the row has %zu cell%s, and the first has %zu: is the separator "
                              "really '%s', and the header the first line?",
@@ -325,6 +421,7 @@ static void look_at(struct table *table, char *const *cell)
             snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
         column->numbers += kind > 0 && isfinite(value);
         column->words += kind < 0;
+        column->is_all |= strcasecmp(cell[c], "all") == 0;
         column->times += read_time(table, cell[c], 1, &time_ns);
         if (!column->ambiguous && is_ambiguous(cell[c]))
             column->ambiguous = strdup(cell[c]);
@@ -374,10 +471,22 @@ static int read_comment(struct table *table, struct rps_error *err)
     return 0;
 }
 
+/* 1 for what pidstat says of a process beside its numbers; CPU is where it ran last. */
+static int is_of_process(const char *name)
+{
+    static const char *const names[] = {"UID", "PID", "TGID", "TID", "CPU"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* What each column is, when the first rows were looked at. */
 static int choose_columns(struct table *table, const char *map, struct rps_error *err)
 {
-    int is_mapped = 0;
+    int is_mapped = 0, is_of_processes = 0;
 
     for (size_t c = 0; c < table->count; c++)
         table->has_header |= table->column[c].starts_with_word && is_numeric(&table->column[c]);
@@ -387,9 +496,18 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
         return RPS_USAGE;
     table->time = table->length = table->cpu = -1;
     for (size_t c = 0; c < table->count; c++) {
-        enum kind kind = table->column[c].kind = table->column[c].mapped;
+        is_mapped |= is_value(table->column[c].mapped);
+        is_of_processes |= table->separator == ' ' && strcmp(table->column[c].name, "PID") == 0;
+    }
+    for (size_t c = 0; c < table->count; c++) {
+        struct table_column *column = &table->column[c];
+        enum kind kind = column->mapped != NONE ? column->mapped : column->said;
 
-        is_mapped |= is_value(kind);
+        if (column->mapped == NONE && is_value(kind) && (is_mapped || !is_numeric(column)))
+            kind = SKIP;
+        if (kind == NONE && is_of_processes && is_of_process(column->name))
+            kind = SKIP;
+        column->kind = kind;
         table->time = kind == TIME ? (int)c : table->time;
         table->length = kind == LENGTH ? (int)c : table->length;
         table->cpu = kind == CPU ? (int)c : table->cpu;
@@ -398,13 +516,14 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
         struct table_column *column = &table->column[c];
         const char *name = table->has_header ? column->name : "x";
 
-        if (column->mapped != NONE)
+        if (column->kind != NONE)
             continue;
         if (table->time < 0 && is_time(table, c))
             table->time = (int)c;
         else if (table->cpu < 0 && (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
             table->cpu = (int)c;
-        else if (!is_mapped && is_numeric(column) && !rps_csv_names_place(name))
+        else if (!is_mapped && is_numeric(column) &&
+                 (table->separator == ' ' || !rps_csv_names_place(name))) /* vmstat's id is no id */
             column->kind = GAUGE;
     }
     for (size_t c = 0; c < table->count && table->time < 0; c++) {
@@ -418,6 +537,48 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
     return 0;
 }
 
+static size_t count_words(const char *row)
+{
+    size_t words = 0;
+
+    for (row += strspn(row, " "); *row && *row != '\n'; row += strspn(row, " ")) {
+        row += strcspn(row, " \r\n");
+        words++;
+        row += strspn(row, "\r");
+    }
+    return words;
+}
+
+/* Blanks between cells: what sar, pidstat and vmstat begin with, or two lines without any other
+ * separator. */
+static int is_fixed_width(const char *head)
+{
+    const char *row = rps_import_first_row(head), *next = row + strcspn(row, "\n");
+    size_t length = strcspn(row, ",;\t|\n");
+
+    if (strncmp(row, "Linux ", 6) == 0 || strncmp(row, "procs ", 6) == 0)
+        return 1;
+    return *next && row + length == next && next[1 + strcspn(next + 1, ",;\t|\n")] == '\n' &&
+           count_words(row) > 1 && count_words(row) == count_words(next + 1);
+}
+
+/* "1,5" and no "1.5" below the first line, which may have a version and a date. */
+static char guess_decimal(const char *head)
+{
+    char found = '.';
+
+    head += strcspn(head, "\n");
+    for (const char *at = strpbrk(head, ".,"); at; at = strpbrk(at + 1, ".,")) {
+        if (!isdigit((unsigned char)at[-1]) || !isdigit((unsigned char)at[1]))
+            continue;
+        if (*at == '.' && strspn(at + 1, "0123456789") <= 2)
+            return '.';
+        if (*at == ',')
+            found = ',';
+    }
+    return found;
+}
+
 /* Look at the first rows; then the file is at its beginning again. */
 static int look(struct table *table, const char *map, struct rps_error *err)
 {
@@ -426,9 +587,16 @@ static int look(struct table *table, const char *map, struct rps_error *err)
     size_t count;
     int result = 0, rows = 0;
 
-    rps_csv_guess(head, strlen(head), &table->separator, &table->decimal);
+    if (is_fixed_width(head)) {
+        table->separator = ' ';
+        table->decimal = guess_decimal(head);
+    } else {
+        rps_csv_guess(head, strlen(head), &table->separator, &table->decimal);
+    }
     while (rows <= SAMPLE_ROWS &&
            (result = rps_import_cells(table->builder, table->separator, &cell, &count, err)) > 0) {
+        if (is_prose(table, cell, count) || (rows > 0 && is_first_row(table, cell, count)))
+            continue;
         if (rows++ == 0)
             result = begin_columns(table, cell, count, err);
         else if ((result = check_count(table, count, err)) == 0)
@@ -445,19 +613,55 @@ static int look(struct table *table, const char *map, struct rps_error *err)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+/* 1 for a row of all CPUs where others are of each: they would count twice. */
+static int is_left_out(const struct table *table, char *const *cell, size_t count)
+{
+    const struct table_column *column = table->cpu < 0 ? NULL : &table->column[table->cpu];
+
+    return column && column->is_all && column->numbers > 0 && (size_t)table->cpu < count &&
+           strcasecmp(cell[table->cpu], "all") == 0;
+}
+
 /* The next row that is no header. */
 static int next_row(struct table *table, int *is_first, char *const **ret_cell,
                     struct rps_error *err)
 {
     size_t count;
-    int result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
+    int result;
 
-    if (result > 0 && *is_first && table->has_header && !table->is_commented)
+    do {
+        int is_header_row = *is_first && table->has_header && !table->is_commented;
+
         result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
-    *is_first = 0;
-    if (result > 0 && check_count(table, count, err) < 0)
-        return RPS_FAILED;
-    return result;
+        if (result <= 0)
+            return result;
+        if (is_prose(table, *ret_cell, count))
+            continue;
+        *is_first = 0;
+        if (!is_header_row && !is_left_out(table, *ret_cell, count) &&
+            !(table->has_header && is_first_row(table, *ret_cell, count)))
+            break;
+    } while (1);
+    return check_count(table, count, err) < 0 ? RPS_FAILED : 1;
+}
+
+/* The day that sar and pidstat name above a table as 2026-11-23 (S_TIME_FORMAT=ISO), in ns of Unix
+ * time; -1: none. */
+static int64_t find_day(const char *head)
+{
+    size_t end = strcspn(head, "\n");
+    char text[20] = "YYYY-MM-DD 00:00:00";
+    struct rps_moment moment;
+    struct rps_error unheard;
+    int64_t day_ns;
+
+    for (size_t at = 0; at + 10 <= end && strncmp(head, "Linux ", 6) == 0; at++) {
+        memcpy(text, head + at, 10);
+        if (rps_moment_is(text) && rps_moment_parse("", text, &moment, &unheard) == 0 &&
+            moment.has_date && rps_moment_find(&moment, 0, TIME_MAX_NS, &day_ns))
+            return day_ns;
+    }
+    return -1;
 }
 
 /* The times of the first two rows that differ say where the run begins, and how long the first
@@ -489,6 +693,10 @@ static int find_start(struct table *table, struct rps_error *err)
     table->zero_ns = table->length < 0 ? first_ns - table->first_ns : first_ns;
     if ((double)first_ns >= EPOCH_S * RPS_NS_PER_S)
         rps_import_run(table->builder)->start_realtime_ns = table->zero_ns;
+    else if (find_day(rps_import_head(table->builder)) >= 0)
+        rps_import_run(table->builder)->start_realtime_ns =
+            find_day(rps_import_head(table->builder)) + table->zero_ns;
+    table->last_ns = 0;
     return rps_import_rewind(table->builder, err);
 }
 
@@ -503,7 +711,7 @@ static int add_columns(struct table *table, struct rps_error *err)
     for (size_t c = 0; c < table->count; c++) {
         struct table_column *column = &table->column[c];
         struct rps_import_column add = {other, column->unit[0] ? column->unit : column->cell_unit,
-                                        "", kinds[column->kind]};
+                                        column->panel, kinds[column->kind]};
 
         if (!is_value(column->kind))
             continue;
@@ -584,10 +792,12 @@ static int begin_row(struct table *table, char *const *cell, struct rps_error *e
         end_ns = start_ns + length_ns;
     }
     if (length_ns <= 0)
-        return rps_import_refuse(table->builder, err,
-                                 "the time does not go on: %.40s comes after a row as late; --map "
-                                 "says which column is the time",
-                                 cell[table->time]);
+        return rps_import_refuse(
+            table->builder, err,
+            "the time does not go on: %.40s comes after a row as late. Each time "
+            "has one row, as of one process or device; --map says which "
+            "column is the time",
+            cell[table->time]);
     return rps_import_begin_period(table->builder, cpu, start_ns, length_ns, err);
 }
 
@@ -638,8 +848,12 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
                     struct rps_error *err)
 {
     struct table table = {.builder = builder, .first_ns = RPS_NS_PER_S};
+    struct rps_run *run = rps_import_run(builder);
     int result = look(&table, options->map, err);
 
+    rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
+    rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,
+                       sizeof(run->cpu_model));
     if (result == 0 && table.time >= 0)
         result = find_start(&table, err);
     else if (result == 0)

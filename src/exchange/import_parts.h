@@ -16,6 +16,7 @@ struct rps_import_known_column {
     enum rps_import_kind kind;
     uint64_t sum; /* of counts */
     double enabled_ns, running_ns;
+    double counted_ns;  /* of enabled_ns, that of periods in which it was counted */
     uint64_t periods;   /* in which it was counted */
     int is_unsupported; /* the file says so */
     double least, most; /* of gauges */
@@ -98,11 +99,14 @@ int rps_import_read(struct rps_import_builder *builder, const struct rps_import_
 int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
                     const struct rps_import_format **ret, struct rps_error *err);
 
-/* Make the plan of the columns that the first reading found, unless the reader has made one. */
+/* Make the plan of the columns that the first reading found. */
 int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *err);
 
 /* What the run's `fitting` says of columns that were not counted all the time. */
 void rps_import_make_remarks(struct rps_import_builder *builder);
+
+/* The plan's events that were not counted all the time are scaled ones, with their shares. */
+void rps_import_note_shares(const struct rps_import_builder *builder);
 
 /* When the CPU's last period ended; 0 before its first. */
 int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu);

@@ -1,5 +1,5 @@
 /*
- * What perf stat says of an event in an interval.
+ * What perf stat -x says of an event in an interval.
  *
  * perf scales what it counted in turns: a value stands for all the time that the event was enabled,
  * and run time and percent say how much of it that was.
@@ -66,7 +66,7 @@ static int parse_times(struct rps_import_interval *interval, const struct rps_pe
         (!rps_cell_number(line->percent, ret_percent) || *ret_percent < 0 || *ret_percent > 100))
         return rps_cell_refuse(interval->builder, "the share of time", line->percent, err);
     datum->running_ns = (int64_t)run_ns;
-    if (*ret_percent > 0 && (double)run_ns * 100 / *ret_percent < INT64_MAX / 2)
+    if (*ret_percent > 0 && (double)run_ns * 100 / *ret_percent < (double)(INT64_MAX / 2))
         datum->enabled_ns = llround((double)run_ns * 100 / *ret_percent);
     else
         datum->enabled_ns = datum->running_ns > length_ns ? datum->running_ns : length_ns;
@@ -190,20 +190,6 @@ int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_l
             return RPS_FAILED;
     }
     return line->metric_unit ? add_metric(reader, &metric, line, err) : 0;
-}
-
-int rps_import_perf_no_intervals(struct rps_import_builder *builder, struct rps_error *err)
-{
-    return rps_import_refuse(builder, err,
-                             "it has no times in cells of their own: let perf stat print "
-                             "intervals, with -I 100 and -x, or -j");
-}
-
-int rps_import_perf_threads(struct rps_import_builder *builder, struct rps_error *err)
-{
-    return rps_import_refuse(builder, err,
-                             "its counts are by thread, and runs have them by CPU: leave "
-                             "--per-thread out");
 }
 
 /* "Sun Nov 22 18:36:25 2026", as ctime() has it, in the zone of the reader */

@@ -1,4 +1,4 @@
-/* What perf stat says of an event in an interval, as CSV or JSON. */
+/* What perf stat -x says of an event in an interval. */
 #ifndef RPISTAT_EXCHANGE_IMPORT_PERF_H
 #define RPISTAT_EXCHANGE_IMPORT_PERF_H
 
@@ -23,12 +23,6 @@ struct rps_perf_reader {
 
 int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_line *line,
                          struct rps_error *err);
-
-/* RPS_FAILED: nothing in the file says when an interval ended. */
-int rps_import_perf_no_intervals(struct rps_import_builder *builder, struct rps_error *err);
-
-/* RPS_FAILED: the counts are by thread, and runs have them by CPU. */
-int rps_import_perf_threads(struct rps_import_builder *builder, struct rps_error *err);
 
 /* When perf started, as its comment says: for the run. */
 void rps_import_perf_start(struct rps_import_builder *builder);

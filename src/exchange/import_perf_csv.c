@@ -218,7 +218,8 @@ static int is_short(struct csv_reader *reader, size_t values, int64_t end_ns)
     if (!reader->was_short++)
         rps_import_note(reader->perf.interval.builder,
                         "at %.9f s there are %zu values for %zu metrics, and nothing says which "
-                        "they are: rows like that are left out; perf stat -j has names",
+                        "they are: rows like that are left out; perf stat -j has names, and "
+                        "examples/README.md a recipe for it",
                         (double)end_ns / RPS_NS_PER_S, values, reader->metric_count);
     return 1;
 }
@@ -270,7 +271,9 @@ static int read_row(void *context, char *const *cell, size_t count, struct rps_e
         if (interval->end_ns > 0 && is_total(cell, count))
             return 0;
         if (interval->end_ns == 0)
-            return rps_import_perf_no_intervals(builder, err);
+            return rps_import_refuse(builder, err,
+                                     "it has no times in cells of their own: let perf stat print "
+                                     "intervals, with -I 100 -x,");
         return rps_import_refuse(builder, err,
                                  "it is no line of perf stat -I -x%c: give perf a file of its own, "
                                  "with -o",
@@ -280,7 +283,9 @@ static int read_row(void *context, char *const *cell, size_t count, struct rps_e
         return read_metrics(reader, cell, count, err);
     if (!parse_line(reader, cell, count, &line))
         return is_of_thread(cell, count)
-                   ? rps_import_perf_threads(builder, err)
+                   ? rps_import_refuse(builder, err,
+                                       "its counts are by thread, and runs have them by CPU: leave "
+                                       "--per-thread out")
                    : rps_import_refuse(builder, err, "it is no line of perf stat -I -x%c",
                                        reader->separator);
     /* perf writes a share as 100.00, or in some locales as 100,00 */

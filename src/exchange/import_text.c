@@ -89,7 +89,8 @@ int rps_import_decimal(const char *text, char mark, int64_t unit, int64_t *ret)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-int rps_import_line(struct rps_import_builder *builder, char **ret, struct rps_error *err)
+/* The next line without its end, until the next call: 1, 0 at the end, negative on error. */
+static int read_line(struct rps_import_builder *builder, char **ret, struct rps_error *err)
 {
     size_t length = 0;
     int byte;
@@ -184,7 +185,9 @@ static int open_row(struct rps_import_row *row, char separator, struct rps_error
     row->is_open = csv_init(&row->parser, CSV_APPEND_NULL) == 0;
     if (!row->is_open)
         return rps_error_memory(err);
-    csv_set_delim(&row->parser, (unsigned char)separator);
+    csv_set_delim(&row->parser, (unsigned char)(separator == ' ' ? '\t' : separator));
+    if (separator == ' ')
+        csv_set_quote(&row->parser, '\0'); /* no line has one */
     csv_set_realloc_func(&row->parser, limited_realloc);
     row->size = row->count = 0;
     row->is_whole = row->failed = 0;
@@ -209,16 +212,49 @@ static int parse_line(struct rps_import_builder *builder, char *line, struct rps
     return 0;
 }
 
+/* 1 when the two words are one cell: "12:00:01 AM", "2026-11-23 12:00:01". */
+static int is_one_cell(const char *word, size_t length, const char *next)
+{
+    size_t end = strcspn(next, " \t");
+
+    if (end == 2 && (strncmp(next, "AM", 2) == 0 || strncmp(next, "PM", 2) == 0))
+        return strspn(word, "0123456789:") == length;
+    return length == 10 && word[4] == '-' && word[7] == '-' && end == 8 && next[2] == ':';
+}
+
+/* A line of a table of fixed width with a tab between its cells, which are words. Where # is a part
+ * of the header, it is none of its cells. */
+static void set_tabs(char *line)
+{
+    const char *word = line + strspn(line, " \t");
+    char *to = line;
+
+    if (*word == '#')
+        word += 1 + strspn(word + 1, " \t");
+    while (*word) {
+        size_t length = strcspn(word, " \t");
+        const char *next = word + length + strspn(word + length, " \t");
+        int is_joined = is_one_cell(word, length, next);
+
+        memmove(to, word, length);
+        to += length;
+        if (*next)
+            *to++ = is_joined ? ' ' : '\t';
+        word = next;
+    }
+    *to = '\0';
+}
+
 int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,
                      size_t *ret_count, struct rps_error *err)
 {
     struct rps_import_row *row = &builder->row;
     uint64_t first = 0;
-    char *line;
+    char *line = NULL;
     int result = open_row(row, separator, err);
 
     while (result == 0 && !row->is_whole) {
-        result = rps_import_line(builder, &line, err);
+        result = read_line(builder, &line, err);
         if (result == 0 && first > 0)
             return rps_error_set(err, RPS_FAILED,
                                  "%s, line %llu: a quote that begins there is never closed",
@@ -226,8 +262,11 @@ int rps_import_cells(struct rps_import_builder *builder, char separator, char *c
         if (result <= 0)
             return result;
         result = 0;
-        if (first == 0 && (line[0] == '#' || line[strspn(line, " \t")] == '\0'))
+        if (first == 0 && ((line[0] == '#' && (separator != ' ' || line[1] != ' ')) ||
+                           line[strspn(line, " \t")] == '\0'))
             continue;
+        if (separator == ' ')
+            set_tabs(line);
         first = first > 0 ? first : builder->line_number;
         result = parse_line(builder, line, err);
     }

@@ -17,9 +17,8 @@
 
 /* What the state has of a run beside the position of each CPU. */
 #define CPU_DONE   (-2) /* it was over and all of it sent, up to this ms of it */
-#define CPU_TAKEN  (-3) /* rps_push_target.taken */
 #define CPU_START  (-4) /* when it began, in ns of Unix time, as its samples were sent */
-#define OF_THE_RUN 3    /* so many of these */
+#define OF_THE_RUN 2    /* so many of these */
 
 #define MADE_ANEW  2 /* of the functions here: the totals are to be made anew */
 #define NO_PERIODS INT64_C(-1)
@@ -80,7 +79,6 @@ static int note_positions(struct rps_push *push, int is_done, struct rps_error *
         position[count++] =
             (struct rps_pushed_position){CPU_DONE, push->run.elapsed_ns / RPS_NS_PER_MS};
     if (count > 0) {
-        position[count++] = (struct rps_pushed_position){CPU_TAKEN, push->target.taken};
         position[count++] = (struct rps_pushed_position){CPU_START, push->run.start_realtime_ns};
         result = rps_pushed_set(push->pushed, push->target.url.shown, push->run.uuid, position,
                                 count, err);
@@ -293,8 +291,6 @@ static int find_position(struct rps_push *push, struct rps_error *err)
 
     if (result >= 0 && push->options->again)
         result = rps_pushed_forget(push->pushed, push->target.url.shown, push->run.uuid, err);
-    if (result >= 0)
-        result = get_noted(push, CPU_TAKEN, &push->target.taken, err);
     return result < 0 ? result : is_there(push, &push->outcome.present, err);
 }
 
@@ -335,9 +331,6 @@ int rps_push_look(struct rps_push *push, struct rps_error *err)
         return 0;
     result = push_rows(push, &goes_on, err);
     outcome->goes_on = result == 0 && goes_on && push->options->follow;
-    if (result == 0 && !outcome->goes_on)
-        result = rps_push_verify(&push->target, &push->batch,
-                                 push->run.start_realtime_ns / RPS_NS_PER_MS, err);
     outcome->stopped = result == 1;
     return result < 0 ? result : 0;
 }

@@ -40,11 +40,7 @@ int rps_push_batch_put(void *context, const struct rps_time_series *series, int6
     if (!of)
         return rps_error_memory(err);
     of->series = series;
-    of->has_last = 1;
-    of->last = (struct rps_remote_sample){time_ms, value};
-    of->sample[of->count++] = of->last;
-    if (batch->last_ms < time_ms)
-        batch->last_ms = time_ms;
+    of->sample[of->count++] = (struct rps_remote_sample){time_ms, value};
     batch->count++;
     return 0;
 }
@@ -66,14 +62,10 @@ int rps_push_batch_body(const struct rps_push_batch *batch, struct rps_protobuf 
     return result;
 }
 
-void rps_push_batch_clear(struct rps_push_batch *batch, int is_taken)
+void rps_push_batch_clear(struct rps_push_batch *batch)
 {
-    for (size_t i = 0; i < batch->series_count; i++) {
-        struct rps_push_series *of = &batch->series[i];
-
-        of->has_last &= is_taken || of->count == 0;
-        of->count = 0;
-    }
+    for (size_t i = 0; i < batch->series_count; i++)
+        batch->series[i].count = 0;
     batch->count = 0;
 }
 

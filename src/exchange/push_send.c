@@ -13,12 +13,37 @@
 #define PAUSE_LEAST  (10 * RPS_NS_PER_MS) /* at first, where a server asks for none */
 #define REASON_SIZE  200
 
-static const char *const headers[] = {
+static const char *const remote_write_headers[] = {
     "Content-Type: application/x-protobuf",
     "Content-Encoding: snappy",
     "X-Prometheus-Remote-Write-Version: 0.1.0",
     NULL,
 };
+
+/* The first is that of an URL that no row's path ends; an URL without a path gets its. */
+static const struct rps_push_protocol protocols[] = {
+    {"/api/v1/write",
+     "remote write is off there, or has another URL: to VictoriaMetrics and Prometheus give "
+     "http://HOST:PORT alone",
+     remote_write_headers, rps_push_batch_body},
+};
+
+/* The length of the URL before the protocol's path; 0: it ends with another. */
+static size_t length_before(const char *url, const struct rps_push_protocol *protocol)
+{
+    size_t length = strlen(url), path = strlen(protocol->path);
+
+    return length > path && strcmp(url + length - path, protocol->path) == 0 ? length - path : 0;
+}
+
+static const struct rps_push_protocol *find_protocol(const char *url)
+{
+    for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
+        if (length_before(url, &protocols[i]) > 0)
+            return &protocols[i];
+    }
+    return &protocols[0];
+}
 
 int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
                          struct rps_push_outcome *outcome, struct rps_error *err)
@@ -34,9 +59,7 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
     int result = rps_http_open(&target.http, &http, err);
 
     if (result == 0)
-        result = rps_http_url_parse(target.http, options->url, RPS_PUSH_PATH, &target.url, err);
-    if (result == 0)
-        result = rps_push_find_query(&target, err);
+        result = rps_http_url_parse(target.http, options->url, protocols[0].path, &target.url, err);
     if (result == 0 && !(target.answer = calloc(1, sizeof(*target.answer))))
         result = rps_error_memory(err);
     if (result < 0) {
@@ -44,10 +67,10 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
         return result;
     }
     rps_text_printable(outcome->target, sizeof(outcome->target), target.url.shown);
-    length = strlen(outcome->target);
-    if (length > strlen(RPS_PUSH_PATH) &&
-        strcmp(outcome->target + length - strlen(RPS_PUSH_PATH), RPS_PUSH_PATH) == 0)
-        outcome->target[length - strlen(RPS_PUSH_PATH)] = '\0';
+    target.protocol = find_protocol(target.url.shown);
+    length = length_before(outcome->target, target.protocol);
+    if (length > 0)
+        outcome->target[length] = '\0';
     *ret = target;
     return 0;
 }
@@ -55,7 +78,6 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
 void rps_push_target_close(struct rps_push_target *target)
 {
     rps_http_url_free(&target->url);
-    rps_http_url_free(&target->query);
     rps_http_close(target->http);
     free(target->answer);
     *target = (struct rps_push_target){0};
@@ -162,8 +184,6 @@ static void leave_out(struct rps_push_target *target, size_t samples)
 /* The sentence for an answer that no other attempt would change, NULL for others. */
 static const char *way_out(const struct rps_push_target *target)
 {
-    static const char other_url[] = "remote write is off there, or has another URL: to "
-                                    "VictoriaMetrics and Prometheus give http://HOST:PORT alone";
     const struct rps_http_answer *answer = target->answer;
 
     switch (answer->status) {
@@ -171,7 +191,7 @@ static const char *way_out(const struct rps_push_target *target)
         return answer->way_out;
     case 400: /* in VictoriaMetrics' words; and in those of Go and nginx for what is no TLS */
         if (strstr(answer->text, "unsupported path requested"))
-            return other_url;
+            return target->protocol->hint;
         return strncmp(target->url.request, "http:", 5) == 0 && strstr(answer->text, " HTTPS ")
                    ? "the URL begins with https:// there"
                    : NULL;
@@ -181,7 +201,7 @@ static const char *way_out(const struct rps_push_target *target)
         return "give name and password with --user-file, or a token with --bearer-file";
     case 404:
     case 405:
-        return other_url;
+        return target->protocol->hint;
     default:
         break;
     }
@@ -224,8 +244,8 @@ static int send_body(struct rps_push_target *target, const struct rps_protobuf *
     do {
         int64_t start_ns = rps_clock_monotonic_ns();
 
-        result = rps_http_post(target->http, &target->url, headers, body->data, body->size,
-                               target->answer, err);
+        result = rps_http_post(target->http, &target->url, target->protocol->headers, body->data,
+                               body->size, target->answer, err);
         if (result != 0)
             return result;
         result = judge(target, samples, body->size, err);
@@ -236,39 +256,19 @@ static int send_body(struct rps_push_target *target, const struct rps_protobuf *
     } while (1);
 }
 
-static int64_t count_counted(const struct rps_push_batch *batch)
-{
-    int64_t ret = 0;
-
-    for (size_t i = 0; i < batch->series_count; i++) {
-        const struct rps_push_series *of = &batch->series[i];
-
-        if (of->count == 0 || strcmp(of->series->metric, RPS_PUSH_COUNTED) != 0)
-            continue;
-        for (size_t s = 0; s < of->count; s++)
-            ret += of->sample[s].value > 0;
-    }
-    return ret;
-}
-
 int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
                   struct rps_error *err)
 {
-    const uint64_t skipped = target->outcome->skipped;
     struct rps_protobuf body = {0};
-    int result, is_taken;
+    int result;
 
     if (batch->count == 0)
         return 0;
-    result = rps_push_batch_body(batch, &body, err);
+    result = target->protocol->body(batch, &body, err);
     if (result == 0)
         result = send_body(target, &body, batch->count, err);
     rps_protobuf_free(&body);
-    if (result != 0)
-        return result;
-    is_taken = target->outcome->skipped == skipped;
-    if (is_taken)
-        target->taken += count_counted(batch);
-    rps_push_batch_clear(batch, is_taken);
-    return 0;
+    if (result == 0)
+        rps_push_batch_clear(batch);
+    return result;
 }

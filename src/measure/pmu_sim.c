@@ -59,8 +59,8 @@ static uint64_t noisy(const struct sim *sim, uint32_t rate, int code)
 {
     int64_t ppm = sim->script->noise_ppm;
     uint64_t quantum = (uint64_t)(sim->start_ns / NOISE_QUANTUM_NS);
-    uint64_t random =
-        rps_random_at(rps_random_at(sim->script->seed ^ quantum, 0) + (uint64_t)code, 0);
+    uint64_t series = rps_random_at(rps_random_at(sim->script->seed, 0), quantum);
+    uint64_t random = rps_random_at(series, (uint64_t)code);
     int64_t shift;
 
     if (ppm == 0 || rate == 0)

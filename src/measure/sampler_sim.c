@@ -30,7 +30,7 @@ static size_t draw_at_random(const struct sim_sampler *sampler, const struct sim
                              int64_t time_ns)
 {
     const struct sim_stack *stack = sampler->script->code.stack;
-    uint64_t random = rps_random_at(rps_random_at(sampler->script->seed ^ (uint64_t)time_ns, 0), 0);
+    uint64_t random = rps_random_at(rps_random_at(sampler->script->seed, 0), (uint64_t)time_ns);
     uint32_t left = (uint32_t)(random % SIM_SHARE_ALL);
     size_t i = mix->first;
 

@@ -60,8 +60,11 @@ struct rps_picture_axis rps_cloud_axis(const float *values, size_t count, int ti
     double least = INFINITY, most = -INFINITY, low, high, room;
 
     for (size_t i = 0; i < count; i++) {
-        least = fmin(least, (double)values[i]);
-        most = fmax(most, (double)values[i]);
+        double value = (double)values[i];
+
+        /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
+        least = value < least ? value : least;
+        most = value > most ? value : most;
         if (sample && i % step == 0)
             sample[sampled++] = values[i];
     }

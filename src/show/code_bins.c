@@ -310,6 +310,15 @@ int rps_code_bins_widen(struct rps_code_bins *bins)
     return kept < before;
 }
 
+uint64_t rps_code_bins_samples(const struct rps_code_bins *bins)
+{
+    uint64_t samples = 0;
+
+    for (size_t i = 0; i < bins->cell_count; i++)
+        samples += bins->cell[i].samples;
+    return samples;
+}
+
 void rps_code_bins_free(struct rps_code_bins *bins)
 {
     free(bins->edge_ns);

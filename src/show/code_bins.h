@@ -35,6 +35,9 @@ void rps_code_bins_rename(struct rps_code_bins *bins, const size_t *id);
 /* Make one bin of two, but for those that a phase's boundary is between. 0 where none was left. */
 int rps_code_bins_widen(struct rps_code_bins *bins);
 
+/* Of all bins together. */
+uint64_t rps_code_bins_samples(const struct rps_code_bins *bins);
+
 void rps_code_bins_free(struct rps_code_bins *bins);
 
 /* Samples that a bin would have if one CPU (of a recording by CPU: each) ran all the time; 0: not

@@ -2,16 +2,19 @@
 #include "rpistat/code_output.h"
 #include "rpistat/output_file.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/text.h"
 
 const char *const rps_code_by_names[] = {
-    [RPS_SHARES_FUNCTION] = "function", [RPS_SHARES_LINE] = "line",
-    [RPS_SHARES_MODULE] = "module",     [RPS_SHARES_PROCESS] = "process",
-    [RPS_SHARES_THREAD] = "thread",     NULL,
+    [RPS_SHARES_FUNCTION] = "function",
+    [RPS_SHARES_LINE] = "line",
+    [RPS_SHARES_MODULE] = "module",
+    [RPS_SHARES_PROCESS] = "process",
+    [RPS_SHARES_THREAD] = "thread",
+    [RPS_SHARES_PROGRAM] = "program",
+    NULL,
 };
 
 /* --- of the views ----------------------------------------------------------------------------- */
@@ -76,11 +79,6 @@ uint64_t rps_code_unnamed(const struct rps_code_output *output)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static double share_of(uint64_t samples, uint64_t all)
-{
-    return all > 0 ? (double)samples / (double)all : NAN;
-}
-
 static void put_share(struct rps_rows *rows, const struct rps_code_output *output,
                       const struct rps_share *share)
 {
@@ -89,9 +87,9 @@ static void put_share(struct rps_rows *rows, const struct rps_code_output *outpu
     rps_rows_row(rows);
     rps_rows_text(rows, "name", share->name);
     rps_rows_uint(rows, "self", share->self, 1);
-    rps_rows_double(rows, "self_share", share_of(share->self, output->shares->samples));
+    rps_rows_double(rows, "self_share", rps_shares_part(share->self, output->shares->samples));
     rps_rows_uint(rows, "total", share->total, 1);
-    rps_rows_double(rows, "total_share", share_of(share->total, output->shares->samples));
+    rps_rows_double(rows, "total_share", rps_shares_part(share->total, output->shares->samples));
     rps_rows_text(rows, "module", share->module);
     rps_rows_text(rows, "file", share->file);
     rps_rows_int(rows, "line", share->line, share->line > 0);
@@ -124,7 +122,8 @@ static void put_call(struct rps_rows *rows, const struct rps_code_output *output
     rps_rows_text(rows, "name", call->function);
     rps_rows_uint(rows, "self", call->self, 1);
     rps_rows_uint(rows, "total", call->total, 1);
-    rps_rows_double(rows, "total_share", share_of(call->total, output->calls->call[0].total));
+    rps_rows_double(rows, "total_share",
+                    rps_shares_part(call->total, output->calls->call[0].total));
     rps_rows_text(rows, "module", call->module);
     rps_rows_text(rows, "file", call->file);
     rps_rows_int(rows, "line", call->line, call->line > 0);
@@ -150,7 +149,7 @@ static void put_stack(struct rps_rows *rows, const struct rps_code_output *outpu
     rps_rows_row(rows);
     rps_rows_text(rows, "stack", rps_code_way_text(way, sizeof(way), output->calls, node));
     rps_rows_uint(rows, "self", call[node].self, 1);
-    rps_rows_double(rows, "self_share", share_of(call[node].self, call[0].total));
+    rps_rows_double(rows, "self_share", rps_shares_part(call[node].self, call[0].total));
     rps_rows_end_row(rows);
 }
 
@@ -187,8 +186,11 @@ static void put_sampling(struct rps_rows *rows, const struct rps_sampling *sampl
     rps_json_end(rows->json);
 }
 
-void rps_code_rows_top(struct rps_rows *rows, const struct rps_code_group *group)
+void rps_code_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
+                         const struct rps_code_group *group, double cpu_s)
 {
+    rps_rows_uint(rows, "samples", group->samples, 1);
+    rps_rows_double(rows, "expected_samples", rps_code_expected(sampling, cpu_s));
     rps_json_array(rows->json, "top");
     for (int t = 0; t < group->count; t++) {
         const struct rps_function_name *name = &group->top[t].name;
@@ -214,9 +216,8 @@ static void put_groups(struct rps_rows *rows, const struct rps_code_output *outp
 
         rps_json_object(rows->json, NULL);
         rps_rows_text(rows, "label", rps_phase_label((int)g, label));
-        rps_rows_uint(rows, "samples", group->samples, 1);
-        rps_rows_double(rows, "off_cpu", output->groups_off_cpu[g]);
-        rps_code_rows_top(rows, group);
+        rps_rows_double(rows, "off_cpu", output->groups_time[g].off_cpu);
+        rps_code_rows_group(rows, &output->code->sampling, group, output->groups_time[g].cpu_s);
         rps_json_end(rows->json);
     }
     rps_json_end(rows->json);
@@ -238,8 +239,10 @@ int rps_code_output_rows(FILE *out, const struct rps_code_output *output, enum r
         rps_rows_text(&rows, "by", rps_code_by_names[output->by]);
         put_sampling(&rows, &output->code->sampling);
         rps_rows_uint(&rows, "samples", output->shares->samples, 1);
+        rps_rows_double(&rows, "expected_samples",
+                        rps_code_expected(&output->code->sampling, output->time.cpu_s));
         rps_rows_uint(&rows, "unnamed", rps_code_unnamed(output), output->by <= RPS_SHARES_LINE);
-        rps_rows_double(&rows, "off_cpu", output->off_cpu);
+        rps_rows_double(&rows, "off_cpu", output->time.off_cpu);
     }
     if (rows.json || output->view == RPS_CODE_TABLE)
         put_shares(&rows, output);

@@ -18,7 +18,7 @@
 #define NAME_LEAST    20  /* characters of a function's name, however narrow the terminal */
 #define CALL_LEAST    .01 /* of a tree, of all samples */
 #define TOP_LEAST     .05 /* of a phase's samples, of functions beyond its first */
-#define TOP_TEXT      3   /* functions of a phase */
+#define TOP_TEXT      3   /* functions of a phase; programs */
 #define REASONS       3   /* modules of which it is said why they have no names */
 #define WHOLE_CHAINS  .9  /* complete: calls can be trusted */
 #define CELL_SIZE     320
@@ -30,17 +30,26 @@ struct page {
     int width;
 };
 
-static double share_of(uint64_t samples, uint64_t all)
-{
-    return all > 0 ? (double)samples / (double)all : 0;
-}
-
 static const char *share_text(char *ret, double share)
 {
     if (isfinite(share))
         snprintf(ret, CELL_SIZE, "%.1f %%", 100 * share);
     else
         strcpy(ret, "-");
+    return ret;
+}
+
+static const char *part_text(char *ret, uint64_t samples, uint64_t all)
+{
+    return share_text(ret, rps_shares_part(samples, all));
+}
+
+/* "12.5 %", and of too few samples for shares "3 of 9". */
+static const char *of_samples_text(char *ret, uint64_t samples, uint64_t all)
+{
+    if (all >= RPS_SHARES_SAMPLES_MIN)
+        return part_text(ret, samples, all);
+    snprintf(ret, CELL_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
     return ret;
 }
 
@@ -59,7 +68,7 @@ static void print_sampling(const struct page *page)
 {
     const struct rps_sampling *s = &page->output->code->sampling;
     uint64_t samples = page->output->shares->samples;
-    char share[CELL_SIZE];
+    char share[CELL_SIZE], text[CELL_SIZE];
 
     fprintf(page->out, "%" PRIu64 " sample%s of ", samples, samples == 1 ? "" : "s");
     rps_text_print(page->out, s->event);
@@ -67,13 +76,17 @@ static void print_sampling(const struct page *page)
         fprintf(page->out, ", %" PRIu64 " a second and CPU", s->frequency);
     else
         fprintf(page->out, ", one each %" PRIu64 " of them", s->threshold);
-    if (isfinite(page->output->off_cpu))
+    if (isfinite(page->output->time.off_cpu))
         fprintf(page->out, "; %s of the time off the CPU, where none are taken",
-                share_text(share, page->output->off_cpu));
+                share_text(share, page->output->time.off_cpu));
     fputc('\n', page->out);
+    if (samples < RPS_SHARES_SAMPLES_MIN)
+        fputs("These are too few for shares.\n", page->out);
+    if (rps_code_short_text(text, sizeof(text), s, samples, page->output->time.cpu_s)[0])
+        fprintf(page->out, "%s\n", text);
     if (s->lost > 0)
         fprintf(page->out, "Lost: %s of the run's samples, for which there was no room.\n",
-                share_text(share, share_of(s->lost, s->samples + s->lost)));
+                of_samples_text(share, s->lost, s->samples + s->lost));
     if (s->throttled > 0)
         fprintf(page->out,
                 "The kernel stopped sampling for a moment %" PRIu64
@@ -84,7 +97,6 @@ static void print_sampling(const struct page *page)
 static void print_chains(const struct page *page)
 {
     const struct rps_sampling *s = &page->output->code->sampling;
-    double complete = share_of(s->complete, s->samples);
 
     if (strcmp(s->stacks, "none") == 0) {
         fputs("Callers were not recorded (--stacks none): totals are those of the functions "
@@ -92,12 +104,35 @@ static void print_chains(const struct page *page)
               page->out);
         return;
     }
-    fprintf(page->out, "Chains complete: %.0f %%", 100 * complete);
-    if (complete < WHOLE_CHAINS)
+    if (s->samples >= RPS_SHARES_SAMPLES_MIN)
+        fprintf(page->out, "Chains complete: %.0f %%",
+                100 * rps_shares_part(s->complete, s->samples));
+    else
+        fprintf(page->out, "Chains complete: %" PRIu64 " of %" PRIu64, s->complete, s->samples);
+    if ((double)s->complete < WHOLE_CHAINS * (double)s->samples)
         fputs("; the callers of the others are not known: trust what functions\n"
               "took themselves (self), not totals, trees and flame graphs. Build with\n"
               "-fno-omit-frame-pointer, or record with --stacks dwarf",
               page->out);
+    fputs(".\n", page->out);
+}
+
+/* Of several processes, whose programs had most: functions do not say so where many have no
+ * names. */
+static void print_programs(const struct page *page)
+{
+    const struct rps_shares *programs = page->output->programs;
+    char name[CELL_SIZE], share[CELL_SIZE];
+
+    if (!programs || programs->samples < RPS_SHARES_SAMPLES_MIN ||
+        !rps_shares_has_processes(page->output->code))
+        return;
+    for (size_t i = 0; i < programs->count && i < TOP_TEXT; i++)
+        fprintf(page->out, "%s%s %s", i > 0 ? ", " : "Programs: ",
+                rps_text_printable(name, sizeof(name), programs->share[i].name),
+                part_text(share, programs->share[i].self, programs->samples));
+    if (programs->count > TOP_TEXT)
+        fputs("; all of them: --by program", page->out);
     fputs(".\n", page->out);
 }
 
@@ -116,8 +151,9 @@ static void print_heading(const struct page *page)
     rps_text_print(page->out, output->part ? output->part : "");
     fputc('\n', page->out);
     print_sampling(page);
-    if (output->by < RPS_SHARES_PROCESS)
+    if (output->by < RPS_SHARES_PROCESS && output->code->sampling.samples > 0)
         print_chains(page);
+    print_programs(page);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -137,7 +173,7 @@ static void begin_table(const struct page *page, struct rps_table *table)
     if (!is_task)
         rps_table_add_column(table, "Total", "", 0);
     rps_table_add_column(table, "Samples", "", 0);
-    if (is_task)
+    if (by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD)
         rps_table_add_column(table, "PID", "", 0);
     if (by == RPS_SHARES_THREAD)
         rps_table_add_column(table, "TID", "", 0);
@@ -149,6 +185,7 @@ static void begin_table(const struct page *page, struct rps_table *table)
                          by == RPS_SHARES_MODULE    ? "Module"
                          : by == RPS_SHARES_PROCESS ? "Process"
                          : by == RPS_SHARES_THREAD  ? "Thread"
+                         : by == RPS_SHARES_PROGRAM ? "Program"
                                                     : "Function",
                          "", 1);
 }
@@ -170,12 +207,11 @@ static void fill_share(const struct page *page, struct rps_table *table,
     int c = 0;
 
     rps_table_add_row(table);
-    rps_table_set(table, c++, share_text(text, share_of(share->self, output->shares->samples)));
+    rps_table_set(table, c++, part_text(text, share->self, output->shares->samples));
     if (output->by < RPS_SHARES_PROCESS)
-        rps_table_set(table, c++,
-                      share_text(text, share_of(share->total, output->shares->samples)));
+        rps_table_set(table, c++, part_text(text, share->total, output->shares->samples));
     set_number(table, c++, (int64_t)share->self);
-    if (output->by >= RPS_SHARES_PROCESS)
+    if (output->by == RPS_SHARES_PROCESS || output->by == RPS_SHARES_THREAD)
         set_number(table, c++, share->pid);
     if (output->by == RPS_SHARES_THREAD)
         set_number(table, c++, share->tid);
@@ -262,7 +298,7 @@ static void print_unnamed(const struct page *page)
     fprintf(page->out,
             "\n%s of the samples are in code without names (module+address): `rpistat code "
             "--resolve` looks\nfor them again, with --binaries in files that you name.\n",
-            share_text(share, share_of(unnamed, page->output->shares->samples)));
+            of_samples_text(share, unnamed, page->output->shares->samples));
     print_reasons(page);
 }
 
@@ -296,8 +332,8 @@ static void print_call(const struct tree *tree, size_t node, int depth)
     int width = page->width - 20 - INDENT * depth;
 
     fprintf(
-        page->out, "  %7s  %7s  %*s%s", share_text(total, share_of(call->total, all)),
-        call->self > 0 ? share_text(self, share_of(call->self, all)) : "", INDENT * depth, "",
+        page->out, "  %7s  %7s  %*s%s", part_text(total, call->total, all),
+        call->self > 0 ? part_text(self, call->self, all) : "", INDENT * depth, "",
         rps_words_cut(name, CELL_SIZE, call->function, width > NAME_LEAST ? width : NAME_LEAST));
     line_text(line, call->file, call->line);
     if (line[0] && rps_text_width(name) + rps_text_width(line) + 2 <= width) {
@@ -319,7 +355,7 @@ static void print_callees(const struct tree *tree)
             size_t next = tree->order[tree->callee[node]++];
 
             tree->count[node]--;
-            if (share_of(call[next].total, call[0].total) < CALL_LEAST) {
+            if (rps_shares_part(call[next].total, call[0].total) < CALL_LEAST) {
                 tree->count[node] = 0;
                 continue;
             }
@@ -376,7 +412,7 @@ static int print_stacks(const struct page *page, struct rps_error *err)
     fputs("\n    Share  Samples  Stack\n", page->out);
     for (size_t i = 0; i < rows; i++)
         fprintf(page->out, "  %7s  %7" PRIu64 "  %s\n",
-                share_text(share, share_of(calls->call[order[i]].self, calls->call[0].total)),
+                part_text(share, calls->call[order[i]].self, calls->call[0].total),
                 calls->call[order[i]].self, rps_code_way_text(way, sizeof(way), calls, order[i]));
     if (rows < count)
         fprintf(page->out, "\nand %zu more: --at-most\n", count - rows);
@@ -399,6 +435,18 @@ static void top_text(char ret[CELL_SIZE], const struct rps_code_group *group)
                                  rps_code_function_text(name, sizeof(name), &group->top[t].name),
                                  100 * group->top[t].share);
     }
+    if (group->samples < RPS_SHARES_SAMPLES_MIN)
+        snprintf(ret, CELL_SIZE, "too few to tell");
+}
+
+/* "120", and where more were expected "120 of 400". */
+static const char *samples_text(char *ret, uint64_t samples, double expected)
+{
+    int used = snprintf(ret, CELL_SIZE, "%" PRIu64, samples);
+
+    if (rps_code_is_short(samples, expected))
+        snprintf(ret + used, CELL_SIZE - (size_t)used, " of %.0f", expected);
+    return ret;
 }
 
 static int print_groups(const struct page *page, struct rps_error *err)
@@ -416,12 +464,16 @@ static int print_groups(const struct page *page, struct rps_error *err)
     rps_table_add_column(&table, "Off CPU", "", 0);
     rps_table_add_column(&table, "Functions", "", 1);
     for (size_t g = 0; g < groups->count; g++) {
-        if (!isfinite(page->output->groups_off_cpu[g])) /* the part has nothing of it */
+        const struct rps_code_time *time = &page->output->groups_time[g];
+
+        if (!isfinite(time->off_cpu)) /* the part has nothing of it */
             continue;
         rps_table_add_row(&table);
         rps_table_set(&table, 0, rps_phase_label((int)g, label));
-        set_number(&table, 1, (int64_t)groups->group[g].samples);
-        rps_table_set(&table, 2, share_text(text, page->output->groups_off_cpu[g]));
+        rps_table_set(&table, 1,
+                      samples_text(text, groups->group[g].samples,
+                                   rps_code_expected(&page->output->code->sampling, time->cpu_s)));
+        rps_table_set(&table, 2, share_text(text, time->off_cpu));
         top_text(text, &groups->group[g]);
         rps_table_set(&table, 3, rps_words_cut(cut, CELL_SIZE, text, page->width - 30));
     }

@@ -280,6 +280,16 @@ static int remark_signals(struct rps_comparison_work *work, struct rps_error *er
                                  used < sizeof(names) ? "" : "...");
 }
 
+static int remark_level(struct rps_comparison_work *work, struct rps_error *err)
+{
+    if (work->joint.level == 0)
+        return 0;
+    return rps_comparison_remark(&work->comparison, err,
+                                 "Phases were found in blocks of %d rotations of the event sets, "
+                                 "of all runs: one of them was thinned to these, or is long.",
+                                 1 << (RPS_LEVEL_BITS * work->joint.level));
+}
+
 int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error *err)
 {
     struct rps_comparison *comparison = &work->comparison;
@@ -289,6 +299,8 @@ int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error
         result = remark_doubts(work, err);
     if (result == 0)
         result = remark_signals(work, err);
+    if (result == 0)
+        result = remark_level(work, err);
     if (result == 0 && comparison->a_count == 1 && comparison->b_count == 1)
         result = rps_comparison_remark(comparison, err,
                                        "One run a side tells of these two runs alone; to learn "

@@ -251,10 +251,9 @@ static struct rps_within find_uncertainty(struct measuring *measuring, size_t ro
 
     if (interval.certainty == RPS_CERTAINTY_INTERVAL)
         within.variance += deviation * deviation;
-    return interval.certainty == RPS_CERTAINTY_INTERVAL ||
-                   interval.certainty == RPS_CERTAINTY_COUNTED
-               ? within
-               : too_short;
+    return interval.certainty == RPS_CERTAINTY_NONE || interval.certainty > RPS_CERTAINTY_INTERVAL
+               ? too_short
+               : within;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

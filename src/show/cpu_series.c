@@ -197,6 +197,20 @@ void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals)
         series->resolution++;
 }
 
+int rps_cpu_series_choose_thinned(struct rps_cpu_series *series, struct rps_error *err)
+{
+    int result = 0;
+
+    for (int i = 0; i < series->count && result == 0; i++) {
+        int level = 0;
+
+        result = rps_reader_thinned_to(series->reader, series->run_id, series->cpu[i],
+                                       series->first, &level, err);
+        series->resolution = level > series->resolution ? level : series->resolution;
+    }
+    return result;
+}
+
 /* --- walking ---------------------------------------------------------------------------------- */
 
 /* Is the CPU one of the series? */

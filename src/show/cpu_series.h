@@ -66,6 +66,10 @@ void rps_cpu_series_choose_bins(struct rps_cpu_series *series, size_t bins);
  * level of which they are less than 512 MiB. */
 void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals);
 
+/* Choose no finer resolution than the coarsest that any CPU of the part was thinned to, so that all
+ * of it is read alike: means over blocks have less noise than periods. */
+int rps_cpu_series_choose_thinned(struct rps_cpu_series *series, struct rps_error *err);
+
 /* One row; a result that is not 0 ends the walk, which returns it when it is negative. */
 typedef int rps_cpu_series_each(void *context, const struct rps_period *period,
                                 struct rps_error *err);

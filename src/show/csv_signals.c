@@ -93,8 +93,8 @@ int rps_csv_names_place(const char *name)
 /* The columns that say where in a run a row of an export is. */
 static int places_export(const char *name)
 {
-    static const char *const names[] = {"run",      "cpu",   "period", "rotation", "time_s",
-                                        "length_s", "cycle", "set",    NULL};
+    static const char *const names[] = {"run",   "cpu", "period", "rotation", "time_s", "length_s",
+                                        "cycle", "set", "phase",  "label",    NULL};
 
     return in_list(name, names);
 }

@@ -167,7 +167,7 @@ void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns)
     csv->used += put_digits(csv->buffer + csv->used, size % RPS_NS_PER_S, 9);
 }
 
-void rps_csv_double(struct rps_csv_writer *csv, double value)
+static void put_double(struct rps_csv_writer *csv, int digits, double value)
 {
     char text[CSV_WRITER_NUMBER_SIZE], *to, *point;
     int length;
@@ -177,17 +177,27 @@ void rps_csv_double(struct rps_csv_writer *csv, double value)
         return;
     }
     if (csv->json.out) {
-        snprintf(text, sizeof(text), "%.9g", value);
+        snprintf(text, sizeof(text), "%.*g", digits, value);
         rps_json_raw(&csv->json, next_name(csv), text);
         return;
     }
     begin_cell(csv);
     to = room(csv, CSV_WRITER_NUMBER_SIZE);
-    length = snprintf(to, CSV_WRITER_NUMBER_SIZE, "%.9g", value);
+    length = snprintf(to, CSV_WRITER_NUMBER_SIZE, "%.*g", digits, value);
     point = memchr(to, '.', (size_t)length);
     if (point)
         *point = csv->decimal;
     csv->used += (size_t)length;
+}
+
+void rps_csv_double(struct rps_csv_writer *csv, double value)
+{
+    put_double(csv, 9, value);
+}
+
+void rps_csv_exact(struct rps_csv_writer *csv, double value)
+{
+    put_double(csv, 15, value);
 }
 
 void rps_csv_empty(struct rps_csv_writer *csv)

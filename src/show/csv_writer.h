@@ -49,6 +49,8 @@ void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns);
 
 /* Nine significant digits; a value that is not finite gives an empty cell. */
 void rps_csv_double(struct rps_csv_writer *csv, double value);
+/* The same in up to 15, as many as any decimal keeps in a double. */
+void rps_csv_exact(struct rps_csv_writer *csv, double value);
 
 void rps_csv_empty(struct rps_csv_writer *csv);
 

@@ -15,6 +15,7 @@
 
 #include "cpu_series.h"
 #include "export_csv.h"
+#include "rpistat/run_phases.h"
 #include "run_regions.h"
 
 /* clang-format off */ /* a line each */
@@ -24,7 +25,6 @@ const struct rps_export_format *const rps_export_formats[] = {
     &rps_export_long,
     &rps_export_long_rates,
     &rps_export_every,
-    &rps_export_full,
     &rps_export_folded,
     &rps_export_pprof,
     &rps_export_openmetrics,
@@ -118,7 +118,7 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct wa
     if (walk->format->takes_every || cpu_series->resolution == 0 || !options->note)
         return;
     snprintf(note, sizeof(note),
-             "run %lld is long and read %s, of which minimum and maximum are; a part, chosen with "
+             "run %lld is long and read %s, which have no minimum and maximum; a part, chosen with "
              "--from and --to, is read as it was measured",
              (long long)job->run->run_id, rps_cpu_series_level_text(level, cpu_series));
     options->note(note);
@@ -307,10 +307,44 @@ static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader 
     return result;
 }
 
+/*
+ * The phases of a run that has ended: those that were found, else of a run that is not too long
+ * they are found now. 1 and *ret, 0, or RPS_FAILED without memory. An export has no other reason to
+ * fail for them.
+ */
+static int find_phases(const struct rps_export_job *job, struct rps_phase_levels *ret,
+                       struct rps_error *err)
+{
+    char note[sizeof(err->message) + 128] = "";
+    long long run = (long long)job->run->run_id;
+    struct rps_run_summary summary = {.rows = 0};
+    int result = 0;
+
+    if (job->run->state == RPS_RUN_RECORDING)
+        return 0;
+    result = rps_run_phases_get(job->reader, run, ret, NULL, err);
+    if (result == 0)
+        result = rps_reader_summary(job->reader, run, &summary, err);
+    else if (result > 0)
+        return 1;
+    if (result < 0 && rps_error_is_memory(err))
+        return result;
+    if (result < 0)
+        snprintf(note, sizeof(note), "the phases of run %lld are left out: %s", run, err->message);
+    else if (summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
+        snprintf(note, sizeof(note),
+                 "run %lld is long: its phases are left out until 'rpistat phases' has found them",
+                 run);
+    if (note[0] && job->options->note)
+        job->options->note(note);
+    return 0;
+}
+
 /* `walk` is the beginning of *follow, where that is not NULL. */
 static int export_run(struct walk *walk, struct follow *follow, struct rps_export_job *job,
                       struct rps_reader *reader, int64_t run_id, struct rps_error *err)
 {
+    struct rps_phase_levels levels = {0};
     struct rps_plan *plan = NULL;
     struct rps_run run;
     int result;
@@ -323,8 +357,11 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     job->run = &run;
     job->plan = plan;
     walk->job = job;
-    if (result == 0)
+    if (result == 0 && walk->format->phases && (result = find_phases(job, &levels, err)) > 0)
+        job->phases = rps_phase_levels_shown(&levels);
+    if (result >= 0)
         result = walk_run(walk, follow, reader, err);
+    rps_phase_levels_free(&levels);
     rps_plan_free(plan);
     rps_run_free(&run);
     return result;

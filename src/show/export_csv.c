@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/phase.h"
 #include "rpistat/wall.h"
 
 int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_error *err)
@@ -33,6 +34,21 @@ void rps_export_csv_time(struct rps_export_job *job, int64_t time_ns)
     else
         rps_csv_text(job->state,
                      rps_wall_text(text, sizeof(text), job->run->start_realtime_ns + time_ns));
+}
+
+void rps_export_csv_phase(struct rps_export_job *job, uint64_t first, uint64_t last)
+{
+    uint64_t middle = first + (last - first) / 2;
+    char label[RPS_PHASE_LABEL_SIZE];
+    size_t phase = job->phases ? rps_phases_at(job->phases, middle, &job->phase_at) : SIZE_MAX;
+
+    if (phase == SIZE_MAX) {
+        rps_csv_empty(job->state);
+        rps_csv_empty(job->state);
+    } else {
+        rps_csv_uint64(job->state, phase);
+        rps_csv_text(job->state, rps_phase_label(job->phases->phase[phase].label, label));
+    }
 }
 
 void rps_export_csv_fixed(struct rps_export_job *job, const char *const *fixed, int fixed_count)

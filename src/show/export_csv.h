@@ -8,7 +8,7 @@
 #include "rpistat/export.h"
 
 extern const struct rps_export_format rps_export_wide, rps_export_rates, rps_export_long,
-    rps_export_long_rates, rps_export_every, rps_export_full, rps_export_folded, rps_export_pprof,
+    rps_export_long_rates, rps_export_every, rps_export_folded, rps_export_pprof,
     rps_export_openmetrics, rps_export_line_protocol;
 
 /* Make job->state, of `size` bytes and all zero but for the struct rps_csv_writer at its beginning.
@@ -20,6 +20,10 @@ void rps_export_csv_place(struct rps_export_job *job, int32_t cpu);
 
 /* The cells of a time of the run: "time_s", and "time" where it was asked for. */
 void rps_export_csv_time(struct rps_export_job *job, int64_t time_ns);
+
+/* The cells "phase,label" of what begins with one period and ends with another: those of the phase
+ * that its middle lies in, empty where none are known. */
+void rps_export_csv_phase(struct rps_export_job *job, uint64_t first, uint64_t last);
 
 /* Cells of the header: the format's own columns, with "time" behind "time_s" where that was asked
  * for; then one of the plan's, which becomes NAME_KIND where one of the format's has that name: `-e

@@ -1,15 +1,15 @@
 /*
  * The export of stretches of one length, for spreadsheets of long runs:
  *
- *     run,cpu,time_s,length_s,rotations,block, then a column a metric, then NAME_min and NAME_max
- *     of each
+ *     run,cpu,time_s,length_s,rotations,block,phase,label, then a column a metric, then NAME_min and
+ *     NAME_max of each
  *
  * time_s is where the stretch begins; the first row of a CPU begins where its data do. Stretches
  * count from the start of the run, or, with the column `time`, from midnight. A rotation belongs to
  * the stretch that its middle lies in; a stretch without one has no row. length_s is what was
  * recorded of it. A metric is that of the whole stretch, its minimum and maximum are those of the
- * rotations in it, or of blocks of so many rotations as `block` says. A rotation in which the
- * workload hardly ran has none.
+ * rotations in it; a rotation in which the workload hardly ran has none. A stretch that was read in
+ * blocks, of so many rotations as `block` says, has neither: blocks keep sums alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@ struct every {
     struct rps_tally stretch;
     int64_t begin_ns, end_ns;       /* of the stretch, in the run */
     int32_t cpu;                    /* of the stretch */
+    uint64_t first, last;           /* periods in it */
     uint64_t rotations, block;      /* in the stretch; the largest block of them */
     int rows;                       /* written of this CPU */
     double *operand, *least, *most; /* owned; least and most of each metric */
@@ -46,7 +47,8 @@ static void every_release(struct rps_export_job *job)
 
 static void every_head(struct rps_export_job *job)
 {
-    static const char *const fixed[] = {"run", "cpu", "time_s", "length_s", "rotations", "block"};
+    static const char *const fixed[] = {"run",       "cpu",   "time_s", "length_s",
+                                        "rotations", "block", "phase",  "label"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
 
     rps_export_csv_fixed(job, fixed, fixed_count);
@@ -105,8 +107,8 @@ static void put_metrics(struct rps_export_job *job)
             rps_csv_empty(job->state);
     }
     for (int m = 0; m < job->plan->metric_count; m++) {
-        rps_csv_double(job->state, every->least[m]);
-        rps_csv_double(job->state, every->most[m]);
+        rps_csv_double(job->state, every->block > 1 ? NAN : every->least[m]);
+        rps_csv_double(job->state, every->block > 1 ? NAN : every->most[m]);
     }
 }
 
@@ -125,6 +127,7 @@ static void write_stretch(struct rps_export_job *job)
     rps_csv_seconds(job->state, every->stretch.length_ns);
     rps_csv_uint64(job->state, every->rotations);
     rps_csv_uint64(job->state, every->block);
+    rps_export_csv_phase(job, every->first, every->last);
     put_metrics(job);
     rps_csv_end_row(job->state);
     every->rows++;
@@ -159,6 +162,8 @@ static void end_rotation(struct rps_export_job *job)
         rotation->cpu != every->cpu)
         begin_stretch(job, middle_ns, rotation->cpu);
     rps_tally_merge(&every->stretch, tally);
+    every->first = every->rotations == 0 ? rotation->first : every->first;
+    every->last = rotation->last;
     every->rotations += rotation->merged;
     every->block = rotation->merged > every->block ? rotation->merged : every->block;
     rps_tally_operands(tally, job->plan, every->operand);
@@ -193,6 +198,7 @@ const struct rps_export_format rps_export_every = {
     .name = "every",
     .summary = "one row a stretch of time: mean, minimum and maximum of each metric",
     .rotations = 1,
+    .phases = 1,
     .begin = every_begin,
     .period = every_period,
     .end = every_end,

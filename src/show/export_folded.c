@@ -7,14 +7,19 @@
 
 #include "export_csv.h"
 #include "rpistat/shares.h"
+#include "rpistat/text.h"
 
 /* A function's name: nothing in it may look like the end of it, or of the line. */
 static void put_name(FILE *out, const char *name)
 {
-    for (; *name; name++) {
-        unsigned char byte = (unsigned char)*name;
+    for (int length; *name; name += length > 0 ? length : 1) {
+        uint32_t code;
 
-        fputc(byte == ';' ? ':' : byte < ' ' || byte == 0x7f ? ' ' : byte, out);
+        length = rps_text_decode(name, &code);
+        if (length == 0 || !rps_text_is_harmless(code) || code == ';')
+            fputc(length > 0 && code == ';' ? ':' : ' ', out);
+        else
+            fwrite(name, 1, (size_t)length, out);
     }
 }
 

@@ -4,15 +4,17 @@
  *     rpistat,cpu=0,instance=HOST,run=UUID,set=SET EVENT=123i,...,enabled_ns=...i START
  *
  * Fields are the raw counts of the set's events and of the clock event, by its label, and the times
- * that belong to them; what was not counted has no field. The timestamp is the period's start. A
- * block that stands for periods that were thinned is a line a set. As in CSV an event that has the
- * name of another field becomes NAME_event.
+ * that belong to them; what was not counted has no field. A gauge of an import has its value, without
+ * the i. The timestamp is the period's start. A block that stands for periods that were thinned is a
+ * line a set. As in CSV an event that has the name of another field becomes NAME_event.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export_csv.h"
+#include "gauges.h"
 #include "rpistat/text.h"
 #include "rpistat/time_series.h"
 #include "words.h"
@@ -25,19 +27,26 @@ struct line_set {
 struct line_state {
     char *clock; /* owned; key */
     struct line_set *set;
+    struct rps_gauges gauges;
     int is_first; /* field of its line */
 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Backslashes stand before what would end a key or a value. One of the text's own there, or at the
- * end, cannot be written, nor can a control character. */
+ * end, cannot be written, nor can what is not harmless. */
 static void put_escaped(FILE *out, const char *text)
 {
-    for (const char *c = text; *c; c++) {
-        if (strchr(", =", *c))
+    uint32_t code;
+
+    for (int length; *text; text += length) {
+        length = rps_text_decode(text, &code);
+        if (strchr(", =", *text))
             fputc('\\', out);
-        fputc((unsigned char)*c < ' ' || (*c == '\\' && strchr(", =\\", c[1])) ? '_' : *c, out);
+        if (!rps_text_is_harmless(code) || (code == '\\' && strchr(", =\\", text[1])))
+            fputc('_', out);
+        else
+            fwrite(text, 1, (size_t)length, out);
     }
 }
 
@@ -111,6 +120,7 @@ static void line_release(struct rps_export_job *job)
         for (int s = 0; s < RPS_SLOT_MAX; s++)
             free(state->set[n].event[s]);
     }
+    rps_gauges_free(&state->gauges);
     free(state->set);
     free(state->clock);
     free(state);
@@ -132,6 +142,8 @@ static int line_begin(struct rps_export_job *job, struct rps_error *err)
     state->set = calloc((size_t)plan->set_count + 1, sizeof(*state->set));
     if (!state->clock || !state->set)
         return rps_error_memory(err);
+    if (rps_gauges_init(&state->gauges, plan, err) < 0)
+        return RPS_FAILED;
     for (int n = 0; n < plan->set_count; n++) {
         state->set[n].tags = make_tags(job->run, plan->set[n].name);
         if (!state->set[n].tags)
@@ -145,15 +157,29 @@ static int line_begin(struct rps_export_job *job, struct rps_error *err)
     return 0;
 }
 
-/* A whole number of 64 bits with a sign, as the protocol has them. */
-static void put_field(struct rps_export_job *job, const char *key, uint64_t value)
+static void put_key(struct rps_export_job *job, const char *key)
 {
     struct line_state *state = job->state;
 
+    fprintf(job->out, "%s%s=", state->is_first ? " " : ",", key);
+    state->is_first = 0;
+}
+
+/* A whole number of 64 bits with a sign, as the protocol has them. */
+static void put_field(struct rps_export_job *job, const char *key, uint64_t value)
+{
     if (value > INT64_MAX || !key[0])
         return;
-    fprintf(job->out, "%s%s=%" PRIu64 "i", state->is_first ? " " : ",", key, value);
-    state->is_first = 0;
+    put_key(job, key);
+    fprintf(job->out, "%" PRIu64 "i", value);
+}
+
+static void put_gauge(struct rps_export_job *job, const char *key, double value)
+{
+    if (!isfinite(value) || !key[0])
+        return;
+    put_key(job, key);
+    fprintf(job->out, "%.15g", value);
 }
 
 static void line_period(struct rps_export_job *job, const struct rps_period *period)
@@ -172,7 +198,11 @@ static void line_period(struct rps_export_job *job, const struct rps_period *per
         fprintf(job->out, "%" PRId32, period->cpu);
     fputs(set->tags, job->out);
     for (int s = 0; s < job->plan->set[period->set_no].event_count; s++) {
-        if (period->counted & (UINT32_C(1) << s))
+        int metric = rps_gauges_metric(&state->gauges, period->set_no, s);
+
+        if (metric >= 0)
+            put_gauge(job, set->event[s], rps_gauges_value(&state->gauges, period, s));
+        else if (metric == RPS_GAUGES_COUNT && (period->counted & (UINT32_C(1) << s)))
             put_field(job, set->event[s], period->count[s]);
     }
     if (period->enabled_ns == 0 || period->clock_running_ns > 0)

@@ -43,12 +43,14 @@ struct metrics_state {
 
 static const struct family {
     const char *name, *metric, *type, *unit, *help;
-    int decimals;
+    int decimals; /* -1: as many as there are */
 } families[] = {
     {"rpistat_run", "rpistat_run_info", "info", NULL, "What was recorded, where and with what.", 0},
     {"rpistat_phase", "rpistat_phase", "gauge", NULL, "1 while the run is in the phase.", 0},
     {"rpistat_events", "rpistat_events_total", "counter", NULL,
      "Raw count of an event since the start of the run.", 0},
+    {"rpistat_gauge", "rpistat_gauge", "gauge", NULL,
+     "Value of an import's gauge, its mean since the sample before.", -1},
     {"rpistat_event_running_seconds", "rpistat_event_running_seconds_total", "counter", "seconds",
      "Part of the enabled time during which the event was counted.", 9},
     {"rpistat_enabled_seconds", "rpistat_enabled_seconds_total", "counter", "seconds",
@@ -129,8 +131,9 @@ static void put_block(FILE *out, const char *head, int decimals, const struct bl
     for (size_t i = 0; i < block->count && !ferror(out); i++) {
         const struct sample *sample = &block->sample[i];
 
-        fprintf(out, "%s %.*f %" PRId64 ".%03d\n", head, decimals, sample->value,
-                sample->time_ms / 1000, (int)(sample->time_ms % 1000));
+        fprintf(out, decimals < 0 ? "%s %.*g" : "%s %.*f", head, decimals < 0 ? 15 : decimals,
+                sample->value);
+        fprintf(out, " %" PRId64 ".%03d\n", sample->time_ms / 1000, (int)(sample->time_ms % 1000));
     }
 }
 

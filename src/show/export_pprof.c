@@ -97,7 +97,7 @@ static void write_number(struct profile *profile, uint64_t field, uint64_t value
 /* Write a text into the table of strings; its number there. */
 static uint64_t write_string(struct profile *profile, const char *text)
 {
-    char *valid = rps_text_repaired(text);
+    char *valid = rps_text_harmless(text); /* pprof prints it as it is */
 
     profile->failed |= !valid;
     rps_protobuf_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);

@@ -2,8 +2,8 @@
  * The export of metrics: one row a rotation of the event sets, the smallest stretch in which every
  * metric has a value.
  *
- *     run,cpu,rotation,time_s,length_s,cycle,cycles, then a column a metric, then NAME_low and
- *     NAME_high of each
+ *     run,cpu,rotation,time_s,length_s,cycle,cycles,phase,label, then a column a metric, then
+ *     NAME_low and NAME_high of each
  *
  * time_s is the start of the rotation's first period, length_s the sum of its periods, `cycle` the
  * cycle timestamp at its end. A metric is empty where it is not known: an event of it was not
@@ -13,7 +13,7 @@
  *
  * The long form has one row a metric and rotation:
  *
- *     run,cpu,rotation,time_s,length_s,metric,value,low,high
+ *     run,cpu,rotation,time_s,length_s,phase,label,metric,value,low,high
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,16 +54,17 @@ static void rates_release(struct rps_export_job *job)
 
 static void long_head(struct rps_export_job *job)
 {
-    static const char *const fixed[] = {"run",    "cpu",   "rotation", "time_s", "length_s",
-                                        "metric", "value", "low",      "high"};
+    static const char *const fixed[] = {"run",      "cpu",   "rotation", "time_s",
+                                        "length_s", "phase", "label",    "metric",
+                                        "value",    "low",   "high"};
 
     rps_export_csv_fixed(job, fixed, (int)(sizeof(fixed) / sizeof(fixed[0])));
 }
 
 static void rates_head(struct rps_export_job *job)
 {
-    static const char *const fixed[] = {"run",      "cpu",   "rotation", "time_s",
-                                        "length_s", "cycle", "cycles"};
+    static const char *const fixed[] = {"run",   "cpu",    "rotation", "time_s", "length_s",
+                                        "cycle", "cycles", "phase",    "label"};
     const int fixed_count = (int)(sizeof(fixed) / sizeof(fixed[0]));
 
     rps_export_csv_fixed(job, fixed, fixed_count);
@@ -137,6 +138,7 @@ static void rates_row(struct rps_export_job *job, size_t at)
     put_place(job, rotation);
     rps_csv_uint64(job->state, rotation->to_cycle);
     rps_csv_uint64(job->state, tally->clock);
+    rps_export_csv_phase(job, rotation->first, rotation->last);
     for (int m = 0; m < job->plan->metric_count; m++)
         rps_csv_double(job->state, values_of(rates, m)[RPS_TALLY_NEIGHBOURS + at]);
     rps_tally_operands(tally, job->plan, rates->operand);
@@ -153,6 +155,7 @@ static void long_rows(struct rps_export_job *job, size_t at)
     rps_tally_operands(&rotation->tally, job->plan, rates->operand);
     for (int m = 0; m < job->plan->metric_count; m++) {
         put_place(job, rotation);
+        rps_export_csv_phase(job, rotation->first, rotation->last);
         rps_csv_text(job->state, job->plan->metric[m].name);
         rps_csv_double(job->state, values_of(rates, m)[RPS_TALLY_NEIGHBOURS + at]);
         put_interval(job, &rotation->tally, m);
@@ -231,6 +234,7 @@ const struct rps_export_format rps_export_rates = {
     .name = "rates",
     .summary = "one row a rotation of the event sets, a column a metric, and its interval",
     .rotations = 1,
+    .phases = 1,
     .begin = rates_begin,
     .period = rates_period,
     .end = rates_end,
@@ -241,6 +245,7 @@ const struct rps_export_format rps_export_long_rates = {
     .name = "long-rates",
     .summary = "one row a metric and rotation, and its interval",
     .rotations = 1,
+    .phases = 1,
     .begin = long_begin,
     .period = rates_period,
     .end = rates_end,

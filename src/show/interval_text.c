@@ -36,6 +36,9 @@ char *rps_interval_words(char *ret, const struct rps_interval *interval)
     if (interval->certainty == RPS_CERTAINTY_UNSEEN)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "none seen in %.*f %% of the time",
                  interval->share < .1 ? 1 : 0, 100 * interval->share);
+    else if (interval->certainty == RPS_CERTAINTY_SCALED)
+        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "counted for %.*f %% of the time",
+                 interval->share < .1 ? 1 : 0, 100 * interval->share);
     else if (interval->certainty != RPS_CERTAINTY_COUNTED &&
              interval->certainty != RPS_CERTAINTY_INTERVAL)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%s", rps_certainty_name(interval->certainty));

@@ -99,19 +99,21 @@ static int choose_samples(struct work *work, struct rps_error *err)
     return result;
 }
 
-/* The level that all are read at. */
-static int choose_level(struct work *work)
+/* The level that all are read at: the coarsest that any is thinned to, or too long below. */
+static int choose_level(struct work *work, int *ret_level, struct rps_error *err)
 {
-    int level = 0;
+    int level = 0, result = 0;
 
-    for (size_t r = 0; r < work->count; r++) {
+    for (size_t r = 0; r < work->count && result == 0; r++) {
         struct part *part = &work->part[r];
         int signals = part->plan->metric_count + 1 + (int)work->samples[r].count;
 
         rps_cpu_series_choose_signals(&part->cpu_series, signals * (int)work->count);
+        result = rps_cpu_series_choose_thinned(&part->cpu_series, err);
         level = part->cpu_series.resolution > level ? part->cpu_series.resolution : level;
     }
-    return level;
+    *ret_level = level;
+    return result;
 }
 
 static int walk_run(struct part *part, int level, struct rps_collect **ret, struct rps_error *err)
@@ -129,13 +131,14 @@ static int walk_run(struct part *part, int level, struct rps_collect **ret, stru
 static int collect_runs(const struct rps_joint_run *run, int no_samples, struct work *work,
                         struct rps_error *err)
 {
-    int result = 0, level;
+    int result = 0, level = 0;
 
     for (size_t r = 0; r < work->count && result == 0; r++)
         result = open_run(&run[r], &work->part[r], err);
     if (result == 0 && !no_samples)
         result = choose_samples(work, err);
-    level = result == 0 ? choose_level(work) : 0;
+    if (result == 0)
+        result = choose_level(work, &level, err);
     for (size_t r = 0; r < work->count && result == 0; r++)
         result = walk_run(&work->part[r], level, &work->collect[r], err);
     if (result == 0)
@@ -251,6 +254,7 @@ int rps_joint_phases_find(const struct rps_joint_run *run, size_t count,
         result = detect(&work, options, &found, err);
     for (size_t r = 0; r < count && result == 0; r++)
         rps_run_collect_place(&found.run[r], &work.collected[r]);
+    out.level = count > 0 && work.collected ? work.collected[0].level : 0;
     out.run = found.run;
     out.label_count = found.label_count;
     out.distance = found.distance;

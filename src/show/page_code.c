@@ -398,7 +398,7 @@ int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
 
     if (picture->code.line_count > 0)
         put_panel(json, &picture->code);
-    if (code->bins.cell_count > 0) {
+    if (rps_code_bins_samples(&code->bins) >= RPS_SHARES_SAMPLES_MIN) {
         rps_json_object(json, "code");
         put_sampling(json, picture, &code->code.sampling);
         result = rps_page_put_calls(json, code);

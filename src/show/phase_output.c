@@ -2,7 +2,9 @@
 #include "rpistat/output_file.h"
 #include "rpistat/phase_output.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rpistat/code_output.h"
 #include "rpistat/rows.h"
@@ -80,6 +82,42 @@ static void put_figures(struct rps_json *json, const char *name, const struct rp
     rps_json_end(json);
 }
 
+/* A figure's name in a CSV, NAME_metric where the row has that name already. */
+static void name_figure(char *ret, size_t size, const struct rps_figure *figure, const char *suffix)
+{
+    static const char *const own[] = {"phase",    "label",   "first",      "last",
+                                      "earliest", "latest",  "confidence", "label_confidence",
+                                      "share",    "start_s", "end_s",      "start",
+                                      "end"};
+    const char *kind = "";
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (!suffix[0] && strcmp(own[i], figure->name) == 0)
+            kind = "_metric";
+    }
+    snprintf(ret, size, "%s%s%s", figure->name, kind, suffix);
+}
+
+/* The figures of a phase as cells, the ends of their intervals behind them. */
+static void put_cells(struct rps_rows *rows, const struct rps_profile *profile, const double *value,
+                      const struct rps_interval *interval)
+{
+    char name[RPS_NAME_SIZE + 16];
+
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        name_figure(name, sizeof(name), &profile->figure[f], "");
+        rps_rows_double(rows, name, value[f]);
+    }
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        int known = interval[f].certainty > RPS_CERTAINTY_COUNTED;
+
+        name_figure(name, sizeof(name), &profile->figure[f], "_low");
+        rps_rows_double(rows, name, known ? interval[f].low : NAN);
+        name_figure(name, sizeof(name), &profile->figure[f], "_high");
+        rps_rows_double(rows, name, known ? interval[f].high : NAN);
+    }
+}
+
 /* The row of a phase; number 0 gives a CSV its names. */
 static void put_phase(struct rps_rows *rows, const struct rps_phase_output *output, size_t i)
 {
@@ -105,6 +143,8 @@ static void put_phase(struct rps_rows *rows, const struct rps_phase_output *outp
     if (rows->json) {
         put_figures(rows->json, "figures", profile, profile->phase + at);
         put_intervals(rows->json, profile, profile->phase_interval + at);
+    } else {
+        put_cells(rows, profile, profile->phase + at, profile->phase_interval + at);
     }
     rps_rows_end_row(rows);
 }
@@ -142,7 +182,8 @@ static void put_labels(struct rps_rows *rows, const struct rps_phase_output *out
         else
             rps_json_null(json, "words");
         if (output->groups)
-            rps_code_rows_top(rows, &output->groups->group[l]);
+            rps_code_rows_group(rows, output->sampling, &output->groups->group[l],
+                                profile->label[l].cpu_s);
         put_figures(json, "mean", profile, profile->mean + at);
         put_intervals(json, profile, profile->mean_interval + at);
         put_figures(json, "spread", profile, profile->spread + at);
@@ -222,6 +263,9 @@ int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, stru
     rps_rows_text(&rows, "unit", output->unit);
     if (output->block > 0)
         rps_json_uint64(json, "block_rotations", (uint64_t)output->block);
+    if (run)
+        rps_rows_seconds(&rows, "periods_from_s", output->periods_from_ns,
+                         output->periods_from_ns >= 0);
     rps_json_uint64(json, "observations", output->observations);
     if (run)
         rps_rows_seconds(&rows, "period_s", run->period_ns, run->period_ns > 0);

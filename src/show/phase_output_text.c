@@ -385,6 +385,36 @@ static int print_labels(struct page *page, const size_t *figure, size_t count,
     return result;
 }
 
+/* "34 % in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
+static void code_text(const struct page *page, char ret[CELL_SIZE], int l)
+{
+    const struct rps_code_group *group = &page->output->groups->group[l];
+    double expected =
+        rps_code_expected(page->output->sampling, page->output->profile->label[l].cpu_s);
+    size_t used = strlen(rps_code_group_text(ret, CELL_SIZE, group));
+
+    if (rps_code_is_short(group->samples, expected))
+        snprintf(ret + used, CELL_SIZE - used, "%s(%" PRIu64 " of %.0f samples)", used ? " " : "",
+                 group->samples, expected);
+}
+
+/* All samples are those of the labels. */
+static void print_samples(const struct page *page)
+{
+    const struct rps_code_groups *groups = page->output->groups;
+    uint64_t samples = 0;
+    double cpu_s = 0;
+    char text[320];
+
+    for (int l = 0; groups && l < page->output->profile->label_count; l++) {
+        samples += groups->group[l].samples;
+        cpu_s += page->output->profile->label[l].cpu_s;
+    }
+    if (groups &&
+        rps_code_short_text(text, sizeof(text), page->output->sampling, samples, cpu_s)[0])
+        fprintf(page->out, "\n%s\n", text);
+}
+
 /* A line a label: what sets it apart, and its function. */
 static void print_words(const struct page *page)
 {
@@ -398,7 +428,7 @@ static void print_words(const struct page *page)
     for (int l = 0; l < profile->label_count && profile->label_count > 1; l++) {
         rps_phase_label(l, label);
         if (groups && (size_t)l < groups->count)
-            rps_code_group_text(code, sizeof(code), &groups->group[l]);
+            code_text(page, code, l);
         rps_profile_words(words, profile, l,
                           page->width - (int)strlen(label) - 4 -
                               (code[0] ? rps_text_width(code) + 2 : 0));
@@ -476,26 +506,42 @@ static int print_components(const struct page *page, struct rps_error *err)
     return result;
 }
 
-/* The other levels; where they are many, those around the one that is shown. */
+/* The other levels; where they are many, those around the one that is shown, and the finest. */
 static void print_levels(const struct page *page)
 {
     const struct rps_phase_output *output = page->output;
-    size_t fine = output->level_count - 1, from, to;
-    const char *before = "";
+    size_t other[2 * LEVELS_BESIDE + 1], count = 0, fine = output->level_count - 1, from, to;
 
     if (output->level_count < 2 || (output->level_count == 2 && output->level[0].stretches == 1))
         return;
     from = output->level_shown > LEVELS_BESIDE ? output->level_shown - LEVELS_BESIDE : 0;
     to = output->level_shown + LEVELS_BESIDE;
-    fputs("Other levels have ", page->out);
-    for (size_t at = 0; at <= fine; at++) {
-        if (at == output->level_shown || ((at < from || at > to) && at != fine))
-            continue;
-        fprintf(page->out, "%s%zu%s", before, output->level[at].stretches,
-                at == fine ? " (fine)" : "");
-        before = at + 1 == fine || at >= to ? " and " : ", ";
+    for (size_t at = from; at <= fine; at++) {
+        if (at != output->level_shown && (at <= to || at == fine))
+            other[count++] = at;
     }
+    for (size_t i = 0; i < count; i++)
+        fprintf(page->out, "%s%zu%s",
+                i == 0           ? "Other levels have "
+                : i + 1 == count ? " and "
+                                 : ", ",
+                output->level[other[i]].stretches, other[i] == fine ? " (fine)" : "");
     fputs(" phases: --level N\n", page->out);
+}
+
+/* A time that --from takes, not before the one that is said. */
+static void print_thinned(const struct page *page)
+{
+    int64_t from_ns = page->output->periods_from_ns, unit = RPS_NS_PER_S;
+    char text[CELL_SIZE];
+
+    if (from_ns < 0)
+        return;
+    for (int i = 0; i < page->decimals; i++)
+        unit /= 10;
+    from_ns += (unit - from_ns % unit) % unit;
+    fprintf(page->out, "Periods only since %s: --from %.*fs\n", time_text(page, text, from_ns),
+            page->decimals, (double)from_ns / RPS_NS_PER_S);
 }
 
 static void print_heading(const struct page *page)
@@ -519,6 +565,7 @@ static void print_heading(const struct page *page)
         fprintf(page->out, " (%s)", length_text(page, text, profile->length_ns, profile->periods));
     fprintf(page->out, " of %zu signal%s, %zu of which vary on their own\n", output->signal_count,
             plural(output->signal_count), output->details->used_signal_count);
+    print_thinned(page);
     print_levels(page);
     if (output->remark)
         fprintf(page->out, "%c%s.\n", toupper((unsigned char)output->remark[0]),
@@ -539,6 +586,8 @@ static int write_page(struct page *page, struct rps_error *err)
         result = print_labels(page, figure, count, err);
     if (result == 0)
         print_words(page);
+    if (result == 0)
+        print_samples(page);
     if (page->estimated)
         fputs("\n± and ranges: 95 % intervals of what was counted in turns.\n", page->out);
     if (page->unsure)

@@ -153,7 +153,7 @@ static int add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK
     }
     qsort(drift, count, sizeof(*drift), compare_drifts);
     if (length == 0)
-        length = (size_t)snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s, and no phases stand out",
+        length = (size_t)snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s",
                                   count == 0 || drift[0].drifts ? "drifts" : "wanders");
     else if (count > 0 && drift[0].drifts)
         length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, ", and drifts");
@@ -179,8 +179,8 @@ int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observa
 
     ret[0] = '\0';
     say_repetition(&found->pattern, observation_ns, shown->count, ret);
-    if (!found->drifts)
-        return 0;
+    if (!found->drifts || shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
+        return 0; /* fewer rows have no tenths */
     result = make_tenths(shown, &tenths, err);
     if (result == 0)
         result = profile(context, &tenths, &of_tenths, err);

@@ -1,5 +1,6 @@
 /*
- * The panel "Code": which functions, modules or threads had which share of the time, in steps.
+ * The panel "Code": which functions, modules, threads or programs had which share of the time, in
+ * steps; of too few samples there is none.
  *
  * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
  * where these were more. What is left to it the workload slept, or was not sampled. A step has
@@ -14,7 +15,7 @@
 #include "rpistat/text.h"
 
 #define CODE_TOP     (RPS_PICTURE_CODE_LINES - 2) /* with a name of their own; then "other", and */
-#define CODE_ASLEEP  "asleep or not sampled"
+#define CODE_ASLEEP  "off the CPU or not sampled"
 #define CODE_SAMPLES 50   /* that a step would have of a busy CPU, at least */
 #define CODE_STEPS   1000 /* at most, but for phases */
 #define CODE_OTHER   7    /* colour of "other", the palette's grey */
@@ -26,7 +27,7 @@ struct keys {
     int64_t *of;       /* owned; of each stack or task its key; -1: none */
     uint64_t *samples; /* owned; of each key */
     size_t ids, count;
-    struct rps_function_name *function; /* owned; of functions */
+    struct rps_function_name *function; /* owned; of functions and programs */
     int top[CODE_TOP];                  /* keys with most samples, in that order */
     int top_count;
 };
@@ -38,10 +39,17 @@ static void keys_free(struct keys *keys)
     free(keys->function);
 }
 
+static int is_of_tasks(enum rps_plot_code by)
+{
+    return by == RPS_PLOT_CODE_THREAD || by == RPS_PLOT_CODE_PROGRAM;
+}
+
 static int find_keys(const struct rps_code *code, enum rps_plot_code by, struct keys *keys,
                      struct rps_error *err)
 {
-    keys->ids = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->stack_count;
+    keys->ids = is_of_tasks(by) ? code->task_count : code->stack_count;
+    if (by == RPS_PLOT_CODE_PROGRAM)
+        return rps_shares_programs(code, &keys->of, &keys->function, &keys->count, err);
     if (by == RPS_PLOT_CODE_FUNCTION)
         return rps_shares_functions(code, 0, RPS_UNNAMED_MODULE, &keys->of, &keys->function,
                                     &keys->count, err);
@@ -91,7 +99,7 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
 {
     char text[RPS_PICTURE_CODE_NAME];
 
-    if (by == RPS_PLOT_CODE_FUNCTION)
+    if (keys->function)
         snprintf(text, sizeof(text), "%s", keys->function[key].function);
     else if (by == RPS_PLOT_CODE_THREAD)
         snprintf(text, sizeof(text), "%s (%lld)", code->task[key].name,
@@ -238,19 +246,23 @@ static void give_title(struct rps_picture_code *code, enum rps_plot_code by,
              sampling->event, unit);
 }
 
+/* 1, and no panel: programs are to be shown for these functions. */
 static int read_panel(struct rps_picture *picture, const struct rps_code *code,
-                      enum rps_plot_code by, struct rps_error *err)
+                      enum rps_plot_code by, int is_chosen, struct rps_error *err)
 {
     struct rps_code_bins bins = {0};
     struct keys keys = {0};
     int result = find_keys(code, by, &keys, err);
 
     if (result == 0)
-        result = rps_code_bins_read(picture, picture->bin_count, by == RPS_PLOT_CODE_THREAD,
-                                    keys.ids, &bins, err);
+        result =
+            rps_code_bins_read(picture, picture->bin_count, is_of_tasks(by), keys.ids, &bins, err);
     if (result == 0)
         result = find_top(&keys, &bins, err);
-    if (result == 0 && bins.cell_count > 0) {
+    if (result == 0 && is_chosen && rps_shares_has_processes(code) &&
+        rps_shares_mostly_unnamed(keys.function, keys.samples, keys.count))
+        result = 1;
+    if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
         result = make_steps(picture, &bins, &code->sampling, &keys, err);
         name_lines(&picture->code, code, by, &keys);
         give_title(&picture->code, by, &code->sampling);
@@ -274,7 +286,9 @@ int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_opt
     result = rps_reader_code(series->reader, series->run_id, &code, err);
     if (result <= 0)
         return result;
-    result = read_panel(picture, &code, by, err);
+    result = read_panel(picture, &code, by, options->code == RPS_PLOT_CODE_CHOSEN, err);
+    if (result > 0)
+        result = read_panel(picture, &code, RPS_PLOT_CODE_PROGRAM, 0, err);
     lay_out(picture);
     rps_code_free(&code);
     return result;

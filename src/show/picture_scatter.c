@@ -242,8 +242,11 @@ static struct rps_picture_axis log_axis(const float *values, size_t count, int t
     struct rps_picture_axis axis = {INFINITY, -INFINITY, 1, 1, "", 0};
 
     for (size_t i = 0; i < count; i++) {
-        axis.from = fmin(axis.from, floor((double)values[i] + 1e-6));
-        axis.to = fmax(axis.to, ceil((double)values[i] - 1e-6));
+        double low = floor((double)values[i] + 1e-6), high = ceil((double)values[i] - 1e-6);
+
+        /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
+        axis.from = low < axis.from ? low : axis.from;
+        axis.to = high > axis.to ? high : axis.to;
     }
     if (axis.to <= axis.from)
         axis.to = axis.from + 1;

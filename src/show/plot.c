@@ -29,9 +29,9 @@ const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
 };
 
 const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
-    [RPS_PLOT_CODE_CHOSEN] = "chosen", [RPS_PLOT_CODE_FUNCTION] = "function",
-    [RPS_PLOT_CODE_MODULE] = "module", [RPS_PLOT_CODE_THREAD] = "thread",
-    [RPS_PLOT_CODE_NONE] = "none",
+    [RPS_PLOT_CODE_CHOSEN] = "chosen",   [RPS_PLOT_CODE_FUNCTION] = "function",
+    [RPS_PLOT_CODE_MODULE] = "module",   [RPS_PLOT_CODE_THREAD] = "thread",
+    [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_NONE] = "none",
 };
 
 /* The script of a kind, and what it loads. */

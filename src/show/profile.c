@@ -140,7 +140,7 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
 {
     struct rps_figure *figure = &profile->figure[f];
     const struct rps_spread *whole = &spreads->whole[f];
-    double inside = 0, inside_cv = 0, between = 0, count = 0;
+    double inside = 0, between = 0, count = 0;
 
     figure->spread = deviation(whole);
     figure->whole_cv = variation(figure->spread, whole->mean);
@@ -154,11 +154,10 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
             continue;
         count += n;
         inside += label->squares;
-        inside_cv += n * variation(profile->spread[at], label->mean);
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
-    figure->inside_cv = count > 0 ? inside_cv / count : NAN;
+    figure->inside_cv = variation(figure->inside, whole->mean);
     figure->apart = 0;
     if (between > 0 && count > 0)
         figure->apart = sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * between /

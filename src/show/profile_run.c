@@ -121,6 +121,8 @@ static void evaluate_all(struct work *work)
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         evaluate(work, &work->label[l], profile->mean + l * figures,
                  profile->mean_interval + l * figures);
+        profile->label[l].seconds = work->operand[RPS_OPERAND_SECONDS];
+        profile->label[l].cpu_s = work->operand[RPS_OPERAND_CPU_SECONDS];
         if (profile->main_label >= 0 && (int)l != profile->main_label)
             rps_tally_merge(&work->rest, &work->label[l]);
     }

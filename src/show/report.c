@@ -81,14 +81,21 @@ static void print_state(struct rps_report *report)
 static void print_own_cost(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
+    double percent = 100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns;
+    int64_t after_ns = run->recorder_after_ns;
 
+    if (report->options->after_ns)
+        after_ns = *report->options->after_ns =
+            rps_clock_process_cpu_ns() - *report->options->after_ns;
     if (run->recorder_cpu_ns <= 0)
         return;
-    fprintf(report->out, "  %-*s%.3f s", RPS_REPORT_SYSTEM_WIDTH,
+    fprintf(report->out, "  %-*s%.3f s while recording", RPS_REPORT_SYSTEM_WIDTH,
             "Recorder's CPU time:", (double)run->recorder_cpu_ns / RPS_NS_PER_S);
     if (run->elapsed_ns > 0)
-        fprintf(report->out, " (%.3f %% of the elapsed time)",
-                100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns);
+        fprintf(report->out, percent < 10 ? " (%.2g %% of it)" : " (%.0f %% of it)", percent);
+    if (after_ns >= 0)
+        fprintf(report->out, ", %.3f s afterwards (names, report)",
+                (double)after_ns / RPS_NS_PER_S);
     fputc('\n', report->out);
 }
 

@@ -233,17 +233,19 @@ static void table_head(struct rps_report *report, struct table *table, const cha
 {
     char(*cell)[TABLE_CELL] = table->cell[table->rows++];
     const char *unit = rps_report_clock_unit(report);
+    char per[RPS_NAME_SIZE + 16];
 
-    snprintf(cell[0], TABLE_CELL, "%s", family[0] ? family : "Events");
+    rps_text_printable(cell[0], TABLE_CELL, family[0] ? family : "Events");
     snprintf(cell[1], TABLE_CELL, "Count");
     snprintf(cell[2], TABLE_CELL, report->plan->set_count > 1 ? "Scaled" : "%s", "");
     snprintf(cell[3], TABLE_CELL, "%s",
              least_sure(report) > RPS_CERTAINTY_COUNTED ? "95 % interval" : "");
     snprintf(cell[4], TABLE_CELL, "Per second");
     if (strcmp(unit, "ns") == 0)
-        snprintf(cell[5], TABLE_CELL, "Per ms of CPU");
+        snprintf(per, sizeof(per), "Per ms of CPU");
     else
-        snprintf(cell[5], TABLE_CELL, "Per million %s", unit[0] ? unit : "cycles");
+        snprintf(per, sizeof(per), "Per million %s", unit[0] ? unit : "cycles");
+    rps_text_printable(cell[5], TABLE_CELL, per);
     table_measure(table, table->rows - 1);
 }
 
@@ -429,7 +431,7 @@ static const char *sure_legend(struct rps_report *report)
 {
     enum rps_certainty least = least_sure(report);
 
-    if (least == RPS_CERTAINTY_NONE)
+    if (least == RPS_CERTAINTY_NONE || least == RPS_CERTAINTY_SCALED)
         return "";
     return least > RPS_CERTAINTY_COUNTED
                ? ", ± its 95 % interval; without brackets: counted all the time"

@@ -1,5 +1,6 @@
 /* Where the time went, by samples, or the events that they were taken by: of the report. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "report_parts.h"
@@ -18,8 +19,10 @@ int rps_report_read_code(struct rps_report *report, struct rps_error *err)
     if (options->layout == RPS_REPORT_2013)
         return 0;
     result = rps_reader_code(reader, run_id, &report->code, err);
-    if (result <= 0 || report->code.stack_count == 0)
+    if (result <= 0 || !rps_code_is_sampled(&report->run, &report->code))
         return result < 0 ? result : 0;
+    rps_tally_operands(&report->tally, report->plan, report->operand);
+    report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
     result = rps_code_part_choose(reader, run_id, &choice, &part, err);
     if (result == 0)
         result = rps_code_groups_find(reader, run_id, &part, &options->cpus, &report->code,
@@ -34,9 +37,11 @@ void rps_report_print_code(struct rps_report *report)
     char text[RPS_CODE_TOP * 160 + 1], name[128];
     size_t used = 0;
 
-    if (report->groups.count == 0 || group->count == 0)
+    if (report->groups.count == 0 || group->samples == 0)
         return;
-    for (int t = 0; t < group->count && used < sizeof(text); t++)
+    if (group->samples < RPS_SHARES_SAMPLES_MIN)
+        strcpy(text, "too few to tell");
+    for (int t = 0; t < group->count && used < sizeof(text) && isfinite(group->top[t].share); t++)
         used +=
             (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.1f %%", t > 0 ? ", " : "",
                              rps_code_function_text(name, sizeof(name), &group->top[t].name),

@@ -1,6 +1,7 @@
 /* The report for programs: JSON, or its figures alone as CSV. A row is a figure of the run, or of
  * one of its CPUs. */
 #include <math.h>
+#include <string.h>
 
 #include "report_parts.h"
 #include "rpistat/code_output.h"
@@ -138,8 +139,10 @@ static void put_figures(struct rps_report *report, const struct rps_tally *tally
     rps_tally_operands(tally, plan, report->operand);
     put_clock(&place);
     for (int i = 0; i < plan->set_count; i++) {
-        for (int slot = 0; slot < plan->set[i].event_count; slot++)
-            put_event(&place, i, slot);
+        for (int slot = 0; slot < plan->set[i].event_count; slot++) {
+            if (strcmp(plan->set[i].event[slot].unit, RPS_UNIT_GAUGE) != 0)
+                put_event(&place, i, slot);
+        }
     }
     for (int i = 0; i < plan->metric_count; i++)
         put_metric(&place, &plan->metric[i]);
@@ -245,7 +248,8 @@ static void put_words(struct rps_report *report)
     put_notes(report, "marks", &report->marks, "text");
     put_regions(report);
     if (report->groups.count > 0)
-        rps_code_rows_top(&report->rows, report->groups.group);
+        rps_code_rows_group(&report->rows, &report->code.sampling, report->groups.group,
+                            report->cpu_s);
     rps_json_array(report->rows.json, "remarks");
     rps_report_remarks(report, put_remark);
     rps_json_end(report->rows.json);

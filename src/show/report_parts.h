@@ -37,6 +37,7 @@ struct rps_report {
     struct rps_run_summary summary;
     struct rps_code code;
     struct rps_code_groups groups; /* one, of the part that is reported; none without samples */
+    double cpu_s;                  /* of that part, when samples were taken */
     double *operand;               /* of the plan's formulas */
     rps_report_tell *tell;
     int titled;           /* the title of the remarks is printed */

@@ -32,6 +32,19 @@ static int has_no_counts(const struct rps_report *report)
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
 }
 
+/* An import knows what its file has and has not, and nothing of counters. */
+static int is_import(const struct rps_report *report)
+{
+    return strcmp(report->run.pmu, "import") == 0;
+}
+
+static const char *file_lacks(const struct rps_report *report)
+{
+    return strncmp(report->plan->name, "perf-", 5) == 0
+               ? "the file has none for the rest, as where perf says \"<not counted>\""
+               : "the file has none for the rest";
+}
+
 const char *rps_report_reason(const struct rps_report *report, const struct rps_event *event,
                               int set, int slot)
 {
@@ -46,6 +59,8 @@ const char *rps_report_reason(const struct rps_report *report, const struct rps_
         return "this user may not count it";
     if (event->state == RPS_EVENT_UNSUPPORTED)
         return "this machine does not have it";
+    if (is_import(report))
+        return "the file has no value of it there";
     if (tally->set[set].periods == 0)
         return "the run ended before its turn came";
     if (tally->set[set].running_ns == 0)
@@ -119,6 +134,13 @@ static void remark_coverage(struct rps_report *report)
 
         if (!(coverage < REMARK_COVERAGE) || tally->set[i].running_ns == 0)
             continue;
+        if (is_import(report)) {
+            remark(
+                report,
+                "Set %s has values for %.1f %% of its time: %s. Its estimates are scaled for that.",
+                report->plan->set[i].name, 100 * coverage, file_lacks(report));
+            continue;
+        }
         why = 1 - coverage <= switching + (1 - REMARK_COVERAGE)
                   ? "the rest went into switching event sets; a longer period lowers that"
                   : "the PMU was shared with another program or the NMI watchdog";
@@ -150,7 +172,12 @@ static void remark_not_read(struct rps_report *report)
     struct name_list list = {"", 0, 0};
 
     rps_report_each(report, NULL, list_not_read, &list);
-    if (list.count > 0)
+    if (list.count > 0 && is_import(report))
+        remark(report,
+               "Without values for up to %.2g %% of the time: %s: %s. That time is left out of the "
+               "estimates.",
+               100 * list.share, list.text, file_lacks(report));
+    else if (list.count > 0)
         remark(report,
                "Could not be read for up to %.2g %% of the time on a counter: %s. That time is "
                "left out of the estimates.",
@@ -165,7 +192,13 @@ static void remark_clock(struct rps_report *report)
 
     if (!rps_tally_clock_is_scaled(tally))
         return;
-    if (tally->clock_running_ns == 0)
+    if (is_import(report))
+        remark(report,
+               "%s has values for %.1f %% of the time: %s. [ ... ] and all figures made of it are "
+               "scaled for that.",
+               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns,
+               file_lacks(report));
+    else if (tally->clock_running_ns == 0)
         remark(report,
                "%s never had a counter: another program or the NMI watchdog held it. What is "
                "made of it is not known.",
@@ -183,7 +216,12 @@ static void remark_hardly(struct rps_report *report)
     const struct rps_tally *tally = &report->tally;
 
     for (int i = 0; i < report->plan->set_count; i++) {
-        if (tally->set[i].running_ns > 0 && rps_tally_hardly(tally, i))
+        if (tally->set[i].running_ns == 0 || !rps_tally_hardly(tally, i))
+            continue;
+        if (is_import(report))
+            remark(report, "Set %s has values for %.2g %% of the time: too little for an estimate.",
+                   report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+        else
             remark(report,
                    "Set %s was on counters for %.2g %% of the time that the workload ran: too "
                    "little for an estimate. Record longer, with a shorter --period, or with "
@@ -271,6 +309,16 @@ static void remark_blocks(struct rps_report *report)
                        "periods, of which there are too many: they are rather too wide.");
 }
 
+static void remark_samples(struct rps_report *report)
+{
+    char text[320];
+
+    if (report->groups.count > 0 &&
+        rps_code_short_text(text, sizeof(text), &report->code.sampling,
+                            report->groups.group->samples, report->cpu_s)[0])
+        remark(report, "%s", text);
+}
+
 static void remark_region(struct rps_report *report)
 {
     if (report->options->region)
@@ -316,6 +364,7 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     remark_stretched(report);
     remark_thinned(report);
     remark_blocks(report);
+    remark_samples(report);
     remark_region(report);
     remark_fitting(report);
 }

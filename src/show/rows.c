@@ -197,13 +197,14 @@ static void put_tags(struct rps_rows *rows, const struct rps_run *run)
     free(text);
 }
 
-void rps_rows_run_lists(struct rps_json *json, const char *command, const struct rps_run *run)
+/* A run's tags, and the words of its command. */
+static void put_lists(struct rps_json *json, const struct rps_run *run)
 {
     rps_json_object(json, "tags");
     for (int i = 0; i < run->tag_count; i++)
         rps_json_text(json, run->tag[i].key, run->tag[i].value);
     rps_json_end(json);
-    rps_json_array(json, command);
+    rps_json_array(json, "argv");
     for (int i = 0; i < run->argc; i++)
         rps_json_text(json, NULL, run->argv[i]);
     rps_json_end(json);
@@ -236,6 +237,7 @@ void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
     rps_rows_int(rows, "exit_status", run->exit_status, run->exit_status >= 0);
     rps_rows_int(rows, "exit_signal", run->exit_signal, run->exit_signal > 0);
     rps_rows_seconds(rows, "recorder_cpu_s", run->recorder_cpu_ns, run->recorder_cpu_ns > 0);
+    rps_rows_seconds(rows, "recorder_after_s", run->recorder_after_ns, run->recorder_after_ns >= 0);
     rps_rows_text(rows, "host", run->host);
     rps_rows_text(rows, "cpu_model", run->cpu_model);
     rps_rows_int(rows, "cpu_count", run->cpu_count, run->cpu_count > 0);
@@ -243,7 +245,7 @@ void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
     rps_rows_text(rows, "architecture", run->architecture);
     rps_rows_text(rows, "version", run->version);
     if (rows->json)
-        rps_rows_run_lists(rows->json, "argv", run);
+        put_lists(rows->json, run);
     else
         put_tags(rows, run);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/collect.h"
+#include "rpistat/clock.h"
 #include "rpistat/parse.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
@@ -16,6 +16,7 @@
 #include "run_regions.h"
 
 #define FILE_MOST 100 /* bytes of a file's name behind a function */
+#define SHORT     .8  /* of the samples that are expected: fewer are told of */
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
@@ -379,45 +380,68 @@ int rps_run_code_none(int64_t run_id, struct rps_error *err)
 
 /* --- the functions of groups ------------------------------------------------------------------ */
 
+/* Counts of keys: the functions of stacks, or the programs of tasks. */
 struct tops {
     const struct rps_code *code;
-    const int64_t *function; /* of each stack */
-    size_t function_count, group_count;
-    uint64_t *seen;  /* owned; seen[group * function_count + function] */
-    uint64_t *of;    /* owned; of each group all samples */
-    uint64_t *stack; /* owned; of each stack, in all groups */
+    const int64_t *key; /* of each stack, or task; -1: none */
+    size_t ids, key_count, group_count;
+    uint64_t *seen; /* owned; seen[group * key_count + key] */
+    uint64_t *of;   /* owned; of each group all samples */
+    uint64_t *id;   /* owned; of each stack, or task, in all groups */
 };
+
+static void tops_free(struct tops *tops)
+{
+    free(tops->seen);
+    free(tops->of);
+    free(tops->id);
+}
 
 static int add_top(void *context, size_t group, int64_t id, uint64_t samples, struct rps_error *err)
 {
     struct tops *tops = context;
 
     (void)err;
-    if ((uint64_t)id >= tops->code->stack_count)
+    if ((uint64_t)id >= tops->ids)
         return 0;
     tops->of[group] += samples;
-    tops->stack[id] += samples;
-    if (tops->function[id] >= 0)
-        tops->seen[group * tops->function_count + (size_t)tops->function[id]] += samples;
+    tops->id[id] += samples;
+    if (tops->key[id] >= 0)
+        tops->seen[group * tops->key_count + (size_t)tops->key[id]] += samples;
     return 0;
 }
 
-/* Put the function into its place among the group's, if it has one. */
-static void place_top(struct rps_code_group *group, const struct rps_function_name *name,
-                      uint64_t samples)
+static int count_tops(struct tops *tops, struct rps_reader *reader, int64_t run_id,
+                      const struct rps_code_part *part, const struct rps_cpus *cpus, int tasks,
+                      struct rps_error *err)
 {
-    double share = (double)samples / (double)group->samples;
-    int at = group->count;
+    tops->ids = tasks ? tops->code->task_count : tops->code->stack_count;
+    tops->seen = calloc(part->group_count + 1, (tops->key_count + 1) * sizeof(*tops->seen));
+    tops->of = calloc(part->group_count + 1, sizeof(*tops->of));
+    tops->id = calloc(tops->ids + 1, sizeof(*tops->id));
+    if (!tops->seen || !tops->of || !tops->id)
+        return rps_error_memory(err);
+    return rps_run_code_walk(reader, run_id, part, cpus, tasks, add_top, tops, err);
+}
 
-    while (at > 0 && group->top[at - 1].share < share)
+/* Put the function into its place among the group's, if it has one; most[] has what these have. */
+static void place_top(struct rps_code_group *group, uint64_t most[RPS_CODE_TOP],
+                      const struct rps_function_name *name, uint64_t samples)
+{
+    int at = group->count;
+    size_t behind;
+
+    while (at > 0 && most[at - 1] < samples)
         at--;
     if (at == RPS_CODE_TOP || samples == 0)
         return;
     if (group->count < RPS_CODE_TOP)
         group->count++;
-    memmove(&group->top[at + 1], &group->top[at],
-            (size_t)(group->count - 1 - at) * sizeof(group->top[0]));
-    group->top[at] = (struct rps_code_top){*name, share};
+    behind = (size_t)(group->count - 1 - at);
+    memmove(&group->top[at + 1], &group->top[at], behind * sizeof(group->top[0]));
+    memmove(&most[at + 1], &most[at], behind * sizeof(most[0]));
+    group->top[at] = (struct rps_code_top){*name, rps_shares_part(samples, group->samples)};
+    most[at] = samples;
 }
 
 void rps_code_place_line(struct rps_function_name *name, const struct rps_shares *shares)
@@ -441,22 +465,60 @@ static void place_lines(struct rps_code_groups *groups, const struct rps_shares 
     }
 }
 
-static int make_groups(const struct tops *tops, struct rps_code_groups *groups,
+static void fill_group(struct rps_code_group *group, const struct rps_function_name *name,
+                       const uint64_t *seen, size_t count)
+{
+    uint64_t most[RPS_CODE_TOP];
+
+    group->count = 0;
+    for (size_t k = 0; k < count; k++)
+        place_top(group, most, &name[k], seen[k]);
+}
+
+/* *ret_programs: some are to have programs. */
+static int make_groups(const struct tops *tops, struct rps_code_groups *groups, int *ret_programs,
                        struct rps_error *err)
 {
+    int several = rps_shares_has_processes(tops->code);
     struct rps_shares shares = {0};
 
     for (size_t g = 0; g < groups->count; g++) {
+        const uint64_t *seen = &tops->seen[g * tops->key_count];
+
         groups->group[g].samples = tops->of[g];
-        for (size_t f = 0; f < tops->function_count; f++)
-            place_top(&groups->group[g], &groups->name[f],
-                      tops->seen[g * tops->function_count + f]);
+        groups->group[g].by_program =
+            several && rps_shares_mostly_unnamed(groups->name, seen, tops->key_count);
+        *ret_programs |= groups->group[g].by_program;
+        fill_group(&groups->group[g], groups->name, seen, tops->key_count);
     }
-    if (rps_shares_find(tops->code, tops->stack, RPS_SHARES_FUNCTION, &shares, err) < 0)
+    if (rps_shares_find(tops->code, tops->id, RPS_SHARES_FUNCTION, &shares, err) < 0)
         return RPS_FAILED;
     place_lines(groups, &shares);
     rps_shares_free(&shares);
     return 0;
+}
+
+/* Programs for functions, in those groups. */
+static int find_programs(struct rps_reader *reader, int64_t run_id,
+                         const struct rps_code_part *part, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_code_groups *groups,
+                         struct rps_error *err)
+{
+    struct tops tops = {.code = code};
+    int64_t *program = NULL;
+    int result = rps_shares_programs(code, &program, &groups->program, &tops.key_count, err);
+
+    tops.key = program;
+    if (result == 0)
+        result = count_tops(&tops, reader, run_id, part, cpus, 1, err);
+    for (size_t g = 0; g < groups->count && result == 0; g++) {
+        if (groups->group[g].by_program)
+            fill_group(&groups->group[g], groups->program, &tops.seen[g * tops.key_count],
+                       tops.key_count);
+    }
+    tops_free(&tops);
+    free(program);
+    return result;
 }
 
 int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
@@ -467,30 +529,25 @@ int rps_code_groups_find(struct rps_reader *reader, int64_t run_id,
     struct tops tops = {.code = code};
     struct rps_code_groups groups = {.count = part->group_count};
     int64_t *function = NULL;
-    int result = rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &function, &groups.name,
-                                      &tops.function_count, err);
+    int programs = 0, result = rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &function,
+                                                    &groups.name, &tops.key_count, err);
 
     if (result < 0)
         return result;
-    tops.function = function;
-    tops.seen = calloc(groups.count + 1, (tops.function_count + 1) * sizeof(*tops.seen));
-    tops.of = calloc(groups.count + 1, sizeof(*tops.of));
-    tops.stack = calloc(code->stack_count + 1, sizeof(*tops.stack));
+    tops.key = function;
     groups.group = calloc(groups.count + 1, sizeof(*groups.group));
-    if (!tops.seen || !tops.of || !tops.stack || !groups.group)
-        result = rps_error_memory(err);
+    result = groups.group ? count_tops(&tops, reader, run_id, part, cpus, 0, err)
+                          : rps_error_memory(err);
     if (result == 0)
-        result = rps_run_code_walk(reader, run_id, part, cpus, 0, add_top, &tops, err);
-    if (result == 0)
-        result = make_groups(&tops, &groups, err);
+        result = make_groups(&tops, &groups, &programs, err);
+    if (result == 0 && programs)
+        result = find_programs(reader, run_id, part, cpus, code, &groups, err);
     if (result == 0)
         *ret = groups;
     else
         rps_code_groups_free(&groups);
     free(function);
-    free(tops.seen);
-    free(tops.of);
-    free(tops.stack);
+    tops_free(&tops);
     return result;
 }
 
@@ -498,6 +555,7 @@ void rps_code_groups_free(struct rps_code_groups *groups)
 {
     free(groups->group);
     free(groups->name);
+    free(groups->program);
     *groups = (struct rps_code_groups){0};
 }
 
@@ -523,7 +581,7 @@ char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *g
     char name[256];
 
     ret[0] = '\0';
-    if (group->count == 0)
+    if (group->count == 0 || isnan(group->top[0].share))
         return ret;
     rps_code_function_text(name, sizeof(name), &group->top[0].name);
     if (group->top[0].share < .5)
@@ -533,12 +591,12 @@ char *rps_code_group_text(char *ret, size_t size, const struct rps_code_group *g
     return ret;
 }
 
-/* --- time off the CPU ------------------------------------------------------------------------- */
+/* --- time on and off the CPU ------------------------------------------------------------------ */
 
-/* By the CPU use, a figure of the profile's labels: a group is one. */
-static int find_off_cpu(struct rps_reader *reader, int64_t run_id,
-                        const struct rps_code_choice *choice, const struct rps_phases *phases,
-                        const struct rps_cpus *cpus, double *off, struct rps_error *err)
+/* By the profile's labels: a group is one. */
+static int find_time(struct rps_reader *reader, int64_t run_id,
+                     const struct rps_code_choice *choice, const struct rps_phases *phases,
+                     const struct rps_cpus *cpus, struct rps_code_time *time, struct rps_error *err)
 {
     struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
     struct rps_cpu_series series = {0};
@@ -549,42 +607,98 @@ static int find_off_cpu(struct rps_reader *reader, int64_t run_id,
     if (result == 0)
         result = rps_profile_run(reader, run_id, choice->from_ns, choice->to_ns, &sum, phases,
                                  &profile, err);
-    for (size_t f = 0; f < profile.figure_count && result == 0; f++) {
-        for (int g = 0; g < phases->label_count; g++) {
-            double use = profile.mean[(size_t)g * profile.figure_count + f] / 100;
+    for (int g = 0; g < phases->label_count && result == 0; g++) {
+        const struct rps_profile_label *label = &profile.label[g];
 
-            if (strcmp(profile.figure[f].name, RPS_COLLECT_CPU_USE) == 0 && isfinite(use))
-                off[g] = fmax(0, 1 - use / (series.by_cpu ? series.count : 1));
-        }
+        if (label->seconds > 0)
+            time[g] = (struct rps_code_time){
+                fmax(0, 1 - label->cpu_s / label->seconds / (series.by_cpu ? series.count : 1)),
+                label->cpu_s};
     }
     rps_profile_free(&profile);
     rps_cpu_series_free(&series);
     return result;
 }
 
-int rps_run_code_off_cpu(struct rps_reader *reader, int64_t run_id,
-                         const struct rps_code_choice *choice, const struct rps_code_part *part,
-                         const struct rps_cpus *cpus, double **ret, struct rps_error *err)
+int rps_run_code_time(struct rps_reader *reader, int64_t run_id,
+                      const struct rps_code_choice *choice, const struct rps_code_part *part,
+                      const struct rps_cpus *cpus, struct rps_code_time **ret,
+                      struct rps_error *err)
 {
     struct rps_phases phases = {.count = part->count, .label_count = (int)part->group_count};
-    double *off = calloc(part->group_count + 1, sizeof(*off));
+    struct rps_code_time *time = calloc(part->group_count + 1, sizeof(*time));
     int result = 0;
 
     phases.phase = calloc(part->count + 1, sizeof(*phases.phase));
-    if (!off || !phases.phase)
+    if (!time || !phases.phase)
         result = rps_error_memory(err);
-    for (size_t g = 0; g < part->group_count && off; g++)
-        off[g] = NAN;
+    for (size_t g = 0; g < part->group_count && time; g++)
+        time[g] = (struct rps_code_time){NAN, NAN};
     for (size_t i = 0; i < part->count && result == 0; i++)
         phases.phase[i] = (struct rps_phase){.first = part->stretch[i].first,
                                              .last = part->stretch[i].last,
                                              .label = (int)part->stretch[i].group};
     if (result == 0 && part->count > 0)
-        result = find_off_cpu(reader, run_id, choice, &phases, cpus, off, err);
+        result = find_time(reader, run_id, choice, &phases, cpus, time, err);
     if (result == 0)
-        *ret = off;
+        *ret = time;
     else
-        free(off);
+        free(time);
     rps_phases_free(&phases);
     return result;
+}
+
+/* --- what samples should be ------------------------------------------------------------------- */
+
+int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
+{
+    return code->stack_count > 0 || (code->sampling.event[0] && strcmp(run->pmu, "sim") != 0);
+}
+
+static int is_part_sampled(const struct rps_sampling *sampling)
+{
+    return strchr(sampling->event, ':') != NULL;
+}
+
+double rps_code_expected(const struct rps_sampling *sampling, double cpu_s)
+{
+    int is_clock = strncmp(sampling->event, "cpu-clock", strlen("cpu-clock")) == 0 ||
+                   strncmp(sampling->event, "task-clock", strlen("task-clock")) == 0 ||
+                   strstr(sampling->event, "cycles");
+
+    return is_clock && sampling->frequency > 0 ? (double)sampling->frequency * cpu_s : NAN;
+}
+
+int rps_code_is_short(uint64_t samples, double expected)
+{
+    return expected >= RPS_SHARES_SAMPLES_MIN && (double)samples < SHORT * expected;
+}
+
+char *rps_code_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                          uint64_t samples, double cpu_s)
+{
+    double expected = rps_code_expected(sampling, cpu_s);
+    char time[RPS_TEXT_NUMBER_SIZE];
+
+    ret[0] = '\0';
+    if (!rps_code_is_short(samples, expected))
+        return ret;
+    rps_text_duration(time, sizeof(time), (int64_t)(fmin(cpu_s, 1e9) * RPS_NS_PER_S));
+    if (is_part_sampled(sampling))
+        snprintf(ret, size,
+                 "%" PRIu64 " samples of at most %.0f in %s of CPU time: the kernel's part of it "
+                 "may not be sampled here.",
+                 samples, expected, time);
+    else if (sampling->lost > 0 || sampling->throttled > 0)
+        snprintf(ret, size,
+                 "%" PRIu64 " samples of %.0f expected in %s of CPU time: some were lost, or the "
+                 "kernel stopped sampling for a moment.",
+                 samples, expected, time);
+    else
+        snprintf(ret, size,
+                 "%" PRIu64
+                 " samples of %.0f expected in %s of CPU time: processes that end within "
+                 "%.4g ms are not sampled.",
+                 samples, expected, time, 1000 / (double)sampling->frequency);
+    return ret;
 }

@@ -75,6 +75,9 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
                                          names.sample_count, &samples, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1 + (int)samples.count);
+        result = rps_cpu_series_choose_thinned(&cpu_series, err);
+    }
+    if (result == 0) {
         collect.level = cpu_series.resolution;
         collect.by_rotation = as_shown || collect.level > 0;
         result = rps_run_collect_walk(reader, &cpu_series, &options->cpus, &collect, &walked, err);
@@ -146,6 +149,17 @@ void rps_run_phases_free(struct rps_run_phases *found)
     memset(found, 0, sizeof(*found));
 }
 
+/* From when on the part would be seen period by period; -1: it is, or nowhere. */
+static int periods_from(struct rps_reader *reader, const struct rps_run_phases_options *options,
+                        struct rps_run_phases *found, int64_t run_id, struct rps_error *err)
+{
+    int result = rps_reader_thinned(reader, run_id, &found->periods_from_ns, err);
+
+    if (found->periods_from_ns <= options->from_ns || found->periods_from_ns >= options->to_ns)
+        found->periods_from_ns = -1;
+    return result;
+}
+
 static int detect_run(struct rps_reader *reader, const struct rps_run *run,
                       const struct rps_run_phases_options *options, struct rps_run_phases *ret,
                       struct rps_error *err)
@@ -158,6 +172,8 @@ static int detect_run(struct rps_reader *reader, const struct rps_run *run,
     found.min_length = shortest(options, run, &collected);
     find.detect.min_length = in_observations(found.min_length, &collected);
     found.resolution = collected.level;
+    if (result == 0)
+        result = periods_from(reader, options, &found, run->run_id, err);
     if (result == 0)
         result = rps_phases_find(&collected.signals, &find, &found.found, err);
     if (result == 0) {

@@ -6,16 +6,20 @@
  * block is there whole: when a row of other rotations comes, or at the end. Series that nothing was
  * added to since their last sample have none.
  *
+ * A gauge of an import has no total: a sample of it is its mean since the one before.
+ *
  * Sums are whole numbers; as doubles they lose units above 2^53 (9.0e15 events, or 104 days in ns),
  * that is one part in 10^15.
  */
 #include "rpistat/time_series.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gauges.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "words.h"
@@ -38,7 +42,8 @@ struct total {
 };
 
 /* One CPU. Of event e total[2 * e] has the counts, total[2 * e + 1] the running time; event 0 is
- * the clock event. The last two are enabled and used time. */
+ * the clock event. Of a gauge they are its sum and that of its time, since its last sample. The last
+ * two are enabled and used time. */
 struct track {
     struct track *next;
     int32_t cpu;
@@ -68,10 +73,12 @@ struct rps_time_totals {
     struct rps_time_sink sink;
     int64_t every_ns;
     size_t series_count; /* that have numbers */
-    const char *instance;
+    const char *instance, *uuid;
     size_t event_count;
     const char **event; /* owned array; label of each */
     int *event_of;      /* owned; of slot s of set n at n * RPS_SLOT_MAX + s; -1: no series */
+    int *gauge;         /* owned; of each event: the slot, as there, of its gauge; -1: it is none */
+    struct rps_gauges gauges;
     struct track *track, *last_track, *current; /* owned, in the order in which they came */
     struct phase_series *phase;                 /* owned */
     struct rps_time_series info;
@@ -83,22 +90,22 @@ struct rps_time_totals {
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* A copy that lives as long as the totals; NULL without memory. */
+/* A harmless copy that lives as long as the totals; NULL without memory. */
 static const char *keep_text(struct rps_time_totals *totals, const char *text)
 {
     char **grown = realloc(totals->text, (totals->text_count + 1) * sizeof(*grown));
     char *cut = strndup(text, rps_text_cut(text, LABEL_VALUE_MAX));
-    char *repaired = cut ? rps_text_repaired(cut) : NULL;
+    char *harmless = cut ? rps_text_harmless(cut) : NULL;
 
     free(cut);
     if (grown)
         totals->text = grown;
-    if (!grown || !repaired) {
-        free(repaired);
+    if (!grown || !harmless) {
+        free(harmless);
         return NULL;
     }
-    grown[totals->text_count++] = repaired;
-    return repaired;
+    grown[totals->text_count++] = harmless;
+    return harmless;
 }
 
 char *rps_time_series_text(const struct rps_time_series *series)
@@ -204,7 +211,7 @@ static int make_info(struct rps_time_totals *totals)
         {"period_ns", run->period_ns > 0 ? period : ""},
         {"plan", totals->plan->name},
         {"pmu", run->pmu},
-        {"run", run->uuid},
+        {"run", totals->uuid},
         {"target", run->target},
         {"version", run->version},
     };
@@ -231,12 +238,16 @@ static int make_info(struct rps_time_totals *totals)
 /* The number of the event that is labelled so: one that is in two sets is one. */
 static int find_event(struct rps_time_totals *totals, const char *name)
 {
+    const char *kept = keep_text(totals, name);
+
+    if (!kept)
+        return -1;
     for (size_t e = 1; e < totals->event_count; e++) {
-        if (strcmp(totals->event[e], name) == 0)
+        if (strcmp(totals->event[e], kept) == 0)
             return (int)e;
     }
-    totals->event[totals->event_count] = keep_text(totals, name);
-    return totals->event[totals->event_count] ? (int)totals->event_count++ : -1;
+    totals->event[totals->event_count] = kept;
+    return (int)totals->event_count++;
 }
 
 static int map_events(struct rps_time_totals *totals)
@@ -247,10 +258,13 @@ static int map_events(struct rps_time_totals *totals)
 
     totals->event = calloc(slots + 1, sizeof(*totals->event));
     totals->event_of = malloc((slots + 1) * sizeof(*totals->event_of));
-    if (!totals->event || !totals->event_of)
+    totals->gauge = malloc((slots + 1) * sizeof(*totals->gauge));
+    if (!totals->event || !totals->event_of || !totals->gauge ||
+        rps_gauges_init(&totals->gauges, plan, NULL) < 0)
         return RPS_FAILED;
     totals->event[0] = keep_text(totals, clock);
     totals->event_count = 1;
+    totals->gauge[0] = -1;
     if (!totals->event[0])
         return RPS_FAILED;
     for (size_t i = 0; i < slots; i++) {
@@ -259,13 +273,15 @@ static int map_events(struct rps_time_totals *totals)
         char name[RPS_NAME_SIZE + sizeof("_event")];
 
         totals->event_of[i] = -1;
-        if ((int)(i % RPS_SLOT_MAX) >= set->event_count || event->state != RPS_EVENT_MEASURED)
+        if ((int)(i % RPS_SLOT_MAX) >= set->event_count || event->state != RPS_EVENT_MEASURED ||
+            totals->gauges.metric[i] == RPS_GAUGES_TIME)
             continue;
         snprintf(name, sizeof(name), "%s%s", event->name,
                  strcmp(event->name, clock) == 0 ? "_event" : "");
         totals->event_of[i] = find_event(totals, name);
         if (totals->event_of[i] < 0)
             return RPS_FAILED;
+        totals->gauge[totals->event_of[i]] = totals->gauges.metric[i] >= 0 ? (int)i : -1;
     }
     return 0;
 }
@@ -288,7 +304,7 @@ static void make_total(struct rps_time_totals *totals, struct track *track, stru
     const struct rps_time_label label[] = {{"cpu", track->cpu_text},
                                            {"event", event},
                                            {"instance", totals->instance},
-                                           {"run", totals->run->uuid}};
+                                           {"run", totals->uuid}};
 
     total->series.metric = metric;
     total->is_time = strcmp(metric, "rpistat_events_total") != 0;
@@ -313,7 +329,9 @@ static struct track *make_track(struct rps_time_totals *totals, const struct rps
     track->last_ms = unix_ms(totals, row->start_ns);
     track->rotation = row->rotation;
     for (size_t e = 0; e < totals->event_count; e++) {
-        make_total(totals, track, &track->total[2 * e], "rpistat_events_total", totals->event[e]);
+        make_total(totals, track, &track->total[2 * e],
+                   totals->gauge[e] < 0 ? "rpistat_events_total" : "rpistat_gauge",
+                   totals->event[e]);
         make_total(totals, track, &track->total[2 * e + 1], "rpistat_event_running_seconds_total",
                    totals->event[e]);
     }
@@ -334,6 +352,15 @@ static struct track *find_track(struct rps_time_totals *totals, const struct rps
             return track;
     }
     return make_track(totals, row, err);
+}
+
+/* A row whose set has a gauge in this slot. */
+static void feed_gauge(const struct rps_time_totals *totals, struct total *total,
+                       const struct rps_period *row, int slot)
+{
+    total[0].fed = 1;
+    total[0].sum += row->count[slot];
+    total[1].sum += row->count[rps_gauges_time_slot(&totals->gauges, row->set_no, slot)];
 }
 
 static void feed(struct total *total, uint64_t amount)
@@ -357,6 +384,10 @@ static void feed_row(struct rps_time_totals *totals, struct track *track,
 
         if (event < 0 || !(row->counted & (UINT32_C(1) << s)))
             continue;
+        if (totals->gauge[event] >= 0) {
+            feed_gauge(totals, &track->total[2 * event], row, s);
+            continue;
+        }
         feed(&track->total[2 * event], row->count[s]);
         feed(&track->total[2 * event + 1], rps_period_counted_ns(row, s));
     }
@@ -390,6 +421,25 @@ static int hand_over_total(struct rps_time_totals *totals, const struct track *t
                         err);
 }
 
+/* Where there was nothing of it, as on a CPU that never has it, there is no sample. */
+static int hand_over_gauge(struct rps_time_totals *totals, const struct track *track, int gauge,
+                           struct total *total, int64_t time_ms, struct rps_error *err)
+{
+    double value = rps_gauges_mean(&totals->gauges, (uint32_t)(gauge / RPS_SLOT_MAX),
+                                   gauge % RPS_SLOT_MAX, total[0].sum, total[1].sum);
+
+    total[0].sum = total[1].sum = 0;
+    total[0].fed = 0;
+    if (isnan(value))
+        return 0;
+    if (!total[0].begun)
+        total[0].series.number = totals->series_count++;
+    total[0].begun = 1;
+    return track->is_quiet
+               ? 0
+               : totals->sink.sample(totals->sink.context, &total[0].series, time_ms, value, err);
+}
+
 /* The totals of a CPU, at a time after its last ones. */
 static int hand_over(struct rps_time_totals *totals, struct track *track, int64_t time_ms,
                      struct rps_error *err)
@@ -398,7 +448,11 @@ static int hand_over(struct rps_time_totals *totals, struct track *track, int64_
     int result = 0;
 
     for (size_t i = 0; i < count && result == 0; i++) {
-        if (track->total[i].fed)
+        int gauge = i % 2 == 0 && i / 2 < totals->event_count ? totals->gauge[i / 2] : -1;
+
+        if (track->total[i].fed && gauge >= 0)
+            result = hand_over_gauge(totals, track, gauge, &track->total[i], time_ms, err);
+        else if (track->total[i].fed)
             result = hand_over_total(totals, track, &track->total[i], time_ms, err);
     }
     track->last_ms = time_ms;
@@ -470,7 +524,7 @@ static struct phase_series *find_phase(struct rps_time_totals *totals, int numbe
 {
     struct phase_series *phase = totals->phase;
     struct rps_time_label label[] = {
-        {"instance", totals->instance}, {"label", NULL}, {"run", totals->run->uuid}};
+        {"instance", totals->instance}, {"label", NULL}, {"run", totals->uuid}};
 
     while (phase && phase->number != number)
         phase = phase->next;
@@ -548,7 +602,8 @@ int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run
     totals->sink = *sink;
     totals->every_ns = every_ns > LEAST_EVERY_NS ? every_ns : LEAST_EVERY_NS;
     totals->instance = keep_text(totals, run->host[0] ? run->host : "unknown");
-    if (!totals->instance || map_events(totals) < 0 || make_info(totals) < 0) {
+    totals->uuid = keep_text(totals, run->uuid);
+    if (!totals->instance || !totals->uuid || map_events(totals) < 0 || make_info(totals) < 0) {
         rps_time_totals_close(totals);
         return rps_error_memory(err);
     }
@@ -573,6 +628,8 @@ void rps_time_totals_close(struct rps_time_totals *totals)
     free(totals->text);
     free(totals->info_label);
     free(totals->event_of);
+    free(totals->gauge);
+    rps_gauges_free(&totals->gauges);
     free(totals->event);
     free(totals);
 }

@@ -326,3 +326,28 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
     rps_database_tidy(path);
     return result;
 }
+
+struct first_finding {
+    char *text;
+    size_t size;
+};
+
+static void keep_first(void *context, enum rps_finding_kind kind, const char *sentence)
+{
+    struct first_finding *first = context;
+    const char *text = strstr(sentence, ": "); /* behind the run's number */
+
+    if (kind == RPS_FINDING_WRONG && first->text[0] == '\0')
+        snprintf(first->text, first->size, "%s", text ? text + 2 : sentence);
+}
+
+int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why, size_t why_size)
+{
+    struct first_finding first = {why, why_size};
+    const struct rps_finding_sink sink = {&first, keep_first};
+    struct rps_findings findings = {.sink = &sink};
+
+    why[0] = '\0';
+    rps_check_run(reader, run_id, NULL, &findings);
+    return findings.count[RPS_FINDING_WRONG] == 0 && !findings.no_memory;
+}

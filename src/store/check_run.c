@@ -311,7 +311,7 @@ static const struct {
      "it has samples, but not how they were taken, and they are not shown", 0, 0},
     {RPS_FINDING_ODD,
      "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
-     " WHERE h.run_id = ?1 AND r.state <> 'recording'",
+     " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a recorder that was killed leaves its own */
      "it has ended, and has a heartbeat all the same", 0, 0},
 };
 
@@ -338,9 +338,7 @@ static void check_rest(struct check *check, int all_read)
 /* A run that seems to be recorded, but whose recorder is gone. */
 static void check_state(struct check *check, const struct rps_run *run)
 {
-    if (run->state == RPS_RUN_INTERRUPTED &&
-        strcmp(run->end_reason, "the recorder was killed") == 0 && !check->shape.complete &&
-        check->shape.elapsed_ns < 0)
+    if (run->state == RPS_RUN_INTERRUPTED && check->shape.recording)
         rps_findings_add(check->findings, RPS_FINDING_ODD,
                          "run %" PRId64
                          ": its recorder was killed; what is here is good, and the next recording "

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "path_check.h"
+#include "rpistat/rights.h"
 
 /* Where a journal's header has the pages there were before, big-endian. */
 #define AT_PAGES_BEFORE 16
@@ -72,8 +73,8 @@ int rps_companion_check(const char *name, const struct stat *store, struct rps_e
 
     if (lstat(name, &status) != 0)
         return 0; /* none, or SQLite says why it cannot be opened */
-    if (status.st_uid != store->st_uid && status.st_uid != geteuid() && status.st_uid != 0 &&
-        !is_shared(name, &status))
+    if (status.st_uid != store->st_uid && status.st_uid != rps_rights_user() &&
+        status.st_uid != 0 && !is_shared(name, &status))
         return rps_error_set(err, RPS_FAILED,
                              "%s belongs to another user (%ld), and is not taken for a part of the "
                              "store: have it removed, or choose another store",
@@ -94,7 +95,7 @@ int rps_companion_check(const char *name, const struct stat *store, struct rps_e
 int rps_companion_check_all(const char *path, struct rps_error *err)
 {
     static const char *const ends[] = {"-wal", "-journal", "-shm"};
-    struct stat store = {.st_uid = geteuid()};
+    struct stat store = {.st_uid = rps_rights_user()};
     int result = 0;
 
     stat(path, &store); /* a new one will be this user's */
@@ -116,8 +117,8 @@ int rps_companion_make(const char *name, const struct stat *store)
 
     if (rps_companion_id(name).inode != 0)
         return 0;
-    if (geteuid() != 0 && geteuid() != store->st_uid && stat_folder(name, &folder) == 0 &&
-        (folder.st_mode & S_ISVTX))
+    if (rps_rights_user() != 0 && rps_rights_user() != store->st_uid &&
+        stat_folder(name, &folder) == 0 && (folder.st_mode & S_ISVTX))
         return RPS_FAILED;
     fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, store->st_mode & 0777);
     if (fd >= 0)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -208,6 +209,18 @@ static int system_error(sqlite3 *db)
     if (number == 0)
         sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
     return number != 0 ? number : sqlite3_system_errno(db);
+}
+
+int rps_database_bound_log(sqlite3 *db, int64_t pages)
+{
+    sqlite3_int64 page_bytes = 0;
+    char sql[128];
+    int code = rps_database_number(db, "PRAGMA page_size", &page_bytes);
+
+    /* pragmas take no parameters */
+    snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %lld",
+             (int)pages, (long long)(pages * page_bytes));
+    return code == SQLITE_OK ? rps_database_exec(db, sql) : code;
 }
 
 int rps_database_code(sqlite3 *db, int code)

@@ -14,7 +14,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1001
+#define RPS_STORE_VERSION       1002
 #define RPS_STORE_VERSION_MAJOR 1000
 
 /* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.
@@ -23,6 +23,12 @@
     "WITH RECURSIVE id (n) AS (SELECT min(run_id) FROM " table " UNION ALL"                        \
     " SELECT (SELECT min(run_id) FROM " table " WHERE run_id > id.n) FROM id"                      \
     " WHERE id.n IS NOT NULL)"
+
+/* SQL: a random UUID (RFC 9562, version 4). */
+#define RPS_SQL_RANDOM_UUID                                                                        \
+    "lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2))) || '-4' ||"                     \
+    " substr(lower(hex(randomblob(2))), 2) || '-a' || substr(lower(hex(randomblob(2))), 2) ||"     \
+    " '-' || lower(hex(randomblob(6)))"
 
 struct rps_database_options {
     int durability_full;                                 /* 1: synchronous=FULL */
@@ -103,6 +109,10 @@ int rps_database_do(sqlite3 *db, const char *sql, const char *types, ...);
 
 /* The same for SQL that gives a number: SQLITE_DONE when it gives no row. */
 int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *types, ...);
+
+/* Have the log taken up into the file when it has so many pages, and made no larger than these; an
+ * SQLite code. */
+int rps_database_bound_log(sqlite3 *db, int64_t pages);
 
 /* Run constant SQL without parameters; an SQLite code. */
 int rps_database_exec(sqlite3 *db, const char *sql);

@@ -9,7 +9,6 @@
  */
 #include "downsample.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "code_counts.h"
@@ -108,7 +107,6 @@ static int prepare(struct rps_downsample *d)
 static int set_bounds(struct rps_downsample *d)
 {
     sqlite3_int64 page_bytes = 4096, pages, log;
-    char sql[128];
     int code = rps_database_number(d->db, "PRAGMA page_size", &page_bytes);
 
     if (code != SQLITE_OK || d->options.max_bytes / (uint64_t)page_bytes > INT32_MAX)
@@ -118,10 +116,7 @@ static int set_bounds(struct rps_downsample *d)
     log = log < LOG_PAGES_MIN ? LOG_PAGES_MIN : log > LOG_PAGES_MAX ? LOG_PAGES_MAX : log;
     d->pages_hard = pages - log - TRANSACTION_PAGES;
     d->pages_soft = d->pages_hard - d->pages_hard / 16;
-    /* pragmas take no parameters */
-    snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %lld",
-             (int)log, (long long)(log * page_bytes));
-    return rps_database_exec(d->db, sql);
+    return rps_database_bound_log(d->db, log);
 }
 
 /* Insert the track of a CPU before place t of the list, which is in order. */

@@ -29,7 +29,8 @@
 /* A row, and one more for each event that is measured. */
 static const char sql_shape[] =
     "SELECT coalesce(r.elapsed_ns, -1), r.state = 'complete', e.set_no, e.slot,"
-    " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id), r.pmu = 'import'"
+    " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id), r.pmu = 'import',"
+    " r.state = 'recording'"
     " FROM run AS r"
     " LEFT JOIN event AS e ON e.run_id = r.run_id AND e.state = 'measured' WHERE r.run_id = ?1";
 
@@ -50,6 +51,7 @@ int rps_run_shape_load(sqlite3 *db, int64_t run_id, struct rps_run_shape *ret)
         shape.elapsed_ns = sqlite3_column_int64(stmt, 0);
         shape.complete = sqlite3_column_int(stmt, 1);
         shape.imported = sqlite3_column_int(stmt, 5);
+        shape.recording = sqlite3_column_int(stmt, 6);
         shape.set_count = sets > RPS_SHAPE_SETS_MAX ? RPS_SHAPE_SETS_MAX : (int)sets;
         if (sqlite3_column_type(stmt, 2) == SQLITE_INTEGER && set >= 0 && slot >= 0)
             shape.measured[set] |= (uint8_t)(1u << slot);

@@ -20,6 +20,7 @@ struct rps_run_shape {
     int64_t elapsed_ns; /* -1: not known */
     int imported; /* 1: a rotation is one interval of a file: each set's time is the whole of it,
                      and values may be missing */
+    int recording; /* 1: its row says so, whether or not its recorder is there */
     int complete; /* 1: the run ended as it should, and its last period ends at elapsed_ns */
 };
 

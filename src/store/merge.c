@@ -4,26 +4,32 @@
  * A run is copied in the reverse order of a deletion (edit.c). It gets a number that no run has.
  * First its tables of many rows are copied, in transactions of a tenth of a second. Nobody finds
  * those rows, since table run does not have the number. The last transaction copies all that
- * describes the run, and its row in table run; it also deletes the shorter copy, where there was
- * one. A merge that is broken off leaves what a broken-off deletion leaves: rows that the next
- * merge or deletion sweeps away.
+ * describes the run, and its row in table run; it also deletes the run that it replaces. A merge
+ * that is broken off leaves what a broken-off deletion leaves: rows that the next merge or deletion
+ * sweeps away.
  *
  * While a merge is at work, a heartbeat under the number keeps others from sweeping its rows. Each
  * transaction renews it. A sweep deletes heartbeats that are too old before it deletes rows: a
  * merge that was stopped for so long finds its heartbeat missing, and ends.
  *
- * The other store is not attached: a connection of its own, with every guard of a reader, reads it,
- * and its values are only bound to parameters.
+ * The other store is not attached: a connection of its own, with every guard of a reader, reads it
+ * in one transaction, and its values are only bound to parameters. Nothing that a run says about
+ * itself is believed: it is compared with what is here (copies.c) and checked as `rpistat check`
+ * does before it is copied.
  */
 #include "rpistat/store.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "check_run.h"
+#include "copies.h"
 #include "database.h"
 #include "edit.h"
 #include "reader.h"
@@ -48,6 +54,10 @@ struct merge {
     int64_t run_id;       /* the number that rows are copied under; -1: none */
     int64_t since_ns;     /* when the transaction began */
     const struct rps_run *run;
+    char uuid[40];      /* of the run here that it was compared with last */
+    int64_t newest;     /* highest number of a run here when it was decided what is to be done */
+    sqlite3 *expected;  /* an empty store, for the check */
+    char unsound[1024]; /* what the check found first */
 };
 
 /* --- transactions ----------------------------------------------------------------------------- */
@@ -270,37 +280,154 @@ static int copy_table(struct merge *merge, const struct rps_table *table, struct
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static bool is_longer(const struct rps_run *run, const struct rps_run *than)
+/* A run is looked for under its uuid first, then among the copies: what differed from the run here
+ * came in under a uuid of its own, with its old one as this tag. */
+#define COPY_TAG "copy_of"
+
+/* ?1 is the run's uuid, ?2 what it is a copy of, or its uuid once more. */
+static const char sql_copies[] =
+    "SELECT run_id FROM run WHERE uuid <> ?1 AND (uuid = ?2 OR CASE WHEN json_valid(tags)"
+    " THEN json_extract(tags, '$." COPY_TAG "') IN (?1, ?2) END) ORDER BY run_id";
+
+static const char *copy_tag(const struct rps_run *run)
 {
-    if (run->elapsed_ns != than->elapsed_ns)
-        return run->elapsed_ns > than->elapsed_ns;
-    return run->state == RPS_RUN_COMPLETE && than->state == RPS_RUN_INTERRUPTED;
+    for (int i = 0; i < run->tag_count; i++)
+        if (strcmp(run->tag[i].key, COPY_TAG) == 0)
+            return run->tag[i].value;
+    return NULL;
+}
+
+/* Decide by what run `run_id` here holds; *ret_differs: something else. */
+static int decide_by(struct merge *merge, int64_t run_id, struct rps_merge_run *ret,
+                     bool *ret_differs, struct rps_error *err)
+{
+    struct rps_run ours;
+    const struct rps_copy here = {&merge->to, &ours}, there = {merge->from, merge->run};
+    enum rps_copies copies = RPS_COPIES_DIFFER;
+    int result;
+
+    rps_run_init(&ours);
+    result = rps_reader_run(&merge->to, run_id, &ours, err);
+    if (result < 0)
+        return result;
+    snprintf(merge->uuid, sizeof(merge->uuid), "%s", ours.uuid);
+    ret->run_id = run_id;
+    ret->result = RPS_MERGE_RECORDING;
+    *ret_differs = false;
+    if (ours.state != RPS_RUN_RECORDING) {
+        result = rps_copies_compare(&here, &there, &copies, err);
+        ret->result = copies == RPS_COPIES_HAS_MORE ? RPS_MERGE_REPLACED : RPS_MERGE_PRESENT;
+        *ret_differs = copies == RPS_COPIES_DIFFER;
+    }
+    rps_run_free(&ours);
+    return result;
+}
+
+/* Decide by the copies of the run that are here; *ret_differs: none, or all hold something else. */
+static int decide_by_copies(struct merge *merge, struct rps_merge_run *ret, bool *ret_differs,
+                            struct rps_error *err)
+{
+    const char *uuid = merge->run->uuid, *of = copy_tag(merge->run);
+    sqlite3_stmt *stmt = NULL;
+    int result = 0, code = sqlite3_prepare_v2(merge->to.db, sql_copies, -1, &stmt, NULL);
+
+    *ret_differs = true;
+    if (code == SQLITE_OK)
+        code = rps_database_bind(stmt, "tt", uuid, of ? of : uuid);
+    while (code == SQLITE_OK && result == 0 && *ret_differs &&
+           (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        result = decide_by(merge, sqlite3_column_int64(stmt, 0), ret, ret_differs, err);
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_OK || code == SQLITE_DONE ? result
+                                                    : rps_reader_error(&merge->to, code, err);
 }
 
 /* What is to be done with the run, as the store is now. */
 static int decide(struct merge *merge, struct rps_merge_run *ret, struct rps_error *err)
 {
-    struct rps_run ours;
-    int result,
-        code = rps_database_ask(merge->to.db, &ret->run_id,
-                                "SELECT run_id FROM run WHERE uuid = ?1", "t", merge->run->uuid);
+    int64_t run_id = -1;
+    bool differs = false;
+    int result = 0, code = rps_database_ask(merge->to.db, &merge->newest,
+                                            "SELECT coalesce(max(run_id), 0) FROM run", "");
 
-    ret->run_id = code == SQLITE_OK ? ret->run_id : -1;
-    ret->replaced_run_id = -1;
-    ret->result = merge->run->state == RPS_RUN_RECORDING ? RPS_MERGE_RECORDING : RPS_MERGE_ADDED;
-    if (code == SQLITE_DONE)
-        return 0;
-    if (code != SQLITE_OK)
+    if (code == SQLITE_OK)
+        code = rps_database_ask(merge->to.db, &run_id, "SELECT run_id FROM run WHERE uuid = ?1",
+                                "t", merge->run->uuid);
+    if (code != SQLITE_OK && code != SQLITE_DONE)
         return rps_reader_error(&merge->to, code, err);
-    rps_run_init(&ours);
-    result = rps_reader_run(&merge->to, ret->run_id, &ours, err);
-    if (ours.state == RPS_RUN_RECORDING)
-        ret->result = RPS_MERGE_RECORDING;
-    else if (ret->result == RPS_MERGE_ADDED)
-        ret->result = is_longer(merge->run, &ours) ? RPS_MERGE_REPLACED : RPS_MERGE_PRESENT;
-    rps_run_free(&ours);
+    ret->run_id = run_id;
+    ret->replaced_run_id = ret->differing_run_id = -1;
+    ret->result = merge->run->state == RPS_RUN_RECORDING ? RPS_MERGE_RECORDING : RPS_MERGE_ADDED;
+    if (ret->result == RPS_MERGE_RECORDING)
+        return 0;
+    if (run_id >= 0)
+        result = decide_by(merge, run_id, ret, &differs, err);
+    if (result == 0 && (run_id >= 0 ? differs : copy_tag(merge->run) != NULL))
+        result = decide_by_copies(merge, ret, &differs, err);
+    if (result == 0 && differs) {
+        ret->run_id = run_id;
+        ret->result = run_id >= 0 ? RPS_MERGE_COPIED : RPS_MERGE_ADDED;
+    }
     return result;
 }
+
+/* Is there nothing new here since it was decided? Another merge may have brought the run, or taken
+ * away what it replaces, and a recorder that was taken for dead may go on. */
+static int is_as_decided(struct merge *merge, const struct rps_merge_run *decision, bool *ret,
+                         struct rps_error *err)
+{
+    int64_t newest = 0, ended = decision->run_id < 0;
+    int code =
+        rps_database_ask(merge->to.db, &newest, "SELECT coalesce(max(run_id), 0) FROM run", "");
+
+    if (code == SQLITE_OK && decision->run_id >= 0)
+        code = rps_database_ask(merge->to.db, &ended,
+                                "SELECT state <> 'recording' FROM run WHERE run_id = ?1", "i",
+                                decision->run_id);
+    *ret = newest == merge->newest && ended;
+    return code == SQLITE_OK || code == SQLITE_DONE ? 0 : rps_reader_error(&merge->to, code, err);
+}
+
+/* --- checking --------------------------------------------------------------------------------- */
+
+static void keep_first(void *context, enum rps_finding_kind kind, const char *sentence)
+{
+    struct merge *merge = context;
+
+    if (kind == RPS_FINDING_WRONG && !merge->unsound[0])
+        snprintf(merge->unsound, sizeof(merge->unsound), "%s", sentence);
+}
+
+/* Look at the run as `rpistat check` does; merge->unsound is "" when it is sound. */
+static int check_run(struct merge *merge, struct rps_error *err)
+{
+    const struct rps_finding_sink sink = {merge, keep_first};
+    struct rps_findings findings = {.sink = &sink};
+    struct rps_step_limit *limit = &merge->from->limit;
+    sqlite3_int64 pages = 0;
+    int code = SQLITE_OK;
+
+    merge->unsound[0] = '\0';
+    if (!merge->expected) {
+        code = sqlite3_open_v2(":memory:", &merge->expected,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+        if (code == SQLITE_OK)
+            code = rps_database_migrate(merge->expected, RPS_STORE_VERSION);
+        if (code != SQLITE_OK)
+            return rps_error_memory(err);
+    }
+    /* its questions are about all rows of a run at once: they may do more, by the file's size */
+    if (rps_database_number(merge->from->db, "PRAGMA page_count", &pages) == SQLITE_OK)
+        limit->calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);
+    limit->calls = 0;
+    rps_check_run(merge->from, merge->run->run_id, merge->expected, &findings);
+    rps_database_limit_steps(merge->from->db, limit);
+    return findings.no_memory ? rps_error_memory(err) : 0;
+}
+
+/* --- copying ---------------------------------------------------------------------------------- */
 
 static int copy_tables(struct merge *merge, bool many, struct rps_error *err)
 {
@@ -312,30 +439,55 @@ static int copy_tables(struct merge *merge, bool many, struct rps_error *err)
     return result;
 }
 
-/* Copy what describes the run, and with that the run, within the open transaction. `ours` is the
- * shorter copy that it replaces, or -1: that makes room for the uuid first, leaves its label and
- * tags to the run, and is deleted. */
-static int show_run(struct merge *merge, int64_t ours, struct rps_error *err)
+static const char sql_give_uuid[] = "UPDATE run SET uuid = ?2 WHERE run_id = ?1";
+
+/* The run that came takes label, tags and uuid of the one that it replaces. */
+static int replace(struct merge *merge, int64_t ours)
 {
     sqlite3 *db = merge->to.db;
+    int code = rps_database_do(db,
+                               "UPDATE run SET tags = json_patch(run.tags, ours.tags),"
+                               " label = CASE WHEN ours.label = '' THEN run.label ELSE ours.label"
+                               " END FROM run AS ours WHERE run.run_id = ?1 AND ours.run_id = ?2",
+                               "ii", merge->run_id, ours);
+
+    if (code == SQLITE_OK)
+        code = rps_edit_delete_head(db, ours);
+    return code == SQLITE_OK ? rps_database_do(db, sql_give_uuid, "it", merge->run_id, merge->uuid)
+                             : code;
+}
+
+/* Copy what describes the run, and with that the run, within the open transaction. A run that has
+ * its uuid here already makes room for it meanwhile. */
+static int show_run(struct merge *merge, const struct rps_merge_run *decision,
+                    struct rps_error *err)
+{
+    sqlite3 *db = merge->to.db;
+    int64_t holder = -1;
     int result,
         code = rps_database_do(db, "DELETE FROM heartbeat WHERE run_id = ?1", "i", merge->run_id);
 
     if (code == SQLITE_OK)
-        code = rps_database_do(db, "UPDATE run SET uuid = uuid || ' replaced' WHERE run_id = ?1",
-                               "i", ours);
-    if (code != SQLITE_OK)
+        code = rps_database_ask(db, &holder, "SELECT run_id FROM run WHERE uuid = ?1", "t",
+                                merge->run->uuid);
+    if (code == SQLITE_OK)
+        code = rps_database_do(
+            db, "UPDATE run SET uuid = " RPS_SQL_RANDOM_UUID " WHERE run_id = ?1", "i", holder);
+    if (code != SQLITE_OK && code != SQLITE_DONE)
         return rps_reader_error(&merge->to, code, err);
     result = copy_tables(merge, false, err);
     if (result < 0)
         return result;
-    code = rps_database_do(db,
-                           "UPDATE run SET tags = json_patch(run.tags, ours.tags),"
-                           " label = CASE WHEN ours.label = '' THEN run.label ELSE ours.label END"
-                           " FROM run AS ours WHERE run.run_id = ?1 AND ours.run_id = ?2",
-                           "ii", merge->run_id, ours);
+    code = SQLITE_OK;
+    if (decision->result == RPS_MERGE_COPIED)
+        code = rps_database_do(db,
+                               "UPDATE run SET tags = json_set(tags, '$." COPY_TAG "', uuid),"
+                               " uuid = " RPS_SQL_RANDOM_UUID " WHERE run_id = ?1",
+                               "i", merge->run_id);
+    if (code == SQLITE_OK && decision->result == RPS_MERGE_REPLACED)
+        code = replace(merge, decision->run_id);
     if (code == SQLITE_OK)
-        code = rps_edit_delete_head(db, ours);
+        code = rps_database_do(db, sql_give_uuid, "it", holder, merge->run->uuid);
     /* the row of a recorder that died says `recording` still */
     if (code == SQLITE_OK && merge->run->state == RPS_RUN_INTERRUPTED)
         code = rps_database_mark_interrupted(db);
@@ -344,13 +496,14 @@ static int show_run(struct merge *merge, int64_t ours, struct rps_error *err)
 
 static bool is_wanted(const struct rps_merge_run *decision)
 {
-    return decision->result == RPS_MERGE_ADDED || decision->result == RPS_MERGE_REPLACED;
+    return decision->result == RPS_MERGE_ADDED || decision->result == RPS_MERGE_REPLACED ||
+           decision->result == RPS_MERGE_COPIED;
 }
 
-/* Copy the run. What is to be done with it is asked again at the end: another merge may have
- * brought it meanwhile. */
+/* Copy the run. What is to be done with it is asked again at the end when something is new here. */
 static int copy_run(struct merge *merge, struct rps_merge_run *decision, struct rps_error *err)
 {
+    bool is_decided = false;
     int result = begin(merge, err);
 
     if (result == 0)
@@ -360,13 +513,18 @@ static int copy_run(struct merge *merge, struct rps_merge_run *decision, struct 
     if (result == 0)
         result = begin(merge, err);
     if (result == 0)
+        result = is_as_decided(merge, decision, &is_decided, err);
+    if (result == 0 && !is_decided)
         result = decide(merge, decision, err);
     if (result == 0 && is_wanted(decision)) {
-        result = show_run(merge, decision->run_id, err);
+        result = show_run(merge, decision, err);
         if (result == 0)
             result = commit(merge, err);
         if (result == 0) {
-            decision->replaced_run_id = decision->run_id;
+            if (decision->result == RPS_MERGE_REPLACED)
+                decision->replaced_run_id = decision->run_id;
+            else if (decision->result == RPS_MERGE_COPIED)
+                decision->differing_run_id = decision->run_id;
             decision->run_id = merge->run_id;
             merge->run_id = -1;
         }
@@ -375,11 +533,30 @@ static int copy_run(struct merge *merge, struct rps_merge_run *decision, struct 
     return result;
 }
 
+/* Decide what is to be done with the run, and do it if it is sound. Where it could not even be
+ * compared the check says why. */
+static int decide_and_copy(struct merge *merge, struct rps_merge_run *decision,
+                           struct rps_error *err)
+{
+    int result = decide(merge, decision, err);
+
+    if (result == 0 && !is_wanted(decision))
+        return 0;
+    if (check_run(merge, err) < 0)
+        return RPS_FAILED;
+    if (merge->unsound[0]) {
+        decision->result = RPS_MERGE_UNSOUND;
+        decision->why = merge->unsound;
+        return 0;
+    }
+    return result == 0 ? copy_run(merge, decision, err) : result;
+}
+
 static int merge_run(struct merge *merge, int64_t run_id,
                      int (*each)(void *context, const struct rps_merge_run *run), void *context,
                      struct rps_error *err)
 {
-    struct rps_run_summary summary;
+    struct rps_run_summary summary = {0};
     struct rps_merge_run decision = {.summary = &summary};
     struct rps_run run;
     int result;
@@ -388,11 +565,9 @@ static int merge_run(struct merge *merge, int64_t run_id,
     decision.run = merge->run = &run;
     result = rps_reader_run(merge->from, run_id, &run, err);
     if (result == 0)
+        result = decide_and_copy(merge, &decision, err);
+    if (result == 0 && decision.result != RPS_MERGE_UNSOUND)
         result = rps_reader_summary(merge->from, run_id, &summary, err);
-    if (result == 0)
-        result = decide(merge, &decision, err);
-    if (result == 0 && is_wanted(&decision))
-        result = copy_run(merge, &decision, err);
     if (result == 0 && each)
         result = each(context, &decision);
     rps_run_free(&run);
@@ -454,6 +629,7 @@ int rps_store_merge(const char *path, const char *other, const char *only,
         result = rps_reader_error(&merge.to, code, err);
     free(run_id);
     rps_reader_close(merge.from);
+    sqlite3_close(merge.expected);
     if (merge.to.db)
         rps_database_close_beside(merge.to.db);
     return result;

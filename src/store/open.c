@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/rights.h"
 
 /* How long an opening waits for another program's lock. */
 #define BUSY_TIMEOUT_MS 5000
@@ -38,7 +39,7 @@
 extern const struct rps_embedded rps_embedded_schema[];
 
 /* user_version after each step of rps_embedded_schema */
-static const int step_version[] = {1000, 1001};
+static const int step_version[] = {1000, 1001, 1002};
 
 #define STEPS (sizeof(step_version) / sizeof(step_version[0]))
 
@@ -281,7 +282,7 @@ static int attach_newer(sqlite3 *db, sqlite3_int64 version)
     return code;
 }
 
-int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
+static int open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
     struct rps_path_check look;
     struct rps_identity id = {0};
@@ -307,17 +308,33 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
     return 0;
 }
 
+int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err)
+{
+    struct rps_rights_before before;
+    int result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
+
+    if (result == 0)
+        result = open_read(path, ret, err);
+    rps_rights_return(&before);
+    return result;
+}
+
 void rps_database_tidy(const char *path)
 {
-    char *name = rps_path_check_sqlite_path(path);
+    struct rps_rights_before before;
+    struct rps_error unheard;
+    char *name = NULL;
     sqlite3 *db = NULL;
     sqlite3_int64 version;
 
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0)
+        name = rps_path_check_sqlite_path(path);
     if (name && !rps_companion_log(name) &&
         open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
         rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
     free(name);
+    rps_rights_return(&before);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -536,8 +553,8 @@ static void remove_empty(const char *path)
         unlink(path);
 }
 
-int rps_database_open_write(const char *path, const struct rps_database_options *options,
-                            sqlite3 **ret, struct rps_error *err)
+static int open_write(const char *path, const struct rps_database_options *options, sqlite3 **ret,
+                      struct rps_error *err)
 {
     struct rps_path_check look;
     struct rps_identity id = {0};
@@ -561,13 +578,33 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
     return result;
 }
 
+int rps_database_open_write(const char *path, const struct rps_database_options *options,
+                            sqlite3 **ret, struct rps_error *err)
+{
+    struct rps_rights_before before;
+    int result = rps_rights_take_for(path, RPS_RIGHTS_NEW_FILE, &before, err);
+
+    if (result == 0)
+        result = open_write(path, options, ret, err);
+    if (result < 0 && before.is_made)
+        remove_empty(path);
+    rps_rights_return(&before);
+    return result;
+}
+
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err)
 {
     const struct rps_database_options options = {0};
     struct rps_path_check look;
-    int result = rps_path_check_read(path, &look, err); /* opening would make a new one */
+    struct rps_rights_before before;
+    int result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
 
-    return result < 0 ? result : rps_database_open_write(path, &options, ret, err);
+    if (result == 0)
+        result = rps_path_check_read(path, &look, err); /* opening would make a new one */
+    if (result == 0)
+        result = open_write(path, &options, ret, err);
+    rps_rights_return(&before);
+    return result;
 }
 
 void rps_database_close_beside(sqlite3 *db)

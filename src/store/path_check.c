@@ -16,7 +16,10 @@
 #include <unistd.h>
 
 #include "companion.h"
+#include "rpistat/rights.h"
 #include "rpistat/trust.h"
+
+#define WHOSE_SIZE 200
 
 static bool may(const char *path, int mode)
 {
@@ -32,10 +35,25 @@ char *rps_path_check_folder(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* Why root is denied what it is used to; "" for others. */
+static const char *whose_rights(char ret[WHOSE_SIZE])
+{
+    long user = (long)rps_rights_taken().user;
+
+    ret[0] = '\0';
+    if (user != 0)
+        snprintf(ret, WHOSE_SIZE,
+                 " (root goes on with the rights of user %ld, who owns a folder on the way: "
+                 "`chown %ld` it, or use a folder of root's)",
+                 user, user);
+    return ret;
+}
+
 /* The parts of the check that reading and writing share. */
 static int check_file(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
     struct stat status;
+    char whose[WHOSE_SIZE];
 
     *ret = (struct rps_path_check){.empty = true};
     if (path[0] == '\0')
@@ -43,8 +61,8 @@ static int check_file(const char *path, struct rps_path_check *ret, struct rps_e
     if (stat(path, &status) != 0) {
         if (errno == ENOENT)
             return 0;
-        return rps_error_set(err, RPS_FAILED, "cannot open the store %s: %s", path,
-                             strerror(errno));
+        return rps_error_set(err, RPS_FAILED, "cannot open the store %s: %s%s", path,
+                             strerror(errno), whose_rights(whose));
     }
     ret->exists = true;
     if (S_ISDIR(status.st_mode))
@@ -57,8 +75,8 @@ static int check_file(const char *path, struct rps_path_check *ret, struct rps_e
                              path);
     if (!may(path, R_OK))
         return rps_error_set(err, RPS_FAILED,
-                             "cannot read the store %s: %s; its owner can allow it with chmod",
-                             path, strerror(errno));
+                             "cannot read the store %s: %s; its owner can allow it with chmod%s",
+                             path, strerror(errno), whose_rights(whose));
     ret->empty = status.st_size == 0;
     return 0;
 }
@@ -90,7 +108,7 @@ int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps
 /* Can a file be made in the folder of path? SQLite keeps its journal beside the store. */
 static int check_folder(const char *path, const struct rps_path_check *place, struct rps_error *err)
 {
-    char *folder = rps_path_check_folder(path);
+    char *folder = rps_path_check_folder(path), whose[WHOSE_SIZE];
     struct stat status;
     int result = 0;
 
@@ -109,8 +127,9 @@ static int check_folder(const char *path, const struct rps_path_check *place, st
     else if (!may(folder, W_OK | X_OK))
         result = rps_error_set(err, RPS_FAILED,
                                "cannot %s the store %s: the folder %s is not writable (%s), and "
-                               "the store's journal must lie beside it; choose another place",
-                               place->exists ? "write" : "create", path, folder, strerror(errno));
+                               "the store's journal must lie beside it; choose another place%s",
+                               place->exists ? "write" : "create", path, folder, strerror(errno),
+                               whose_rights(whose));
     free(folder);
     return result;
 }
@@ -119,7 +138,7 @@ static int check_folder(const char *path, const struct rps_path_check *place, st
 static int check_trust(const char *path, struct rps_error *err)
 {
     char *store = NULL;
-    int result = rps_trust_path(path, &store, err);
+    int result = rps_trust_path(path, &store, NULL, err);
 
     if (result == 0)
         result = rps_companion_check_all(store, err);
@@ -129,17 +148,18 @@ static int check_trust(const char *path, struct rps_error *err)
 
 int rps_path_check_write(const char *path, struct rps_path_check *ret, struct rps_error *err)
 {
-    int result = check_file(path, ret, err);
+    char whose[WHOSE_SIZE];
+    int result = path[0] == '\0' ? 0 : check_trust(path, err);
 
+    if (result == 0)
+        result = check_file(path, ret, err);
     if (result < 0)
-        return result;
-    if ((result = check_trust(path, err)) < 0)
         return result;
     if (ret->exists && !may(path, W_OK))
         return rps_error_set(err, RPS_FAILED,
                              "the store %s is read-only (%s): make it writable, or choose another "
-                             "name",
-                             path, strerror(errno));
+                             "name%s",
+                             path, strerror(errno), whose_rights(whose));
     return check_folder(path, ret, err);
 }
 

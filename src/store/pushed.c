@@ -9,6 +9,7 @@
 #include "database.h"
 #include "path_check.h"
 #include "vfs.h"
+#include "rpistat/rights.h"
 #include "rpistat/store.h"
 
 /* "rpip" */
@@ -89,19 +90,23 @@ static int open_database(struct rps_pushed *pushed, const char *path, struct rps
 int rps_pushed_open(struct rps_pushed **ret, const char *path, struct rps_error *err)
 {
     struct rps_path_check look;
-    struct rps_pushed *pushed;
+    struct rps_rights_before before;
+    struct rps_pushed *pushed = calloc(1, sizeof(*pushed));
+    int result;
 
-    if (rps_path_check_write(path, &look, err) < 0)
-        return RPS_FAILED;
-    pushed = calloc(1, sizeof(*pushed));
     if (!pushed)
         return rps_error_memory(err);
-    if (open_database(pushed, path, err) < 0) {
+    result = rps_rights_take_for(path, RPS_RIGHTS_NEW_FILE, &before, err);
+    if (result == 0)
+        result = rps_path_check_write(path, &look, err);
+    if (result == 0)
+        result = open_database(pushed, path, err);
+    rps_rights_return(&before);
+    if (result == 0)
+        *ret = pushed;
+    else
         rps_pushed_close(pushed);
-        return RPS_FAILED;
-    }
-    *ret = pushed;
-    return 0;
+    return result;
 }
 
 int rps_pushed_get(struct rps_pushed *pushed, const char *url, const char *uuid, int64_t cpu,

@@ -249,25 +249,6 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
                               ret_count, err);
 }
 
-int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
-                           int *ret_is_recording, struct rps_error *err)
-{
-    char boot_id[64];
-    int64_t found = 0;
-    int result;
-
-    rps_heartbeat_boot_id(boot_id, sizeof(boot_id));
-    result = ask(reader,
-                 "SELECT run_id FROM run WHERE recorder_pid = ?1 AND boot_id IN (?2, '')"
-                 " ORDER BY run_id DESC LIMIT 1",
-                 pid, boot_id, ret_run_id, err);
-    if (result > 0)
-        result = ask(reader, "SELECT state = 'recording' FROM run WHERE run_id = ?1", *ret_run_id,
-                     NULL, &found, err);
-    *ret_is_recording = (int)found;
-    return result;
-}
-
 /* --- a run's metadata ------------------------------------------------------------------------- */
 
 static enum rps_run_state state_of(const char *name)
@@ -367,7 +348,9 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     char state[32];
     int code, result = borrow(reader, RPS_READER_ROW,
                               "SELECT " RPS_RUN_COLUMNS ", state,"
-                              " " RPS_HEARTBEAT_IS_DEAD " FROM run WHERE run_id = ?4",
+                              " " RPS_HEARTBEAT_IS_DEAD ", (SELECT cpu_ns FROM recorder_after"
+                              " WHERE recorder_after.run_id = run.run_id)"
+                              " FROM run WHERE run_id = ?4",
                               0, &stmt, err);
 
     if (result < 0)
@@ -382,6 +365,8 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
         rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
         run->state = state_of(state);
         run->run_id = run_id;
+        if (sqlite3_column_type(stmt, RPS_RUN_COLUMN_COUNT + 2) == SQLITE_INTEGER)
+            run->recorder_after_ns = sqlite3_column_int64(stmt, RPS_RUN_COLUMN_COUNT + 2);
         if (sqlite3_column_int(stmt, RPS_RUN_COLUMN_COUNT + 1)) {
             run->state = RPS_RUN_INTERRUPTED;
             snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
@@ -404,6 +389,7 @@ static int complete_run(struct rps_reader *reader, struct rps_run *run, struct r
     run->elapsed_ns = sane_time(run->elapsed_ns);
     run->period_ns = sane_time(run->period_ns);
     run->recorder_cpu_ns = sane_time(run->recorder_cpu_ns);
+    run->recorder_after_ns = sane_time(run->recorder_after_ns);
     if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
         return RPS_FAILED;
     run->elapsed_ns = sane_time(run->elapsed_ns);
@@ -526,6 +512,29 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
     result = ask(reader, sql, run_id, NULL, ret_ns, err);
     *ret_ns = sane_time(*ret_ns);
     return result < 0 ? result : 0;
+}
+
+int rps_reader_thinned_to(struct rps_reader *reader, int64_t run_id, int32_t cpu, uint64_t period,
+                          int *ret_level, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code, result = rps_reader_prepare(reader,
+                                          "SELECT max(level) + 1 FROM thinned WHERE run_id = ?1"
+                                          " AND cpu = ?2 AND before_period > ?3",
+                                          run_id, &stmt, err);
+
+    if (result < 0)
+        return result;
+    sqlite3_bind_int64(stmt, 2, cpu);
+    sqlite3_bind_int64(stmt, 3, (int64_t)period);
+    code = rps_reader_step(reader, stmt);
+    *ret_level = code == SQLITE_ROW ? rps_database_index(stmt, 0, RPS_LEVELS + 1) : 0;
+    if (*ret_level < 0)
+        *ret_level = 0;
+    if (code != SQLITE_ROW)
+        result = rps_reader_error(reader, code, err);
+    sqlite3_finalize(stmt);
+    return result;
 }
 
 /* --- marks and gaps --------------------------------------------------------------------------- */

@@ -188,7 +188,7 @@ static const struct {
                .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1}},
     [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
                    " ORDER BY frame, depth",
-                   fill_location, sizeof(struct rps_location), 4000000},
+                   fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
 };
 
 /* The place of the row in its array; -1 for one to leave out. */

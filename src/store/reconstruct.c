@@ -85,9 +85,7 @@ static const char sql_ensure_run[] =
     "INSERT OR IGNORE INTO run (run_id, uuid, label, tags, command, folder, host, boot_id,"
     " cpu_model, kernel, architecture, version, target, pmu, fitting, plan, plan_title,"
     " plan_explain, set_count, clock_label, clock_unit, governor, state, end_reason, exit_signal)"
-    " VALUES (?1, lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2))) || '-4' ||"
-    " substr(lower(hex(randomblob(2))), 2) || '-a' || substr(lower(hex(randomblob(2))), 2) ||"
-    " '-' || lower(hex(randomblob(6))), '', '{}', '[]', '', '', '', '', '', '', '', '', '', '',"
+    " VALUES (?1, " RPS_SQL_RANDOM_UUID ", '', '{}', '[]', '', '', '', '', '', '', '', '', '', '',"
     " '', '', '', 0, 'Clock', 'events', '', 'interrupted', 'its description was lost', 0)";
 
 /* The number of event sets: the run's own, or what its rows show, of which ?2 is the most. */

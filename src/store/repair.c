@@ -22,6 +22,8 @@
 #include "reconstruct.h"
 #include "salvage.h"
 #include "tables.h"
+#include "vfs.h"
+#include "rpistat/rights.h"
 
 /* The longest text or record that is read from a store. */
 #define CELL_MAX_BYTES (4 * 1024 * 1024)
@@ -43,10 +45,12 @@ struct repair {
 static int open_refused(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
-    int code = name ? sqlite3_open_v2(
-                          name, ret,
-                          SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL)
-                    : SQLITE_NOMEM;
+    const char *vfs = rps_vfs_name();
+    int code = name && vfs
+                   ? sqlite3_open_v2(
+                         name, ret,
+                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
+                   : SQLITE_NOMEM;
 
     free(name);
     if (code != SQLITE_OK)
@@ -59,7 +63,7 @@ static int open_refused(const char *path, sqlite3 **ret)
 }
 
 /* Open the damaged store, and hold one state of it. */
-static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
+static int hold_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_path_check place;
     sqlite3_int64 tables = 0;
@@ -83,6 +87,17 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
         "find rows in it",
         path, code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code),
         path);
+}
+
+static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
+{
+    struct rps_rights_before before;
+    int result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
+
+    if (result == 0)
+        result = hold_damaged(repair, path, err);
+    rps_rights_return(&before);
+    return result;
 }
 
 /* --- the new one ------------------------------------------------------------------------------ */
@@ -238,10 +253,13 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
                      struct rps_repair_result *ret, struct rps_error *err)
 {
     struct repair repair = {.findings.sink = sink};
+    struct rps_rights_before before = {0};
     int result = check_new(path, new_path, err);
 
     if (result == 0)
         result = open_damaged(&repair, path, err);
+    if (result == 0)
+        result = rps_rights_take_for(new_path, RPS_RIGHTS_BESIDE, &before, err);
     if (result == 0)
         result = create_new(&repair, new_path, err);
     if (result == 0)
@@ -255,10 +273,11 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
         *ret = repair.result;
     }
     sqlite3_close(repair.to.db);
+    remove_new(&repair);
+    rps_rights_return(&before);
     sqlite3_close(repair.from);
     if (repair.from)
         rps_database_tidy(path);
-    remove_new(&repair);
     free(repair.to.path);
     return result;
 }

@@ -4,6 +4,10 @@
  *
  * SQLite passes an error's code and no text, so that the sentence of a refusal stays with the
  * thread, as errno does.
+ *
+ * SQLite opens and deletes files by name long after the database was opened, and in any thread. So
+ * the rights that root has taken for opening it (rpistat/rights.h) are kept with the database, and
+ * taken again around whatever is done with a name.
  */
 #include "vfs.h"
 
@@ -15,6 +19,7 @@
 #include <sqlite3.h>
 
 #include "companion.h"
+#include "rpistat/rights.h"
 
 /* How often a companion is opened that is another one by then. */
 #define OPEN_TRIES 100
@@ -36,6 +41,7 @@ struct database_file {
     struct database_file *next;
     const char *name; /* SQLite's, which outlives the file */
     struct stat status;
+    struct rps_rights rights;             /* with which it was opened */
     struct rps_file_id wal, journal, shm; /* as they were opened */
     char *shm_name;
 };
@@ -57,6 +63,14 @@ static struct database_file *database_file_of(sqlite3_file *file)
 static sqlite3_file *real_of(sqlite3_file *file)
 {
     return database_file_of(file)->real;
+}
+
+/* An SQLite code. */
+static int take_rights(const struct rps_rights *rights, struct rps_rights_before *ret)
+{
+    if (rps_rights_take(rights, ret, &refusal) == 0)
+        return SQLITE_OK;
+    return rps_error_is_memory(&refusal) ? SQLITE_NOMEM : SQLITE_PERM;
 }
 
 /* --- opening companions ----------------------------------------------------------------------- */
@@ -139,35 +153,44 @@ static int try_open(struct database_file *file, const char *name, sqlite3_file *
 static int open_companion(const char *name, sqlite3_file *ret, int flags, int *ret_flags)
 {
     struct database_file *file = database_file_of(sqlite3_database_file_object(name));
-    int code, replaced;
+    struct rps_rights_before before;
+    int code = take_rights(&file->rights, &before), replaced = code == SQLITE_OK;
 
-    for (int i = 0; i < OPEN_TRIES; i++) {
+    for (int i = 0; i < OPEN_TRIES && replaced; i++)
         code = try_open(file, name, ret, flags, ret_flags, &replaced);
-        if (!replaced)
-            return code;
-    }
-    return refuse_replaced(name);
+    rps_rights_return(&before);
+    return replaced ? refuse_replaced(name) : code;
+}
+
+static int shm_open(struct database_file *file, int page, int size, int extend, void volatile **ret)
+{
+    struct rps_file_id id;
+    int code = prepare(file, file->shm_name, 1, &id);
+
+    if (code == SQLITE_OK)
+        code = file->real->pMethods->xShmMap(file->real, page, size, extend, ret);
+    if (code == SQLITE_OK && !is_still(file->shm_name, &id))
+        code = refuse_replaced(file->shm_name);
+    if (code == SQLITE_OK)
+        file->shm = id;
+    return code;
 }
 
 /* SQLite opens shared memory when its first region is asked for. */
 static int file_shm_map(sqlite3_file *base, int page, int size, int extend, void volatile **ret)
 {
     struct database_file *file = database_file_of(base);
-    struct rps_file_id id;
-    int code = SQLITE_OK;
+    struct rps_rights_before before;
+    int code;
 
     *ret = NULL;
-    if (file->shm.inode == 0)
-        code = prepare(file, file->shm_name, 1, &id);
-    if (code != SQLITE_OK)
-        return code;
-    code = file->real->pMethods->xShmMap(file->real, page, size, extend, ret);
-    if (code != SQLITE_OK || file->shm.inode != 0)
-        return code;
-    if (!is_still(file->shm_name, &id))
-        return refuse_replaced(file->shm_name);
-    file->shm = id;
-    return SQLITE_OK;
+    if (file->shm.inode != 0)
+        return file->real->pMethods->xShmMap(file->real, page, size, extend, ret);
+    code = take_rights(&file->rights, &before);
+    if (code == SQLITE_OK)
+        code = shm_open(file, page, size, extend, ret);
+    rps_rights_return(&before);
+    return code;
 }
 
 /* The VFS below removes the file of that name. */
@@ -175,10 +198,14 @@ static int file_shm_unmap(sqlite3_file *base, int remove)
 {
     struct database_file *file = database_file_of(base);
     struct rps_file_id now = rps_companion_id(file->shm_name);
+    struct rps_rights_before before;
+    int code = take_rights(&file->rights, &before);
 
-    remove = remove && rps_file_id_equal(&file->shm, &now);
+    remove = remove && code == SQLITE_OK && rps_file_id_equal(&file->shm, &now);
     file->shm = (struct rps_file_id){0};
-    return file->real->pMethods->xShmUnmap(file->real, remove);
+    code = file->real->pMethods->xShmUnmap(file->real, remove);
+    rps_rights_return(&before);
+    return code;
 }
 
 /* --- a database file, passed on --------------------------------------------------------------- */
@@ -287,7 +314,7 @@ static int open_database(struct store_vfs *vfs, const char *name, struct databas
 {
     int code;
 
-    *file = (struct database_file){.vfs = vfs, .name = name};
+    *file = (struct database_file){.vfs = vfs, .name = name, .rights = rps_rights_taken()};
     file->real = (sqlite3_file *)(void *)(file + 1);
     file->real->pMethods = NULL;
     if (asprintf(&file->shm_name, "%s-shm", name) < 0)
@@ -341,8 +368,9 @@ enum companion {
     OPENED, /* by a connection of ours, and still called so */
 };
 
-/* What name is to the stores that are open. */
-static enum companion companion_of(const struct store_vfs *vfs, const char *name)
+/* What name is to the stores that are open, and with whose rights that store was opened. */
+static enum companion companion_of(const struct store_vfs *vfs, const char *name,
+                                   struct rps_rights *ret)
 {
     struct rps_file_id now = rps_companion_id(name);
     enum companion found = NO_COMPANION;
@@ -352,8 +380,10 @@ static enum companion companion_of(const struct store_vfs *vfs, const char *name
         int is_wal = strcmp(name, sqlite3_filename_wal(file->name)) == 0;
         const struct rps_file_id *opened = is_wal ? &file->wal : &file->journal;
 
-        if (is_wal || strcmp(name, sqlite3_filename_journal(file->name)) == 0)
+        if (is_wal || strcmp(name, sqlite3_filename_journal(file->name)) == 0) {
             found = rps_file_id_equal(opened, &now) ? OPENED : is_wal ? LOG : JOURNAL;
+            *ret = file->rights;
+        }
     }
     pthread_mutex_unlock(&lock);
     return found;
@@ -367,21 +397,30 @@ static enum companion companion_of(const struct store_vfs *vfs, const char *name
 static int vfs_delete(sqlite3_vfs *base, const char *name, int sync_folder)
 {
     struct store_vfs *vfs = (struct store_vfs *)base;
-    enum companion found = companion_of(vfs, name);
+    struct rps_rights rights = {0};
+    struct rps_rights_before before;
+    enum companion found = companion_of(vfs, name, &rights);
+    int code = take_rights(&rights, &before);
 
+    if (code != SQLITE_OK)
+        return code;
     if (found == NO_COMPANION)
-        return refuse_super_journal(name);
-    if (found != OPENED && rps_companion_id(name).inode != 0 &&
-        !(found == JOURNAL && rps_companion_pages_before(name) == 0))
-        return refuse_left(name);
-    return vfs->real->xDelete(vfs->real, name, sync_folder);
+        code = refuse_super_journal(name);
+    else if (found != OPENED && rps_companion_id(name).inode != 0 &&
+             !(found == JOURNAL && rps_companion_pages_before(name) == 0))
+        code = refuse_left(name);
+    else
+        code = vfs->real->xDelete(vfs->real, name, sync_folder);
+    rps_rights_return(&before);
+    return code;
 }
 
 static int vfs_access(sqlite3_vfs *base, const char *name, int flags, int *ret)
 {
     struct store_vfs *vfs = (struct store_vfs *)base;
+    struct rps_rights unused;
 
-    if (companion_of(vfs, name) == NO_COMPANION)
+    if (companion_of(vfs, name, &unused) == NO_COMPANION)
         return refuse_super_journal(name);
     return vfs->real->xAccess(vfs->real, name, flags, ret);
 }

@@ -246,8 +246,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
 {
     int code, result = RPS_FAILED;
 
-    if (((!writer->options.imported || !run->uuid[0]) && make_uuid(run->uuid, err) < 0) ||
-        check_room(writer, err) < 0)
+    if (make_uuid(run->uuid, err) < 0 || check_room(writer, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
     writer->plan = plan;
@@ -390,7 +389,7 @@ static void unlock_and_wake(struct rps_writer *writer)
 void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *text)
 {
     pthread_mutex_lock(&writer->lock);
-    if (writer->options.imported || has_mark_left(writer, time_ns))
+    if (has_mark_left(writer, time_ns))
         add_note(writer, RPS_WRITE_RECORD_MARK, RPS_CPU_ALL, time_ns, 0, text);
     unlock_and_wake(writer);
 }

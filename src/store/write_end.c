@@ -38,6 +38,8 @@ static int write_end_once(struct rps_writer *writer, const struct rps_run *run)
         code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
     if (code == SQLITE_OK)
         code = rps_database_run(writer->statements.commit);
+    if (code != SQLITE_OK)
+        code = rps_database_code(writer->db, code);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(writer->db))
         rps_database_run(writer->statements.rollback);
     if (code != SQLITE_OK)
@@ -53,6 +55,8 @@ static int write_end(struct rps_writer *writer, const struct rps_run *run)
 
     for (;;) {
         code = write_end_once(writer, run);
+        if (rps_writer_make_room(writer, code))
+            code = write_end_once(writer, run);
         if (code == SQLITE_OK || !rps_database_is_transient(code) ||
             rps_clock_monotonic_ns() >= writer->give_up_ns)
             return code;
@@ -219,6 +223,14 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_exec(writer->db, "ROLLBACK");
     return rps_database_error(writer->db, code, rps_writer_file(writer), err);
+}
+
+int rps_writer_set_recorder_after(struct rps_writer *writer, int64_t cpu_ns, struct rps_error *err)
+{
+    int code = rps_write_run_after(writer->db, writer->run_id, cpu_ns);
+
+    return code == SQLITE_OK ? 0
+                             : rps_database_error(writer->db, code, rps_writer_file(writer), err);
 }
 
 void rps_writer_close(struct rps_writer *writer)

@@ -17,6 +17,7 @@
 
 #include "database.h"
 #include "path_check.h"
+#include "rpistat/rights.h"
 
 /* Make the file, which is nobody's yet; NULL when that cannot be. Owned by the caller. */
 static char *make_file(const struct rps_writer *writer)
@@ -75,6 +76,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     if (blank) /* sums begin anew as well */
         rps_writer_close_run(writer);
     writer->db = db;
+    writer->log_pages = 0;
     writer->run_id = run_id;
     pthread_mutex_lock(&writer->lock);
     writer->lost_rows += blank; /* what was known of the code, or more, is gone with the run */
@@ -99,7 +101,7 @@ static void tell_failure(struct rps_writer *writer, const char *why, const char 
     rps_writer_notice(writer, sentence);
 }
 
-static int save(struct rps_writer *writer, bool copy, const char *why)
+static int save_beside(struct rps_writer *writer, bool copy, const char *why)
 {
     char *path = make_file(writer), sentence[2048];
     int code;
@@ -124,6 +126,20 @@ static int save(struct rps_writer *writer, bool copy, const char *why)
              "%s %s while it is recorded into: the recording goes on in %s%s", writer->path, why,
              path, copy ? ", with all that the store held" : "");
     rps_writer_notice(writer, sentence);
+    return code;
+}
+
+static int save(struct rps_writer *writer, bool copy, const char *why)
+{
+    struct rps_rights_before before;
+    struct rps_error err;
+    int code = SQLITE_PERM;
+
+    if (rps_rights_take_for(writer->path, RPS_RIGHTS_BESIDE, &before, &err) < 0)
+        tell_failure(writer, why, err.message);
+    else
+        code = save_beside(writer, copy, why);
+    rps_rights_return(&before);
     return code;
 }
 

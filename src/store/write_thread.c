@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "database.h"
@@ -33,6 +34,16 @@
 
 /* A write that takes longer is reported; after that, one that takes twice as long as the last. */
 #define SLOW_WRITE_NS RPS_NS_PER_S
+
+/* Pages of the log before it is taken up into the file: SQLite's number, and on a small disk what a
+ * share of its room holds, lest the log fills the disk and the file cannot grow any more. There the
+ * file grows by so many pages at once, so that it has room for the log when the disk is full; what
+ * is not used goes back when the run ends. */
+#define LOG_PAGES_MIN 16
+#define LOG_PAGES_MAX 1000
+#define LOG_SHARE     4
+#define GROW_PAGES    48
+#define PAGE_BYTES    4096
 
 struct batch {
     struct rps_ring ring; /* as it was when the batch was taken */
@@ -103,8 +114,8 @@ static int insert_batch(struct rps_writer *writer, const struct batch *batch)
     return code;
 }
 
-/* Write the batch in one transaction. */
-static int write_batch(struct rps_writer *writer, struct batch *batch)
+/* Try to write the batch in one transaction. */
+static int try_batch(struct rps_writer *writer, struct batch *batch)
 {
     int code = rps_database_run(writer->statements.begin);
 
@@ -120,10 +131,25 @@ static int write_batch(struct rps_writer *writer, struct batch *batch)
     snprintf(batch->trouble, sizeof(batch->trouble), "%s",
              code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
                                             : rps_database_reason(writer->db, code));
+    code = rps_database_code(writer->db, code);
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_run(writer->statements.rollback);
     rps_rollup_roll_back(writer->rollup);
     return code;
+}
+
+bool rps_writer_make_room(struct rps_writer *writer, int code)
+{
+    return code == SQLITE_FULL &&
+           rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)") == SQLITE_OK;
+}
+
+/* Write the batch: where the disk is full once more, when the log has left it. */
+static int write_batch(struct rps_writer *writer, struct batch *batch)
+{
+    int code = try_batch(writer, batch);
+
+    return rps_writer_make_room(writer, code) ? try_batch(writer, batch) : code;
 }
 
 /* --- after a write ---------------------------------------------------------------------------- */
@@ -147,6 +173,27 @@ bool rps_writer_has_moved(const struct rps_writer *writer)
 
     return sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
            moved;
+}
+
+/* On a small disk the file has its tables, and room, before the run has anything to write. With
+ * --max-size it is downsampling that keeps the log short. */
+static void bound_log(struct rps_writer *writer)
+{
+    struct statvfs disk;
+    int64_t pages;
+    int chunk = GROW_PAGES * PAGE_BYTES;
+
+    if (writer->options.max_bytes > 0 || statvfs(rps_writer_file(writer), &disk) != 0)
+        return;
+    pages = (int64_t)(disk.f_bavail * disk.f_frsize / LOG_SHARE / PAGE_BYTES);
+    pages = pages < LOG_PAGES_MIN ? LOG_PAGES_MIN : pages > LOG_PAGES_MAX ? LOG_PAGES_MAX : pages;
+    if (pages == writer->log_pages || rps_database_bound_log(writer->db, pages) != SQLITE_OK)
+        return;
+    if (pages < LOG_PAGES_MAX && writer->log_pages % LOG_PAGES_MAX == 0) { /* it was not small */
+        sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+        sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    writer->log_pages = pages;
 }
 
 static void downsample(struct rps_writer *writer, int transactions)
@@ -215,6 +262,7 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
         writer->last_commit_ns = rps_clock_monotonic_ns();
     if (is_beat_due(writer)) {
+        bound_log(writer);
         writer->last_beat_ns = rps_clock_monotonic_ns();
         if (rps_writer_has_moved(writer))
             rps_writer_save_copy(writer);
@@ -348,6 +396,7 @@ void *rps_writer_thread(void *context)
     int64_t start_ns;
     int code;
 
+    bound_log(writer);
     pthread_mutex_lock(&writer->lock);
     while (!writer->broken && wait_for_work(writer)) {
         struct batch batch = {

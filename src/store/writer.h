@@ -89,6 +89,7 @@ struct rps_writer {
     int64_t end_ns;          /* of the last committed period, -1 none */
     int64_t last_commit_ns;  /* clock; 0 before the first commit */
     int64_t last_beat_ns;    /* clock; 0 before the first heartbeat */
+    int64_t log_pages;       /* before it is taken up; 0: SQLite's number, or downsampling's */
     int64_t slow_ns;         /* the slowest write that was reported */
     int64_t backoff_ns;
     bool full;                  /* that no more can be thinned was said */
@@ -161,6 +162,10 @@ int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_rec
 
 /* A record that was committed: into the sums. */
 void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record);
+
+/* After a write that failed with `code`: true when the disk was full and the log was taken up into the
+ * file, so that it may succeed now. */
+bool rps_writer_make_room(struct rps_writer *writer, int code);
 
 /* Is the file that is written not the one of its name any more? */
 bool rps_writer_has_moved(const struct rps_writer *writer);

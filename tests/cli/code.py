@@ -355,6 +355,42 @@ def test_report():
     assert top[0]["name"] == "load" and top[0]["self_share"] == .5, top
 
 
+def test_programs():
+    """of several processes whose code has mostly no names the programs are named, not libraries; of one process the modules"""
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        for run in (1, 2):
+            folder.record("-q")
+            seen = Code(folder / "rpistat.data", run=run)
+            cc1, libc = ("", "/usr/lib/gcc/cc1", "", 0), ("", "/usr/lib/libc.so.6", "", 0)
+            for period in range(320):
+                pid = 100 + (period // 10 if run == 1 else 0)
+                seen.add(period, [cc1], 3, task=("cc1", pid, pid))
+                seen.add(period, [libc], 3, task=("cc1", pid, pid))
+                seen.add(period, [MAIN], 2, task=("cc1", pid, pid))
+                seen.add(period, [libc], 2, task=("as", 999 if run == 1 else 100, 999 if run == 1 else 100))
+            seen.write()
+        expect(folder.call("phases", "-r", "1"), 0)
+        report = expect(folder.call("report", "-r", "1"), 0).stdout
+        assert re.search(r"Where the time went.*\n  cc1 80\.0 %, as 20\.0 %\n", report), report
+        top = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)["top"]
+        assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
+            ("cc1", .8, None), ("as", .2, None)], top
+        text = expect(folder.call("code", "-r", "1"), 0).stdout
+        assert "\nPrograms: cc1 80.0 %, as 20.0 %.\n" in text and "cc1 80 %, as 20 %" in text, text
+        words = expect(folder.call("phases", "-r", "1"), 0).stdout.split("What sets them apart")[1]
+        assert re.search(r"^  A: \S.*, in cc1$", words, re.M) and "libc" not in words, words
+        found = json.loads(expect(folder.call("code", "-r", "1", "--by", "program", "--format", "json"), 0).stdout)
+        assert [(row["name"], row["self"], row["pid"]) for row in found["code"]] == [
+            ("cc1", 2560, None), ("as", 640, None)], found
+        panel = expect(folder.call("plot", "-r", "1", "-o", "-"), 0).stdout
+        assert "a cc1  b as" in panel, panel
+        assert "[libc" in expect(folder.call("plot", "-r", "1", "--code", "function", "-o", "-"), 0).stdout
+        report = expect(folder.call("report", "-r", "2"), 0).stdout
+        assert re.search(r"\n  \[libc\.so\.6\] 50\.0 %, \[cc1\] 30\.0 %", report), report
+        assert "Programs" not in expect(folder.call("code", "-r", "2"), 0).stdout
+
+
 def test_without():
     """a run without samples says so, and how to get them"""
     for command in [["code"], ["code", "A"], ["export", "--format", "folded"],
@@ -365,6 +401,6 @@ def test_without():
 prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
-              test_report, test_pprof, test_phases, test_without])
+              test_report, test_pprof, test_phases, test_programs, test_without])
 finally:
     FOLDER.__exit__()

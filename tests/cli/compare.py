@@ -84,7 +84,7 @@ def test_stores():
     assert (found["a_name"], found["b_name"]) == ("last of rpistat.data", "last of other.data"), found
     assert sides("-i", "rpistat.data", "-i", "other.data", "main", "new") == "1,2,3 | 1"
     assert sides("-i", "./rpistat.data", "-i", "rpistat.data") == "6 | 7"
-    refused(FOLDER.call("compare", "-i", "a", "-i", "b", "-i", "c"), 2, "'c' would be a third store")
+    refused(FOLDER.call("compare", "-i", "a", "-i", "b", "-i", "c"), 2, "-i: can be given 2 times; leave out 'c'")
     refused(FOLDER.call("compare", "-i", "other.data"), 1, "run last-1", "other.data", "run 1 only")
     refused(FOLDER.call("compare", "-i", "rpistat.data", "-i", "no.data"), 1, "no.data")
 

@@ -18,6 +18,7 @@ CASES = [
     ("rpistat report --fo", ["--format="], ["--from="]),
     ("rpistat report --format ", ["text", "2013"], ["html"]),
     ("rpistat report --from ", ["phase:", "mark:"], []),
+    ("rpistat report --input=./oth", ["./other.data"], []),
     ("rpistat export --format=", ["wide", "rates", "long"], ["text"]),
     ("rpistat plot --kind ", ["time", "phases", "scatter", "heat", "pca"], []),
     ("rpistat --pmu simx --scenario t", ["tlb", "topdown"], ["l1"]),
@@ -100,6 +101,7 @@ class Terminal:
 
 def compare(answers):
     for (line, offered, others), words in zip(CASES, answers):
+        words = [re.sub("^--[a-z]+=(?=.)", "", word) for word in words]
         for word in offered:
             assert word in words, "'%s': no %s in %s" % (line, word, words)
         for word in others:
@@ -119,8 +121,7 @@ def ask_bash(*setup):
         for line, _, _ in CASES:
             terminal.type(line + "\x1b*\x01show \x05\r")
             words = terminal.wait("<<(.*?)>>").group(1).split()
-            answers.append([word.split("=", 1)[1] if re.match("--.*=.", word) else word.rstrip("/")
-                            for word in words[len(line.split()) - (line[-1] != " "):]])
+            answers.append([word.rstrip("/") for word in words[len(line.split()) - (line[-1] != " "):]])
     finally:
         terminal.close()
     return answers
@@ -173,10 +174,6 @@ def test_zsh():
             answers.append([prefix + word for word in words])
     finally:
         terminal.close()
-    for (line, offered, _), words in zip(CASES, answers):
-        if line.endswith("--fo"):
-            words += [word + "=" for word in words if word in ("--format", "--from")
-                      and word in offered[0]]
     compare(answers)
 
 
@@ -191,25 +188,44 @@ def test_fish():
     assert answer.returncode == 0 and not answer.stderr, answer.stderr
     answers = [[word.split("\t")[0].rstrip("/") for word in part.splitlines()]
                for part in answer.stdout.split("<<>>\n")]
-    for (line, _, _), words in zip(CASES, answers):
-        words += [word + "=" for word in words if line.endswith("--fo")]
-        words += [word.split("=", 1)[1] for word in words if word.startswith("--format=")]
     compare(answers)
+
+
+def answer(*words):
+    """What --complete says, without the meanings."""
+    said = expect(FOLDER.call("--complete", *words), 0)
+    assert not said.stderr, said.stderr
+    return [line.split("\t")[0] for line in said.stdout.splitlines()]
 
 
 def test_choices():
     """every word that is offered for an option is taken; every option of every command is offered"""
-    text = script("bash")
-    rows = re.findall(r"^    '(\w+) --([\w-]+)'.*\) words='([^']+)'", text, re.M)
-    assert len(rows) > 15, text
-    for command, option, words in rows:
-        for word in words.split():
-            if not word.endswith(":"):
-                expect(call(command, "--" + option, word, "--help"), 0)
+    rows = 0
     for command in COMMANDS:
-        options = re.search(r"^    %s\)\n +options='(.*)'" % command, text, re.M).group(1).split()
-        helped = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", call(command, "--help").stdout, re.M)
-        assert [option.rstrip("=") for option in options] == helped, (command, options)
+        helped = re.findall(r"^  (?:-\w, |    )--([\w-]+)(?: (\S+))?  ", call(command, "--help").stdout, re.M)
+        assert answer(command, "--") == ["--" + name + ("=" if argument else "") for name, argument in helped]
+        for name in (name for name, argument in helped if argument and not argument.startswith("RUN")):
+            words = [word for word in answer(command, "--" + name, "") if word[-1] != ":" and word[0] != ":"]
+            assert answer(command, "--%s=" % name)[:len(words)] == ["--%s=%s" % (name, word) for word in words]
+            rows += len(words) > 0
+            for word in words:
+                expect(call(command, "--" + name, word, "--help"), 0)
+    assert rows > 25, rows
+
+
+def test_answers():
+    """--complete: the last word of what is typed so far, wherever it stands"""
+    assert answer() == [] and answer("") == ["record"] + answer("")[1:] and len(answer("")) == len(COMMANDS)
+    assert answer("rep") == ["report"] and answer("report", "-q", "--form") == ["--format="]
+    assert answer("report", "--nosuch", "--format=j") == ["--format=json"]
+    assert {"-q", "-i", "--quiet"} < set(answer("report", "-"))
+    for store in (["-i", "other.data"], ["-iother.data"], ["--input", "other.data"], ["--input=other.data"]):
+        assert answer("report", *store, "-r", "") == ["last", "1", "2", "night", "build=42", "3"], store
+    assert answer("report", "-i", "nosuch.data", "-r", "") == ["last"]
+    assert answer("./p") == [":command 0"] and answer("record", "-q", "./p") == [":command 2"]
+    assert answer("record", "--", "./p", "-") == [":command 2"]
+    assert answer("-p", "1", "") == [":command 2"] and answer("--label", "x", "p", "-i") == [":command 2"]
+    assert answer("report", "") == [] and answer("runs", "n") == [] and answer("merge", "") == [":file"]
 
 
 def test_usage():
@@ -219,4 +235,4 @@ def test_usage():
 
 with FOLDER:
     prepare()
-    tap.main([test_choices, test_usage, test_bash, test_bash_completion, test_zsh, test_fish])
+    tap.main([test_choices, test_answers, test_usage, test_bash, test_bash_completion, test_zsh, test_fish])

@@ -60,8 +60,8 @@ def test_sections():
     """what stands in a section is for its command; what a command has not is for others"""
     configure("separator = ;\n[record]\nlabel = mine\n[export]\nformat = long\n[report]\nexplain\n")
     assert simulate()[1] == "mine"
-    assert call("export").stdout.startswith("run;cpu;period;time_s;cycle;event;count;")
-    assert call("export", "--separator", ",").stdout.startswith("run,cpu,period,time_s,cycle,event")
+    assert call("export").stdout.startswith("run;cpu;period;time_s;cycle;phase;label;event;")
+    assert call("export", "--separator", ",").stdout.startswith("run,cpu,period,time_s,cycle,phase")
     plain = FOLDER.call("report").stdout
     assert len(call("report").stdout) > len(plain) + 200
     assert call("runs").stdout == FOLDER.call("runs").stdout
@@ -70,10 +70,10 @@ def test_sections():
 def test_not_for_runs():
     """label and tag, which are for recordings, choose no runs, and are given to none that is imported"""
     configure("label = other\ntag = a=b\n")
-    FOLDER.write("full.csv", expect(call("export", "--format", "full"), 0).stdout)
-    expect(call("import", "-o", "copy.data", "full.csv"), 0)
+    FOLDER.write("table.csv", "time,x\n1,2\n2,3\n")
+    expect(call("import", "-o", "copy.data", "table.csv"), 0)
     assert [json.loads(call("runs", "-i", store, "--format", "json").stdout)["runs"][0]["label"]
-            for store in ("rpistat.data", "copy.data")] == ["run1", "run1"]
+            for store in ("rpistat.data", "copy.data")] == ["run1", None]
     assert call("runs").stdout == FOLDER.call("runs").stdout
 
 

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import platform
+import resource
 import shutil
 import sqlite3
 import struct
@@ -18,29 +19,33 @@ from program import RPISTAT, Folder, environment, expect, refused, tap
 
 WORKLOAD = os.path.abspath(sys.argv[2])
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+MMAP = {"x86_64": 9, "aarch64": 222}
 CAPSET = {"x86_64": 126, "aarch64": 91}
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
-def filter_of(number, error):
-    """A seccomp program: the system call answers with the error, everything else is allowed."""
+def filter_of(number, error, length=None):
+    """A seccomp program: the system call answers with the error, everything else is allowed. With a
+    length only where its second argument is that."""
     load, equal, back, allow, answer = 0x20, 0x15, 0x06, 0x7fff0000, 0x00050000
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in [
-        (load, 0, 0, 0), (equal, 0, 1, number), (back, 0, 0, answer | error), (back, 0, 0, allow)])
+    second = [(load, 0, 0, 24), (equal, 0, 1, length)] if length else []
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in
+                    [(load, 0, 0, 0), (equal, 0, 1 + len(second), number)] + second +
+                    [(back, 0, 0, answer | error), (back, 0, 0, allow)])
 
 
-def deny(error, call=None):
+def deny(error, call=None, length=None):
     """For preexec_fn: perf_event_open, or another call, answers with the error from now on."""
     number = (call or PERF_EVENT_OPEN).get(platform.machine())
     if number is None:
         raise tap.Skip("the system call's number on %s is not known here" % platform.machine())
-    code = ctypes.create_string_buffer(filter_of(number, error))
-    length = len(code.raw) // 8
+    code = ctypes.create_string_buffer(filter_of(number, error, length))
+    size = len(code.raw) // 8
     libc = ctypes.CDLL(None, use_errno=True)
 
     def prepare():
         # struct sock_fprog has a short, padding and a pointer
-        text = struct.pack("@HP", length, ctypes.addressof(code))
+        text = struct.pack("@HP", size, ctypes.addressof(code))
         set_no_new_privs, set_seccomp, mode_filter = 38, 22, 2
         if libc.prctl(set_no_new_privs, 1, 0, 0, 0) != 0 or \
                 libc.prctl(set_seccomp, mode_filter, ctypes.c_char_p(text)) != 0:
@@ -66,6 +71,18 @@ def test_events_denied():
         answer = expect(folder.call("events", preexec_fn=prepare), 0)
         assert answer.stdout.count("cannot be used: not permitted") >= 2, answer.stdout
         expect(folder.call("events", "--pmu", "software", "task-clock", preexec_fn=prepare), 1)
+
+
+def test_no_samples():
+    """without memory for samples there are none, and the report says so; who asks for them is refused"""
+    prepare = deny(errno.EACCES, MMAP, 512 * 1024 + resource.getpagesize())  # a ring of the sampler
+    with Folder() as folder:
+        if folder.call("-o", "first.data", "true").returncode != 0:
+            raise tap.Skip("nothing can be counted here")
+        expect(folder.call("true", preexec_fn=prepare), 0)
+        assert b"no samples of the code: cannot sample" in folder.read("rpistat.txt")
+        for option in ("--stacks=fp", "--frequency=99", "--sample=task-clock"):
+            refused(folder.call(option, "true", preexec_fn=prepare), 1, "cannot sample")
 
 
 def test_simulated():
@@ -225,5 +242,5 @@ tap.main(
                           (errno.ENOSYS, ["perf_event_open"])]
      for how, options in [("default", []), ("software", ["--pmu", "software"]),
                           ("hardware", ["record", "--pmu", "hardware"])]] +
-    [test_events_denied, test_simulated, test_nobody, test_nobody_software, test_tracepoints,
+    [test_events_denied, test_no_samples, test_simulated, test_nobody, test_nobody_software, test_tracepoints,
      test_no_tracefs, test_setuid, test_capset])

@@ -103,6 +103,9 @@ class Place(Folder):
         os.symlink(RPISTAT, self / "bin/rpistat")
         shutil.move(self / "plot", self / "bin/plot")
         os.symlink(BUILD, self / "build")
+        os.symlink(os.path.join(tap.root(), "examples"), self / "examples")
+        for name in ("run.csv", "run.json"):
+            shutil.copy(os.path.join(tap.root(), "tests/data/import", name.replace("run", "perf-task")), self / name)
         os.symlink(os.path.join(BUILD, "examples", "naive"), self / "naive")
         for name in ("my-events.ini", "mine.ini"):
             shutil.copy(os.path.join(tap.root(), "src", "events", "sets", "software.ini"), self / name)

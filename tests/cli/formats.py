@@ -359,10 +359,17 @@ def test_empty():
             refused(folder.call(command, "--format", "json"), 1, "no run")
 
 
+def with_figures(phases):
+    """What a row of a CSV has of each phase: its figures are cells, and so are the ends of their intervals."""
+    return [{**phase, **phase["figures"],
+             **{"%s_%s" % (name, end): phase["intervals"].get(name, {}).get(end)
+                for name in phase["figures"] for end in ("low", "high")}} for phase in phases]
+
+
 def test_phases():
     """phases: the same rows in JSON and CSV, with their times on the clock; a table has none"""
     found, rows = found_by("phases", "-r", "1"), rows_by("phases", "-r", "1")
-    check_same(found["phases"], rows)
+    check_same(with_figures(found["phases"]), rows)
     text = FOLDER.call("phases", "-r", "1").stdout
     start = runs_of_store()["a, \"b\""]["start"]
     assert len(found["phases"]) >= 3 and found["run"] == 1, found
@@ -372,7 +379,7 @@ def test_phases():
     found_by("phases", "-r", "1", "--pca")
     FOLDER.write("t.csv", "a,b\n" + "".join("%d,%d\n" % (i > 20, i % 3) for i in range(40)))
     table = found_by("phases", "--csv", "t.csv")
-    check_same(table["phases"], rows_by("phases", "--csv", "t.csv"))
+    check_same(with_figures(table["phases"]), rows_by("phases", "--csv", "t.csv"))
     assert "start_s" not in table["phases"][0] and table["run"] is None, table
 
 
@@ -443,6 +450,14 @@ def test_merge():
         found = found_by("merge", "-i", "all.data", "rpistat.data", folder=folder)
         assert {row["result"] for row in found["runs"]} == {"present"}, found
         check_same(found["runs"], rows_by("merge", "-i", "all.data", "rpistat.data", folder=folder))
+        store = sqlite3.connect(folder / "rpistat.data")
+        with store:
+            store.execute("UPDATE run SET host = 'another' WHERE run_id = 1")
+            store.execute("UPDATE run SET elapsed_ns = 2 * elapsed_ns WHERE run_id = 2")
+        store.close()
+        found = found_by("merge", "-i", "all.data", "rpistat.data", status=1, folder=folder)
+        assert [(row["result"], row["run"], row["differing_run"]) for row in found["runs"]] == [
+            ("copied", 3, 1), ("unsound", 2, None)], found
 
 
 def test_verify():

@@ -13,7 +13,7 @@ import program
 from program import RPISTAT, Folder, counting, environment, expect, tap
 
 INSIDE = "--inside"  # argv[2]: this program again, in the namespace, on the folder argv[4]
-RECORD = ["record", "--pmu", "software", "--period", "10ms", "-o", "disk/rpistat.data"]
+RECORD = ["record", "--pmu", "software", "--period", "1ms", "-o", "disk/rpistat.data"]
 
 
 def in_namespace(case):

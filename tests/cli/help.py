@@ -5,20 +5,14 @@ import re
 import program
 from program import COMMANDS, Folder, call, expect, tap
 
-# An argument that each kind of option takes.
+# An argument that each kind of option takes, where completion offers none.
 SAMPLES = {
-    "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "x", "KEY=VALUE": "a=b", "KEY": "a", "AXIS": "cycles",
-    "WxH": "800x600", "DIR": "kept", "C": ";", "HOW": "full", "NAME": None,
-    "PIPE": "fifo:control", "LIST": "1", "CPUS": "each,0-1", "N": "3", "KIND": "heat",
-    "THEME": "dark", "PATH": "build", "SIZE": "1G", "SET": "ascii", "HZ": "99",
-    "EVENT": "page-faults:7", "PATTERN": "web*", "COLUMN": "-start", "URL": "http://h",
+    "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "a=b", "KEY=VALUE": "a=b", "KEY": "a", "WxH": "800x600",
+    "DIR": "kept", "C": ",", "NAME": "x", "PIPE": "fifo:control", "LIST": "1", "CPUS": "0-1", "N": "3",
+    "PATH": "build", "SIZE": "1G", "HZ": "99", "EVENT": "page-faults:7", "PATTERN": "web*", "URL": "http://h",
     "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30",
 }
-NAMES = {"stacks": "dwarf", "cgroup": "x", "region": "x", "keep": "7d", "scenario": "l1", "metric": "a=b",
-         "by": "line", "format": "long", "decimal": ",", "order": "random", "sets": "software", "pmu": "software",
-         "plot code": "thread", "phases format": "csv", "report format": "2013", "runs format": "json",
-         "events format": "csv", "verify format": "json", "check format": "json", "code format": "json", "status format": "json",
-         "merge format": "csv", "compare format": "markdown", "compare x": "phase", "phases metric": "cpi,cpu_use"}
+SAMPLES_OF = {"record keep": "7d", "phases metric": "cpi,cpu_use"}
 
 
 def help_of(command):
@@ -149,8 +143,10 @@ def test_options_are_taken():
         for name, (letter, argument) in options_of(help_of(command)).items():
             if name in ("help", "version"):
                 continue
-            value = [NAMES.get(command + " " + name) or NAMES.get(name) or SAMPLES[argument]] \
-                if argument else []
+            offered = [word for word in call("--complete", command, "--" + name, "").stdout.split("\n")
+                       if word and not word.startswith(":") and not word.endswith(":")]
+            value = [SAMPLES_OF.get(command + " " + name) or (offered or [None])[-1] or
+                     SAMPLES[argument]] if argument else []
             for form in ["--" + name] + (["-" + letter] if letter else []):
                 answer = expect(call(command, form, *value, "--help"), 0)
                 assert answer.stdout.startswith("Usage:"), (command, form)

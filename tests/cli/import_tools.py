@@ -1,4 +1,6 @@
-"""import: what perf stat, toplev and pmrep wrote. The sums are made here, from the files alone.
+"""import: what perf stat, sar, pidstat and vmstat wrote, and by recipes perf stat -j, toplev and pmrep.
+
+The sums are made here, from the files alone.
 
 usage: import_tools.py RPISTAT DATA
 """
@@ -6,6 +8,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -148,6 +151,47 @@ def pmrep(name, separator=","):
                 sums.gauge(None, metric, text)
     return sums
 
+def fixed_width(name, track=False):
+    """A row a second; words at the right ends of the header's."""
+    sums, header, times = Sums(), None, 0
+    with open(os.path.join(DATA, name)) as file:
+        for line in file:
+            words = line.lstrip("# ").replace(" 09:", "T09:").split()  # vmstat has a date and a time
+            if not words or words[0] in ("Linux", "procs", "Average:") or "all" in words:
+                continue
+            if "%idle" in words or "Time" in words or "kbmemfree" in words or "swpd" in words:
+                header = words
+                continue
+            if not track or words[1] == "0":
+                times += 1
+            sums.end(times)
+            for metric, text in zip(header, words):
+                if re.fullmatch(r"[0-9.]+", text) and metric not in ("CPU", "UID", "PID"):
+                    sums.gauge(int(words[1]) if track else None, metric, text)
+    return sums
+
+
+# How README.md says that what is not imported as it is becomes a table.
+RECIPES = {
+    "perf-.*json": "sh examples/import/perf-json <run.json",
+    "toplev.*": "awk -f examples/import/toplev.awk run.csv",
+    "pmrep.*": "awk -f examples/import/pmrep.awk run.csv",
+}
+
+
+def importable(name):
+    """The file, or what the recipe makes of it, under the same name."""
+    for pattern, recipe in RECIPES.items():
+        if re.fullmatch(pattern, os.path.basename(name)):
+            with open(os.path.join(tap.root(), "examples", "README.md")) as file:
+                assert "\n    %s | rpistat import - " % recipe in file.read(), recipe
+            command = re.sub(r"run\.\w+", shlex.quote(os.path.join(DATA, name)), recipe)
+            made = subprocess.run(command, shell=True, cwd=tap.root(), check=True, capture_output=True,
+                                  env=program.environment(LC_ALL="C"), timeout=program.TIMEOUT)
+            FOLDER.write(os.path.basename(name), made.stdout)
+            return os.path.basename(name)
+    return os.path.join(DATA, name)
+
 
 FIXTURES = [
     ("perf-task.csv", "perf-csv", perf_csv, {}),
@@ -157,20 +201,24 @@ FIXTURES = [
     ("perf-cgroup.tsv", "perf-csv", perf_csv,
      {"separator": "\t", "track": True, "several": True, "cgroup": True}),
     ("perf-metrics.csv", "perf-csv", perf_metrics, {}),
-    ("perf-task.json", "perf-json", perf_json, {}),
-    ("perf-cpu.json", "perf-json", perf_json, {}),
-    ("perf-locale.json", "perf-json", perf_json, {}),
-    ("toplev.csv", "toplev", toplev, {}),
-    ("toplev-values.csv", "toplev", toplev, {}),
-    ("pmrep.csv", "pmrep", pmrep, {}),
-    ("pmrep-epoch.csv", "pmrep", pmrep, {"separator": ";"}),
-    ("pmrep-clock.csv", "pmrep", pmrep, {}),
+    ("perf-task.json", "perf-csv", perf_json, {}),
+    ("perf-cpu.json", "perf-csv", perf_json, {}),
+    ("perf-locale.json", "perf-csv", perf_json, {}),
+    ("toplev.csv", "csv", toplev, {}),
+    ("toplev-values.csv", "perf-csv", toplev, {}),
+    ("pmrep.csv", "csv", pmrep, {}),
+    ("pmrep-epoch.csv", "csv", pmrep, {"separator": ";"}),
+    ("pmrep-clock.csv", "csv", pmrep, {}),
     # after lines that people posted, of later versions; the times are ours
     ("perf-6.8-hybrid.csv", "perf-csv", perf_csv, {}),
-    ("perf-6.13-default.json", "perf-json", perf_json, {}),
+    ("perf-6.13-default.json", "perf-csv", perf_json, {}),
     ("perf-6.13-metrics.csv", "perf-csv", perf_metrics, {"first": 3}),
-    ("perf-6.2-metrics.json", "perf-json", perf_json, {}),
-    ("toplev-4.11.csv", "toplev", toplev, {}),
+    ("perf-6.2-metrics.json", "perf-csv", perf_json, {}),
+    ("toplev-4.11.csv", "csv", toplev, {}),
+    ("sar-cpus.txt", "csv", fixed_width, {"track": True}),
+    ("sar-memory.txt", "csv", fixed_width, {}),
+    ("pidstat-h.txt", "csv", fixed_width, {}),
+    ("vmstat.txt", "csv", fixed_width, {}),
 ]
 
 
@@ -199,7 +247,7 @@ def compare_sums(found, sums, cpu):
 def test_fixtures():
     """every file comes to what its lines come to, interval by interval and in all"""
     answer = expect(FOLDER.call("import", "-o", "all.data",
-                                *(os.path.join(DATA, name) for name, *_ in FIXTURES)), 0)
+                                *(importable(name) for name, *_ in FIXTURES)), 0)
     for number, (name, form, function, how) in enumerate(FIXTURES, 1):
         assert "%s (%s) is run %d " % (name, form, number) in answer.stderr, answer.stderr
         sums = function(name, **how)
@@ -223,6 +271,7 @@ def test_starts():
     runs = runs["runs"] if isinstance(runs, dict) else runs
     assert runs[3]["start"] == "2026-03-02T09:15:04.000Z", runs[3]
     assert runs[12]["start"] == "2026-10-24T09:59:59.500Z", runs[12]
+    assert runs[20]["start"] == "2026-11-23T09:35:46.000Z", runs[20]
 
 
 def test_cut():
@@ -241,6 +290,30 @@ def test_cut():
                  if line.split(",")[3] == "page-faults" and line.split(",")[0].strip() in times[:3]
                  and line.split(",")[1].isdigit())
     assert [row["count"] for row in found["figures"] if row["name"] == "page_faults"] == [faults]
+
+
+def test_shares():
+    """what perf counted in turns has its share, and what a file lacks is no matter of counters"""
+    FOLDER.write("turns.csv", "".join(
+        "%d.000000000,%d,,cycles,250000000,25.00,,\n%d.000000000,%s,,instructions,%d,%d.00,,\n" %
+        (t, 1000 + t, t, *(("<not counted>", 0, 0) if t % 4 == 0 else (500, 1000000000, 100)))
+        for t in range(1, 41)))
+    FOLDER.write("holes.csv", "time,n\n" + "".join("%d,%s\n" % (t, t if t % 4 else "") for t in range(1, 41)))
+    expect(FOLDER.call("import", "-o", "turns.data", "--map", "n=count", "turns.csv", "holes.csv"), 0)
+    for part in [], ["--from", "8s", "--to", "24s"]:
+        found = {(row["kind"], row["name"]): (row["certainty"], round(row["share"], 3))
+                 for row in report("turns.data", 1, *part)["figures"]}
+        for name in ("event", "cycles"), ("metric", "cycles_rate"):
+            assert found[name] == ("scaled", .25), (part, found)
+        assert found["event", "instructions"][1] == .75, (part, found)
+    shown = [re.sub(r"\s+", " ", expect(FOLDER.call("report", "-i", "turns.data", "-r", run), 0).stdout)
+             for run in ("1", "2")]
+    assert re.search(r"cycles: 40,?820 counted for 25 % of the time", shown[0]), shown[0]
+    assert "cycles: counted for 25.0 % of the time, and scaled by what recorded it" in shown[0], shown[0]
+    assert 'the file has none for the rest, as where perf says "<not counted>"' in shown[0], shown[0]
+    assert "has values for 75.0 % of its time: the file has none for the rest." in shown[1], shown[1]
+    for text in shown:
+        assert "watchdog" not in text and "on a counter" not in text, text
 
 
 def test_only_some_cpus():
@@ -275,11 +348,26 @@ def test_not_counted():
 
 def test_panels():
     """a panel of pmrep's has the instance in its title, unless it holds several"""
-    FOLDER.write("pmrep.csv", 'Time,"load-1 minute","read-sda","read-sdb"\n1,2,3,4\n2,3,4,5\n3,4,5,6\n')
-    expect(FOLDER.call("import", "-o", "panels.data", "pmrep.csv"), 0)
+    FOLDER.write("pmrep-own.csv", 'Time,"load-1 minute","read-sda","read-sdb"\n1,2,3,4\n2,3,4,5\n3,4,5,6\n')
+    expect(FOLDER.call("import", "-o", "panels.data", importable(FOLDER / "pmrep-own.csv")), 0)
     expect(FOLDER.call("plot", "-i", "panels.data", "--panel", "load-1 minute", "-o", "a.svg"), 0)
     refused(FOLDER.call("plot", "-i", "panels.data", "--panel", "x", "-o", "a.svg"), 2,
             "there are 'load-1 minute', 'read'")
+
+
+def test_recipes_refuse():
+    """a recipe says what it cannot use, and what comes out of it then is no table"""
+    for name, text, words in (
+            ("perf-thread.json", '{"interval": 1.5, "thread": "a-1", "event": "cs"}\n', "by thread"),
+            ("toplev-old.csv", "1.0,Frontend,2,%\n", "no header"),
+            ("toplev-columns.csv", "Timestamp,C0,C1\n1,2,3\n", "leave --columns out")):
+        FOLDER.write(name, text)
+        try:
+            importable(FOLDER / name)
+        except subprocess.CalledProcessError as error:
+            assert words in error.stderr.decode(), error.stderr
+        else:
+            raise AssertionError(name)
 
 
 def test_refused():
@@ -300,14 +388,14 @@ def test_real():
         raise tap.Skip("there is no perf (Debian: linux-perf)")
     command = ["perf", "stat", "-I", "10", "-e", "task-clock,page-faults,cs"]
     work = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls / >ls.txt"]
-    for options in (["-x,", "-o", "real.csv"], ["-j", "-o", "real.json"]):
+    for options in (["-x,", "-o", "real.csv"], ["-j", "-o", "perf-real.json"]):
         answer = subprocess.run([*command, *options, *work], cwd=FOLDER.path, text=True, check=False,
                                 capture_output=True, env=program.environment(LC_ALL="C"))
         if answer.returncode != 0:
             raise tap.Skip("perf stat cannot count here: " + answer.stderr.strip()[:200])
-    expect(FOLDER.call("import", "-o", "real.data", "real.csv", "real.json"), 0)
+    expect(FOLDER.call("import", "-o", "real.data", "real.csv", importable(FOLDER / "perf-real.json")), 0)
     compare_sums(report("real.data", 1), perf_csv(FOLDER / "real.csv"), None)
-    compare_sums(report("real.data", 2), perf_json(FOLDER / "real.json"), None)
+    compare_sums(report("real.data", 2), perf_json(FOLDER / "perf-real.json"), None)
     assert "page-faults" in expect(FOLDER.call("phases", "-i", "real.data", "-r", "1", "--format",
                                                "json"), 0).stdout.replace("_", "-")
     expect(FOLDER.call("plot", "-i", "real.data", "-r", "1", "-o", "real.svg"), 0)
@@ -317,4 +405,5 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_starts, test_cut, test_only_some_cpus, test_not_counted, test_panels, test_refused, test_real])
+    tap.main([test_fixtures, test_starts, test_cut, test_shares, test_only_some_cpus, test_not_counted, test_panels,
+              test_recipes_refuse, test_refused, test_real])

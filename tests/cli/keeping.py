@@ -126,7 +126,7 @@ def test_export():
     def sums(name):
         rows = list(csv.DictReader(read("export", "-i", name).splitlines()))
         names = [key for key in rows[0] if key not in ("run", "cpu", "period", "set", "time_s",
-                                                       "cycle", "length_s")]
+                                                       "cycle", "length_s", "phase", "label")]
         return ({key: sum(int(row[key]) for row in rows if row[key]) for key in names},
                 round(sum(float(row["length_s"]) for row in rows), 3))
 

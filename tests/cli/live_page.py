@@ -112,6 +112,19 @@ def test_garbage():
     assert SERVER.get("/rows")["data"] >= 0
 
 
+def test_half_open():
+    """those who connect and say nothing, however many, do not keep the owner out"""
+    held = []
+    try:
+        for i in range(64):
+            held.append(SERVER.connect())
+            held[-1].sendall(b"GET / HTTP/1.1\r\n"[:i % 17])
+        assert SERVER.get("/rows")["data"] >= 0 and SERVER.ask("/", token=False)[0] == 200
+    finally:
+        for client in held:
+            client.close()
+
+
 def test_other_user():
     """another user of the machine gets the page alone"""
     if os.geteuid() != 0:
@@ -234,8 +247,8 @@ def test_damaged():
             pass
 
 
-CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_other_user,
-         test_data, test_live, test_memory, test_ends, test_damaged]
+CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_half_open,
+         test_other_user, test_data, test_live, test_memory, test_ends, test_damaged]
 
 with FOLDER:
     try:

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -27,6 +28,15 @@ def said(*arguments):
 
 def sound(name):
     return expect(FOLDER.call("check", "-i", name), 0).stdout
+
+
+def cut(name, run, periods):
+    """What a recorder that was killed behind so many periods leaves."""
+    execute(name, ("DELETE FROM period WHERE run_id = ? AND period >= ?", (run, periods)),
+            ("DELETE FROM rollup WHERE run_id = ? AND last_period >= ?", (run, periods)),
+            ("UPDATE event_set SET periods = NULL WHERE run_id = ?", (run,)),
+            ("UPDATE run SET state = 'interrupted', elapsed_ns = (SELECT max(start_ns + length_ns)"
+             " FROM period AS p WHERE p.run_id = run.run_id) WHERE run_id = ?", (run,)))
 
 
 def test_equal():
@@ -67,7 +77,7 @@ def test_many():
 
 
 def test_recorded():
-    """a run that is still recorded is left out and named, there and here; a shorter copy is replaced"""
+    """a run that is still recorded is left out and named, there and here; its beginning is replaced"""
     said("-i", "here.data", "rpistat.data")
     shutil.copy(FOLDER / "rpistat.data", FOLDER / "there.data")
     recording = ("INSERT INTO heartbeat SELECT run_id, ?, boot_id, 5000000000 FROM run WHERE run_id = 2",
@@ -82,12 +92,72 @@ def test_recorded():
     assert "run 2 of rpistat.data was left out: it is still being recorded, as run 2 of here.data\n" in \
         said("-i", "here.data", "rpistat.data")
     silence(FOLDER / "here.data")
-    execute("here.data", ("DELETE FROM period WHERE run_id = 2 AND period > 100",))
-    assert "run 2 of rpistat.data is run 3 now, in the place of run 2, which was shorter: 250 periods\n" \
+    cut("here.data", 2, 100)
+    assert "run 2 of rpistat.data is run 3 now, in the place of run 2, which was its beginning: 250 periods\n" \
         in said("-i", "here.data", "rpistat.data")
     assert sound("here.data") == "here.data is sound: 2 runs, 500 periods\n"
     row = json.loads(said("-i", "here.data", "--format", "json", "rpistat.data"))["runs"][1]
     assert (row["result"], row["run"], row["replaced_run"]) == ("present", 3, None), row
+
+
+def test_forged():
+    """a header is not believed: what is not sound is left out, what differs comes in beside the good run"""
+    said("-i", "kept.data", "-r", "1", "rpistat.data")
+    good = execute("kept.data", ("SELECT * FROM period",))
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "forged.data")
+    execute("forged.data", ("UPDATE run SET elapsed_ns = elapsed_ns + 1 WHERE run_id = 1",),
+            ("DELETE FROM period WHERE run_id = 1",), ("DELETE FROM rollup WHERE run_id = 1",))
+    answer = expect(FOLDER.call("merge", "-i", "kept.data", "forged.data"), 1)
+    assert answer.stdout == "run 2 of forged.data is run 2 now: 250 periods\n", answer.stdout
+    assert re.fullmatch(r"rpistat: run 1 of forged.data was left out, since it is not sound \(run 1: 1 stretch is"
+                        r" missing.*\): `rpistat check -i forged.data` says more.*\n", answer.stderr), answer.stderr
+    answer = expect(FOLDER.call("merge", "-q", "-i", "kept.data", "--format", "json", "forged.data"), 1)
+    assert [row["result"] for row in json.loads(answer.stdout)["runs"]] == ["unsound", "present"], answer.stdout
+    assert "was left out, since it is not sound" in answer.stderr
+    assert execute("kept.data", ("SELECT * FROM period WHERE run_id = 1",)) == good
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "forged.data")
+    execute("forged.data", ("UPDATE run SET host = 'another' WHERE run_id = 1",))
+    assert said("-i", "kept.data", "forged.data") == \
+        "run 1 of forged.data is run 3 now, a copy beside run 1, which has its uuid and differs from it:" \
+        " 250 periods\n1 run of forged.data was there already\n"
+    row = json.loads(said("-i", "kept.data", "--format", "json", "forged.data"))["runs"][0]
+    assert (row["result"], row["run"], row["differing_run"]) == ("present", 3, None), row
+    uuid, = execute("kept.data", ("SELECT uuid FROM run WHERE run_id = 1",))[0]
+    assert "3  " in expect(FOLDER.call("runs", "-i", "kept.data", "-r", "copy_of=" + uuid), 0).stdout
+    assert execute("kept.data", ("SELECT * FROM period WHERE run_id = 1",)) == good
+    assert sound("kept.data") == "kept.data is sound: 3 runs, 750 periods\n"
+
+
+def test_nightly():
+    """copies of a live store that is thinned, merged one after the other, are one run"""
+    FOLDER.write("nights.sim", "clock 700M\nseed 3\ndefault instructions=200M\nphase work 20000s\n")
+    with subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:nights.sim", "--keep", "1m", "--commit", "50ms",
+                           "-o", "live.nights"], cwd=FOLDER.path, env=environment()) as recorder:
+        for night in range(5):
+            while recorder.poll() is None and not has_periods("live.nights", night * 40000):
+                time.sleep(0.01)
+            with contextlib.closing(sqlite3.connect(FOLDER / "live.nights", timeout=10)) as live, \
+                    contextlib.closing(sqlite3.connect(FOLDER / ("night%d.data" % night))) as copy:
+                live.backup(copy)
+            silence(FOLDER / ("night%d.data" % night))
+        assert recorder.wait(60) == 0
+    for name in ["night%d.data" % night for night in range(5)] + ["live.nights"]:
+        told = said("-i", "nights.data", name)
+        assert re.search("is run . now|was there already", told) and "copy" not in told, told
+        assert execute("nights.data", ("SELECT count(*) FROM run",)) == [(1,)]
+        sound("nights.data")
+    assert execute("nights.data", ("SELECT max(level) > 1 FROM finest",)) == [(1,)]
+    assert sound("nights.data") == "nights.data is sound: 1 run, 200000 periods\n"
+    assert said("-i", "nights.data", "night3.data", "live.nights") == \
+        "1 run of night3.data was there already\n1 run of live.nights was there already\n"
+
+
+def has_periods(name, count):
+    try:
+        return os.path.exists(FOLDER / name) and \
+            execute(name, ("SELECT max(period) > ? FROM period", (count,)))[0][0]
+    except sqlite3.OperationalError:  # it is just being made
+        return False
 
 
 def test_beside_a_recorder():
@@ -137,4 +207,4 @@ def test_bad_between():
 
 
 with FOLDER:
-    tap.main([test_equal, test_many, test_recorded, test_beside_a_recorder, test_refused, test_bad_between])
+    tap.main([test_equal, test_many, test_recorded, test_forged, test_nightly, test_beside_a_recorder, test_refused, test_bad_between])

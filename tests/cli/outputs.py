@@ -1,5 +1,5 @@
-"""Files that commands write: what is there keeps its rights and its names, links are followed,
-nothing is left behind, and a recording's report costs nobody the workload's exit status.
+"""Files that commands write: what is there is replaced and keeps its rights, one's own links are
+followed, nothing is left behind, and a recording's report costs nobody the workload's exit status.
 
 usage: outputs.py RPISTAT
 """
@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import stat
-import struct
 import subprocess
 import time
 
@@ -62,10 +61,12 @@ def test_mode(path, name, command):
 
 @each
 def test_hard_links(path, name, command):
-    """a file with two names stays one file"""
+    """a file with two names is replaced under the one, and stays what it was under the other"""
     os.link(path, FOLDER / ("other " + name))
+    os.chmod(path, 0o640)
     write(name, command)
-    assert os.stat(path).st_nlink == 2 and os.path.samefile(path, FOLDER / ("other " + name)), name
+    assert FOLDER.read("other " + name) == b"before", name
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o640
 
 
 @each
@@ -98,40 +99,21 @@ def test_owner(path, name, command):
     assert (found.st_uid, found.st_gid) == (0, OTHER), (name, found)
 
 
-def access_list():
-    """Owner rw, user OTHER rw, group r, mask rw, others nothing, as Linux keeps it."""
-    none = 0xffffffff
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in [
-        (1, 6, none), (2, 6, OTHER), (4, 4, none), (0x10, 6, none), (0x20, 0, none)])
-
-
-@each
-def test_default_list(path, name, command):
-    """a file without an access list does not get the one that the folder gives to new files"""
-    os.chmod(path, 0o664)
-    try:
-        os.setxattr(FOLDER.path, "system.posix_acl_default", access_list())
-    except OSError as error:
-        raise tap.Skip("no access lists here: %s" % error)
-    try:
-        write(name, command)
-    finally:
-        os.removexattr(FOLDER.path, "system.posix_acl_default")
-    assert "system.posix_acl_access" not in os.listxattr(path), os.listxattr(path)
-    assert stat.S_IMODE(os.stat(path).st_mode) == 0o664
-
-
-@each
-def test_attributes(path, name, command):
-    """a file keeps its access list and its attributes"""
-    try:
-        os.setxattr(path, "system.posix_acl_access", access_list())
-        os.setxattr(path, "user.note", b"kept")
-    except OSError as error:
-        raise tap.Skip("no access lists here: %s" % error)
-    write(name, command)
-    assert os.getxattr(path, "system.posix_acl_access") == access_list(), name
-    assert os.getxattr(path, "user.note") == b"kept", name
+def test_owner_not_given():
+    """a user who cannot give a new file the owner or the group of the old one writes into that"""
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can make another user's files")
+    with Folder(runs=1) as folder:
+        for name, command in COMMANDS.items():
+            for owner, group in ((OTHER, 0), (0, OTHER), (0, 0)):
+                path = folder.write(name, "before", 0o666)
+                os.chown(path, owner, group)
+                before = os.stat(path)
+                expect(folder.call_as_user(*command, "-o", name), 0)
+                after = os.stat(path)
+                assert len(folder.read(name)) > 20, (name, owner, group)
+                assert (after.st_ino, after.st_uid, after.st_gid, after.st_mode) == (
+                    before.st_ino, owner, group, before.st_mode), (name, after)
 
 
 def test_not_written():
@@ -153,7 +135,7 @@ def test_not_written():
 
 
 def test_folder_not_writable():
-    """a file that may be written in a folder that may not is written"""
+    """a file that may be written in a folder that may not is written, unless it has other names"""
     with Folder(runs=1) as folder:
         os.mkdir(folder / "closed")
         for name, command in COMMANDS.items():
@@ -163,7 +145,49 @@ def test_folder_not_writable():
             expect(folder.call_as_user(*command, "-o", "closed/" + name), 0)
             assert len(folder.read("closed/" + name)) > 20, name
             refused(folder.call_as_user(*command, "-o", "closed/new " + name), 1, "closed")
+            if os.geteuid() == 0:  # the user's own
+                folder.write("closed/" + name, "before")
+                os.chmod(path, 0o600)
+                os.chown(path, OTHER, OTHER)
+                expect(folder.call_as_user(*command, "-o", "closed/" + name), 0)
+                assert len(folder.read("closed/" + name)) > 20, name
+                assert (os.stat(path).st_uid, stat.S_IMODE(os.stat(path).st_mode)) == (OTHER, 0o600)
+            folder.write("closed/" + name, "before", 0o666)
             os.chmod(folder / "closed", 0o755)
+            os.link(path, folder / ("closed/other " + name))
+            os.chmod(folder / "closed", 0o555)
+            refused(folder.call_as_user(*command, "-o", "closed/" + name), 1, "several names")
+            assert folder.read("closed/" + name) == b"before", name
+            os.chmod(folder / "closed", 0o755)
+
+
+def test_devices():
+    """devices, pipes and descriptors are written as they are"""
+    text = expect(FOLDER.call("report"), 0).stdout
+    before = os.stat("/dev/null")
+    for name in ("/dev/null", "null"):
+        if name == "null":
+            os.symlink("/dev/null", FOLDER / "null")
+        write(name, ["report"])
+        after = os.stat("/dev/null")
+        assert (after.st_ino, after.st_mode, after.st_rdev) == (before.st_ino, before.st_mode,
+                                                                before.st_rdev), after
+    assert os.readlink(FOLDER / "null") == "/dev/null"
+    os.remove(FOLDER / "null")
+    refused(FOLDER.call("report", "-o", "/dev/full"), 1, "No space left")
+    assert write("/dev/stdout", ["report"]).stdout == text
+    with open(FOLDER / "out", "w+", encoding="utf-8") as out:
+        out.write("first\n")
+        out.flush()
+        expect(FOLDER.call("report", "-o", "/dev/stdout", stdout=out), 0)
+    assert FOLDER.read("out").decode() == "first\n" + text  # as with `-o -`
+    os.remove(FOLDER / "out")
+    os.mkfifo(FOLDER / "pipe")
+    with subprocess.Popen(["cat", FOLDER / "pipe"], stdout=subprocess.PIPE) as reader:
+        write("pipe", ["report"])
+        assert reader.communicate(timeout=program.TIMEOUT)[0].decode() == text
+    assert stat.S_ISFIFO(os.stat(FOLDER / "pipe").st_mode)
+    os.remove(FOLDER / "pipe")
 
 
 # --- temporary files ---------------------------------------------------------------------------
@@ -217,6 +241,21 @@ def test_interrupted():
                     raise AssertionError("gnuplot is still there")
                 except ProcessLookupError:
                     pass
+
+
+def test_killed():
+    """kill -9 while it is written: what was there stays, and nothing is beside it"""
+    with FakeGnuplot(runs=1) as folder:
+        folder.write("a.png", "before")
+        expect(folder.call("report"), 0)
+        before = sorted(os.listdir(folder.path))
+        process, gnuplot, _ = folder.start("a.png")
+        process.kill()
+        process.communicate(timeout=program.TIMEOUT)
+        os.kill(gnuplot, signal.SIGKILL)
+        left = [name for name in os.listdir(folder.path) if not name.startswith("rpistat.data-")]
+        assert sorted(left) == before, left
+        assert folder.read("a.png") == b"before"
 
 
 def test_nobody_reads():
@@ -304,7 +343,7 @@ def test_without_proc():
 
 
 with FOLDER:
-    tap.main([test_mode, test_hard_links, test_link, test_owner, test_default_list,
-              test_attributes, test_not_written, test_folder_not_writable, test_interrupted,
+    tap.main([test_mode, test_hard_links, test_link, test_owner, test_owner_not_given,
+              test_not_written, test_folder_not_writable, test_devices, test_interrupted, test_killed,
               test_nobody_reads, test_tmpdir, test_report_refused, test_report_lost,
               test_without_proc])

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, refused, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, tap
 
 from remote_write import Server, closed  # in support
 
@@ -81,7 +81,7 @@ def test_totals(place):
     with Server() as server:
         answer = expect(place.push(server, state="s"), 0)
         samples = sum(map(len, server.data.values()))
-        assert re.fullmatch(r"Pushed %d samples of run 1 to %s in \S+ s, \S+ KiB; its last values are there.\n"
+        assert re.fullmatch(r"Pushed %d samples of run 1 to %s in \S+ s, \S+ KiB.\n"
                             % (samples, server.url), answer.stdout) and not answer.stderr, answer
         assert pushed(server) == place.totals() and len(place.totals()) == 9
         assert server.again == 0 and len(server.last("rpistat_phase")) == 3
@@ -95,7 +95,9 @@ def test_totals(place):
         answer = expect(place.push(server, state="s"), 0)
         assert answer.stdout == "Run 1 was pushed to %s already.\n" % server.url, answer.stdout
         assert server.requests == requests
-        expect(place.push(server, "--again", state="s"), 0)
+        refused(place.push(server, "--again", state="s"), 2, "does not deduplicate", "twice", "--yes")
+        assert server.requests == requests
+        expect(place.push(server, "--again", "--yes", state="s"), 0)
         assert server.again == samples
     with Server() as server:
         expect(place.push(server, "--every", "10s", state="s"), 0)
@@ -126,7 +128,7 @@ def test_killed(place):
         samples, bodies = sum(map(len, server.data.values())), set(server.bodies)
         assert len(server.bodies) == len(bodies) + 10, (len(server.bodies), len(bodies))
     with Server() as server:
-        answer = expect(place.push(server, "--no-verify", store="long.data"), 0)
+        answer = expect(place.push(server, store="long.data"), 0)
         assert set(server.bodies) == bodies and len(server.bodies) == len(bodies) >= 7
         assert "Pushed %d samples" % samples in answer.stdout
 
@@ -162,7 +164,7 @@ def test_no_answers(place):
         servers.append(stack.enter_context(absent))
         for process, server in zip(running, servers):
             stdout, stderr = process.communicate(timeout=TIMEOUT)
-            assert process.returncode == 0 and "its last values are there" in stdout, (stdout, stderr)
+            assert process.returncode == 0 and stdout.startswith("Pushed "), (stdout, stderr)
             assert "takes samples again" in stderr and pushed(server) == place.totals()
             assert server.again == 0
 
@@ -180,11 +182,11 @@ def test_refused(place):
         expect(place.push(server, store="long.data", state="r"), 0)
         assert server.requests == requests
     with Server(lambda number: (422, [], b"no")) as server:
-        one_sentence(place.push(server), "2027 samples of run 1 were refused", "--again")
+        one_sentence(place.push(server), "2027 samples of run 1 were refused", "--again --yes")
     with Server(lambda number: (413, [], b"") if number == 1 else None) as server:
         answer = expect(place.push(server), 1)
         assert "status 413" in answer.stderr and "20 samples of run 1 were refused" in answer.stderr, answer.stderr
-        assert answer.stdout.endswith("; its last values are there.\n") and server.last("rpistat_phase")
+        assert answer.stdout.startswith("Pushed ") and server.last("rpistat_phase")
 
 
 def test_ended(place):
@@ -224,6 +226,29 @@ def test_credentials(place):
             assert {each.get("Authorization") for each in server.headers} == {header}
 
 
+def test_arguments(place):
+    """a password in a URL stands in no argument that ps shows, and in no message"""
+    running, shown = [], []
+
+    def look(_):
+        while not running:
+            time.sleep(0.001)
+        with open("/proc/%d/cmdline" % running[0].pid, "rb") as file:
+            shown.append([part for part in file.read().decode().split("\0") if part])
+
+    with Server(look) as server:
+        url = server.url.replace("//", "//me:secret@")
+        for arguments in ([url], ["--url", url], ["--url=" + url]):
+            command = ["push", "--state", "ps", "--again", "--yes", *arguments]
+            running[:] = [subprocess.Popen([RPISTAT, *command], cwd=place.path, env=environment(),
+                                           stdout=subprocess.DEVNULL)]
+            assert running[0].wait(TIMEOUT) == 0
+            running.clear()
+            assert shown.pop()[1:] == [part.replace("me:secret@", "") for part in command]
+        assert {each.get("Authorization") for each in server.headers} == {"Basic bWU6c2VjcmV0"}
+    assert "secret" not in refused(place.call("push", url, url), 2, "one URL").stderr
+
+
 def certificates(place):
     """Files with a key and a certificate for 127.0.0.1, which certifies itself, and one that has expired."""
     if not shutil.which("openssl"):
@@ -252,13 +277,12 @@ def test_tls(place):
                 (no_tls, ("--give-up", "1ms"), ("is it http:// there?",)),
                 (no_plain, ("--give-up", "1ms"), ("is it https:// there?",))):
             one_sentence(place.push(url, "--user-file", "user", *options, state="tls"), *words)
-        refused(place.push(server, *ca, "--user-file", "user", "--query-url", plain.url), 2, "--query-url", "https://")
         server.behave = lambda number: (307, [("Location", plain.url + "/api/v1/write")], b"")
         one_sentence(place.push(server, *ca, "--user-file", "user", state="tls"), "redirections are not followed")
         assert (server.requests, expired.requests, plain.requests) == (1, 0, 0) and not noted(place / "tls")
         server.behave = lambda number: None
         answer = expect(place.push(server, *ca, "--user-file", "user", state="tls"), 0)
-        assert answer.stdout.endswith("; its last values are there.\n") and not answer.stderr, answer
+        assert answer.stdout.startswith("Pushed ") and not answer.stderr, answer
         assert pushed(server) == place.totals() and b"secret" not in place.read("tls")
         assert {each.get("Authorization") for each in server.headers} == {"Basic bWU6c2VjcmV0"}
 
@@ -312,67 +336,18 @@ def test_memory(place):
             (taken(ok, b"X-More: " + b"y" * 1000 + b"\r\n"), ()),
             (taken(ok + b"Content-Length: 1000000000\r\n\r\n", b"x", 0.02), ("--timeout", "300ms"))):
         size, status, output = peak(place, behave, *options)
-        assert status == 0 and "its last values are there" in output[0], output
+        assert status == 0 and output[0].startswith("Pushed "), output
         assert size < least + 4096, (size, least)
         assert sum(sent) < 100000000, sum(sent)
 
 
-def test_verified(place):
-    """what is not there although it was taken is told of; a server without queries is none of that"""
-    def wrong(handler, _):
-        body = {"status": "success", "data": {"result": [{"value": [0, "12"]}]}}
-        Server.answer(handler, 200, [], json.dumps(body).encode())
-
-    short = ["--timeout", "150ms"]
-    with Server(query=wrong) as server:
-        one_sentence_after(place.push(server, *short), "does not have the last values")
-    with Server(lambda number: (204, [], b"")) as server:  # as one that takes garbage
-        one_sentence_after(place.push(server, *short), "does not have the last values")
-    for answer in ((404, [], b""), (200, [], b"<html>"), (200, [], b"[" * 60000)):
-        with Server(query=lambda handler, _, answer=answer: Server.answer(handler, *answer)) as server:
-            assert expect(place.push(server), 0).stdout.endswith("; not verified: see --query-url.\n")
-    with Server(query=wrong) as server, Server() as other:
-        assert expect(place.push(server, "--no-verify"), 0).stdout.endswith("; not verified.\n")
-        other.bodies = server.bodies
-        expect(place.push(server, "--query-url", other.url), 0)
-
-
-def test_verified_all(place):
-    """a run that the server does not have, as when it is older than what that keeps, keeps no other from being pushed"""
-    place.copy("rpistat.data", "three.data")
-    for _ in range(2):
-        expect(place.call("record", "-q", "-o", "three.data", "--pmu", "sim:script.sim"), 0)
-    with contextlib.closing(sqlite3.connect(place / "three.data")) as store:
-        old = [uuid for uuid, in store.execute("SELECT uuid FROM run ORDER BY run_id LIMIT 2")]
-
-    def forgetful(handler, parts):
-        if any(uuid in parts["query"][0] for uuid in old):
-            Server.answer(handler, 200, [], b'{"status": "success", "data": {"result": [{"value": [0, "12"]}]}}')
-        else:
-            server.query = None
-            server.get(handler)
-            server.query = forgetful
-    with Server(query=forgetful) as server:
-        answer = expect(place.push(server, "--all", "--timeout", "150ms", store="three.data", state="three"), 1)
-        assert "of run 3 to " in answer.stdout and answer.stdout.count("\n") == 1, answer
-        lines = answer.stderr.splitlines()
-        assert [line.split(": ")[:2] for line in lines] == [["rpistat", "run 1"], ["rpistat", "run 2"]], answer
-        assert all("does not have the last values" in line for line in lines), answer
-
-
-def test_lost(place):
-    """a server that was killed has lost a batch that it took: what is missing is told of, and comes by --again"""
-    def behave(number):
-        assert server.data is not None  # reading bodies takes a while: not when it is asked
-        return {2: (204, [], b""), 4: (401, [], b"")}.get(number)
-    with Server(behave) as server:
-        expect(place.push(server, store="long.data", state="lost"), 1)
-        answer = place.push(server, "--timeout", "1s", store="long.data", state="lost")
-        one_sentence_after(answer, "of the 6400 samples of rpistat_enabled_seconds_total that it took")
-        kept = int(re.search(r" has (\d+) of ", answer.stderr).group(1))
-        assert kept == max(map(len, server.data.values())) and 5000 < kept < 6000, answer.stderr
-        answer = expect(place.push(server, "--again", store="long.data", state="lost"), 0)
-        assert answer.stdout.endswith("; its last values are there.\n"), answer
+def test_believed(place):
+    """a server that says that it took samples is believed, and asked nothing"""
+    with Server(lambda number: (204, [], b"")) as server:
+        answer = expect(place.push(server), 0)
+        assert answer.stdout.startswith("Pushed 2027 samples") and not answer.stderr, answer
+    refused(place.push(server, "--query-url", server.url), 2, "--query-url")
+    refused(place.push(server, "--no-verify"), 2, "--no-verify")
 
 
 def test_start(place):
@@ -382,7 +357,7 @@ def test_start(place):
         expect(place.push(server, store="start.data", state="start"), 1)
         with contextlib.closing(sqlite3.connect(place / "start.data")) as store, store:
             store.execute("UPDATE run SET start_realtime_ns = start_realtime_ns + 7000000")
-        for options in ((), ("--again",)):
+        for options in ((), ("--again", "--yes")):
             expect(place.push(server, *options, store="start.data", state="start"), 0)
             times = sorted(server.data[next(iter(server.last("rpistat_enabled_seconds_total")))])
             assert len(times) == 6401 and {b - a for a, b in zip(times, times[1:])} == {100}, options
@@ -397,31 +372,9 @@ def test_empty(place):
     expect(place.call("record", "-q", "-o", "empty.data", "--pmu", "sim:script.sim"), 0)
     with Server() as server:
         answer = expect(place.push(server, "--all", store="empty.data", state="empty"), 0)
-        assert answer.stdout.count("its last values are there") == 2, answer.stdout
+        assert answer.stdout.count("Pushed ") == 2, answer.stdout
         assert len(server.last("rpistat_run_info")) == 2 and pushed(server) == place.totals("empty.data")
         assert "Nothing" in expect(place.push(server, "--all", store="empty.data", state="empty"), 0).stdout
-
-
-def test_remembered(place):
-    """values are found though the server remembers, as VictoriaMetrics does, what it had nothing for"""
-    had_nothing = []
-
-    def later(handler, parts):
-        if len(had_nothing) < 2 or parts["query"][0] in had_nothing:
-            had_nothing.append(parts["query"][0])
-            Server.answer(handler, 200, [], b'{"status": "success", "data": {"result": []}}')
-        else:
-            server.query = None
-            server.get(handler)
-    with Server(query=later) as server:
-        answer = expect(place.push(server, "--timeout", "2s"), 0)
-        assert answer.stdout.endswith("; its last values are there.\n"), answer
-        assert len(had_nothing) >= 2, had_nothing
-
-
-def one_sentence_after(answer, words):
-    expect(answer, 1)
-    assert words in answer.stderr, answer.stderr
 
 
 def noted(path):
@@ -451,7 +404,7 @@ def test_follow(place):
         for recording, run in ((second, 2), (first, 1)):
             assert recording.end() == 0
             line = follow.stdout.readline()
-            assert "of run %d to" % run in line and line.endswith("; its last values are there.\n"), line
+            assert "of run %d to" % run in line and line.endswith("iB.\n"), line
         stdout, stderr = follow.communicate(timeout=TIMEOUT)
         assert follow.returncode == 0 and not stdout and not stderr, (stdout, stderr)
         one, other = (place.totals("live.data", run) for run in "12")
@@ -505,14 +458,77 @@ def test_cpus(place):
     with Server(lambda number: (413, [], b"") if number == 1 else None) as server:
         answer = expect(place.push(server, "--all", store="cpus.data"), 1)
         assert answer.stdout.count("Pushed") == 2 and "samples of run 1 were refused" in answer.stderr, answer
-    assert sorted(row[1] for row in noted(place / "cpus")) == [-4, -4, -3, -3, -2, -2, -1, 0, 5]
+    assert sorted(row[1] for row in noted(place / "cpus")) == [-4, -4, -2, -2, -1, 0, 5]
+
+
+def as_user(user):
+    return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"]
+
+
+def test_unit(place):
+    """as the units have it: a user's recording, in a folder that is closed to others, is pushed by another
+    user, who is shown it read-only; root reads it too, and no file is another's than the recorder's"""
+    recorder, pusher = 65534, 65533
+    if os.geteuid() != 0 or not (shutil.which("unshare") and shutil.which("setpriv")):
+        raise tap.Skip("other users and a private file system need root, setpriv and unshare")
+    counted = counting()
+    with Folder() as folder, Server() as server, Server() as ended:
+        for name, user, mode in (("private", 0, 0o700), ("private/stores", recorder, 0o755), ("notes", pusher, 0o700),
+                                 ("shown", 0, 0o755), ("own", 0, 0o755)):
+            os.mkdir(folder / name)
+            os.chmod(folder / name, mode)
+            os.chown(folder / name, user, user)
+        os.chmod(folder.path, 0o755)
+        copy, env = shutil.copy(RPISTAT, folder / "rpistat"), environment(GCOV_PREFIX=str(folder / "shown"))
+
+        def inside(at, mode, user, *command):
+            mount = "mount --bind private/stores %s && mount -o remount,bind,%s %s && exec \"$@\"" % (at, mode, at)
+            return {"args": ["unshare", "-m", "sh", "-c", mount, "sh", *as_user(user), copy, *command],
+                    "cwd": folder.path, "env": env, "text": True}
+
+        def owners():
+            stores = folder / "private/stores"
+            return {name: os.lstat(os.path.join(stores, name)).st_uid for name in os.listdir(stores)}
+
+        if subprocess.run(["unshare", "-m", "mount", "--bind", "private/stores", "shown"], cwd=folder.path,
+                          capture_output=True, check=False).returncode:
+            raise tap.Skip("nothing can be mounted here")
+        live = subprocess.Popen(**inside("own", "rw", recorder, *counted, "-q", "--commit", "0", "--period", "10ms",
+                                         "-o", "own/b.data", "cat"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + TIMEOUT
+            while not re.search(r"recording +\S+ s +[1-9]",
+                                folder.call("runs", "-i", "private/stores/b.data").stdout):
+                assert time.monotonic() < deadline and live.poll() is None
+            push = ["push", "--all", "-q", "-i", "shown/b.data", "--state"]
+            following = subprocess.Popen(**inside("shown", "ro", pusher, *push, "notes/live", "--follow", server.url))
+            try:
+                while not server.requests:
+                    assert time.monotonic() < deadline and following.poll() is None
+            finally:
+                following.terminate()
+                following.wait(TIMEOUT)
+            assert set(owners().values()) == {recorder}, owners()
+            live.stdin.close()
+            assert live.wait(TIMEOUT) == 0
+            expect(subprocess.run(**inside("shown", "ro", pusher, *push, "notes/ended", ended.url), check=False,
+                                  capture_output=True), 0)
+            answer = expect(folder.call("report", "-i", "private/stores/b.data", "--format", "json"), 0)
+            figures = {row["name"]: row["count"] for row in json.loads(answer.stdout)["figures"]
+                       if row["kind"] == "event" and row["count"] is not None}
+            assert figures.items() <= pushed(ended).items(), (figures, pushed(ended))
+            assert owners() == {"b.data": recorder, "b.txt": recorder}, owners()
+        finally:
+            live.kill()
+            live.wait()
 
 
 def main():
     with Place() as place:
         tap.main([(test.__doc__, test, place) for test in (
-            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_tls,
-            test_state, test_memory, test_verified, test_verified_all, test_lost, test_start, test_empty, test_remembered, test_follow, test_thinned, test_cpus)])
+            test_totals, test_killed, test_trouble, test_no_answers, test_refused, test_ended, test_credentials, test_arguments, test_tls,
+            test_state, test_memory, test_believed, test_start, test_empty, test_follow, test_thinned, test_cpus,
+            test_unit)])
 
 
 main()

@@ -1,4 +1,5 @@
 """The commands that read a store: what they write, and what they say when they cannot."""
+import contextlib
 import csv
 import io
 import os
@@ -136,6 +137,46 @@ def test_export_wide():
     assert table[1][0] == "2" and rows("-r", "1")[1][0] == "1"
 
 
+def stored_totals(store, run):
+    """{event: its count, enabled and running ns of the periods that counted it}, and length, cycles and number of all"""
+    events = {}
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        for name, set_no, slot in database.execute(
+                "SELECT name, set_no, slot FROM event WHERE run_id = ? AND set_no >= 0", (run,)).fetchall():
+            sums = database.execute(
+                "SELECT total(c%d), total(enabled_ns), total(running_ns) FROM period WHERE run_id = ?"
+                " AND set_no = ? AND c%d IS NOT NULL" % (slot, slot), (run, set_no)).fetchone()
+            events[name] = [int(a + b) for a, b in zip(events.get(name, (0, 0, 0)), sums)]
+        return events, database.execute("SELECT sum(length_ns), sum(cycles), count(*) FROM period WHERE run_id = ?",
+                                        (run,)).fetchone()
+
+
+def exported(folder, *options):
+    """The rows of an export, by the names of their columns."""
+    text = expect(folder.call("export", *options), 0).stdout.removeprefix("\ufeff")
+    return list(csv.DictReader(io.StringIO(text), delimiter=";" if ";" in options else ","))
+
+
+def test_export_totals():
+    """wide and long, in any dialect, come to what SQL makes of the store, to the last digit"""
+    german = ("--separator", ";", "--decimal", ",", "--crlf", "--bom")
+    with Folder() as folder:
+        folder.record("-q")
+        expect(folder.call("record", "-q", "--pmu", "software", "--period", "5ms", "sh", "-c",
+                           "for i in 1 2 3 4 5 6 7 8; do sleep .02; done"), 0)
+        for run, options in [("1", ()), ("1", german), ("2", ()), ("2", german)]:
+            events, (length_ns, cycles, periods) = stored_totals(folder / "rpistat.data", run)
+            wide, long = exported(folder, "-r", run, *options), exported(folder, "-r", run, "--long", *options)
+            assert len(events) > 5 and len(wide) == periods > 10, (events, periods)
+            assert sum(int(re.sub("[.,]", "", row["length_s"])) for row in wide) == length_ns
+            assert sum(int(row["cycles"]) for row in wide) == cycles
+            for name, expected in events.items():
+                rows_of = [row for row in long if row["event"] == name and row["count"]]
+                assert sum(int(row[name] or 0) for row in wide) == expected[0], (name, expected)
+                assert [sum(int(row[column]) for row in rows_of)
+                        for column in ("count", "enabled_ns", "running_ns")] == expected, (name, expected)
+
+
 IDLE_SCRIPT = """default instructions=100M branches=1M
 phase work 2s
 repeat 15
@@ -221,8 +262,8 @@ def test_export_formats():
     """export --rates, --long: the same as --format; other columns than wide"""
     for name in ["rates", "long"]:
         assert rows("--" + name) == rows("--format", name) != rows()
-    assert rows("--long")[0] == ["run", "cpu", "period", "time_s", "cycle", "event", "count",
-                                 "enabled_ns", "running_ns", "scaled"]
+    assert rows("--long")[0] == ["run", "cpu", "period", "time_s", "cycle", "phase", "label", "event",
+                                 "count", "enabled_ns", "running_ns", "scaled"]
 
 
 def test_export_dialect():
@@ -322,6 +363,8 @@ def test_events():
     assert "generic" not in one and "instructions" in one and " no: " not in one, one
     longer = expect(FOLDER.call("events", "--pmu", simulated, "--explain"), 0).stdout
     assert len(longer) > len(answer.stdout), longer
+    use = " ".join(expect(FOLDER.call("events", "--sets", "software", "--explain"), 0).stdout.split())
+    assert "it was asleep, or waited for a CPU that others had, a lock or a disk, which this figure cannot tell apart" in use
 
 
 def test_events_names():
@@ -582,7 +625,7 @@ def test_hostile_text():
 with FOLDER:
     tap.main([
         test_runs, test_runs_local_time, test_report, test_report_explain, test_report_part,
-        test_report_locale, test_cpu_use, test_not_known, test_export_wide, test_export_part,
+        test_report_locale, test_cpu_use, test_not_known, test_export_wide, test_export_totals, test_export_part,
         test_export_formats, test_export_dialect, test_plot, test_cpus, test_plot_keep, test_plot_drawing, test_events,
         test_events_names, test_full, test_closed, test_pipe, test_no_folder, test_not_the_store,
         test_whole_or_nothing, test_output_link,

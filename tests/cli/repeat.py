@@ -63,7 +63,7 @@ def check_refused():
         refused(folder.call("record", "--repeat", "3", "no-such-program"), 127, "no-such-program")
         refused(folder.call("record", "--repeat", "3"), 2, "no command")
         for target in (["-p", "1"], ["-a"], ["-C", "0"], ["-G", "x"]):
-            refused(folder.call("record", "--repeat", "3", *target), 2, "--repeat runs one command", "-p, -a, -C")
+            refused(folder.call("record", "--repeat", "3", *target), 2, "--repeat and %s exclude each other" % target[0])
         for number in ("0", "1001", "x"):
             refused(folder.call("record", "--repeat", number, "true"), 2, "--repeat " + number, "between 1 and 1000")
         assert not os.path.exists(folder / "rpistat.data")

@@ -258,5 +258,39 @@ def check_told_apart():
         assert any(abs(start - 1) < 0.4 for start in starts) and any(abs(start - 2) < 0.4 for start in starts), found
 
 
+def check_tiny():
+    """of processes that end within an interval there are no samples, and that is said"""
+    with Folder() as folder:
+        record(folder, "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
+        report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
+        sentence = [remark for remark in report["remarks"] if "processes that end within 10.1 ms are not sampled" in remark]
+        assert sentence and report["samples"] < 0.8 * report["expected_samples"], report["remarks"]
+        assert sentence[0].startswith("%d samples of %.0f expected" % (report["samples"], report["expected_samples"])), sentence
+        phases = expect(program.call("phases", "-i", "s.data", cwd=folder.path), 0).stdout
+        assert "\n" + sentence[0] in phases, phases
+
+
+def check_own_time():
+    """the recorder's time is all of it: that after the recording, and of the processes that find names, too"""
+    with Folder() as folder:
+        command = [RPISTAT, "record", "-q", "--pmu", "software", "-o", "s.data", known(), "400"]
+        child = subprocess.Popen(command, cwd=folder.path, env=environment(), stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0, child.returncode
+        if not ask(folder, "SELECT samples FROM sampling"):
+            raise tap.Skip("no samples can be taken")
+        (workload,), = ask(folder, "SELECT sum(enabled_ns) / 1e9 FROM event_set")
+        (during, after), = ask(folder, "SELECT r.recorder_cpu_ns / 1e9, a.cpu_ns / 1e9 FROM run AS r"
+                                       " JOIN recorder_after AS a USING (run_id)")
+        own = usage.ru_utime + usage.ru_stime - workload
+        assert 0.6 * own < during + after < 1.2 * own, (own, during, after)
+        run = json.loads(program.call("runs", "-i", "s.data", "--format", "json", cwd=folder.path).stdout)["runs"][0]
+        near(run["recorder_after_s"], after, 0.001, "recorder_after_s")
+        line = "Recorder's CPU time:      %.3f s while recording (" % during
+        for text in (folder.read("s.txt").decode(), program.call("report", "-i", "s.data", cwd=folder.path).stdout):
+            assert line in text and " s afterwards (names, report)\n" in text, text
+
+
 tap.main([check_phases, check_told_apart, check_known, check_callers, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged])
+          check_unprivileged, check_tiny, check_own_time])

@@ -2,6 +2,8 @@
 
 usage: simulated_samples.py RPISTAT
 """
+import json
+import re
 import sqlite3
 
 from program import Folder, expect, refused, tap
@@ -102,6 +104,52 @@ def check_options():
         assert not store.execute("SELECT * FROM sampling UNION SELECT * FROM sampling").fetchall()
 
 
+def check_missing():
+    """fewer samples than expected are told of, in the run and a phase; of a few there are no shares"""
+    script = SCRIPT.replace("lose-samples 3s 1s", "lose-samples 1s 8s").replace("throttle 5s\n", "")
+    with Folder() as folder:
+        folder.write("code.sim", script)
+        expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "100"), 0)
+        # of 3,000 expected 800 are lost, of the first phase; the last is like it
+        whole = "2200 samples of 3000 expected in 30.0 s of CPU time: some were lost"
+        phases = expect(folder.call("phases"), 0).stdout
+        assert "\n" + whole in phases and "in copy (1200 of 2000 samples)" in phases, phases
+        text = expect(folder.call("code"), 0).stdout
+        assert "\n" + whole in text and "1200 of 2000 " in text, text
+        report = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert whole in report, report
+        for command in ("report", "code"):
+            found = json.loads(expect(folder.call(command, "--format", "json"), 0).stdout)
+            assert (found["samples"], found["expected_samples"]) == (2200, 3000), found
+        labels = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
+        assert (1200, 2000) in [(label["samples"], label["expected_samples"]) for label in labels], labels
+    with Folder() as folder:
+        folder.write("code.sim", script.replace("lose-samples 1s 8s\n", ""))
+        expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1", "--duration", "19s"), 0)
+        text = expect(folder.call("code"), 0).stdout
+        assert text.splitlines()[1].startswith("19 samples of ") and "too few for shares" in text, text
+        assert " expected" not in text and not re.search(r"\d %", text.split(" off the CPU")[1]), text
+        for option in ("--tree", "--stacks", "--by=thread"):
+            text = expect(folder.call("code", option), 0).stdout.split(" off the CPU")[1]
+            assert not re.search(r"\d %", text), text
+        text = expect(folder.call("report"), 0).stdout
+        assert re.search(r"Where the time went \(19 samples.*\n  too few to tell\n", text), text
+        found = json.loads(expect(folder.call("code", "--format", "json"), 0).stdout)
+        assert found["samples"] == 19 and all(row["self_share"] is None and row["total_share"] is None
+                                              for row in found["code"]), found
+        words = expect(folder.call("phases"), 0).stdout
+        assert "solve" not in words and "copy" not in words, words
+        assert "Code" not in expect(folder.call("plot", "-o", "-"), 0).stdout
+        expect(folder.call("plot", "-o", "page.html"), 0)
+        assert '"codePanel"' not in folder.read("page.html").decode() and \
+            '"counts"' not in folder.read("page.html").decode()
+    with Folder() as folder:
+        record(folder, "--frequency", "1")  # 30 of them
+        assert "%" in expect(folder.call("code", "-i", "2.data"), 0).stdout.split(" off the CPU")[1]
+        expect(folder.call("plot", "-i", "2.data", "-o", "page.html"), 0)
+        assert '"codePanel"' in folder.read("page.html").decode()
+
+
 def check_refused():
     """an error in the script's code says where"""
     with Folder() as folder:
@@ -109,4 +157,4 @@ def check_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "bad.sim:2: there is no function 'g' above")
 
 
-tap.main([check_counts, check_names, check_periods, check_options, check_refused])
+tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_refused])

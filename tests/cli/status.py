@@ -214,7 +214,7 @@ def as_user(user, *arguments, rpistat):
 
 
 def test_other_users():
-    """of another user: the recorder is listed all the same, and not stopped; --all ends one's own"""
+    """of another user: listed as /proc has it, the store is opened if it is named; --all ends one's own"""
     user = 1900000000 + os.getpid() % 100000  # one without any other process
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         raise tap.Skip("only root can become another user, with setpriv")
@@ -232,18 +232,24 @@ def test_other_users():
         line = line_of(live.process, text)
         assert line.startswith("root ") and " unknown " in line and "-o root.data cat" in line, line
         assert "Process %d: Linux does not show" % live.process.pid in text and "as it does root" in text, text
-        with subprocess.Popen(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
-                               rpistat, *counting(), "-q", "--commit", "0", "-o", "own.data", "cat"],
-                              cwd=FOLDER.path, env=environment(), stdin=subprocess.PIPE,
-                              stdout=subprocess.DEVNULL) as own:
-            deadline = time.monotonic() + TIMEOUT
-            while (found := recorders().get("own.data", {})).get("recorder_state") != "recording":
-                assert time.monotonic() < deadline
-            assert found["user"] == str(user), found
-            answer = expect(as_user(user, "stop", "--all", rpistat=rpistat), 0)
-            assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
-            assert answer.stdout.count("\n") == 1 and live.process.poll() is None
-            assert own.wait(TIMEOUT) == 128 + signal.SIGTERM
+        for name, stop in (("own.data", lambda: as_user(user, "stop", "--all", rpistat=rpistat)),
+                           ("named.data", lambda: FOLDER.call("stop", "-i", "named.data", "1"))):
+            with subprocess.Popen(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
+                                   rpistat, *counting(), "-q", "--commit", "0", "-o", name, "cat"],
+                                  cwd=FOLDER.path, env=environment(), stdin=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL) as own:
+                deadline = time.monotonic() + TIMEOUT
+                while not re.search(r"recording +\S+ s +[1-9]", FOLDER.call("runs", "-i", name).stdout):
+                    assert time.monotonic() < deadline
+                found = recorders()[name]
+                assert found["user"] == str(user) and found["pid"] == own.pid, found
+                assert found["recorder_state"] == "unknown" and found["run"] is None, found
+                assert "another user's, whose store is not opened" in found["reason"], found
+                assert found["recorder_command"].endswith(name + " cat"), found
+                answer = expect(stop(), 0)
+                assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
+                assert answer.stdout.count("\n") == 1 and live.process.poll() is None
+                assert own.wait(TIMEOUT) == 128 + signal.SIGTERM
         assert live.end() == 0
 
 

@@ -533,6 +533,23 @@ def test_cgroup():
         refused(folder.call(*record, "-G", folder.path, "true"), 1, "cgroup")
 
 
+def test_cgroup_root():
+    """-G of the root group is the whole machine by CPU, and no more than the time of its CPUs"""
+    record = whole_machine()
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        roots = [place for _, place, kind, *_ in map(str.split, file)
+                 if kind in ("cgroup", "cgroup2") and os.stat(place).st_ino == 1]
+    if not roots:
+        raise tap.Skip("no root of a hierarchy of control groups is mounted")
+    with Folder() as folder:
+        expect(folder.call(*record, "-G", roots[-1], "--period", "20ms", "--duration", "500ms"), 0)
+        store = Store(folder / "rpistat.data")
+        found = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
+        use = [row["value"] for row in found["figures"] if row["name"] == "cpu_use"]
+        assert all(0 <= one <= 101 * len(online()) for one in use), use
+        assert store.cpus() == online(), store.cpus()
+
+
 # --- delay and control --------------------------------------------------------------------------
 
 
@@ -703,7 +720,7 @@ tap.main([
     test_attach, test_coming_and_going, test_chain, test_attach_often, test_several,
     test_attach_command, test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
     test_all_cpus, test_cpus_periods, test_cpu_list, test_cpu_use, test_cpus_with_command,
-    test_cpus_stopped, test_cgroup,
+    test_cpus_stopped, test_cgroup, test_cgroup_root,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
     test_control_wrong, test_control_own_pipes, test_control_flood, test_control_refused,
     test_descriptors,

@@ -420,6 +420,19 @@ def test_progress():
     assert line and loud.shown[line.end():] == quiet.shown.replace(b"quiet", b"loud"), loud.shown
 
 
+def test_first_notes():
+    """record: what this machine cannot count is said once a store, what was asked for each time"""
+    FOLDER.write("fail.sim", "fail dc_miss unsupported\nphase a 1s instructions=10M\n")
+    note = "DC misses is not counted: the script says unsupported"
+    for store, notes in ("new.data", 1), ("new.data", 0), ("other.data", 1), ("other.data", 0):
+        shown = on_terminal("record", "-o", store, "--pmu", "sim:fail.sim", stderr=True)[1]
+        assert shown.count("is not counted") == shown.count(note) == notes, (store, shown)
+    assert "DC misses: the script says unsupported" in FOLDER.call("report", "-i", "new.data").stdout
+    for what in ["-e", "dc_miss", "-e", "instructions"], ["--sets", "arm1176"]:
+        shown = on_terminal("record", "-o", "new.data", *what, "--pmu", "sim:fail.sim", stderr=True)[1]
+        assert shown.count("is not counted") == 1, shown
+
+
 def test_end_note():
     """record: the note at the end counts measurement periods, however many CPUs have their own"""
     record = [*without_note(), "--period", "10ms", "-o", "cpus.data"]
@@ -445,4 +458,4 @@ with FOLDER:
               test_terminal_background,
               *[("record: %s has its screen for itself" % name, screen, name) for name in SCREENS],
               test_notes_wait, test_status_line, test_status_line_files, test_progress,
-              test_end_note])
+              test_first_notes, test_end_note])

@@ -57,10 +57,10 @@ MISTAKES = [
     ("push --state s", 2, "name the database's URL"),
     ("push --state s ftp://localhost", 2, "Unsupported URL scheme", "http://HOST:8428"),
     ("push --state s http://localhost:x", 2, "Port number"),
-    ("push --state s http://localhost --query-url localhost:1", 2, "Unsupported URL scheme"),
+    ("push --state s --again http://localhost", 2, "--again", "twice", "--yes"),
     ("push --every 5ms http://localhost:1", 2, "--every 5ms", "10ms"),
-    ("push --all -r 1 http://localhost:1", 2, "leave out -r, or --all"),
-    ("push --user-file a --bearer-file b http://localhost:1", 2, "leave out --user-file or"),
+    ("push --all -r 1 http://localhost:1", 2, "--all and -r exclude each other: leave one of them out"),
+    ("push --user-file a --bearer-file b http://localhost:1", 2, "--user-file and --bearer-file exclude each other"),
     ("push --state rpistat.data http://localhost:1", 1, "something else", "--state"),
     ("push --state nosuch/s http://localhost:1", 1, "nosuch"),
     ("push --state s --user-file nosuch http://localhost:1", 1, "nosuch", "the first line"),
@@ -112,7 +112,7 @@ MISTAKES = [
     ("-a -G system.slice", 2, "exclude each other"),
     ("-G no-such-group true", 1, "no such control group", "/sys/fs/cgroup"),
     ("-C 65535 true", 1, "CPU 65535 is not online", "/sys/devices/system/cpu/online"),
-    ("--repeat 2 -a", 2, "--repeat runs one command"),
+    ("--repeat 2 -a", 2, "--repeat and -a exclude each other"),
     ("--repeat 0 ./x", 2, "--repeat 0", "between 1 and 1000"),
     ("-C one true", 2, "-C one: not a whole number"),
     ("-C 3-1 true", 2, "-C: CPUs 3-1 go backwards; write 1-3"),
@@ -124,7 +124,7 @@ MISTAKES = [
     ("--pmu sim:bad.sim", 2, "bad.sim:1: expected: phase NAME LENGTH"),
     (SIM + "-e instructons", 2, "\"instructons\"", "did you mean instructions?", "rpistat events"),
     (SIM + "-e instructions,", 2, "before or behind a comma"),
-    (SIM + "-e r04 --sets arm1176", 2, "leave out --sets"),
+    (SIM + "-e r04 --sets arm1176", 2, "-e and --sets exclude each other"),
     (SIM + "-e no-such:tracepoint", 1, "nothing can be counted", "no-such:tracepoint"),
     (SIM + "-e nosuchpmu/event=1/", 1, "nothing can be counted", "nosuchpmu"),
     (SIM + "--sets nosuch", 2, "\"nosuch\"", "generic", "software", "NAME.ini"),
@@ -142,7 +142,7 @@ MISTAKES = [
     (SIM + "--metric cpi=1", 2, "already a metric called cpi", "another name"),
     # recording: where to
     ("-o - ./x", 2, "-o -", "rpistat export"),
-    (SIM + "-o ''", 2, "-o: the file name is empty"),
+    (SIM + "-o ''", 2, "-o: the text is empty", "leave the option out"),
     (SIM + "-o nosuch/a.data", 1, "no folder 'nosuch'", "make it"),
     (SIM + "-o notes/a.data", 1, "'notes' is no folder"),
     (SIM + "-o folder", 1, "folder/rpistat.data"),
@@ -268,20 +268,20 @@ MISTAKES = [
     ("watch --last 10", 2, "--last 10: the unit is missing, write 10s or 10m"),
     ("watch --plot x.doc --once", 2, "x.doc", ".png"),
     # tables
-    ("export --format full --cpu sum", 2, "full", "--cpu", "leave out"),
+    ("export --format full", 2, "full", "wide", "jsonl"),
     ("import", 2, "name the file"),
     ("import nosuch.csv", 1, "nosuch.csv", "No such file"),
-    ("import --format xml script.sim", 2, "xml", "rpistat", "csv"),
-    ("import --map x=y script.sim", 2, "--map", "y", "gauge"),
+    ("import --format xml script.sim", 2, "xml", "perf-csv", "csv"),
+    ("import --map x=y table.csv", 2, "--map", "y", "gauge"),
     ("import --start soon script.sim", 2, "--start", "soon", "14:30"),
     ("import --tag a script.sim", 2, "--tag", "KEY=VALUE"),
     ("import -o - script.sim", 2, "-o -", "name one"),
     ("export --format xml", 2, "xml", "wide", "rates", "long"),
-    ("export --separator ab", 2, "--separator", "ab", "tab"),
+    ("export --separator ab", 2, "--separator: 'ab' is none of", "tab"),
     ("export --separator 5", 2, "--separator"),
     ("export --separator ''", 2, "--separator"),
     ("export --separator '\"'", 2, "--separator"),
-    ("export --decimal ';'", 2, "--decimal", "a point or a comma"),
+    ("export --decimal ';'", 2, "--decimal: ';' is none of . ,"),
     ("export --decimal ,", 2, "','", "--separator"),
     ("export --decimal , --separator ,", 2, "','"),
     # changing runs
@@ -318,6 +318,7 @@ FOLDER = Folder(runs=2)
 def prepare():
     """Files that nobody should take for a store, a table, a document or a program."""
     FOLDER.write("notes", "dear diary\n")
+    FOLDER.write("table.csv", "t,x\n1,2\n")
     FOLDER.write("mine", "#!/bin/sh\n", 0o755)
     FOLDER.write("empty.data", "")
     FOLDER.write("bad.sim", "phase nosuch\n")

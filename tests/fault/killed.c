@@ -179,11 +179,11 @@ static int merge(const char *path, const char *other, uint64_t at, bool half)
     return WEXITSTATUS(status) == KILLED;
 }
 
-/* Two runs of the other store come, one of them in the place of a shorter copy: whenever the merge
+/* Two runs of the other store come, one of them in the place of its beginning: whenever the merge
  * is killed, each of them is there whole, or as it was before. */
 static void while_it_merges(void **state)
 {
-    static const char before_sql[] = "UPDATE run SET elapsed_ns = elapsed_ns - 1 WHERE run_id = 1;"
+    static const char before_sql[] = "UPDATE run SET state = 'interrupted' WHERE run_id = 1;"
                                      "UPDATE run SET uuid = 'another' WHERE run_id = 2";
     const char *other = fixture_path(state, "other.data");
     const char *path = fixture_path(state, "rpistat.data");

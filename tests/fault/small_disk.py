@@ -17,10 +17,10 @@ from program import RPISTAT, Folder, counting, environment, expect, tap  # noqa:
 
 
 @contextlib.contextmanager
-def small_disk(folder):
+def small_disk(folder, size="2m"):
     place = folder / "disk"
     os.mkdir(place)
-    answer = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", place],
+    answer = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "none", place],
                             capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise tap.Skip("no tmpfs can be mounted: " + answer.stderr.strip())
@@ -45,7 +45,7 @@ class Recorder:
 
     def __init__(self, store, *options):
         self.process = subprocess.Popen(
-            [RPISTAT, *counting(), "--period", "2ms", *options, "-o", store, "--", "cat"],
+            [RPISTAT, *counting(), "--period", "1ms", *options, "-o", store, "--", "cat"],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env=environment())
 
@@ -119,7 +119,21 @@ def full_to_the_end(*options):
         print("# full to the end: %d periods are kept; %s" % (before, rest.strip().splitlines()[-1]))
 
 
-tap.main([("full for a while", full_for_a_while),
+def too_small_for_the_log():
+    """Each commit leaves some pages in the log: soon more than the disk holds, unless it is taken up."""
+    with Folder() as folder, small_disk(folder, "512k") as place:
+        store = os.path.join(place, "rpistat.data")
+        answer = expect(folder.call(*counting(), "--period", "2ms", "--commit", "0", "-o", store, "--", "sleep", "2"), 0)
+        assert not answer.stderr, answer.stderr
+        expect(folder.call("check", "-i", store), 0)
+        periods, last, gaps = query(store, "SELECT count(*), max(period), (SELECT count(*) FROM gap) FROM period")
+        assert periods == last + 1 > 200 and gaps == 0, (periods, last, gaps)
+        print("# %d periods on a disk of 512 KiB" % periods)
+
+
+tap.main([("too small for the log of --commit 0", too_small_for_the_log),
+          ("full for a while", full_for_a_while),
           ("full for a while, --durability full", full_for_a_while, "--durability", "full"),
           ("full to the end", full_to_the_end),
-          ("full to the end, --durability full", full_to_the_end, "--durability", "full")])
+          ("full to the end, --durability full", full_to_the_end, "--durability", "full"),
+          ("full to the end, --commit 0", full_to_the_end, "--commit", "0")])

@@ -1,9 +1,37 @@
-/* Files of other tools and our own exports, as all formats read them, up to the store. */
+/* Files of other tools, as all formats read them: what is imported is sound. */
 #include "fuzz.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "exchange/import_parts.h"
+#include "rpistat/check.h"
+
+static void tell(void *context, enum rps_finding_kind kind, const char *sentence)
+{
+    (void)context;
+    if (kind == RPS_FINDING_WRONG)
+        fprintf(stderr, "fuzz: %s\n", sentence);
+}
+
+/* Into a store, which `check` then looks at. */
+static void import(const char *path, const struct rps_import_options *options)
+{
+    static const char *const companions[] = {"import.data", "import.data-wal", "import.data-shm"};
+    const struct rps_finding_sink sink = {NULL, tell};
+    struct rps_import_outcome outcome;
+    struct rps_check_result found;
+    struct rps_error err = {""};
+
+    if (rps_import_file(path, fuzz_path(companions[0]), options, &outcome, &err) < 0) {
+        fuzz_expect_sentence(&err);
+        return;
+    }
+    fuzz_expect(rps_store_check(fuzz_path(companions[0]), &sink, &found, &err) == 0, err.message);
+    fuzz_expect(found.wrong == 0, "what was imported is not sound");
+    for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++)
+        unlink(fuzz_path(companions[i]));
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -23,5 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_expect(builder->periods > 0 && builder->plan->set_count > 0, "a run of nothing");
     rps_import_close(builder);
     fclose(in);
+    if (!err.message[0])
+        import(fuzz_file("fuzz.csv", data, size), &options);
     return 0;
 }

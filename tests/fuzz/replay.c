@@ -79,6 +79,35 @@ static void put_edge(uint8_t *at, size_t room, uint64_t *state)
     memcpy(at, &edge, length < room ? length : room);
 }
 
+/* Another number in place of the one that begins at, or behind, a place of a text. */
+static size_t put_number(uint8_t *data, size_t size, size_t at, uint64_t *state)
+{
+    static const char *const numbers[] = {"0",
+                                          "1",
+                                          "-1",
+                                          "2",
+                                          "7",
+                                          "1000",
+                                          "4294967296",
+                                          "1e300",
+                                          "1000000000000000000",
+                                          "9223372036854775807",
+                                          "",
+                                          "0.5"};
+    const char *number = numbers[next_random(state) % (sizeof(numbers) / sizeof(numbers[0]))];
+    size_t length = strlen(number), end;
+
+    while (at < size && (data[at] < '0' || data[at] > '9'))
+        at++;
+    for (end = at; end < size && data[end] >= '0' && data[end] <= '9';)
+        end++;
+    if (at == size || size - (end - at) + length > INPUT_MAX)
+        return size;
+    memmove(data + at + length, data + end, size - end);
+    memcpy(data + at, number, length);
+    return size - (end - at) + length;
+}
+
 static size_t mutate(const struct corpus *corpus, uint8_t *ret, uint64_t *state)
 {
     const struct input *first = &corpus->input[next_random(state) % corpus->count];
@@ -89,7 +118,7 @@ static size_t mutate(const struct corpus *corpus, uint8_t *ret, uint64_t *state)
     for (unsigned change = 0; change < 1 + next_random(state) % 4 && size > 0; change++) {
         size_t at = next_random(state) % size, length = 1 + next_random(state) % 16;
 
-        switch (next_random(state) % 6) {
+        switch (next_random(state) % 7) {
         case 0:
             ret[at] ^= (uint8_t)(1 << next_random(state) % 8);
             break;
@@ -110,6 +139,9 @@ static size_t mutate(const struct corpus *corpus, uint8_t *ret, uint64_t *state)
                 break;
             memmove(ret + at + length, ret + at, size - at);
             size += length;
+            break;
+        case 5:
+            size = put_number(ret, size, at, state);
             break;
         default: /* go on as another one */
             if (at < second->size) {

@@ -27,11 +27,11 @@ MESON = sys.argv[1]
 SCRIPTS = os.environ.get("RPISTAT_ARM_GUEST")
 HARNESS = os.environ.get("HARNESS", "/tmp/rpistat-arm-guest")
 # Of the libraries what the linker takes, of LAPACK only what the compiler and pkg-config look at.
-LIBRARIES = ("libsqlite3.so", "libinih.so", "libcsv.so", "libjansson.so", "pkgconfig/lapacke.pc",
+LIBRARIES = ("libsqlite3.so", "libinih.so", "libcsv.so", "pkgconfig/lapacke.pc",
              "pkgconfig/lapack-netlib.pc", "pkgconfig/blas-netlib.pc")
 ALTERNATIVES = ("lapack", "blas")  # names that Debian makes when a package is installed
-PACKAGES = {"LIBS": "libc6 libsqlite3-0 libcsv3 libinih1 libjansson4 libpfm4",
-            "DEVS": "libsqlite3-dev libcsv-dev libinih-dev libjansson-dev libpfm4-dev liblapacke-dev "
+PACKAGES = {"LIBS": "libc6 libsqlite3-0 libcsv3 libinih1 libpfm4",
+            "DEVS": "libsqlite3-dev libcsv-dev libinih-dev libpfm4-dev liblapacke-dev "
                     "liblapack-dev libblas-dev libcurl4-openssl-dev libmicrohttpd-dev "
                     "libsnappy-dev"}
 # As many digits in both, so that the program spends the same on its argument. 0.8 s of the guest's

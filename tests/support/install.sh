@@ -18,7 +18,6 @@ libcsv-dev       has_header csv.h
 liblapacke-dev   pkg-config --exists lapacke
 libdw-dev        pkg-config --exists libdw
 libiberty-dev    has_header libiberty/demangle.h
-libjansson-dev   pkg-config --exists jansson
 libcurl4-openssl-dev has_header curl/curl.h
 libsnappy-dev    has_header snappy-c.h
 libmicrohttpd-dev has_header microhttpd.h

@@ -95,8 +95,8 @@ class Server:
     a function that does what it likes with the handler. `certificate`: a file with it, and its key; the
     server speaks TLS."""
 
-    def __init__(self, behave=None, query=None, certificate=None):
-        server, self.behave, self.query = self, behave or (lambda number: None), query
+    def __init__(self, behave=None, certificate=None):
+        server, self.behave = self, behave or (lambda number: None)
         self.requests, self.bodies, self.headers = 0, [], []
         self.done, self.points, self.twice, self.lock = 0, {}, 0, threading.Lock()
 
@@ -105,9 +105,6 @@ class Server:
 
             def do_POST(self):
                 server.post(self)
-
-            def do_GET(self):
-                server.get(self)
 
             def log_message(self, *unused):
                 pass
@@ -180,23 +177,6 @@ class Server:
         """How many samples came again."""
         assert self.data
         return self.twice
-
-    def get(self, handler):
-        """What push asks for: "sum(FUNCTION(metric{name="value",...}[Nms]))" at a time."""
-        parts = urllib.parse.parse_qs(urllib.parse.urlsplit(handler.path).query)
-        if self.query:
-            return self.query(handler, parts)
-        match = re.fullmatch(r"sum\((last|count)_over_time\((\w+)\{(.*)\}\[(\d+)ms\]\)\)", parts["query"][0])
-        labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', match[3]))
-        labels = {name: re.sub(r"\\(.)", r"\1", value) for name, value in labels.items()}
-        labels["__name__"] = match[2]
-        end_ms = round(float(parts["time"][0]) * 1000)
-        windows = [{time_ms: value for time_ms, value in points.items() if 0 <= end_ms - time_ms < int(match[4])}
-                   for series, points in self.data.items() if labels.items() <= dict(series).items()]
-        values = [points[max(points)] if match[1] == "last" else len(points) for points in windows if points]
-        found = [{"metric": {}, "value": [end_ms / 1000, repr(float(sum(values)))]}] if values else []
-        body = json.dumps({"status": "success", "data": {"resultType": "vector", "result": found}})
-        return self.answer(handler, 200, [("Content-Type", "application/json")], body.encode())
 
     def last(self, metric, **wanted):
         """{labels: the last value} of the series that have these labels."""

@@ -135,6 +135,46 @@ static void near(double value, double expected)
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
+/* A ratio that varies by v, in counts above its line; v is 0.03 of one that does not wander. */
+static double ratio(double count, double v)
+{
+    return 2 / v * asinh(v * sqrt(count));
+}
+
+/* By how much a ratio that does not wander is larger in observation i than in j. */
+static double change_of(const struct rps_collected *collected, const char *name, size_t i, size_t j)
+{
+    return pow(
+        sinh(0.015 * value_of(collected, name, i)) / sinh(0.015 * value_of(collected, name, j)), 2);
+}
+
+/* What a ratio wanders by in one run counts in all that are ended with it. */
+static void test_a_ratio_that_wanders(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    const struct rps_collect_options options = {
+        .plan = plan, .period_ns = PERIOD_NS, .together = 1};
+    struct rps_collect *collect[2] = {begin(&options), begin(&options)};
+    struct rps_collected collected[2];
+    struct rps_error err;
+
+    (void)state;
+    for (uint64_t n = 0; n < 400; n++) {
+        add(collect[0], 0, period_of(n, 1, 1, 500000, n < 200 ? 1000 : 1400));
+        add(collect[1], 0,
+            period_of(n, 1, 1, 500000, 1000 + 20 * (n % 40 < 20 ? n % 20 : 20 - n % 20)));
+    }
+    assert_int_equal(rps_collect_end_together(collect, 2, collected, &err), 0);
+    near(value_of(&collected[0], "share", 0), ratio(1000, 0.15));
+    near(value_of(&collected[0], "share", 300), ratio(1400, 0.15));
+    near(value_of(&collected[1], "share", 0), ratio(1000, 0.15));
+    for (size_t r = 0; r < 2; r++) {
+        rps_collected_free(&collected[r]);
+        rps_collect_free(collect[r]);
+    }
+    rps_plan_free(plan);
+}
+
 static void test_one_set(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -144,7 +184,7 @@ static void test_one_set(void **state)
 
     (void)state;
     for (uint64_t n = 0; n < 200; n++)
-        add(collect, 0, period_of(n + 5, 1, 1, 500000 + 1000 * n, 1000));
+        add(collect, 0, period_of(n + 5, 1, 1, n < 100 ? 500000 : 510000, 1000));
     collected = end(collect);
     assert_int_equal(collected.signals.count, 200);
     assert_int_equal(collected.first[7], 12);
@@ -152,8 +192,9 @@ static void test_one_set(void **state)
     assert_int_equal(collected.start_ns[7], 12 * PERIOD_NS);
     assert_int_equal(collected.end_ns[7], 13 * PERIOD_NS);
     assert_int_equal(collected.cycle[7], 13000000);
-    near(value_of(&collected, "cpt", 9), log1p(1000000.0 / 509000));
-    near(value_of(&collected, "share", 9), log1p(100 * 1000.0 / 509000));
+    near(change_of(&collected, "cpt", 9, 100), 510. / 500);
+    near(change_of(&collected, "share", 9, 100), 510. / 500);
+    near(value_of(&collected, "share", 9), ratio(1000 * 2 * 510. / (500 + 510), 0.03));
     /* never varies: the rate of b, the CPU use */
     assert_int_equal(collected.signals.signal_count, 2);
     assert_null(collected.signals.weight);
@@ -293,9 +334,9 @@ static void test_sets_that_take_turns(void **state)
         add(collect, 0, period_of(n, 2, 1, 500000 + 1000 * n, 1000 + n));
     collected = end(collect);
     assert_int_equal(collected.signals.count, 40);
-    near(value_of(&collected, "cpt", 4), log1p(1000000.0 / 504000));
+    near(change_of(&collected, "cpt", 4, 6), 506. / 504);
     assert_true(isnan(value_of(&collected, "cpt", 5)));
-    near(value_of(&collected, "c", 5), log1p(1000 * 505000 / 1e6));
+    near(value_of(&collected, "c", 5), ratio(505000, 0.03));
     assert_true(isnan(value_of(&collected, "c", 4)));
     assert_false(has_signal(&collected, "across"));
     assert_false(has_signal(&collected, "d"));
@@ -327,13 +368,12 @@ static void test_a_metric_across_sets(void **state)
     for (size_t i = 0; i < 40; i++)
         seen += isfinite(collected.signals.value[i]) != 0;
     assert_int_equal(seen, 20);
-    /* one count is 1000 / a; 15 % of 7000 are more than chance */
-    near(value_of(&collected, "across", 4), log1p(7050 * 2 * 0.15 * 0.15));
+    near(value_of(&collected, "across", 4), ratio(7050, 0.03)); /* one count is 1000 / a */
     rps_collected_free(&collected);
 
     collected = end(by_rotation);
     assert_int_equal(collected.signals.count, 20);
-    near(value_of(&collected, "across", 2), log1p(1000 * 7050.0 / 500000));
+    near(value_of(&collected, "across", 2), ratio(7050, 0.03));
     assert_int_equal(collected.first[2], 4);
     assert_int_equal(collected.last[2], 5);
     assert_int_equal(collected.start_ns[2], 4 * PERIOD_NS);
@@ -362,7 +402,7 @@ static void test_events_by_name(void **state)
     }
     collected = end(collect);
     assert_int_equal(collected.signals.signal_count, 2);
-    near(value_of(&collected, "b", 0), log1p(2 / one * 2 * 0.15 * 0.15));
+    near(value_of(&collected, "b", 0), ratio(2 / one, 0.03));
     near(value_of(&collected, RPS_COLLECT_CPU_USE, 9), log1p(59 / 0.1));
     rps_collected_free(&collected);
     assert_int_equal(
@@ -476,10 +516,10 @@ static void test_tracks_side_by_side(void **state)
     assert_int_equal(collected.signals.count, 18);
     assert_int_equal(collected.first[7], 10);
     assert_int_equal(collected.signal[signal_of(&collected, "cpt of CPU 5")].cpu, 5);
-    near(value_of(&collected, "cpt of CPU 1", 0), log1p(1000000.0 / 502000));
+    near(change_of(&collected, "cpt of CPU 1", 0, 2), 504. / 502);
     assert_true(isnan(value_of(&collected, "cpt of CPU 5", 1)));
-    near(value_of(&collected, "cpt of CPU 5", 2), log1p(1000000.0 / 504000));
-    near(value_of(&collected, "share of CPU 5", 17), log1p(100 * 1001.0 / 520000));
+    near(change_of(&collected, "cpt of CPU 5", 2, 17), 520. / 504);
+    near(change_of(&collected, "share of CPU 5", 2, 17), 520. / 504);
     rps_collected_free(&collected);
     rps_plan_free(plan);
 }
@@ -504,8 +544,8 @@ static void test_rotations_side_by_side(void **state)
     assert_int_equal(collected.first[1], 8);
     assert_int_equal(collected.last[1], 9);
     assert_true(isnan(value_of(&collected, "across of CPU 5", 1)));
-    near(value_of(&collected, "across of CPU 5", 2), log1p(1000 * 511000.0 / 510000));
-    near(value_of(&collected, "across of CPU 1", 2), log1p(1000 * 511000.0 / 510000));
+    near(change_of(&collected, "across of CPU 5", 2, 9), 511. / 510 * 524. / 525);
+    near(value_of(&collected, "across of CPU 1", 2), value_of(&collected, "across of CPU 5", 2));
     rps_collected_free(&collected);
     rps_plan_free(plan);
 }
@@ -575,8 +615,7 @@ static void test_blocks(void **state)
     assert_int_equal(collected.cycle[1], 64000000);
     for (size_t i = 0; i < 15; i++)
         assert_int_equal(collected.signals.broken[i], i == 3);
-    near(value_of(&collected, "cpt", 1), log1p(1000000.0 / 501000));
-    near(value_of(&collected, "cpt", 5), log1p(1000000.0 / 600164));
+    near(change_of(&collected, "cpt", 1, 5), 600164. / 501000);
     assert_true(isnan(value_of(&collected, "cpt", 6)));
     assert_null(collected.signals.weight);
     rps_collected_free(&collected);
@@ -613,7 +652,9 @@ static struct rps_collected with_samples(const struct counts *counts, size_t gap
     struct rps_error err;
 
     for (uint64_t n = 0; n < OBSERVATIONS; n++)
-        add(collect, 0, period_of(gap > 0 && n >= gap ? n + 9 : n, 1, 1, 500000 + 1000 * n, 1000));
+        add(collect, 0,
+            period_of(gap > 0 && n >= gap ? n + 9 : n, 1, 1, n < OBSERVATIONS / 2 ? 500000 : 510000,
+                      1000));
     collected = end(collect);
     if (rps_collected_add_samples(&collected, &samples, &err) < 0)
         fail_msg("%s", err.message);
@@ -664,7 +705,7 @@ static void test_samples(void **state)
     near(weight_of(&collected, "samples in one", place), 6. / RPS_COLLECT_BIN_SAMPLES);
     for (size_t i = 0; i < OBSERVATIONS; i++)
         near(weight_of(&collected, "cpt", i), 1);
-    near(value_of(&collected, "cpt", 9), log1p(1000000.0 / 509000));
+    near(change_of(&collected, "cpt", 9, 100), 510. / 500);
     near(collected.signals.noise_floor[signal_of(&collected, "cpt")], 0);
     near(collected.signals.noise_floor[signal_of(&collected, "samples in one")], 1 / (2 * sqrt(9)));
     near(collected.signals.resolution[signal_of(&collected, "samples in one")], 0.05);
@@ -870,6 +911,7 @@ static void test_in_common(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_ratio_that_wanders),
         cmocka_unit_test(test_one_set),
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_rates_are_by_cpu_time),

@@ -134,7 +134,7 @@ static void as_many_as_alone(void **state)
 /* Turns of a loop that can be read are shown; of many turns, as of one run, the loop is. */
 static void loops(void **state)
 {
-    static const int turns[3][3] = {{5, 6, 1}, {50, 60, 0}, {7, 12, 0}};
+    static const int turns[3][3] = {{5, 6, 1}, {50, 60, 0}, {7, 12, 1}};
     const struct rps_phases_options options = {0};
 
     (void)state;

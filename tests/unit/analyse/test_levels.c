@@ -1,4 +1,4 @@
-/* Levels: the tree of fine phases, which of its sizes stand out, labels of a level, choosing. */
+/* Levels: the tree of fine phases, which of its sizes are levels, labels of a level, choosing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +149,7 @@ static void levels_are_nested(void **state)
     rps_levels_free(&levels);
 }
 
-/* Few phases that all differ are all shown; of many, those that can be read. */
+/* Phases that all differ are all shown; of many, those that can be read. */
 static void the_usual_level_can_be_read(void **state)
 {
     static const size_t four[] = {0, 1, 2, 3, 4};
@@ -164,7 +164,7 @@ static void the_usual_level_can_be_read(void **state)
     levels = levels_of(many);
     assert_int_equal(levels.level[levels.usual].stretches, 8);
     rps_levels_free(&levels);
-    many[0] = '\0'; /* nothing stands out, and yet it is not one phase */
+    many[0] = '\0'; /* all differ alike, and it is not one phase */
     for (size_t k = 0; k < 48; k++)
         strncat(many, &"ABCDBDACADBC"[k * 5 % 12], 1);
     levels = levels_of(many);
@@ -198,7 +198,7 @@ static void what_is_not_seen_sets_apart(void **state)
     rps_signals_free(&signals);
 }
 
-/* Thirty stretches of a loop of thousands would tell of its beginning. */
+/* Sixty stretches of a loop of thousands would tell of its beginning. */
 static void a_long_loop_is_one_phase(void **state)
 {
     char letters[1201] = "";

@@ -221,20 +221,16 @@ static void test_cpu_use_alone(void **state)
     check_starts(&series, start, 5);
 }
 
-/* What CPU use must differ by, by how it varies: within limits, and not when it is asked for. */
+/* What CPU use must differ by, by how it varies: within limits. */
 static void test_noise_of_cpu_use(void **state)
 {
     static const struct {
-        const char *name;
         double noise, low, high;
-    } cases[] = {{NULL, 0.005, 0.1, 0.1},
-                 {NULL, 0.055, 0.17, 0.27},
-                 {NULL, 0.3, 0.35, 0.35},
-                 {RPS_COLLECT_CPU_USE, 0.3, 0.05, 0.05}};
+    } cases[] = {{0.005, 0.1, 0.1}, {0.055, 0.17, 0.27}, {0.3, 0.35, 0.35}};
 
     (void)state;
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-        struct series series = begin(cases[c].name);
+        struct series series = begin(NULL);
         struct rps_collected collected;
         double resolution;
 
@@ -254,7 +250,7 @@ static void test_noise_of_cpu_use(void **state)
 
 /* --- few events ------------------------------------------------------------------------------- */
 
-/* A ratio far below 1 that doubles: a phase when it is asked for, and only then. */
+/* A ratio far below 1 that doubles is a phase, asked for or not. */
 static void test_low_ratio(void **state)
 {
     static const uint64_t start[] = {0, 100};
@@ -268,16 +264,7 @@ static void test_low_ratio(void **state)
         add_many(&series, &load, 100);
         load.misses = 4000;
         add_many(&series, &load, 100);
-        if (named) {
-            check_starts(&series, start, 2);
-        } else {
-            struct rps_collected collected = end(&series);
-            size_t s = signal_of(&collected, "miss_ratio");
-            const double *value = &collected.signals.value[s * 200];
-
-            assert_true(fabs(value[150] - value[50]) < collected.signals.resolution[s]);
-            rps_collected_free(&collected);
-        }
+        check_starts(&series, start, 2);
     }
 }
 

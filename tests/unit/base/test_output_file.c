@@ -1,5 +1,5 @@
-/* Output files: how the content gets its name, and what stays when it does not; rights, links and
- * owners are tested in tests/cli/outputs.py. */
+/* Output files: how the content gets its name, and what stays when it does not; rights and owners
+ * are tested in tests/cli/outputs.py, other users' links in tests/cli/hostile.py. */
 #include "rpistat/output_file.h"
 
 #include <setjmp.h>
@@ -18,16 +18,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMES_MAX 100 /* passing names that are tried */
-
-/* What linkat, in place of the C library's, fails with; 0: it does what it should. */
-static int link_error;
+/* What linkat and renameat, in place of the C library's, fail with; 0: they do what they should. */
+static int link_error, rename_error;
 
 int linkat(int from, const char *old, int to, const char *new, int flags)
 {
     if (link_error == 0)
         return (int)syscall(SYS_linkat, from, old, to, new, flags);
     errno = link_error;
+    return -1;
+}
+
+int renameat(int from, const char *old, int to, const char *new)
+{
+    if (rename_error == 0)
+        return (int)syscall(SYS_renameat2, from, old, to, new, 0);
+    errno = rename_error;
     return -1;
 }
 
@@ -41,20 +47,11 @@ static int make_folder(void **state)
     return 0;
 }
 
-static const char *passing_name(int i)
-{
-    static char name[64];
-
-    snprintf(name, sizeof(name), "file.%ld-%d", (long)getpid(), i);
-    return name;
-}
-
 static int remove_folder(void **state)
 {
-    link_error = 0;
-    for (int i = 0; i < NAMES_MAX; i++)
-        unlink(passing_name(i));
+    link_error = rename_error = 0;
     unlink("file");
+    unlink("other");
     assert_int_equal(rmdir(*state), 0); /* nothing is left */
     free(*state);
     return 0;
@@ -78,11 +75,10 @@ static void expect_content(int fd, const char *expected)
     close(fd);
 }
 
-/* Write "after" into `file`, where "before" stands; *ret_before is a descriptor of what stood
+/* Begin to write "after" into `file`, where "before" stands; returns a descriptor of what stands
  * there. */
-static int write_over(int *ret_before, struct rps_error *err)
+static int begin(struct rps_output_file *ret, struct rps_error *err)
 {
-    struct rps_output_file file;
     int fd = open(".", O_TMPFILE | O_RDWR, 0600);
 
     if (fd < 0) {
@@ -91,10 +87,19 @@ static int write_over(int *ret_before, struct rps_error *err)
     }
     close(fd);
     put("file", "before");
-    *ret_before = open("file", O_RDONLY);
-    if (rps_output_file_open(&file, "file", 0, err) < 0)
+    fd = open("file", O_RDONLY);
+    if (rps_output_file_open(ret, "file", 0, err) < 0)
         fail_msg("%s", err->message);
-    assert_int_equal(write(file.fd, "after", 5), 5);
+    assert_int_equal(write(ret->fd, "after", 5), 5);
+    return fd;
+}
+
+/* The whole of it. */
+static int write_over(int *ret_before, struct rps_error *err)
+{
+    struct rps_output_file file;
+
+    *ret_before = begin(&file, err);
     return rps_output_file_finish(&file, err);
 }
 
@@ -105,24 +110,48 @@ static void test_replaced(void **state)
     int before;
 
     (void)state;
-    put(passing_name(0), "another program's");
     assert_int_equal(write_over(&before, &err), 0);
     expect_content(before, "before");
     expect_content(open("file", O_RDONLY), "after");
-    expect_content(open(passing_name(0), O_RDONLY), "another program's");
-    assert_int_equal(access(passing_name(1), F_OK), -1);
 }
 
-static void test_all_passing_names_are_taken(void **state)
+/* What somebody puts in the file's place meanwhile is replaced, and not written through. */
+static void test_exchanged(void **state)
 {
+    struct rps_output_file file;
     struct rps_error err;
-    int before;
 
     (void)state;
-    for (int i = 0; i < NAMES_MAX; i++)
-        put(passing_name(i), "another program's");
-    assert_int_equal(write_over(&before, &err), 0);
-    expect_content(before, "after"); /* copied into it */
+    for (int i = 0; i < 2; i++) {
+        close(begin(&file, &err));
+        put("other", "another's");
+        unlink("file");
+        assert_int_equal(i == 0 ? symlink("other", "file") : link("other", "file"), 0);
+        assert_int_equal(rps_output_file_finish(&file, &err), 0);
+        expect_content(open("other", O_RDONLY), "another's");
+        expect_content(open("file", O_RDONLY | O_NOFOLLOW), "after");
+    }
+}
+
+/* Nor where nothing can be replaced: the output is not written then. */
+static void test_exchanged_in_place(void **state)
+{
+    struct rps_output_file file;
+    struct rps_error err;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        close(begin(&file, &err));
+        put("other", "another's");
+        unlink("file");
+        assert_int_equal(i == 0 ? symlink("other", "file") : link("other", "file"), 0);
+        link_error = EPERM;
+        assert_int_equal(rps_output_file_finish(&file, &err), RPS_FAILED);
+        link_error = 0;
+        assert_non_null(strstr(err.message, "not complete"));
+        expect_content(open("other", O_RDONLY), "another's");
+        unlink("file");
+    }
 }
 
 /* Where another file cannot be put in its place the content is copied; but not when that would fail
@@ -140,6 +169,11 @@ static void test_no_name(void **state)
         assert_int_equal(write_over(&before, &err), 0);
         expect_content(before, "after");
     }
+    link_error = 0;
+    rename_error = EBUSY; /* it is mounted */
+    assert_int_equal(write_over(&before, &err), 0);
+    expect_content(before, "after");
+    rename_error = 0;
     for (size_t i = 0; i < sizeof(final) / sizeof(final[0]); i++) {
         link_error = final[i];
         assert_int_equal(write_over(&before, &err), RPS_FAILED);
@@ -172,10 +206,8 @@ static void test_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_replaced),
-        TEST(test_all_passing_names_are_taken),
-        TEST(test_no_name),
-        TEST(test_written),
+        TEST(test_replaced), TEST(test_exchanged), TEST(test_exchanged_in_place),
+        TEST(test_no_name),  TEST(test_written),
     };
 
     return cmocka_run_group_tests_name("output_file", tests, NULL, NULL);

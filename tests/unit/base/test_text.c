@@ -27,14 +27,19 @@ static const struct {
 
 static void test_utf8(void **state)
 {
+    char *copy;
+
     (void)state;
     for (size_t i = 0; i < COUNT(utf8); i++) {
-        char *copy = rps_text_repaired(utf8[i].text);
-
+        copy = rps_text_repaired(utf8[i].text);
         assert_string_equal(copy, utf8[i].repaired);
         assert_int_equal(rps_text_width(utf8[i].text), utf8[i].width);
         free(copy);
     }
+    copy = rps_text_harmless("a\033[31m\n\xc2\x9b\xe2\x80\xae\t\xff");
+    assert_string_equal(copy,
+                        "a\xef\xbf\xbd[31m\n\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    free(copy);
     assert_int_equal(rps_text_cut("abc", 4), 3);
     assert_int_equal(rps_text_cut("abc", 3), 3);
     assert_int_equal(rps_text_cut("abc", 2), 2);

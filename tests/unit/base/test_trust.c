@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static void expect(const char *path, const char *resolved)
     struct rps_error err = {""};
     char *ret = NULL;
 
-    assert_int_equal(rps_trust_path(path, &ret, &err), 0);
+    assert_int_equal(rps_trust_path(path, &ret, NULL, &err), 0);
     assert_string_equal(ret, resolved);
     free(ret);
 }
@@ -86,6 +87,45 @@ static void test_what_is_not_there(void **state)
     expect(text, text);
 }
 
+/* The folder of the last name; an error where there is none. */
+static void expect_folder(const char *path, const char *folder, int number)
+{
+    struct rps_error err = {""};
+    struct stat status, expected;
+    char *ret = NULL;
+    int fd;
+
+    assert_int_equal(rps_trust_path(path, &ret, &fd, &err), 0);
+    if (number) {
+        assert_int_equal(fd, -number);
+    } else {
+        assert_int_equal(fstat(fd, &status) | stat(folder, &expected), 0);
+        assert_int_equal(status.st_ino, expected.st_ino);
+        close(fd);
+    }
+    free(ret);
+}
+
+static void test_folder(void **state)
+{
+    char text[5000];
+
+    (void)state;
+    expect_folder("new", ".", 0);
+    expect_folder("a", ".", 0);
+    expect_folder("to_file", "a", 0);
+    expect_folder("a/to_new", "a", 0);
+    expect_folder("/new", "/", 0);
+    expect_folder("/proc/self/fd/1", "/proc/self/fd", 0);
+    expect_folder("/proc/self/cwd/to_file", "a", 0);
+    expect_folder("none/new", NULL, ENOENT);
+    expect_folder("a/file/new/new", NULL, ENOTDIR);
+    expect_folder("round", NULL, ELOOP);
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    expect_folder(text, NULL, ENAMETOOLONG);
+}
+
 static void test_proc(void **state)
 {
     (void)state;
@@ -97,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_what_is_not_there),
+        cmocka_unit_test(test_folder),
         cmocka_unit_test(test_proc),
     };
 

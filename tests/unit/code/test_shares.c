@@ -1,4 +1,5 @@
-/* Shares of samples by function, line, module, process and thread, and trees of calls. */
+/* Shares of samples by function, line, module, process, thread and program, and trees of calls. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -330,9 +331,65 @@ static void deep_recursion(void **state)
     free(location);
 }
 
+/* A program is called what the first threads of its processes are, and an exec makes another one. */
+static void programs(void **state)
+{
+    const uint64_t seen[] = {1, 2, 4, 8, 16};
+    struct rps_function_name *name;
+    struct rps_shares shares;
+    int64_t *program;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(rps_shares_programs(&code, &program, &name, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    assert_string_equal(name[program[0]].function, "sh");
+    assert_string_equal(name[program[1]].function, "prog");
+    assert_int_equal(program[2], program[1]); /* threads of it */
+    assert_int_equal(program[4], program[1]);
+    assert_string_equal(name[program[3]].function, "alone"); /* its first was never seen */
+    assert_string_equal(name[program[3]].module, "");
+    free(program);
+    free(name);
+    assert_int_equal(rps_shares_find(&code, seen, RPS_SHARES_PROGRAM, &shares, NULL), 0);
+    assert_int_equal(shares.count, 3);
+    assert_int_equal(shares.samples, 31);
+    assert_string_equal(shares.share[0].name, "prog");
+    assert_int_equal(shares.share[0].self, 22);
+    rps_shares_free(&shares);
+    assert_true(rps_shares_has_processes(&code));
+    assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 3, .task = tasks}));
+    assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
+}
+
+static void mostly_unnamed(void **state)
+{
+    const struct rps_function_name name[] = {{.function = "work"},
+                                             {.function = "[a]", .is_unnamed = 1},
+                                             {.function = "main"},
+                                             {.function = "[b]", .is_unnamed = 1}};
+
+    (void)state;
+    assert_true(rps_shares_mostly_unnamed(name, (const uint64_t[]){5, 3, 5, 3}, 4));
+    assert_false(rps_shares_mostly_unnamed(name, (const uint64_t[]){6, 3, 5, 3}, 4));
+    assert_false(rps_shares_mostly_unnamed(name, (const uint64_t[]){0, 0, 0, 0}, 4));
+}
+
+/* Of less than 20 samples there are no shares. */
+static void parts(void **state)
+{
+    (void)state;
+    assert_true(isnan(rps_shares_part(19, 19)));
+    assert_true(isnan(rps_shares_part(0, 0)));
+    assert_float_equal(rps_shares_part(5, 20), .25, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs),
+        cmocka_unit_test(mostly_unnamed),
+        cmocka_unit_test(parts),
         cmocka_unit_test(functions),
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),

@@ -63,15 +63,17 @@ static int connect_client(void)
     return fd;
 }
 
-/* A client that has sent its request. */
-static int ask(void)
+/* A client that has sent its request, with the token or without. */
+static int ask(const char *token)
 {
-    char text[128];
+    char text[256];
     int fd = connect_client();
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
 
     assert_int_equal(poll(&wait, 1, -1), 1);
-    snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
+    snprintf(text, sizeof(text),
+             "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n\r\n", port,
+             token);
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
     return fd;
 }
@@ -109,7 +111,7 @@ static void test_slow(void **state)
         skip();
     assert_int_equal(until_closed(connect_client(), 0), 0);
     assert_int_equal(until_closed(connect_client(), 1), 0);
-    assert_true(until_closed(ask(), 0) > 0);
+    assert_true(until_closed(ask(""), 0) > 0);
     rps_http_server_close(server);
 }
 
@@ -124,7 +126,7 @@ static void test_not_taken(void **state)
     answer_size = BIG;
     if (!open_server(&options))
         skip();
-    fd = ask();
+    fd = ask("");
     while (rps_clock_monotonic_ns() < until_ns) {
         struct pollfd wait = {.fd = rps_http_server_fd(server), .events = POLLIN};
         int64_t wait_ns = rps_http_server_run(server, SHORT_NS);
@@ -133,31 +135,63 @@ static void test_not_taken(void **state)
     }
     assert_true(until_closed(fd, 0) < BIG);
     answer_size = 10;
-    assert_true(until_closed(ask(), 0) > 10);
+    assert_true(until_closed(ask(""), 0) > 10);
     rps_http_server_close(server);
     answer_size = 0;
 }
 
-/* Sixteen who hold connections keep a seventeenth out, which hears it at once, until one goes or
- * their time is over. */
+static const char *token_of(void)
+{
+    return strchr(rps_http_server_url(server), '#') + 1;
+}
+
+/* However many hold connections and show no token, who comes behind them is answered: the oldest of
+ * them make room. */
 static void test_others(void **state)
 {
-    struct rps_http_options options = {.request_ns = 4 * SHORT_NS, .answer_ns = LONG_NS};
-    int idle[RPS_HTTP_CONNECTIONS];
+    struct rps_http_options options = {.request_ns = LONG_NS, .answer_ns = LONG_NS};
+    int idle[4 * RPS_HTTP_CONNECTIONS];
+    size_t count = sizeof(idle) / sizeof(idle[0]);
+    char byte;
 
     (void)state;
     if (!open_server(&options))
         skip();
-    for (int i = 0; i < RPS_HTTP_CONNECTIONS; i++)
+    for (size_t i = 0; i < count; i++) {
         idle[i] = connect_client();
-    rps_http_server_run(server, LONG_NS);
-    assert_int_equal(until_closed(ask(), 0), 0);
-    close(idle[0]);
-    rps_http_server_run(server, LONG_NS);
-    assert_true(until_closed(ask(), 0) > 0);
-    for (int i = 1; i < RPS_HTTP_CONNECTIONS; i++)
-        assert_int_equal(until_closed(idle[i], 0), 0);
-    assert_true(until_closed(ask(), 0) > 0);
+        rps_http_server_run(server, LONG_NS);
+    }
+    assert_true(until_closed(ask(token_of()), 0) > 0);
+    assert_true(until_closed(ask(""), 0) > 0);
+    assert_int_equal(until_closed(idle[0], 0), 0);
+    errno = 0;
+    assert_int_equal(recv(idle[count - 1], &byte, 1, 0), -1);
+    assert_int_equal(errno, EAGAIN); /* the newest is still there */
+    for (size_t i = 1; i < count; i++)
+        close(idle[i]);
+    rps_http_server_close(server);
+}
+
+/* Who has shown the token stays, however many come that have not. */
+static void test_token_stays(void **state)
+{
+    struct rps_http_options options = {.request_ns = LONG_NS, .answer_ns = LONG_NS};
+    int owner, idle[4 * RPS_HTTP_CONNECTIONS];
+    size_t count = sizeof(idle) / sizeof(idle[0]);
+
+    (void)state;
+    answer_size = BIG;
+    if (!open_server(&options))
+        skip();
+    owner = ask(token_of());
+    for (size_t i = 0; i < count; i++) {
+        rps_http_server_run(server, LONG_NS);
+        idle[i] = connect_client();
+    }
+    assert_true(until_closed(owner, 0) > BIG);
+    answer_size = 0;
+    for (size_t i = 0; i < count; i++)
+        close(idle[i]);
     rps_http_server_close(server);
 }
 
@@ -167,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_not_taken),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_token_stays),
     };
 
     return cmocka_run_group_tests_name("exchange/http_server", tests, NULL, NULL);

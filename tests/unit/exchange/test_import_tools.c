@@ -1,4 +1,4 @@
-/* Readers of perf stat, toplev and pmrep: what columns and sums they find, and what they refuse.
+/* The reader of perf stat -x: what columns and sums it finds, and what it refuses.
  * tests/cli/import_tools.py compares whole files with sums of its own. */
 #include "exchange/import_parts.h"
 
@@ -13,34 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *file;
-    const struct rps_import_format *format;
-} fixtures[] = {
-    {"perf-task.csv", &rps_import_perf_csv},
-    {"perf-core.csv", &rps_import_perf_csv},
-    {"perf-cpu.csv", &rps_import_perf_csv},
-    {"perf-hardware.csv", &rps_import_perf_csv},
-    {"perf-cgroup.tsv", &rps_import_perf_csv},
-    {"perf-metrics.csv", &rps_import_perf_csv},
-    {"perf-task.json", &rps_import_perf_json},
-    {"perf-cpu.json", &rps_import_perf_json},
-    {"perf-locale.json", &rps_import_perf_json},
-    {"toplev.csv", &rps_import_toplev},
-    {"toplev-values.csv", &rps_import_toplev},
-    {"pmrep.csv", &rps_import_pmrep},
-    {"pmrep-epoch.csv", &rps_import_pmrep},
-    {"pmrep-clock.csv", &rps_import_pmrep},
-    {"perf-6.8-hybrid.csv", &rps_import_perf_csv},
-    {"perf-6.13-default.json", &rps_import_perf_json},
-    {"perf-6.13-metrics.csv", &rps_import_perf_csv},
-    {"perf-6.2-metrics.json", &rps_import_perf_json},
-    {"toplev-4.11.csv", &rps_import_toplev},
+static const char *const fixtures[] = {
+    "perf-task.csv",   "perf-core.csv",    "perf-cpu.csv",        "perf-hardware.csv",
+    "perf-cgroup.tsv", "perf-metrics.csv", "perf-6.8-hybrid.csv", "perf-6.13-metrics.csv",
 };
-
-/* As import.c has them: the first that recognises a file reads it. */
-static const struct rps_import_format *const formats[] = {&rps_import_toplev, &rps_import_perf_csv,
-                                                          &rps_import_perf_json, &rps_import_pmrep};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -135,14 +111,11 @@ static void test_recognised(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(fixtures); i++) {
-        size_t size, k = 0;
-        char *text = read_fixture(fixtures[i].file, &size);
+        size_t size;
+        char *text = read_fixture(fixtures[i], &size);
 
-        while (k < COUNT(formats) && !formats[k]->recognises(text))
-            k++;
-        if (k == COUNT(formats) || formats[k] != fixtures[i].format)
-            fail_msg("%s is taken for %s", fixtures[i].file,
-                     k < COUNT(formats) ? formats[k]->name : "nothing");
+        if (!rps_import_perf_csv.recognises(text))
+            fail_msg("%s is not taken", fixtures[i]);
         free(text);
     }
 }
@@ -171,9 +144,8 @@ static void test_not_recognised(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(texts); i++)
-        for (size_t k = 0; k < COUNT(formats); k++)
-            if (formats[k]->recognises(texts[i]))
-                fail_msg("'%s' is taken for %s", texts[i], formats[k]->name);
+        if (rps_import_perf_csv.recognises(texts[i]))
+            fail_msg("'%s' is taken", texts[i]);
 }
 
 /* --- files that were cut off ------------------------------------------------------------------ */
@@ -186,7 +158,7 @@ static void test_cut(void **state)
 
     for (size_t i = 0; i < COUNT(fixtures); i++) {
         size_t size;
-        char *text = read_fixture(fixtures[i].file, &size);
+        char *text = read_fixture(fixtures[i], &size);
         uint64_t line_sums = 0, line_periods = 0, periods = 0;
         int line_result = RPS_FAILED;
 
@@ -196,7 +168,7 @@ static void test_cut(void **state)
             if (n % every != 0 && n > 0 && n < size && text[n - 1] != '\n')
                 continue;
 
-            look(fixtures[i].format, text, n);
+            look(&rps_import_perf_csv, text, n);
             for (int k = 0; k < found.columns && k < 32; k++)
                 sums += found.sum[k];
             if (found.result < 0) {
@@ -225,19 +197,12 @@ static void test_cut_interval(void **state)
     static const char text[] = "     0.100000000,10,,cs,1000,100.00,,\n"
                                "     0.100000000,20,,faults,1000,100.00,,\n"
                                "     0.204000000,1,,cs,1000,100.00,,\n";
-    static const char json[] =
-        "{\"interval\" : 0.1, \"counter-value\" : \"10\", \"event\" : \"a\"}\n"
-        "{\"interval\" : 0.1, \"counter-value\" : \"20\", \"event\" : \"b\"}\n"
-        "{\"interval\" : 0.2, \"counter-value\" : \"1\", \"event\" : \"a\"}\n";
 
     (void)state;
     look_at(&rps_import_perf_csv, text);
     assert_int_equal(found.periods, 1);
     assert_int_equal(found.sum[column("cs")], 10);
     assert_non_null(strstr(found.note, "left out"));
-    look_at(&rps_import_perf_json, json);
-    assert_int_equal(found.periods, 1);
-    assert_int_equal(found.sum[column("a")], 10);
 }
 
 /* --- perf stat -x ----------------------------------------------------------------------------- */
@@ -331,18 +296,11 @@ static void test_perf_metric_lines(void **state)
     static const char text[] = "     0.100000000,10,,cs,1000,100.00,,\n"
                                "     0.100000000,,,,,,0.21,stalled cycles per insn\n"
                                "     0.204000000,1,,cs,1000,100.00,,\n";
-    static const char json[] =
-        "{\"interval\" : 0.1, \"counter-value\" : \"10\", \"event\" : \"a\"}\n"
-        "{\"interval\" : 0.1, \"metric-value\" : 1, \"metric-unit\" : \"m\"}\n"
-        "{\"interval\" : 0.2, \"counter-value\" : \"1\", \"event\" : \"a\"}\n";
 
     (void)state;
     look_at(&rps_import_perf_csv, text);
     assert_int_equal(found.periods, 2);
     assert_int_equal(found.sum[column("cs")], 11);
-    look_at(&rps_import_perf_json, json);
-    assert_int_equal(found.periods, 2);
-    assert_int_equal(found.sum[column("a")], 11);
 }
 
 /* What a metric is of is a part of its name: which events have metrics changes. */
@@ -414,12 +372,6 @@ static void test_perf_versions(void **state)
                                  "S0,8,5,,cs,1000,100.00,,\n"
                                  "5,,cs,1000,100.00,,\n"
                                  ",,,,,1.37,stalled\n";
-    static const char json[] =
-        "{\"interval\" : 1.0, \"counter-value\" : \"7.0\", \"event\" : \"a\", "
-        "\"metric-value\" : -nan, \"metric-unit\" : \"GHz\"}\n"
-        "{\"interval\" : 1.0, \"metric-value\" : 0.0, \"metric-unit\" : \"(null)\"}\n"
-        "{\"interval\" : 1.0, \"counter-value\" : \"8.0\", \"event\" : \"b\", "
-        "\"pcnt-running\" : 100.00, }\n";
 
     (void)state;
     look_at(&rps_import_perf_csv, "     0.001813453,S0,1,5,,cs,1000,100.00,,\n"
@@ -431,10 +383,6 @@ static void test_perf_versions(void **state)
     assert_int_equal(found.sum[column("cpu/event=cpu-cycles,percore=1/")], 9);
     look_at(&rps_import_perf_csv, totals);
     assert_int_equal(found.sum[column("cs")], 5);
-    look_at(&rps_import_perf_json, json);
-    assert_int_equal(found.sum[column("a")], 7);
-    assert_int_equal(found.sum[column("b")], 8);
-    assert_int_equal(found.columns, 2);
 }
 
 /* With a decimal comma, and a comma between cells, there is no telling which is which. */
@@ -475,8 +423,6 @@ static void test_perf_threads(void **state)
             "--per-thread");
     refuses(&rps_import_perf_csv,
             "     0.100000000,CPU 0/KVM-12,1.3,msec,cpu-clock,1000,100.00,,\n", "--per-thread");
-    refuses(&rps_import_perf_json,
-            "{\"interval\" : 0.1, \"thread\" : \"perf-12\", \"event\" : \"cs\"}\n", "--per-thread");
     look_at(&rps_import_perf_csv, "     0.100000000,S0-D0-C1,2,13,,cs,1000,100.00,,\n"
                                   "     0.100000000,S0-D0-C1,2,,,,,,0.21,stalled\n");
     assert_int_equal(found.sum[column("cs")], 13);
@@ -505,64 +451,7 @@ static void test_perf_refused(void **state)
             "#           time             counts unit events\n"
             "     0.100000000      1.30 msec task-clock\n",
             "line 3");
-    refuses(&rps_import_perf_json, "{\"interval\" : 0.1, \"counter-value\" : \"1\"\n",
-            "line 1: it is no");
-    refuses(&rps_import_perf_json, "{\"counter-value\" : \"1\", \"event\" : \"cs\"}\n", "-I 100");
-    refuses(&rps_import_perf_json, "{\"interval\" : 1e300, \"event\" : \"cs\"}\n", "-I 100");
-    refuses(&rps_import_perf_json, "{\"interval\" : -1, \"event\" : \"cs\"}\n", "-I 100");
-    refuses(&rps_import_perf_json, "[1, 2]\n", "line 1");
 #undef LINE
-}
-
-/* --- the others ------------------------------------------------------------------------------- */
-
-static void test_toplev_refused(void **state)
-{
-    (void)state;
-    refuses(&rps_import_toplev,
-            "# 3.6-full on Intel(R) Xeon(R)\n1.001301722,C0,Retiring,53.9,% Slots,,,0.0,100.0,\n",
-            "line 2: there is no header of toplev -x before it: record with a toplev of 2020");
-    refuses(&rps_import_toplev, "CPUs,Area,Value,Unit,Description\nC0,IPC,1,Metric,\n", "-I 1000");
-    refuses(&rps_import_toplev, "Timestamp,CPUs,Area,Value,Unit,Description\nx,C0,IPC,1,Metric,\n",
-            "line 2: the time 'x'");
-    refuses(&rps_import_toplev,
-            "Timestamp,CPUs,Area,Value,Unit,Description\n1.0,C0,IPC,1x,Metric,\n",
-            "line 2: the value '1x'");
-    refuses(&rps_import_toplev, "Timestamp,CPUs,Area,Value,Unit,Description\n1.0,C0\n",
-            "line 2: it has only 2 cells");
-    refuses(&rps_import_toplev, "1.0,C0,IPC,1,Metric,\n", "line 1: there is no header");
-    refuses(&rps_import_toplev, "Timestamp,Area,Node,C0,Description\n1.0,Fr,IPC,1,\n",
-            "leave --columns out");
-}
-
-static void test_pmrep(void **state)
-{
-    (void)state;
-    setenv("TZ", "UTC0", 1);
-    look_at(&rps_import_pmrep, "Time,\"a-x\",\"b\"\n2026-10-24 10:00:01,1,2\n"
-                               "2026-10-24 10:00:02.250,3,\n2026-10-24 10:00:03,-4,N/A\n");
-    assert_int_equal(found.periods, 3);
-    assert_int_equal(found.end_ns, 3250000000);
-    assert_int_equal(found.start_realtime_ns, INT64_C(1792835999750000000));
-    assert_float_equal(found.least[column("a-x")], -4, 0);
-    assert_float_equal(found.most[column("b")], 2, 0);
-    /* over midnight */
-    look_at(&rps_import_pmrep, "Time,\"a\"\n23:59:59,1\n00:00:01,2\n");
-    assert_int_equal(found.end_ns, 4000000000);
-    assert_int_equal(found.start_realtime_ns, -1);
-}
-
-static void test_pmrep_refused(void **state)
-{
-    (void)state;
-    refuses(&rps_import_pmrep, "Time,\"a\"\n2026-10-24 10:00:01,1\n", "one row");
-    refuses(&rps_import_pmrep, "Time,\"a\"\n2026-10-24 10:00:01,1\n2026-10-24 10:00:01,1\n", "-f");
-    refuses(&rps_import_pmrep, "Time,\"a\"\n2026-10-24 10:00:02,1\n2026-10-24 10:00:01,1\n",
-            "line 3: the time goes back");
-    refuses(&rps_import_pmrep, "Time,\"a\"\nyesterday,1\n", "line 2: the time 'yesterday'");
-    refuses(&rps_import_pmrep, "Time,\"a\"\n1,1,2\n", "line 2: it has 3 cells");
-    refuses(&rps_import_pmrep, "1,1,2\n", "no header");
-    refuses(&rps_import_pmrep, "Time,\"a\"\n1,1\nTime,\"b\"\n2,1\n", "columns change");
 }
 
 /* In the argument: every how many bytes files are cut off, beside their lines' ends. */
@@ -579,8 +468,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_perf_metric_only),    cmocka_unit_test(test_perf_versions),
         cmocka_unit_test(test_perf_decimal_comma),  cmocka_unit_test(test_perf_threads),
         cmocka_unit_test(test_perf_many_cpus),      cmocka_unit_test(test_perf_refused),
-        cmocka_unit_test(test_toplev_refused),      cmocka_unit_test(test_pmrep),
-        cmocka_unit_test(test_pmrep_refused),
     };
 
     return cmocka_run_group_tests_name("exchange/import_tools", tests, NULL, NULL);

@@ -46,15 +46,9 @@ static void test_batch(void **state)
     assert_int_equal(rps_push_batch_body(&batch, &body, NULL), 0);
     assert_int_equal(body.size, expected.size);
     assert_memory_equal(body.data, expected.data, body.size);
-    rps_push_batch_clear(&batch, 1);
+    rps_push_batch_clear(&batch);
     assert_int_equal(batch.count, 0);
     assert_int_equal(batch.series[40].count, 0);
-    assert_true(batch.series[40].has_last);
-    assert_int_equal(batch.series[40].last.time_ms, 1099);
-    put(&batch, &few, 8, 1);
-    rps_push_batch_clear(&batch, 0);
-    assert_true(batch.series[40].has_last);
-    assert_false(batch.series[1].has_last);
     rps_push_batch_free(&batch);
     rps_protobuf_free(&body);
     rps_protobuf_free(&expected);

@@ -372,6 +372,29 @@ static void test_noise(void **state)
         close_sampling(&s[i]);
 }
 
+/* The draws of one time are not those of another with a seed that differs as the times do. */
+static void test_noise_of_near_seeds(void **state)
+{
+    static const char script_of[] =
+        FUNCTIONS "seed %lld\nnoise 1%%\nphase a 1s code=main:50%%,copy:50%%\n";
+    struct sampling first, other;
+    char script[512];
+    int unlike = 0;
+
+    (void)state;
+    snprintf(script, sizeof(script), script_of, 0LL);
+    simulate(&first, script, &hundred, S);
+    for (size_t i = 0; i + 1 < first.count; i += 2) {
+        snprintf(script, sizeof(script), script_of,
+                 (long long)(first.seen[i].time_ns ^ first.seen[i + 1].time_ns));
+        simulate(&other, script, &hundred, S);
+        unlike += first.seen[i].address[0] != other.seen[i + 1].address[0];
+        close_sampling(&other);
+    }
+    assert_in_range(unlike, 10, 40);
+    close_sampling(&first);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -405,7 +428,8 @@ int main(void)
         cmocka_unit_test(test_frequency), cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_lost),      cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_pause),     cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_noise),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_noise),     cmocka_unit_test(test_noise_of_near_seeds),
+        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

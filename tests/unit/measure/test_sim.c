@@ -700,6 +700,27 @@ static void test_noise(void **state)
     test_run_free(&different);
 }
 
+/* Nor is it another seed's in another order, when the two differ in few bits. */
+static void test_noise_of_near_seeds(void **state)
+{
+    uint64_t total[16];
+
+    (void)state;
+    for (int seed = 0; seed < 16; seed++) {
+        char script[128];
+        struct test_run run;
+
+        snprintf(script, sizeof(script),
+                 "counters 8\nseed %d\nnoise 5%%\nphase work 1600ms instructions=10M\n", seed);
+        test_simulate(&run, script, &merge);
+        assert_int_equal(run.count, 16);
+        total[seed] = test_total(&run, 0, 0);
+        for (int other = 0; other < seed; other++)
+            assert_int_not_equal(total[seed], total[other]);
+        test_run_free(&run);
+    }
+}
+
 /* Noise takes rates beyond what 32 bits hold, and counters through their turn earlier. */
 static void test_noise_of_fast_events(void **state)
 {
@@ -974,6 +995,7 @@ int main(void)
         cmocka_unit_test(test_near_in_vain),
         cmocka_unit_test(test_delay),
         cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_noise_of_near_seeds),
         cmocka_unit_test(test_repeat),
         cmocka_unit_test(test_bad_scripts),
         cmocka_unit_test(test_choice),

@@ -100,7 +100,7 @@ static void test_panel(void **state)
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
     assert_non_null(strstr(text,
                            "\n|Code: share of the time by function (%), sampled by cpu-clock, "
-                           "100 Hz\n|work\n|rest\n|sys\n|asleep or not sampled\n"));
+                           "100 Hz\n|work\n|rest\n|sys\n|off the CPU or not sampled\n"));
     free(text);
 }
 
@@ -113,11 +113,11 @@ static void test_panel_by(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read(options, "text.gp");
-    assert_non_null(strstr(text, "\n|story (7)\n|story (8)\n|asleep or not sampled\n"));
+    assert_non_null(strstr(text, "\n|story (7)\n|story (8)\n|off the CPU or not sampled\n"));
     free(text);
     options.code = RPS_PLOT_CODE_MODULE;
     text = draw_and_read(options, "text.gp");
-    assert_non_null(strstr(text, "\n|story\n|[kernel]\n|asleep or not sampled\n"));
+    assert_non_null(strstr(text, "\n|story\n|[kernel]\n|off the CPU or not sampled\n"));
     free(text);
     options.code = RPS_PLOT_CODE_NONE;
     text = draw_and_read(options, "figure.gp");
@@ -141,7 +141,7 @@ static void test_panel_of_part(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read((struct rps_plot_options){.from_ns = INT64_C(7000000000)}, "text.gp");
-    assert_non_null(strstr(text, " Hz\n|rest\n|sys\n|asleep or not sampled\n"));
+    assert_non_null(strstr(text, " Hz\n|rest\n|sys\n|off the CPU or not sampled\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.axis = RPS_AXIS_CYCLE}, "code.dat");
     assert_non_null(strstr(text, "\n315000000 0 80 80 80 100\n315000000 0 0 40 60 100\n"));
@@ -185,7 +185,7 @@ static void test_page(void **state)
     assert_non_null(strstr(text, "\"counts\": \"2x8;2x8;"));
     assert_non_null(strstr(text, ";2x8;3x4,1x2;"));
     assert_int_equal(drawing_count(text, "2x8;"), 63);
-    assert_non_null(strstr(text, "\"name\": \"asleep or not sampled\""));
+    assert_non_null(strstr(text, "\"name\": \"off the CPU or not sampled\""));
     free(text);
     drawing_must(&fixture, fixture_file(&fixture, "a.html"),
                  (struct rps_plot_options){.code = RPS_PLOT_CODE_NONE});

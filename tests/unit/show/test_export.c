@@ -62,13 +62,12 @@ static void test_wide(void **state)
     begin_rotation(&fixture);
     text = export_text(&fixture, "wide", &plain);
     assert_string_equal(
-        text,
-        "run,cpu,period,time_s,length_s,cycle,cycles,set,instructions,ibuf_stall,dc_access,dc_miss,"
-        "micro_tlb_miss,main_tlb_miss,branches,branch_miss\n"
-        "1,-1,0,0.000000000,0.100000000,5000,5000,instr,1000,50,,,,,,\n"
-        "1,-1,1,0.100000000,0.100000001,10000,5000,dc,,,300,,,,,\n"
-        "1,-1,2,0.200000001,0.100000002,15000,5000,tlb,,,,,7,5,,\n"
-        "1,-1,3,0.300000003,0.100000003,20000,5000,br,,,,,,,9223372036854775807,0\n");
+        text, "run,cpu,period,time_s,length_s,cycle,cycles,set,phase,label,instructions,ibuf_stall,"
+              "dc_access,dc_miss,micro_tlb_miss,main_tlb_miss,branches,branch_miss\n"
+              "1,-1,0,0.000000000,0.100000000,5000,5000,instr,0,A,1000,50,,,,,,\n"
+              "1,-1,1,0.100000000,0.100000001,10000,5000,dc,0,A,,,300,,,,,\n"
+              "1,-1,2,0.200000001,0.100000002,15000,5000,tlb,0,A,,,,,7,5,,\n"
+              "1,-1,3,0.300000003,0.100000003,20000,5000,br,0,A,,,,,,,9223372036854775807,0\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -82,16 +81,16 @@ static void test_rates(void **state)
     begin_rotation(&fixture);
     text = export_text(&fixture, "rates", &plain);
     /* instructions: 1000 x 4 x 2; CPI = 20000 / 8000; the data cache misses are not known. */
-    assert_string_equal(text,
-                        "run,cpu,rotation,time_s,length_s,cycle,cycles,cpi,ibuf_stall_percent,"
-                        "dc_miss_ratio,micro_miss_rate,main_miss_rate,branch_rate,"
-                        "mispredict_ratio,cpi_low,cpi_high,ibuf_stall_percent_low,"
-                        "ibuf_stall_percent_high,dc_miss_ratio_low,dc_miss_ratio_high,"
-                        "micro_miss_rate_low,micro_miss_rate_high,main_miss_rate_low,"
-                        "main_miss_rate_high,branch_rate_low,branch_rate_high,"
-                        "mispredict_ratio_low,mispredict_ratio_high\n"
-                        "1,-1,0,0.000000000,0.400000006,20000,20000,2.5,2,,3.5,2.5,"
-                        "4.61168602e+18,0,,,,,,,,,,,,,,\n");
+    assert_string_equal(
+        text, "run,cpu,rotation,time_s,length_s,cycle,cycles,phase,label,cpi,ibuf_stall_percent,"
+              "dc_miss_ratio,micro_miss_rate,main_miss_rate,branch_rate,"
+              "mispredict_ratio,cpi_low,cpi_high,ibuf_stall_percent_low,"
+              "ibuf_stall_percent_high,dc_miss_ratio_low,dc_miss_ratio_high,"
+              "micro_miss_rate_low,micro_miss_rate_high,main_miss_rate_low,"
+              "main_miss_rate_high,branch_rate_low,branch_rate_high,"
+              "mispredict_ratio_low,mispredict_ratio_high\n"
+              "1,-1,0,0.000000000,0.400000006,20000,20000,0,A,2.5,2,,3.5,2.5,"
+              "4.61168602e+18,0,,,,,,,,,,,,,,\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -121,10 +120,10 @@ static void test_rates_have_intervals(void **state)
     text = export_text(&fixture, "rates", &plain);
     rest = strchr(text, '\n') + 1;
     while ((line = strsep(&rest, "\n")) != NULL && *line) {
-        assert_int_equal(sscanf(line,
-                                "1,-1,%*d,%*f,%*f,%*d,%*d,%lf,%*f,%*f,%*f,%*f,%*f,%*f,%lf,%lf",
-                                &cpi, &low, &high),
-                         3);
+        assert_int_equal(
+            sscanf(line, "1,-1,%*d,%*f,%*f,%*d,%*d,%*d,%*[A-Z],%lf,%*f,%*f,%*f,%*f,%*f,%*f,%lf,%lf",
+                   &cpi, &low, &high),
+            3);
         assert_true(fabs(high / cpi - half) < 1e-6 && fabs(cpi / low - half) < 1e-6);
         rows++;
     }
@@ -146,8 +145,8 @@ static void test_rates_of_incomplete_rotation(void **state)
         fixture_period(&fixture, 4000, count);
     fixture_read(&fixture);
     text = export_text(&fixture, "rates", &plain);
-    assert_non_null(
-        strstr(text, "\n1,-1,1,0.400000000,0.100000000,20000,4000,4,1.25,,,,,,,,,,,,,,,,,,,\n"));
+    assert_non_null(strstr(
+        text, "\n1,-1,1,0.400000000,0.100000000,20000,4000,0,A,4,1.25,,,,,,,,,,,,,,,,,,,\n"));
     free(text);
     fixture_end(&fixture);
 }
@@ -160,17 +159,17 @@ static void test_long(void **state)
     (void)state;
     begin_rotation(&fixture);
     text = export_text(&fixture, "long", &plain);
-    assert_string_equal(text,
-                        "run,cpu,period,time_s,cycle,event,count,enabled_ns,running_ns,scaled\n"
-                        "1,-1,0,0.000000000,5000,instructions,1000,100000000,50000000,2000\n"
-                        "1,-1,0,0.000000000,5000,ibuf_stall,50,100000000,50000000,100\n"
-                        "1,-1,1,0.100000000,10000,dc_access,300,100000000,100000000,300\n"
-                        "1,-1,1,0.100000000,10000,dc_miss,,100000000,100000000,\n"
-                        "1,-1,2,0.200000001,15000,micro_tlb_miss,7,100000000,100000000,7\n"
-                        "1,-1,2,0.200000001,15000,main_tlb_miss,5,100000000,100000000,5\n"
-                        "1,-1,3,0.300000003,20000,branches,9223372036854775807,100000000,100000000,"
-                        "9223372036854775807\n"
-                        "1,-1,3,0.300000003,20000,branch_miss,0,100000000,100000000,0\n");
+    assert_string_equal(
+        text, "run,cpu,period,time_s,cycle,phase,label,event,count,enabled_ns,running_ns,scaled\n"
+              "1,-1,0,0.000000000,5000,0,A,instructions,1000,100000000,50000000,2000\n"
+              "1,-1,0,0.000000000,5000,0,A,ibuf_stall,50,100000000,50000000,100\n"
+              "1,-1,1,0.100000000,10000,0,A,dc_access,300,100000000,100000000,300\n"
+              "1,-1,1,0.100000000,10000,0,A,dc_miss,,100000000,100000000,\n"
+              "1,-1,2,0.200000001,15000,0,A,micro_tlb_miss,7,100000000,100000000,7\n"
+              "1,-1,2,0.200000001,15000,0,A,main_tlb_miss,5,100000000,100000000,5\n"
+              "1,-1,3,0.300000003,20000,0,A,branches,9223372036854775807,100000000,100000000,"
+              "9223372036854775807\n"
+              "1,-1,3,0.300000003,20000,0,A,branch_miss,0,100000000,100000000,0\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -187,7 +186,7 @@ static void test_other_locale(void **state)
     text = export_text(&fixture, "rates", &options);
     assert_memory_equal(text, "\xef\xbb\xbfrun;cpu;rotation;", 16);
     assert_non_null(strstr(text, "mispredict_ratio_high\r\n1;-1;0;0,000000000;0,400000006;20000;"
-                                 "20000;2,5;2;;3,5;2,5;4,61168602e+18;0;;;;;;;;;;;;;;\r\n"));
+                                 "20000;0;A;2,5;2;;3,5;2,5;4,61168602e+18;0;;;;;;;;;;;;;;\r\n"));
     free(text);
     fixture_end(&fixture);
 }
@@ -230,7 +229,7 @@ static void test_hostile_text(void **state)
         fixture_period(&fixture, 5000, count);
         fixture_read(&fixture);
         text = export_text(&fixture, "wide", &plain);
-        snprintf(expected, sizeof(expected), ",5000,5000,%s,1,2,,,,,,\n", cells[i]);
+        snprintf(expected, sizeof(expected), ",5000,5000,%s,0,A,1,2,,,,,,\n", cells[i]);
         if (!strstr(text, expected))
             fail_msg("no %s in %s", expected, text);
         free(text);
@@ -264,7 +263,7 @@ static void test_many_rows(void **state)
         assert_memory_equal(line, start, strlen(start));
         for (char *c = line; *c; c++)
             commas += *c == ',';
-        assert_int_equal(commas, 15);
+        assert_int_equal(commas, 17);
     }
     assert_int_equal(expected, 5000);
     free(text);

@@ -120,6 +120,15 @@ static char *sorted(const char *text, int cells)
     return ret;
 }
 
+/* What goes on has no phases yet. */
+static void blank_phases(char *text)
+{
+    while ((text = strstr(text, ",0,A,")) != NULL) {
+        text[1] = ','; /* ",,,", without what is behind it */
+        memmove(text + 2, text + 4, strlen(text + 4) + 1);
+    }
+}
+
 /* Follow a recording, and compare with the run when it has ended; returns the lines that were there
  * in the middle. The cells behind so many may depend on what was known at each look. */
 static size_t follow(const char *format, struct rps_cpus cpus, int cells)
@@ -149,6 +158,7 @@ static size_t follow(const char *format, struct rps_cpus cpus, int cells)
                                     recording.fixture.run_id, &options, &err),
                      0);
     fclose(out);
+    blank_phases(text);
     found = sorted(recording.text, cells);
     expected = sorted(text, cells);
     assert_string_equal(found, expected);
@@ -174,15 +184,15 @@ static void test_periods(void **state)
 static void test_rotations(void **state)
 {
     (void)state;
-    follow("rates", each, 14);
-    follow("long-rates", each, 7);
+    follow("rates", each, 16);
+    follow("long-rates", each, 9);
 }
 
 static void test_sum(void **state)
 {
     (void)state;
     follow("wide", sum, 99);
-    follow("rates", sum, 14);
+    follow("rates", sum, 16);
 }
 
 static void test_chosen_cpus(void **state)

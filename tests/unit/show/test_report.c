@@ -192,7 +192,7 @@ static void test_layout(void **state)
         "  Elapsed time:             16.9 s\n"
         "  Measurement period:       0.100 s\n"
         "  Exit status:              0\n"
-        "  Recorder's CPU time:      0.003 s (0.018 % of the elapsed time)\n"
+        "  Recorder's CPU time:      0.003 s while recording (0.018 % of it)\n"
         "\n"
         "Performance events\n"
         "  [ ... ] = scaled event count\n"

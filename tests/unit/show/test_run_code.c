@@ -1,4 +1,5 @@
 /* Parts of a run for its samples, and what is said of a phase's functions. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,8 +95,46 @@ static void words_of_a_group(void **state)
     group.top[0].name.line = 0;
     assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "34 % in solve");
     assert_string_equal(rps_code_group_text(little, sizeof(little), &group), "34 % in");
+    group.top[0].share = NAN; /* of too few samples */
+    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "");
     group.count = 0;
     assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "");
+}
+
+/* Fewer samples than the CPU time lets expect are told of, with the likely reason. */
+static void samples_that_are_missing(void **state)
+{
+    struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 100};
+    char text[320];
+
+    (void)state;
+    assert_float_equal(rps_code_expected(&sampling, 2.5), 250, 1e-9);
+    assert_false(rps_code_is_short(200, 250));
+    assert_true(rps_code_is_short(199, 250));
+    assert_false(rps_code_is_short(0, 19.9)); /* that is chance */
+    assert_true(rps_code_is_short(0, 20));
+    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5),
+                        "2 samples of 250 expected in 2.500 s of CPU time: processes that end "
+                        "within 10 ms are not sampled.");
+    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 200, 2.5), "");
+    sampling.lost = 1;
+    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5),
+                        "2 samples of 250 expected in 2.500 s of CPU time: some were lost, or the "
+                        "kernel stopped sampling for a moment.");
+    strcpy(sampling.event, "task-clock:u");
+    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5),
+                        "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
+                        "may not be sampled here.");
+    strcpy(sampling.event, "cycles");
+    assert_float_equal(rps_code_expected(&sampling, 2.5), 250, 1e-9);
+    assert_true(isnan(rps_code_expected(&sampling, NAN)));
+    strcpy(sampling.event, "page-faults");
+    assert_true(isnan(rps_code_expected(&sampling, 2.5)));
+    strcpy(sampling.event, "cycles");
+    sampling.frequency = 0; /* by a threshold */
+    assert_true(isnan(rps_code_expected(&sampling, 2.5)));
+    assert_false(rps_code_is_short(2, NAN));
+    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5), "");
 }
 
 /* What a line of text has no room for goes from the name, at a whole character. */
@@ -125,7 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phases_are_groups),  cmocka_unit_test(parts_are_cut),
         cmocka_unit_test(names_of_phases),    cmocka_unit_test(words_of_a_group),
-        cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(long_names_are_cut), cmocka_unit_test(samples_that_are_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,8 @@ static void begin(struct made *made)
     made->profile.spread = made->spread;
     made->profile.mean_interval = made->interval;
     for (int l = 0; l < 3; l++)
-        made->label[l] = (struct rps_profile_label){1, PERIODS, PERIODS * INT64_C(100000000)};
+        made->label[l] = (struct rps_profile_label){
+            .occurrences = 1, .periods = PERIODS, .length_ns = PERIODS * INT64_C(100000000)};
 }
 
 /* The arrays are laid out by the number of figures: all of them are given at once. */

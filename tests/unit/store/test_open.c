@@ -80,8 +80,9 @@ static void a_new_store_has_its_marks(void **state)
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
         "code_count detection event event_set frame gap heartbeat location mark metric metric_step "
-        "module outlier period phase rollup run sampling stack task thinned estimate finest "
-        "function_count rate run_summary sample shown_phase stack_count task_count");
+        "module outlier period phase recorder_after rollup run sampling stack task thinned "
+        "estimate "
+        "finest function_count rate run_summary sample shown_phase stack_count task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
                                           " name NOT LIKE 'sqlite_%'"),
@@ -232,7 +233,7 @@ static void older_formats(void **state)
     struct rps_error err;
 
     fixture_store(path);
-    fixture_exec(path, "PRAGMA user_version = 1000");
+    fixture_exec(path, "DROP TABLE recorder_after; PRAGMA user_version = 1000");
     assert_int_equal(try_read(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1000);
     assert_int_equal(try_write(path, &err), 0);

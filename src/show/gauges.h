@@ -1,0 +1,37 @@
+/* What an import's gauges were, of which a store keeps value x time (exchange/import_columns.c). */
+#ifndef RPISTAT_SHOW_GAUGES_H
+#define RPISTAT_SHOW_GAUGES_H
+
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+
+/* In place of a metric's number. */
+#define RPS_GAUGES_COUNT (-1) /* the slot has a count */
+#define RPS_GAUGES_TIME  (-2) /* the slot has the time of gauges, which is no column of the file */
+
+struct rps_gauges {
+    const struct rps_plan *plan;
+    int *metric;     /* owned; of slot s of set n, at n * RPS_SLOT_MAX + s: the one that makes it a
+                        value again, or one of the above */
+    double *operand; /* owned; scratch */
+};
+
+/* RPS_FAILED without memory. All zero, or after a failure, it needs no rps_gauges_free. */
+int rps_gauges_init(struct rps_gauges *gauges, const struct rps_plan *plan, struct rps_error *err);
+void rps_gauges_free(struct rps_gauges *gauges);
+
+/* The metric of a slot, as above. */
+int rps_gauges_metric(const struct rps_gauges *gauges, uint32_t set_no, int slot);
+
+/* The slot, in the same set, that has the time of a slot's gauge. */
+int rps_gauges_time_slot(const struct rps_gauges *gauges, uint32_t set_no, int slot);
+
+/* The mean of a slot's gauge by its sum and that of its time, in the digits that the store has of
+ * it, at most 15. NaN: there is none. */
+double rps_gauges_mean(const struct rps_gauges *gauges, uint32_t set_no, int slot, uint64_t sum,
+                       uint64_t time);
+/* The same over a row. */
+double rps_gauges_value(const struct rps_gauges *gauges, const struct rps_period *row, int slot);
+
+#endif

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Build for another processor: sh tests/support/cross.sh arm64|armhf FOLDER [OPTION...]
+#
+# Leaves FOLDER/build/src/cli/rpistat, a release build unless an OPTION of meson says otherwise. The
+# compiler is Debian's, which apt-get installs; the libraries are unpacked into FOLDER/root, beside
+# those of this machine. qemu-user-static runs it: qemu-aarch64-static (or qemu-arm-static) -L FOLDER/root
+# shellcheck disable=SC2046,SC2154
+set -eu
+case ${1:-}/${2:+folder} in
+arm64/folder) family=aarch64 triplet=aarch64-linux-gnu ;;
+armhf/folder) family=arm triplet=arm-linux-gnueabihf ;;
+*) echo "usage: sh $0 arm64|armhf FOLDER [OPTION...]" >&2 && exit 2 ;;
+esac
+architecture=$1 folder=$(mkdir -p "$2" && cd "$2" && pwd)
+shift 2 && cd "$(dirname "$0")/../.."
+# shellcheck source=tests/support/install.sh
+. tests/support/install.sh
+install_missing "$packages_build
+gcc-$triplet command -v $triplet-gcc"
+root=$folder/root apt=$folder/apt
+mkdir -p "$root" "$apt/lists/partial" "$apt/archives/partial"
+: >"$apt/status" # of that architecture nothing is installed: all that is needed is downloaded
+other()
+{
+    apt-get -qq -o APT::Architecture="$architecture" -o APT::Architectures::="$architecture" \
+        -o Dir::State="$apt" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt" "$@"
+}
+other update || : # what cannot be found after it, install says
+other install -y --download-only --no-install-recommends libpfm4-dev \
+    $(echo "$packages_build" | sed -n 's/^\(lib[^ ]*-dev\) .*/\1/p')
+for package in "$apt"/archives/*.deb; do dpkg -x "$package" "$root"; done
+# what links and alternatives would name on the machine itself
+find "$root" -type l -lname '/*' -exec sh -c 'ln -sfn "$1$(readlink "$2")" "$2"' - "$root" {} \;
+for name in blas lapack; do ln -sf $name-netlib.pc "$root/usr/lib/$triplet/pkgconfig/$name.pc"; done
+printf '%s\n' "[binaries]" "c = '$triplet-gcc'" "ar = '$triplet-gcc-ar'" "strip = '$triplet-strip'" \
+    "pkgconfig = 'pkg-config'" "[properties]" "sys_root = '$root'" \
+    "pkg_config_libdir = '$root/usr/lib/$triplet/pkgconfig'" "[built-in options]" \
+    "c_args = ['--sysroot=$root']" "c_link_args = ['--sysroot=$root']" "[host_machine]" "system = 'linux'" \
+    "cpu_family = '$family'" "cpu = '$family'" "endian = 'little'" >"$folder/cross.txt"
+build_rpistat "$folder/build" --cross-file "$folder/cross.txt" --buildtype=release -Dwerror=true "$@"
