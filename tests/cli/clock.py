@@ -319,7 +319,7 @@ def test_follow_to_head():
     with Recording(FOLDER, "head.data") as recording:
         follower = Follower("head.data")
         follower.wait_for(3)
-        recording.process.send_signal(signal.SIGSTOP)  # nothing is committed any more
+        program.freeze(recording.process)  # nothing is committed any more
         follower.process.stdout.close()
         assert follower.process.wait(program.TIMEOUT) == -signal.SIGPIPE
         assert follower.process.stderr.read() == ""

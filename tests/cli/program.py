@@ -4,6 +4,7 @@ import os
 import re
 import select
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -185,6 +186,12 @@ def silence(path):
     with store:
         store.execute("UPDATE heartbeat SET realtime_ns = realtime_ns - 1000000000000")
     store.close()
+
+
+def freeze(process):
+    """Stop a child of ours, and return when each of its threads has stopped: SIGCONT lets it go on."""
+    process.send_signal(signal.SIGSTOP)
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
 
 
 def counting():

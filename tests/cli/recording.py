@@ -455,7 +455,7 @@ def test_deleted_store():
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE)
             first.stdout.readline()
-            first.send_signal(signal.SIGSTOP)  # it does not see that its store is gone
+            program.freeze(first)  # it does not see that its store is gone
             os.unlink(folder / "rpistat.data")
             if left is not None:
                 folder.write("rpistat.data", left)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, shown_on, silence, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, freeze, refused, shown_on, silence, tap
 
 FOLDER = Folder()
 
@@ -163,7 +163,7 @@ def test_ignored():
         deadline = time.monotonic() + TIMEOUT
         while recorders().get("i.data", {}).get("recorder_state") != "recording":
             assert time.monotonic() < deadline
-        os.kill(recorder.pid, signal.SIGSTOP)  # it cannot end
+        freeze(recorder)  # it cannot end
         refused(FOLDER.call("stop", "-i", "i.data", "1", "--timeout", "10ms"), 1, "run 1",
                 "still being recorded after", "process %d" % recorder.pid)
         os.kill(recorder.pid, signal.SIGCONT)
