@@ -176,6 +176,15 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
                     struct rps_error *err);
 
+/*
+ * Find the newest run that process `pid` of this boot recorded, or is recording; pid is the number
+ * that it has in its own PID namespace. 1 with *ret_run_id and *ret_is_recording, which is 1 as
+ * long as the run's row says so, whatever its heartbeat says; 0 when there is none; negative on
+ * error.
+ */
+int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
+                           int *ret_is_recording, struct rps_error *err);
+
 /* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
  * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period
  * when the run has not ended. */
