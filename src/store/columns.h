@@ -11,8 +11,9 @@
     "uuid, label, folder, host, boot_id, cpu_model, cpu_count, kernel, architecture, version,"     \
     " recorder_pid, target, pmu, counter_count, fitting, clock_label, paranoid,"                   \
     " nmi_watchdog, governor, period_ns, start_realtime_ns, start_monotonic_ns, elapsed_ns,"       \
-    " end_reason, exit_status, exit_signal, recorder_cpu_ns, order_seed"
-#define RPS_RUN_COLUMN_COUNT 28
+    " end_reason, exit_status, exit_signal, recorder_cpu_ns, order_seed,"                          \
+    " recorder_after_ns"
+#define RPS_RUN_COLUMN_COUNT 29
 
 #define RPS_EVENT_COLUMNS                                                                          \
     "name, spec, label, role, unit, family, modifiers, explain, type, config, config1, config2,"   \

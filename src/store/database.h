@@ -14,7 +14,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1002
+#define RPS_STORE_VERSION       1003
 #define RPS_STORE_VERSION_MAJOR 1000
 
 /* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.
@@ -44,12 +44,6 @@ struct rps_database_options {
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err);
 
-/*
- * Run the steps of the schema that db has not had and that a store of that version has, each in a
- * transaction of its own; an SQLite code.
- */
-int rps_database_migrate(sqlite3 *db, int version_wanted);
-
 /* Mark the runs of dead recorders, and say when they ended; an SQLite code. */
 int rps_database_mark_interrupted(sqlite3 *db);
 
@@ -60,8 +54,8 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 /* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
 void rps_database_close_beside(sqlite3 *db);
 
-/* Open the store at path read-only, with the guards that untrusted files need. Tables and views
- * that an older format lacks are there, without rows. */
+/* Open the store at path read-only, with the guards that untrusted files need. What an
+ * older format lacks is there, see schema.h. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
 /*

@@ -33,6 +33,7 @@
 #include "database.h"
 #include "edit.h"
 #include "reader.h"
+#include "schema.h"
 #include "rpistat/clock.h"
 #include "tables.h"
 
@@ -159,8 +160,8 @@ static int find_columns(struct merge *merge, const char *table, struct columns *
     while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
 
-        code = name ? sqlite3_table_column_metadata(merge->from->db, NULL, table, name, NULL, NULL,
-                                                    NULL, NULL, NULL)
+        code = name ? sqlite3_table_column_metadata(merge->from->db, "main", table, name, NULL,
+                                                    NULL, NULL, NULL, NULL)
                     : SQLITE_NOMEM;
         if (code == SQLITE_OK) {
             sqlite3_str_appendf(ret->names, ", \"%w\"", name);
@@ -407,17 +408,10 @@ static int check_run(struct merge *merge, struct rps_error *err)
     struct rps_findings findings = {.sink = &sink};
     struct rps_step_limit *limit = &merge->from->limit;
     sqlite3_int64 pages = 0;
-    int code = SQLITE_OK;
 
     merge->unsound[0] = '\0';
-    if (!merge->expected) {
-        code = sqlite3_open_v2(":memory:", &merge->expected,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-        if (code == SQLITE_OK)
-            code = rps_database_migrate(merge->expected, RPS_STORE_VERSION);
-        if (code != SQLITE_OK)
-            return rps_error_memory(err);
-    }
+    if (!merge->expected && rps_schema_open(&merge->expected) != SQLITE_OK)
+        return rps_error_memory(err);
     /* its questions are about all rows of a run at once: they may do more, by the file's size */
     if (rps_database_number(merge->from->db, "PRAGMA page_count", &pages) == SQLITE_OK)
         limit->calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);

@@ -367,9 +367,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     char state[32];
     int code, result = borrow(reader, RPS_READER_ROW,
                               "SELECT " RPS_RUN_COLUMNS ", state,"
-                              " " RPS_HEARTBEAT_IS_DEAD ", (SELECT cpu_ns FROM recorder_after"
-                              " WHERE recorder_after.run_id = run.run_id)"
-                              " FROM run WHERE run_id = ?4",
+                              " " RPS_HEARTBEAT_IS_DEAD " FROM run WHERE run_id = ?4",
                               0, &stmt, err);
 
     if (result < 0)
@@ -384,8 +382,6 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
         rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
         run->state = state_of(state);
         run->run_id = run_id;
-        if (sqlite3_column_type(stmt, RPS_RUN_COLUMN_COUNT + 2) == SQLITE_INTEGER)
-            run->recorder_after_ns = sqlite3_column_int64(stmt, RPS_RUN_COLUMN_COUNT + 2);
         if (sqlite3_column_int(stmt, RPS_RUN_COLUMN_COUNT + 1)) {
             run->state = RPS_RUN_INTERRUPTED;
             snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");

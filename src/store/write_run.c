@@ -72,7 +72,7 @@ static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_p
                                     "INSERT INTO run (" RPS_RUN_COLUMNS ", tags, command, state,"
                                     " plan, plan_title, plan_explain, set_count, clock_unit)"
                                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                     &stmt);
 
     if (code == SQLITE_OK)
@@ -311,10 +311,8 @@ int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct 
 
 int rps_write_run_after(sqlite3 *db, int64_t run_id, int64_t cpu_ns)
 {
-    return rps_database_do(db,
-                           "INSERT OR REPLACE INTO recorder_after (run_id, cpu_ns)"
-                           " SELECT run_id, ?2 FROM run WHERE run_id = ?1",
-                           "ii", run_id, cpu_ns);
+    return rps_database_do(db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1", "ii",
+                           run_id, cpu_ns);
 }
 
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
@@ -326,7 +324,5 @@ int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, in
         code = rps_write_run_sums(db, run_id, set_count, sum);
     if (code == SQLITE_OK)
         code = rps_database_do(db, "DELETE FROM heartbeat WHERE run_id = ?1", "i", run_id);
-    if (code == SQLITE_OK && run->recorder_after_ns >= 0) /* of a run that is imported */
-        code = rps_write_run_after(db, run_id, run->recorder_after_ns);
     return code;
 }
