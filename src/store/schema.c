@@ -20,7 +20,7 @@ static const char sql_columns[] = "SELECT t.name, c.name FROM main.sqlite_schema
 #define LACKING                                                                                    \
     " FROM main.sqlite_schema AS t, pragma_table_info(t.name, 'main') AS c"                        \
     " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite!_%' ESCAPE '!'"                           \
-    " AND (t.name, c.name) NOT IN (SELECT tbl, col FROM found) GROUP BY t.name"
+    " AND (t.name, c.name) NOT IN (SELECT tbl, col FROM found) GROUP BY t.rowid"
 #define IS_THERE "t.name IN (SELECT tbl FROM found)"
 
 /* The store's own views do not see temporary ones: they are temporary here, too. */
