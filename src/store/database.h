@@ -84,6 +84,16 @@ int rps_database_is_transient(int code);
 /* Prepare constant SQL that is used more than once; an SQLite code. */
 int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
 
+/* The same for SQL that was made, which is freed. */
+int rps_database_prepare_made(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret);
+
+/* The same for an INSERT of rows with the columns "a, b, c", a parameter each. */
+int rps_database_prepare_insert(sqlite3 *db, const char *table, const char *columns,
+                                sqlite3_stmt **ret);
+
+/* How many columns "a, b, c" are. */
+int rps_database_count_columns(const char *columns);
+
 /* sqlite3_step. A reader who may not write the store's -shm may see its header while a recorder is
  * writing it, which SQLite takes for one that a crash has left: it looks again for 20 ms. */
 int rps_database_step(sqlite3_stmt *stmt);

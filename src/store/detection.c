@@ -85,11 +85,10 @@ static int insert_level(const struct addition *add, size_t level, sqlite3_stmt *
 static int insert_phases(const struct addition *add)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(
-        add->db,
-        "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, start_ns,"
-        " end_ns, earliest, latest, confidence, label_confidence, label)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    int code = rps_database_prepare_insert(
+        add->db, "phase",
+        "run_id, detection, level, phase, first_period, last_period, start_ns, end_ns, earliest,"
+        " latest, confidence, label_confidence, label",
         &stmt);
 
     for (size_t level = 0; level < add->detection->levels.count && code == SQLITE_OK; level++)

@@ -122,14 +122,11 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
 
 int rps_period_prepare(sqlite3 *db, int level, sqlite3_stmt **ret)
 {
-    static const char period[] =
-        "INSERT INTO period (" RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    static const char rollup[] =
-        "INSERT INTO rollup (" RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    static const char period[] = RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id";
+    static const char rollup[] = RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id";
 
-    return rps_database_prepare(db, level > 0 ? rollup : period, ret);
+    return level > 0 ? rps_database_prepare_insert(db, "rollup", rollup, ret)
+                     : rps_database_prepare_insert(db, "period", period, ret);
 }
 
 int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_period *period)

@@ -270,15 +270,6 @@ int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_
 
 /* --- a run's metadata ------------------------------------------------------------------------- */
 
-static enum rps_run_state state_of(const char *name)
-{
-    for (int i = 0; rps_run_states[i]; i++) {
-        if (strcmp(rps_run_states[i], name) == 0)
-            return (enum rps_run_state)i;
-    }
-    return RPS_RUN_INTERRUPTED;
-}
-
 /* End of the last period of the run, -1 when it has none. */
 static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
                     struct rps_error *err)
@@ -364,12 +355,12 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
                     struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    char state[32];
-    int code, result = borrow(reader, RPS_READER_ROW,
-                              "SELECT " RPS_RUN_COLUMNS ", state,"
-                              " " RPS_HEARTBEAT_IS_DEAD " FROM run WHERE run_id = ?4",
-                              0, &stmt, err);
+    char *sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
+                                  " FROM run WHERE run_id = ?4");
+    int code,
+        result = sql ? borrow(reader, RPS_READER_ROW, sql, 0, &stmt, err) : rps_error_memory(err);
 
+    sqlite3_free(sql);
     if (result < 0)
         return result;
     code = rps_heartbeat_bind(stmt);
@@ -378,11 +369,9 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     if (code == SQLITE_OK)
         code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
-        code = rps_fields_read(stmt, 0, rps_run_members, RPS_RUN_COLUMN_COUNT, run);
-        rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
-        run->state = state_of(state);
+        code = rps_fields_read(stmt, 1, rps_run_fields, run);
         run->run_id = run_id;
-        if (sqlite3_column_int(stmt, RPS_RUN_COLUMN_COUNT + 1)) {
+        if (sqlite3_column_int(stmt, 0)) {
             run->state = RPS_RUN_INTERRUPTED;
             snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
         }

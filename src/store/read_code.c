@@ -465,11 +465,8 @@ static int write_locations(sqlite3 *db, int64_t run_id, const struct rps_code *c
     if (result == SQLITE_OK)
         result = rps_database_do(db, "DELETE FROM location WHERE run_id = ?", "i", run_id);
     if (result == SQLITE_OK)
-        result = rps_database_prepare(
-            db,
-            "INSERT INTO location (run_id, frame, depth, function, file, line, how)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            &stmt);
+        result = rps_database_prepare_insert(
+            db, "location", "run_id, frame, depth, function, file, line, how", &stmt);
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
 
