@@ -202,28 +202,9 @@ static void *with_room(void *array, size_t size, size_t count, size_t *room)
     return array;
 }
 
-/* Step through the rows that sql gives of the detection; what is done with each returns 0 or a
- * negative code. */
-static int each_row(struct reading *r, const char *sql,
-                    int (*row)(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err),
-                    struct rps_error *err)
+static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(r->reader, sql, r->run_id, &stmt, err);
-
-    if (result < 0)
-        return result;
-    sqlite3_bind_int64(stmt, 2, r->detection.detection);
-    while ((code = rps_reader_step(r->reader, stmt)) == SQLITE_ROW && result == 0)
-        result = row(r, stmt, err);
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(r->reader, code, err);
-    sqlite3_finalize(stmt);
-    return result;
-}
-
-static int read_head(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
-{
+    struct reading *r = context;
     const char *parameters = (const char *)sqlite3_column_text(stmt, 1);
     const char *remark = (const char *)sqlite3_column_text(stmt, 3);
 
@@ -316,8 +297,9 @@ static int add_level(struct reading *r, struct rps_error *err)
 }
 
 /* Rows come in the order of levels, and of the phases in each. */
-static int read_phase_row(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
+static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct reading *r = context;
     struct rps_phase_levels *levels = &r->detection.levels;
     int64_t level = sqlite3_column_int64(stmt, 9);
     struct rps_phase phase;
@@ -354,8 +336,9 @@ static int check_levels(struct reading *r, struct rps_error *err)
     return 0;
 }
 
-static int read_outlier(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
+static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct reading *r = context;
     struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
     uint64_t *grown =
         with_room(phases->outlier, sizeof(*grown), phases->outlier_count, &r->outlier_room);
@@ -372,24 +355,25 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
 {
     struct reading r = {
         .reader = reader, .run_id = run_id, .detection.detection = number, .shown = -1};
-    int result = each_row(&r,
-                          "SELECT method, parameters, shown_level, remark FROM detection"
-                          " WHERE run_id = ?1 AND detection = ?2",
-                          read_head, err);
+    int result = rps_reader_each(reader,
+                                 "SELECT method, parameters, shown_level, remark FROM detection"
+                                 " WHERE run_id = ?1 AND detection = ?2",
+                                 run_id, number, read_head, &r, err);
 
     if (result == 0)
-        result = each_row(&r,
-                          "SELECT first_period, last_period, start_ns, end_ns, earliest, latest,"
-                          " confidence, label_confidence, label, level, phase FROM phase"
-                          " WHERE run_id = ?1 AND detection = ?2 ORDER BY level, phase",
-                          read_phase_row, err);
+        result = rps_reader_each(reader,
+                                 "SELECT first_period, last_period, start_ns, end_ns, earliest,"
+                                 " latest, confidence, label_confidence, label, level, phase"
+                                 " FROM phase WHERE run_id = ?1 AND detection = ?2"
+                                 " ORDER BY level, phase",
+                                 run_id, number, read_phase_row, &r, err);
     if (result == 0)
         result = check_levels(&r, err);
     if (result == 0)
-        result = each_row(&r,
-                          "SELECT period FROM outlier WHERE run_id = ?1 AND detection = ?2"
-                          " AND period >= 0 ORDER BY period",
-                          read_outlier, err);
+        result = rps_reader_each(reader,
+                                 "SELECT period FROM outlier WHERE run_id = ?1 AND detection = ?2"
+                                 " AND period >= 0 ORDER BY period",
+                                 run_id, number, read_outlier, &r, err);
     if (result < 0)
         rps_detection_free(&r.detection);
     else

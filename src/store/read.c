@@ -48,6 +48,31 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
     return code;
 }
 
+int rps_reader_step_all(struct rps_reader *reader, sqlite3_stmt *stmt, rps_reader_row *row,
+                        void *context, struct rps_error *err)
+{
+    int code, result = 0;
+
+    while (result == 0 && (code = rps_reader_step(reader, stmt)) != SQLITE_DONE)
+        result = code == SQLITE_ROW ? row(context, stmt, err) : rps_reader_error(reader, code, err);
+    return result;
+}
+
+int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, int64_t number,
+                    rps_reader_row *row, void *context, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+
+    if (result == 0) {
+        if (sqlite3_bind_parameter_count(stmt) > 1)
+            sqlite3_bind_int64(stmt, 2, number);
+        result = rps_reader_step_all(reader, stmt, row, context, err);
+    }
+    sqlite3_finalize(stmt);
+    return result;
+}
+
 /* rps_reader_prepare for sql that is asked of run after run; end with release(). */
 static int borrow(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
                   int64_t run_id, sqlite3_stmt **ret, struct rps_error *err)
@@ -208,38 +233,41 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
     return rps_reader_no_run(reader, what, err);
 }
 
+struct numbers {
+    int64_t *number; /* owned */
+    size_t count, room;
+};
+
+static int add_number(void *context, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    struct numbers *numbers = context;
+
+    if (numbers->count == numbers->room) {
+        size_t room = 2 * numbers->room + 16;
+        int64_t *more = realloc(numbers->number, room * sizeof(*more));
+
+        if (!more)
+            return rps_error_memory(err);
+        numbers->number = more;
+        numbers->room = room;
+    }
+    numbers->number[numbers->count++] = sqlite3_column_int64(stmt, 0);
+    return 0;
+}
+
 int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
                        struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int64_t *number = NULL;
-    size_t count = 0, room = 0;
-    int code, result = rps_reader_prepare(reader, sql, 0, &stmt, err);
+    struct numbers numbers = {0};
+    int result = rps_reader_each(reader, sql, 0, 0, add_number, &numbers, err);
 
-    if (result < 0)
+    if (result < 0) {
+        free(numbers.number);
         return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
-        if (count == room) {
-            int64_t *more = realloc(number, (2 * room + 16) * sizeof(*more));
-
-            if (!more) {
-                code = SQLITE_NOMEM;
-                break;
-            }
-            number = more;
-            room = 2 * room + 16;
-        }
-        number[count++] = sqlite3_column_int64(stmt, 0);
     }
-    if (code != SQLITE_DONE) {
-        result = rps_reader_error(reader, code, err);
-        free(number);
-    } else {
-        *ret = number;
-        *ret_count = count;
-    }
-    sqlite3_finalize(stmt);
-    return result;
+    *ret = numbers.number;
+    *ret_count = numbers.count;
+    return 0;
 }
 
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
@@ -287,65 +315,42 @@ static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
     return result < 0 ? result : 0;
 }
 
-static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
-                     struct rps_error *err)
+static int add_tag(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = borrow(reader, RPS_READER_TAGS,
-                              "SELECT j.key, j.value FROM run, json_each(run.tags) AS j"
-                              " WHERE run_id = ?1 ORDER BY j.id",
-                              run_id, &stmt, err);
+    const char *key = (const char *)sqlite3_column_text(stmt, 0);
+    const char *value = (const char *)sqlite3_column_text(stmt, 1);
 
-    if (result < 0)
-        return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        const char *key = (const char *)sqlite3_column_text(stmt, 0);
-        const char *value = (const char *)sqlite3_column_text(stmt, 1);
-
-        if (rps_run_add_tag(run, key ? key : "", value ? value : "") < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    release(reader, RPS_READER_TAGS);
-    return result;
+    return rps_run_add_tag(context, key ? key : "", value ? value : "") < 0 ? rps_error_memory(err)
+                                                                            : 0;
 }
 
-/* Append an argument to the command of run. */
-static int add_argument(struct rps_run *run, const char *text)
+static int add_argument(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct rps_run *run = context;
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
     char **argv = realloc(run->argv, ((size_t)run->argc + 2) * sizeof(*argv));
 
     if (!argv)
-        return RPS_FAILED;
+        return rps_error_memory(err);
     run->argv = argv;
-    argv[run->argc] = strdup(text);
+    argv[run->argc] = strdup(text ? text : "");
     if (!argv[run->argc])
-        return RPS_FAILED;
+        return rps_error_memory(err);
     argv[++run->argc] = NULL;
     return 0;
 }
 
-static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
-                        struct rps_error *err)
+/* What a JSON text of the run's row holds, by a query that is asked of run after run. */
+static int read_json(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
+                     rps_reader_row *row, struct rps_run *run, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code, result = borrow(reader, RPS_READER_COMMAND,
-                              "SELECT j.value FROM run, json_each(run.command) AS j"
-                              " WHERE run_id = ?1 ORDER BY j.id",
-                              run_id, &stmt, err);
+    int result = borrow(reader, which, sql, run->run_id, &stmt, err);
 
     if (result < 0)
         return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        const char *text = (const char *)sqlite3_column_text(stmt, 0);
-
-        if (add_argument(run, text ? text : "") < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    release(reader, RPS_READER_COMMAND);
+    result = rps_reader_step_all(reader, stmt, row, run, err);
+    release(reader, which);
     return result;
 }
 
@@ -397,9 +402,15 @@ static int complete_run(struct rps_reader *reader, struct rps_run *run, struct r
     if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
         return RPS_FAILED;
     run->elapsed_ns = sane_time(run->elapsed_ns);
-    if (read_tags(reader, run->run_id, run, err) < 0)
+    if (read_json(reader, RPS_READER_TAGS,
+                  "SELECT j.key, j.value FROM run, json_each(run.tags) AS j WHERE run_id = ?1"
+                  " ORDER BY j.id",
+                  add_tag, run, err) < 0)
         return RPS_FAILED;
-    return read_command(reader, run->run_id, run, err);
+    return read_json(reader, RPS_READER_COMMAND,
+                     "SELECT j.value FROM run, json_each(run.command) AS j WHERE run_id = ?1"
+                     " ORDER BY j.id",
+                     add_argument, run, err);
 }
 
 static int no_such_run(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
@@ -543,13 +554,14 @@ int rps_reader_thinned_to(struct rps_reader *reader, int64_t run_id, int32_t cpu
 
 /* --- marks and gaps --------------------------------------------------------------------------- */
 
-static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
+static int add_note(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct rps_notes *notes = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 2);
     struct rps_note *note = realloc(notes->note, (notes->count + 1) * sizeof(*note));
 
     if (!note)
-        return RPS_FAILED;
+        return rps_error_memory(err);
     notes->note = note;
     note += notes->count;
     note->cpu = sqlite3_column_int(stmt, 3);
@@ -559,7 +571,7 @@ static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
         note->length_ns = 0;
     note->text = strdup(text ? text : "");
     if (!note->text)
-        return RPS_FAILED;
+        return rps_error_memory(err);
     notes->count++;
     return 0;
 }
@@ -568,18 +580,8 @@ static int read_notes(struct rps_reader *reader, const char *sql, int64_t run_id
                       struct rps_notes *ret, struct rps_error *err)
 {
     struct rps_notes notes = {0};
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+    int result = rps_reader_each(reader, sql, run_id, 0, add_note, &notes, err);
 
-    if (result < 0)
-        return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        if (add_note(&notes, stmt) < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
     if (result < 0)
         rps_notes_free(&notes);
     else
