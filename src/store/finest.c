@@ -88,9 +88,9 @@ static bool is_whole(const struct rps_piece *piece, size_t set_count)
 /* Is the statement's row one of the block that the piece begins? */
 static bool is_same_block(const struct rps_piece *piece, sqlite3_stmt *stmt)
 {
-    return sqlite3_column_int64(stmt, RPS_PERIOD_ROTATION) == (int64_t)piece->rotation &&
-           sqlite3_column_int(stmt, RPS_PERIOD_LEVEL) == piece->level &&
-           sqlite3_column_int64(stmt, RPS_PERIOD_CPU) == piece->cpu;
+    return sqlite3_column_int64(stmt, RPS_PERIOD_AT_rotation) == (int64_t)piece->rotation &&
+           sqlite3_column_int(stmt, RPS_PERIOD_AT_level) == piece->level &&
+           sqlite3_column_int64(stmt, RPS_PERIOD_AT_cpu) == piece->cpu;
 }
 
 static void take_row(struct rows *rows, struct rps_piece *piece)
@@ -117,12 +117,12 @@ static int read_piece(struct rows *rows)
     if (rows->has_piece || rows->at != SQLITE_ROW)
         return rows->at == SQLITE_ROW || rows->at == SQLITE_DONE ? SQLITE_OK : rows->at;
     *piece = (struct rps_piece){
-        .level = rows->are_blocks ? sqlite3_column_int(stmt, RPS_PERIOD_LEVEL) : 0,
-        .cpu = sqlite3_column_int64(stmt, RPS_PERIOD_CPU),
-        .first = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_NUMBER),
-        .rotation = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_ROTATION),
-        .cycle = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_CYCLE),
-        .start_ns = sqlite3_column_int64(stmt, RPS_PERIOD_START_NS),
+        .level = rows->are_blocks ? sqlite3_column_int(stmt, RPS_PERIOD_AT_level) : 0,
+        .cpu = sqlite3_column_int64(stmt, RPS_PERIOD_AT_cpu),
+        .first = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_AT_period),
+        .rotation = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_AT_rotation),
+        .cycle = (uint64_t)sqlite3_column_int64(stmt, RPS_PERIOD_AT_cycle),
+        .start_ns = sqlite3_column_int64(stmt, RPS_PERIOD_AT_start_ns),
         .row = rows->row,
     };
     do {
