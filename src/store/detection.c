@@ -15,10 +15,8 @@
 
 #include "database.h"
 #include "fields.h"
+#include "period.h"
 #include "reader.h"
-
-/* Beyond it nothing was measured. */
-#define TIME_MAX_NS (INT64_MAX / 4)
 
 void rps_detection_free(struct rps_detection *detection)
 {
@@ -226,7 +224,7 @@ static double share(sqlite3_stmt *stmt, int column)
 
 static int64_t sane_time(int64_t ns)
 {
-    return ns < 0 ? 0 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
+    return ns < 0 ? 0 : ns > RPS_PERIOD_TIME_MAX_NS ? RPS_PERIOD_TIME_MAX_NS : ns;
 }
 
 /* The period in a column that may be NULL, or beyond the limits. */

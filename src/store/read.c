@@ -15,11 +15,9 @@
 #include "columns.h"
 #include "database.h"
 #include "heartbeat.h"
+#include "period.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
-
-/* Later than anything that was measured; sums of two such times do not overflow. */
-#define TIME_MAX_NS (INT64_MAX / 4)
 
 int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 {
@@ -390,7 +388,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
 
 static int64_t sane_time(int64_t ns)
 {
-    return ns < -1 ? -1 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
+    return ns < -1 ? -1 : ns > RPS_PERIOD_TIME_MAX_NS ? RPS_PERIOD_TIME_MAX_NS : ns;
 }
 
 static int complete_run(struct rps_reader *reader, struct rps_run *run, struct rps_error *err)
