@@ -358,11 +358,14 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
                     struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    char *sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
-                                  " FROM run WHERE run_id = ?4");
-    int code,
-        result = sql ? borrow(reader, RPS_READER_ROW, sql, 0, &stmt, err) : rps_error_memory(err);
+    char *sql = NULL;
+    int code, result;
 
+    if (!reader->kept[RPS_READER_ROW] &&
+        !(sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
+                                  " FROM run WHERE run_id = ?4")))
+        return rps_error_memory(err);
+    result = borrow(reader, RPS_READER_ROW, sql, 0, &stmt, err);
     sqlite3_free(sql);
     if (result < 0)
         return result;

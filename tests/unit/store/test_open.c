@@ -231,6 +231,8 @@ static void older_formats(void **state)
 {
     const char *path = fixture_path(state, "s");
     struct rps_error err;
+    sqlite3_int64 unknown = 0;
+    sqlite3 *db = NULL;
 
     fixture_store(path);
     fixture_exec(path, "DROP VIEW sample; DROP VIEW rate; DROP VIEW run_summary; DROP VIEW finest;"
@@ -242,6 +244,13 @@ static void older_formats(void **state)
                        "PRAGMA user_version = 1000");
     assert_int_equal(try_read(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1000);
+    assert_int_equal(rps_database_open_read(path, &db, &err), 0);
+    assert_int_equal(
+        rps_database_number(db, "SELECT count(*) FROM finest WHERE missed IS NULL", &unknown),
+        SQLITE_OK);
+    assert_int_equal(unknown, fixture_number(path, "SELECT count(*) FROM period"));
+    assert_int_not_equal(rps_database_exec(db, "CREATE TEMP TABLE t (a)"), SQLITE_OK);
+    sqlite3_close(db);
     assert_int_equal(try_write(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), RPS_STORE_VERSION);
     assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 5);
