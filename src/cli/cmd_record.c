@@ -309,7 +309,8 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
-    run->recorder_cpu_ns = r->before_end_ns = rps_clock_process_cpu_ns();
+    r->before_end_ns = rps_clock_process_cpu_ns();
+    run->recorder_cpu_ns = r->before_end_ns + rps_record_samples_cpu_ns(r->samples);
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
