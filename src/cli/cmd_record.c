@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "machine.h"
 #include "names.h"
 #include "record.h"
 #include "record_plan.h"
@@ -180,7 +181,8 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
             rps_record_add_fitting(r, "", RPS_RUN_NO_COUNTS);
         free(path);
     }
-    rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err);
+    rc = rps_pmu_open(settings->pmu, rps_machine_others, &r->pmu, &r->pmu_self, r->note,
+                      sizeof(r->note), err);
     if (rc == 0)
         rc = rps_record_plan_load(settings, r->pmu, &r->plan, r->note, err);
     if (rc == 0 && !settings->no_samples)

@@ -242,8 +242,7 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
         const struct rps_pmu *pmu = rps_pmus[i];
         void *self = NULL;
 
-        if (pmu == &rps_pmu_sim || (!automatic && strcmp(pmu->name, settings->pmu) != 0) ||
-            (settings->sets && done > 0))
+        if ((!automatic && strcmp(pmu->name, settings->pmu) != 0) || (settings->sets && done > 0))
             continue;
         if (automatic && pmu->open(&self, NULL, err) < 0) {
             tell_unusable(verify, pmu, err->message);
@@ -267,7 +266,7 @@ static int check(struct rps_cli *cli)
         return rc;
     rps_plan_free(plan);
     for (int i = 0; rps_pmus[i]; i++)
-        if (rps_pmus[i] != &rps_pmu_sim && strcmp(rps_pmus[i]->name, settings->pmu) == 0)
+        if (strcmp(rps_pmus[i]->name, settings->pmu) == 0)
             return 0;
     if (strcmp(settings->pmu, "auto") == 0)
         return 0;

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "rpistat/sim.h"
+
+const struct rps_pmu *const rps_machine_others[] = {&rps_pmu_sim, NULL};
+
 void rps_machine_close(struct rps_machine *machine)
 {
     for (int i = 0; i < machine->count; i++) {
@@ -19,7 +23,8 @@ int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps
     machine->count = 0;
     if (strcmp(choice, "auto") != 0) {
         struct rps_backend *backend = &machine->backend[0];
-        int result = rps_pmu_open(choice, &backend->pmu, &backend->self, note, sizeof(note), err);
+        int result = rps_pmu_open(choice, rps_machine_others, &backend->pmu, &backend->self, note,
+                                  sizeof(note), err);
 
         machine->count = result == 0;
         return result;

@@ -77,7 +77,7 @@ int rps_choice_make(struct rps_choice *ret, const char *sets)
     int rc;
 
     memset(ret, 0, sizeof(*ret));
-    if ((rc = rps_pmu_open("auto", &pmu, &self, note, sizeof(note), &err)) < 0)
+    if ((rc = rps_pmu_open("auto", NULL, &pmu, &self, note, sizeof(note), &err)) < 0)
         goto fail;
     if (!sets)
         rps_choice_complain(ret, "%s", note);

@@ -147,7 +147,7 @@ class Check:
             owner = self.table.owner(contract.group(1))
             if owner is None:
                 return "%s: %s is no room's contract" % (where, name)
-            if owner is not room and owner.name not in room.above:
+            if owner is not room and owner.name not in room.above and not matches(name, extra):
                 return "%s: %s is of room %s, which %s may not include" % (
                     where, name, owner.name, room.name)
             return None
