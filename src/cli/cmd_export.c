@@ -13,8 +13,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/export.h"
 
-#define NICENESS 10
-#define LOOK_MS  250 /* from one look at a run that goes on to the next */
+#define LOOK_MS 250 /* from one look at a run that goes on to the next */
 
 struct settings {
     const struct rps_export_format *format;
@@ -216,7 +215,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     settings->export.to_ns = cli->to_ns;
     settings->export.note = cli->quiet ? NULL : rps_output_message;
     if (settings->follow)
-        nice(NICENESS);
+        nice(RPS_CLI_NICENESS);
     else if (rps_output_is_file(fileno(cli->out)))
         rps_progress_begin(cli, "exporting");
     if (result == 0)

@@ -18,7 +18,6 @@
 #include "rpistat/text.h"
 #include "run_choice.h"
 
-#define NICENESS        10
 #define SECRET_MAX      4096
 #define URL_SIZE        4096
 #define GIVE_UP_NS      (600 * RPS_NS_PER_S)
@@ -73,14 +72,14 @@ static const struct rps_option options[] = {
      RPS_AT_COMMON(run_text)},
     {"every", 0, "T", "a sample each such time, unless each period", NULL, RPS_OPTION_DURATION,
      AT(push.every_ns), EVERY_LEAST_NS, LONG_NS},
-    {"again", 0, NULL, "from the beginning, whatever was pushed; with --yes", NULL,
-     RPS_OPTION_FLAG, AT(push.again), .is_once = 1},
+    {"again", 0, NULL, "from the beginning, whatever was pushed; with --yes", NULL, RPS_OPTION_FLAG,
+     AT(push.again), .is_once = 1},
     {"yes", 0, NULL, "that samples which come again may count twice there", NULL, RPS_OPTION_FLAG,
      AT(yes), .is_once = 1},
     {"give-up", 0, "T", "how long to wait out trouble, unless 10m or --follow", NULL,
      RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS},
-    {"timeout", 0, "T", "longest request", "60s", RPS_OPTION_DURATION,
-     AT(push.timeout_ns), EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
+    {"timeout", 0, "T", "longest request", "60s", RPS_OPTION_DURATION, AT(push.timeout_ns),
+     EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
     {"user-file", 0, "FILE", "file with NAME:PASSWORD", NULL, RPS_OPTION_TEXT, AT(user_file),
      .excludes = "bearer-file"},
     {"bearer-file", 0, "FILE", "file with a token", NULL, RPS_OPTION_TEXT, AT(bearer_file)},
@@ -349,7 +348,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
                              "push: name the database's URL, as in rpistat push "
                              "http://localhost:8428");
     if (options_of->follow)
-        nice(NICENESS);
+        nice(RPS_CLI_NICENESS);
     if (!options_of->state_path)
         result = find_state(&state, &cli->err);
     if (result == 0)

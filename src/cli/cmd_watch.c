@@ -20,7 +20,6 @@
 #include "watch_http.h"
 #include "watch_view.h"
 
-#define NICENESS      10
 #define IDLE_SHARE    4 /* a pause is at least this many times as long as the drawing before took */
 #define COLUMNS_MIN   30
 #define LINES_MIN     6 /* of a drawing */
@@ -234,7 +233,7 @@ static int watch_run(struct watch *watch)
                   (!full || rps_output_screen());
 
     if (result == 0 && follows) {
-        nice(NICENESS);
+        nice(RPS_CLI_NICENESS);
         result = rps_screen_open(&watch->screen, full, &cli->err);
         if (result == 0)
             result = follow(watch, &quit);
@@ -265,7 +264,7 @@ static int serve(struct watch *watch)
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
-    nice(NICENESS);
+    nice(RPS_CLI_NICENESS);
     return rps_watch_http(watch->cli, watch->run_id, settings->port);
 }
 

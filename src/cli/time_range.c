@@ -15,8 +15,7 @@
 #define PREFIX "phase:"
 #define MARK   "mark:"
 
-#define DAY_NS      (24 * 3600 * RPS_NS_PER_S)
-#define BACK_MAX_NS (20000 * DAY_NS)
+#define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
 #define NAMES_SIZE  256 /* of the marks that an error names */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
@@ -85,8 +84,8 @@ int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_
                              "%s: '%s' is no time; write 2d for two days ago, 14:30, 2026-11-21 or "
                              "2026-11-21T14:30",
                              option, text);
-    if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - DAY_NS + 1,
-                        moment.has_date ? INT64_MAX - 2 * DAY_NS : now_ns, ret_realtime_ns))
+    if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - RPS_NS_PER_DAY + 1,
+                        moment.has_date ? INT64_MAX - 2 * RPS_NS_PER_DAY : now_ns, ret_realtime_ns))
         return 0;
     return rps_error_set(err, RPS_USAGE,
                          "%s: '%s' was left out by the clock, as when summer time begins; give "

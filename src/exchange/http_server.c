@@ -42,7 +42,7 @@ struct connection {
 };
 
 struct rps_http_server {
-    const struct rps_http_options *options;
+    const struct rps_http_server_options *options;
     __typeof__(MHD_start_daemon) *start_daemon;
     __typeof__(MHD_stop_daemon) *stop_daemon;
     __typeof__(MHD_run) *run;
@@ -96,18 +96,18 @@ static int is_for_us(struct rps_http_server *server, struct MHD_Connection *conn
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void answer_sentence(struct rps_http_answer *ret, int status, const char *sentence)
+static void answer_sentence(struct rps_http_page *ret, int status, const char *sentence)
 {
-    *ret = (struct rps_http_answer){.status = status, .type = "text/plain"};
+    *ret = (struct rps_http_page){.status = status, .type = "text/plain"};
     ret->text = strdup(sentence);
     ret->size = ret->text ? strlen(ret->text) : 0;
 }
 
 /* What the request is answered with. */
 static void choose_answer(struct rps_http_server *server, struct MHD_Connection *connection,
-                          const char *url, const char *method, struct rps_http_answer *ret)
+                          const char *url, const char *method, struct rps_http_page *ret)
 {
-    const struct rps_http_options *options = server->options;
+    const struct rps_http_server_options *options = server->options;
 
     if (!is_for_us(server, connection))
         answer_sentence(ret, MHD_HTTP_FORBIDDEN,
@@ -124,7 +124,7 @@ static void choose_answer(struct rps_http_server *server, struct MHD_Connection 
 }
 
 static int send_answer(struct rps_http_server *server, struct MHD_Connection *connection,
-                       const struct rps_http_answer *answer)
+                       const struct rps_http_page *answer)
 {
     static const char *const headers[][2] = {
         {"Content-Security-Policy", "frame-ancestors 'none'"},
@@ -232,7 +232,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
     struct rps_http_server *server = context;
     struct connection *known = find(server, fd_of(server, connection));
-    struct rps_http_answer answer = {0};
+    struct rps_http_page answer = {0};
 
     (void)version;
     (void)upload;
@@ -364,8 +364,8 @@ static int start(struct rps_http_server *server, struct rps_error *err)
     return 0;
 }
 
-int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_options *options,
-                         struct rps_error *err)
+int rps_http_server_open(struct rps_http_server **ret,
+                         const struct rps_http_server_options *options, struct rps_error *err)
 {
     struct rps_http_server *server = calloc(1, sizeof(*server));
     int result;

@@ -278,7 +278,7 @@ static int write_run(struct rps_import_builder *builder, const struct rps_import
                      const char *store_path, const struct rps_import_options *options,
                      struct rps_error *err)
 {
-    const struct rps_writer_options writer_options = {.commit_ns = RPS_COMMIT_DEFAULT_NS};
+    const struct rps_writer_options writer_options = {.commit_ns = RPS_NS_PER_S};
     struct rps_writer *writer = NULL;
     struct rps_error unheard;
     int result = rps_writer_open(&writer, store_path, &writer_options, err);

@@ -29,8 +29,6 @@
 #define TIME_MAX_NS   INT64_C(4000000000000000000)
 #define LENGTH_MAX_NS INT64_C(1000000000000000000)
 
-#define DAY_NS (24 * 3600 * RPS_NS_PER_S)
-
 #define AMBIGUOUS                                                                                  \
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
@@ -185,8 +183,8 @@ static int read_time(const struct table *table, const char *cell, int64_t unit_n
             return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
         *ret_ns = moment.time_of_day_ns;
     }
-    while (*ret_ns < table->last_ns - DAY_NS / 2)
-        *ret_ns += DAY_NS;
+    while (*ret_ns < table->last_ns - RPS_NS_PER_DAY / 2)
+        *ret_ns += RPS_NS_PER_DAY;
     return 1;
 }
 

@@ -48,12 +48,12 @@ static const struct rps_push_protocol *find_protocol(const char *url)
 int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
                          struct rps_push_outcome *outcome, struct rps_error *err)
 {
-    const struct rps_http_options http = {.user = options->user,
-                                          .bearer = options->bearer,
-                                          .ca_file = options->ca_file,
-                                          .timeout_ns = options->timeout_ns,
-                                          .wait = options->wait,
-                                          .context = options->context};
+    const struct rps_http_client_options http = {.user = options->user,
+                                                 .bearer = options->bearer,
+                                                 .ca_file = options->ca_file,
+                                                 .timeout_ns = options->timeout_ns,
+                                                 .wait = options->wait,
+                                                 .context = options->context};
     struct rps_push_target target = {.options = options, .outcome = outcome};
     size_t length;
     int result = rps_http_open(&target.http, &http, err);

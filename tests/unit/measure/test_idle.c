@@ -6,7 +6,7 @@
 #include "support/run.h"
 
 #include "measure/idle.h"
-#include "rpistat/mux.h"
+#include "measure/mux.h"
 #include "wide_pmu.h"
 
 #define TICK (10 * MS)
