@@ -31,11 +31,12 @@ static rlim_t inherited_bytes(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-void rps_child_begin(void)
+void rps_child_begin(const char *name)
 {
     static const int deadly[] = {SIGXCPU, SIGSEGV, SIGBUS,  SIGABRT,
                                  SIGFPE,  SIGILL,  SIGPIPE, SIGPROF};
 
+    prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN); /* a terminal's: the parent decides what it means */
     for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)

@@ -9,9 +9,10 @@
 #define RPS_CHILD_MEMORY_BYTES (UINT64_C(256) << 20)
 #define RPS_CHILD_CPU_S        5
 
-/* In the child, right after the fork: it ends with its parent and by what it does wrong, leaves no
- * core, and has no more memory than that. What fails ends it. */
-void rps_child_begin(void);
+/* In the child, right after the fork: it is called that, of 15 letters at most, so that nobody takes
+ * it for a recorder, ends with its parent and by what it does wrong, leaves no core, and has no more
+ * memory than that. What fails ends it. */
+void rps_child_begin(const char *name);
 
 /* Both limits of the resource become that, if they are higher. */
 void rps_child_limit(__rlimit_resource_t resource, rlim_t value);

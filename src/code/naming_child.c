@@ -68,7 +68,7 @@ static _Noreturn void child_main(const struct rps_naming *naming,
 {
     FILE *out = fdopen(out_fd, "w");
 
-    rps_child_begin();
+    rps_child_begin("rpistat naming");
     rps_child_limit(RLIMIT_CPU, RPS_CHILD_CPU_S);
     if (!out)
         _exit(1);

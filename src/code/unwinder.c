@@ -118,7 +118,7 @@ static _Noreturn void child_main(int fd)
     struct child *child = calloc(1, sizeof(*child));
     struct rps_unwinder_answer answer;
 
-    rps_child_begin();
+    rps_child_begin("rpistat unwinds");
     for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
         signal(parents[i], SIG_IGN);
 #ifdef SYS_close_range
