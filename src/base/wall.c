@@ -127,7 +127,7 @@ int rps_moment_is(const char *text)
 }
 
 /* A number of `digits` digits from 0 to `most`, with `before` before it where that is not '\0'. */
-static int take(const char **text, char before, int digits, int most, int *ret)
+static int take_digits(const char **text, char before, int digits, int most, int *ret)
 {
     const char *at = *text;
     int value = 0;
@@ -150,8 +150,9 @@ static int take_date(const char **text, struct rps_moment *moment)
 {
     struct tm tm = {0};
 
-    if (!take(text, '\0', 4, 9999, &moment->year) || !take(text, '-', 2, 12, &moment->month) ||
-        !take(text, '-', 2, 31, &moment->day) || (**text != 'T' && **text != ' '))
+    if (!take_digits(text, '\0', 4, 9999, &moment->year) ||
+        !take_digits(text, '-', 2, 12, &moment->month) ||
+        !take_digits(text, '-', 2, 31, &moment->day) || (**text != 'T' && **text != ' '))
         return 0;
     (*text)++;
     moment->has_date = 1;
@@ -167,12 +168,12 @@ static int take_time(const char **text, struct rps_moment *moment)
     int hour, minute, second = 0;
     int64_t unit_ns = RPS_NS_PER_S;
 
-    if (!take(text, '\0', 2, 23, &hour) || !take(text, ':', 2, 59, &minute))
+    if (!take_digits(text, '\0', 2, 23, &hour) || !take_digits(text, ':', 2, 59, &minute))
         return 0;
     moment->time_of_day_ns = (hour * 60 + minute) * 60 * RPS_NS_PER_S;
     if (**text != ':')
         return 1;
-    if (!take(text, ':', 2, 59, &second))
+    if (!take_digits(text, ':', 2, 59, &second))
         return 0;
     moment->time_of_day_ns += second * RPS_NS_PER_S;
     if (**text != '.')
@@ -195,13 +196,13 @@ static int take_offset(const char **text, struct rps_moment *moment)
         (*text)++;
         return 1;
     }
-    if (take(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* as date +%z has it */
+    if (take_digits(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* as date +%z has it */
         hour = minute / 100;
         minute %= 100;
         if (minute > 59)
             return 0;
-    } else if (!take(text, sign < 0 ? '-' : '+', 2, 23, &hour) ||
-               !take(text, ':', 2, 59, &minute)) {
+    } else if (!take_digits(text, sign < 0 ? '-' : '+', 2, 23, &hour) ||
+               !take_digits(text, ':', 2, 59, &minute)) {
         return 0;
     }
     moment->offset_s = sign * (hour * 60 + minute) * 60;

@@ -171,7 +171,7 @@ static int check_follow(struct rps_cli *cli)
     return 0;
 }
 
-static int check(struct rps_cli *cli)
+static int check_export(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
@@ -201,7 +201,7 @@ static int wait_for_more(void *context)
     return (out.revents & POLLERR) != 0;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_export(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     int *list = NULL;
@@ -252,6 +252,6 @@ const struct rps_command rps_command_export = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_export,
+    .run = run_export,
 };

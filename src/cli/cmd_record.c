@@ -253,7 +253,7 @@ static void describe_end(struct rps_recording *r, enum rps_loop_end end)
 }
 
 /* Keep what the run came to in the store; who finds nothing there makes it anew. */
-static void conclude(struct rps_recording *r)
+static void keep_estimates(struct rps_recording *r)
 {
     struct rps_reader *reader = NULL;
     struct rps_plan *plan = NULL;
@@ -316,7 +316,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
-        conclude(r);
+        keep_estimates(r);
     if (r->samples)
         name_code(r);
     return rc;

@@ -256,7 +256,7 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
     return rc < 0 || done > 0 ? rc : RPS_FAILED;
 }
 
-static int check(struct rps_cli *cli)
+static int check_verify(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct rps_plan *plan = NULL;
@@ -311,8 +311,8 @@ static int verify_here(struct rps_verify *verify, const struct settings *setting
     return verify->right == verify->rows ? 0 : 1;
 }
 
-static int write_rows(struct rps_verify *verify, const struct settings *settings,
-                      struct rps_error *err)
+static int write_verify_rows(struct rps_verify *verify, const struct settings *settings,
+                             struct rps_error *err)
 {
     const struct rps_event no_event = {.name = ""};
     const struct rps_verify_comparison nothing = {.slot = 0};
@@ -329,7 +329,7 @@ static int write_rows(struct rps_verify *verify, const struct settings *settings
     return rps_rows_close(rows, result, err);
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_verify(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_rows rows = {.json = NULL};
@@ -342,7 +342,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     (void)argc;
     (void)argv;
     if (verify.rows_out)
-        return write_rows(&verify, settings, &cli->err);
+        return write_verify_rows(&verify, settings, &cli->err);
     result = verify_here(&verify, settings, &cli->err);
     if (result >= 0 && !cli->quiet)
         print_end(&verify);
@@ -368,6 +368,6 @@ const struct rps_command rps_command_verify = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_verify,
+    .run = run_verify,
 };

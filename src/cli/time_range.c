@@ -274,8 +274,8 @@ static int resolve_moment(struct resolving *of, const char *option, const char *
 }
 
 /* Put the time that text is into *ret_ns; after_ns is that of --from, for --to. */
-static int resolve(struct resolving *of, const char *option, const char *text, int64_t after_ns,
-                   int64_t *ret_ns)
+static int resolve_time(struct resolving *of, const char *option, const char *text,
+                        int64_t after_ns, int64_t *ret_ns)
 {
     if (!text)
         return 0;
@@ -296,9 +296,9 @@ int rps_time_range_resolve(struct rps_cli *cli)
     rps_run_init(&of.run);
     result = rps_reader_run(cli->reader, cli->run_id, &of.run, &cli->err);
     if (result == 0)
-        result = resolve(&of, "--from", cli->from_phase, 0, &cli->from_ns);
+        result = resolve_time(&of, "--from", cli->from_phase, 0, &cli->from_ns);
     if (result == 0)
-        result = resolve(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
+        result = resolve_time(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
     rps_phase_levels_free(&of.levels);
     rps_notes_free(&of.marks);
     rps_run_free(&of.run);

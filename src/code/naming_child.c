@@ -63,8 +63,8 @@ void rps_naming_tell(FILE *out, size_t index, const struct rps_location *locatio
     }
 }
 
-static _Noreturn void child_main(const struct rps_naming *naming,
-                                 const struct rps_naming_group *group, int image, int out_fd)
+static _Noreturn void name_in_child(const struct rps_naming *naming,
+                                    const struct rps_naming_group *group, int image, int out_fd)
 {
     FILE *out = fdopen(out_fd, "w");
 
@@ -128,7 +128,7 @@ static ssize_t take_message(struct rps_naming *naming, const struct rps_naming_g
 }
 
 /* Wait for something to read until the deadline: 1 when there is, or the end. */
-static int wait_for(int fd, int64_t deadline_ns)
+static int wait_for_names(int fd, int64_t deadline_ns)
 {
     struct pollfd polled = {.fd = fd, .events = POLLIN};
     int64_t left_ns;
@@ -151,7 +151,7 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
     size_t size = 0, heard = 0;
     int rc = data && texts ? 0 : rps_error_memory(err);
 
-    while (rc == 0 && heard < RPS_CHILD_MEMORY_BYTES / 2 && wait_for(fd, deadline_ns)) {
+    while (rc == 0 && heard < RPS_CHILD_MEMORY_BYTES / 2 && wait_for_names(fd, deadline_ns)) {
         ssize_t got = read(fd, data + size, MESSAGE_BYTES_MAX - size), taken;
         size_t used = 0;
 
@@ -190,7 +190,7 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
         return rc;
     }
     if (pid == 0)
-        child_main(naming, group, image, ends[1]);
+        name_in_child(naming, group, image, ends[1]);
     close(ends[1]);
     rc = hear(naming, group, ends[0], err);
     close(ends[0]);

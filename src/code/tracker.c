@@ -177,8 +177,8 @@ static int64_t add_stacks(struct rps_tracker *tracker, const struct chain *chain
 /* --- chains ----------------------------------------------------------------------------------- */
 
 /* 1, 0 when there is no room for the frame, negative without memory, as below. */
-static int append(struct rps_tracker *tracker, struct chain *chain, int64_t module,
-                  uint64_t address)
+static int append_frame(struct rps_tracker *tracker, struct chain *chain, int64_t module,
+                        uint64_t address)
 {
     int64_t frame;
 
@@ -199,8 +199,9 @@ static int append_kernel(struct rps_tracker *tracker, struct chain *chain, const
     int status = 1;
 
     for (size_t i = 0; i < count && status > 0; i++)
-        status = append(tracker, chain, add_only_module(tracker, RPS_MODULE_KERNEL, "[kernel]"),
-                        address[i] - (i > 0));
+        status =
+            append_frame(tracker, chain, add_only_module(tracker, RPS_MODULE_KERNEL, "[kernel]"),
+                         address[i] - (i > 0));
     return status;
 }
 
@@ -213,17 +214,17 @@ static int append_user(struct rps_tracker *tracker, struct chain *chain,
     *ret_map = NULL;
     if (rps_simulated_find(&tracker->simulated, address)) {
         chain->is_whole = 1;
-        return append(tracker, chain, add_only_module(tracker, RPS_MODULE_SIMULATED, "simulated"),
-                      address);
+        return append_frame(tracker, chain,
+                            add_only_module(tracker, RPS_MODULE_SIMULATED, "simulated"), address);
     }
     *ret_map = rps_space_find(space, address);
     if (*ret_map)
-        return append(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
-                      rps_map_address(*ret_map, address));
+        return append_frame(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
+                            rps_map_address(*ret_map, address));
     tracker->unmapped++;
     if (!is_innermost)
         return 0;
-    return append(tracker, chain, add_only_module(tracker, RPS_MODULE_MEMORY, ""), address);
+    return append_frame(tracker, chain, add_only_module(tracker, RPS_MODULE_MEMORY, ""), address);
 }
 
 static int append_addresses(struct rps_tracker *tracker, struct chain *chain,

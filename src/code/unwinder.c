@@ -112,7 +112,7 @@ static void answer_question(struct child *child, struct rps_unwinder_answer *ret
 }
 
 /* The parent ends it; a terminal, or who stops a service, means the parent alone. */
-static _Noreturn void child_main(int fd)
+static _Noreturn void unwind_in_child(int fd)
 {
     static const int parents[] = {SIGTERM, SIGHUP, SIGQUIT};
     struct child *child = calloc(1, sizeof(*child));
@@ -173,7 +173,7 @@ static void start(struct rps_unwinder *unwinder)
         return;
     pid = fork();
     if (pid == 0)
-        child_main(ends[1]);
+        unwind_in_child(ends[1]);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);

@@ -98,7 +98,7 @@ static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_library(struct library *curl, struct rps_error *err)
+static int open_libcurl(struct library *curl, struct rps_error *err)
 {
     const struct rps_library_function functions[] = {
 #define ROW(name) {#name, &curl->name##_},
@@ -153,7 +153,7 @@ int rps_http_open(struct rps_http_client **ret, const struct rps_http_client_opt
     if (!client)
         return rps_error_memory(err);
     client->options = *options;
-    result = open_library(&client->curl, err);
+    result = open_libcurl(&client->curl, err);
     if (result == 0 && !(client->handle = client->curl.curl_easy_init_()))
         result = rps_error_memory(err);
     if (result == 0 && !set_up(client))

@@ -164,7 +164,7 @@ static int fd_of(struct rps_http_server *server, struct MHD_Connection *connecti
     return server->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static struct connection *find(struct rps_http_server *server, int fd)
+static struct connection *find_connection(struct rps_http_server *server, int fd)
 {
     for (int i = 0; i < PLACES; i++) {
         if (server->connection[i].fd == fd)
@@ -177,7 +177,7 @@ static enum MHD_Result on_accept(void *context, const struct sockaddr *address, 
 {
     (void)address;
     (void)length;
-    return find(context, -1) ? MHD_YES : MHD_NO;
+    return find_connection(context, -1) ? MHD_YES : MHD_NO;
 }
 
 /* libmicrohttpd then closes it like those whose client has gone. */
@@ -188,7 +188,7 @@ static void end_connection(struct connection *connection)
 }
 
 /* End the oldest of those that have shown no token, when there are more than may stay. */
-static void make_room(struct rps_http_server *server)
+static void end_oldest_stranger(struct rps_http_server *server)
 {
     struct connection *oldest = NULL;
     int count = 0;
@@ -213,14 +213,14 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     int fd = fd_of(server, connection);
 
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *own = find(server, -1);
+        *own = find_connection(server, -1);
         if (*own)
             *(struct connection *)*own = (struct connection){
                 .fd = fd,
                 .number = server->count++,
                 .until_ns = rps_clock_monotonic_ns() + server->options->request_ns,
             };
-        make_room(server);
+        end_oldest_stranger(server);
     } else if (*own) {
         ((struct connection *)*own)->fd = -1;
     }
@@ -231,7 +231,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   size_t *upload_size, void **own)
 {
     struct rps_http_server *server = context;
-    struct connection *known = find(server, fd_of(server, connection));
+    struct connection *known = find_connection(server, fd_of(server, connection));
     struct rps_http_page answer = {0};
 
     (void)version;
@@ -278,7 +278,7 @@ int64_t rps_http_server_run(struct rps_http_server *server, int64_t limit_ns)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_library(struct rps_http_server *server, struct rps_error *err)
+static int open_libmicrohttpd(struct rps_http_server *server, struct rps_error *err)
 {
     const struct rps_library_function functions[] = {
         {"MHD_start_daemon", &server->start_daemon},
@@ -375,7 +375,7 @@ int rps_http_server_open(struct rps_http_server **ret,
     server->options = options;
     for (int i = 0; i < PLACES; i++)
         server->connection[i].fd = -1;
-    result = open_library(server, err);
+    result = open_libmicrohttpd(server, err);
     if (result == 0)
         result = make_token(server, err);
     if (result == 0)

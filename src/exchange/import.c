@@ -213,7 +213,7 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
 
 /* Store the estimates of the whole run. Without them a report makes its own. First come the shares
  * of what was scaled already, which they are made with. */
-static void conclude(const struct rps_import_builder *builder, const char *store_path)
+static void store_estimates(const struct rps_import_builder *builder, const char *store_path)
 {
     struct rps_writer *writer = builder->writer;
     int64_t run_id = builder->run.run_id;
@@ -300,7 +300,7 @@ static int write_run(struct rps_import_builder *builder, const struct rps_import
     if (result == 0)
         result = check_sound(builder, store_path, err);
     if (result == 0)
-        conclude(builder, store_path);
+        store_estimates(builder, store_path);
     rps_writer_close(writer);
     if (result < 0)
         rps_store_delete_run(store_path, builder->run.run_id, &unheard);

@@ -578,7 +578,7 @@ static char guess_decimal(const char *head)
 }
 
 /* Look at the first rows; then the file is at its beginning again. */
-static int look(struct table *table, const char *map, struct rps_error *err)
+static int look_at_first_rows(struct table *table, const char *map, struct rps_error *err)
 {
     const char *head = rps_import_head(table->builder);
     char *const *cell;
@@ -847,7 +847,7 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
 {
     struct table table = {.builder = builder, .first_ns = RPS_NS_PER_S};
     struct rps_run *run = rps_import_run(builder);
-    int result = look(&table, options->map, err);
+    int result = look_at_first_rows(&table, options->map, err);
 
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,

@@ -217,7 +217,7 @@ static void put_error(struct rps_http_page *ret, int status, const char *sentenc
     put(ret, status, JSON_TYPE, text, text ? strlen(text) : 0);
 }
 
-static int write_rows(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
+static int write_live_rows(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
 {
     struct rps_reader *reader = NULL;
     struct rps_page_end end = {0};
@@ -252,7 +252,7 @@ static void answer_rows(struct live *live, const char *after, struct rps_http_pa
     out = open_memstream(&text, &size);
     if (!out)
         return;
-    result = write_rows(live, (int64_t)after_ns, out, &err);
+    result = write_live_rows(live, (int64_t)after_ns, out, &err);
     text = rps_text_close(out, &text);
     if (result == 0) {
         put(ret, 200, JSON_TYPE, text, size);
