@@ -200,7 +200,7 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     return result;
 }
 
-static int find_code(struct rps_cli *cli, struct job *job)
+static int find_part_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     int result;
@@ -305,7 +305,7 @@ static int run_code(struct rps_cli *cli, int argc, char **argv)
         result = rps_export_code_run(settings->export, cli->out, cli->reader, cli->run_id,
                                      &job.choice, &job.cpus, &cli->err);
     } else if (result == 0) {
-        result = find_code(cli, &job);
+        result = find_part_shares(cli, &job);
         if (result == 0)
             result = write_job(cli, &job);
     }

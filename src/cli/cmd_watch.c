@@ -62,7 +62,7 @@ struct watch {
     int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
 };
 
-static int look_at_run(struct watch *watch)
+static int look_again(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
 
@@ -179,7 +179,7 @@ static int draw_until_end(struct watch *watch, int *ret_quit)
     do {
         int64_t start_ns = rps_clock_monotonic_ns(), took_ns, pause_ns;
 
-        result = look_at_run(watch);
+        result = look_again(watch);
         if (result < 0 || watch->view.run.state != RPS_RUN_RECORDING)
             break;
         result = draw_view(watch);
@@ -228,7 +228,7 @@ static int watch_run(struct watch *watch)
 {
     struct rps_cli *cli = watch->cli;
     const struct settings *settings = cli->settings;
-    int full = watch->picture == NULL, quit = 0, result = look_at_run(watch);
+    int full = watch->picture == NULL, quit = 0, result = look_again(watch);
     int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once &&
                   (!full || rps_output_screen());
 
@@ -243,7 +243,7 @@ static int watch_run(struct watch *watch)
         if (result == 0 && !quit)
             result = open_again(cli);
         if (result == 0 && !quit)
-            result = look_at_run(watch);
+            result = look_again(watch);
     }
     if (result == 0 && !quit)
         result = draw_view(watch);

@@ -352,7 +352,7 @@ static int add_names(const char *option, const char *text, struct rps_names *nam
 }
 
 /* "-i", "--format". Returns ret. */
-static char *name_of(const struct rps_option *row, char *ret, size_t size)
+static char *name_of_option(const struct rps_option *row, char *ret, size_t size)
 {
     if (row->letter != 0)
         snprintf(ret, size, "-%c", row->letter);
@@ -367,7 +367,7 @@ static int set_member(const struct rps_option *row, const char *text, void *memb
 {
     char option[64];
 
-    name_of(row, option, sizeof(option));
+    name_of_option(row, option, sizeof(option));
     switch (row->kind) {
     case RPS_OPTION_FLAG:
         *(int *)member = row->min != 0 ? (int)row->min : 1;
@@ -652,8 +652,8 @@ static int check_excludes(struct rps_cli *cli, const struct option_list *list)
                 rps_options_word(words, list->row[n].name) >= 0)
                 return rps_error_set(&cli->err, RPS_USAGE,
                                      "%s and %s exclude each other: leave one of them out",
-                                     name_of(&list->row[i], one, sizeof(one)),
-                                     name_of(&list->row[n], other, sizeof(other)));
+                                     name_of_option(&list->row[i], one, sizeof(one)),
+                                     name_of_option(&list->row[n], other, sizeof(other)));
         }
     }
     return 0;

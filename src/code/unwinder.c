@@ -162,7 +162,7 @@ void rps_unwinder_end(struct rps_unwinder *unwinder)
 }
 
 /* Without processes or descriptors there is none, and it is tried again for the next stack. */
-static void start(struct rps_unwinder *unwinder)
+static void start_process(struct rps_unwinder *unwinder)
 {
     const struct timeval wait = {.tv_sec = unwinder->wait_us / 1000000,
                                  .tv_usec = unwinder->wait_us % 1000000};
@@ -212,7 +212,7 @@ int rps_unwinder_is_ready(struct rps_unwinder *unwinder)
     if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT, &late))
         unwinder->is_late = 0;
     if (unwinder->pid == 0 && !unwinder->has_died)
-        start(unwinder);
+        start_process(unwinder);
     return unwinder->pid != 0 && !unwinder->is_late;
 }
 

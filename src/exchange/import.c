@@ -274,9 +274,9 @@ static int check_written(struct rps_writer *writer, const char *store_path, stru
                          store_path, (unsigned long long)status.dropped);
 }
 
-static int write_run(struct rps_import_builder *builder, const struct rps_import_format *format,
-                     const char *store_path, const struct rps_import_options *options,
-                     struct rps_error *err)
+static int write_imported_run(struct rps_import_builder *builder,
+                              const struct rps_import_format *format, const char *store_path,
+                              const struct rps_import_options *options, struct rps_error *err)
 {
     const struct rps_writer_options writer_options = {.commit_ns = RPS_NS_PER_S};
     struct rps_writer *writer = NULL;
@@ -353,7 +353,7 @@ int rps_import_file(const char *path, const char *store_path,
     if (result == 0)
         result = describe_run(builder, format, changed_ns, options, err);
     if (result == 0)
-        result = write_run(builder, format, store_path, options, err);
+        result = write_imported_run(builder, format, store_path, options, err);
     if (result == 0)
         result = count_periods(store_path, builder->run.run_id, &periods, err);
     if (result == 0) {

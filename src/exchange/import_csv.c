@@ -68,7 +68,7 @@ static int is_value(enum kind kind)
     return kind == COUNT || kind == CLOCK || kind == GAUGE;
 }
 
-static const char *name_of(const struct table *table, size_t c, char ret[TEXT_SIZE])
+static const char *name_of_column(const struct table *table, size_t c, char ret[TEXT_SIZE])
 {
     if (table->has_header && table->column[c].name[0])
         snprintf(ret, TEXT_SIZE, "%s", table->column[c].name);
@@ -714,7 +714,7 @@ static int add_columns(struct table *table, struct rps_error *err)
         if (!is_value(column->kind))
             continue;
         found++;
-        snprintf(other, sizeof(other), "%s", name_of(table, c, name));
+        snprintf(other, sizeof(other), "%s", name_of_column(table, c, name));
         for (int i = 2;; i++) { /* a header may have a name twice */
             if (rps_import_column(table->builder, &add, &column->column, err) < 0)
                 return RPS_FAILED;
