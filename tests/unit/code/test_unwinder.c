@@ -229,7 +229,7 @@ static void test_limits(void **state)
     add_sample(1, (const int[]){3});
     assert_int_equal(complete(), 1);
     assert_int_equal(shared->core, 0);
-    assert_in_range(shared->data, RPS_CHILD_MEMORY_BYTES, UINT64_C(1) << 45);
+    assert_true(shared->data >= RPS_CHILD_MEMORY_BYTES && shared->data != RLIM_INFINITY);
     assert_in_range(shared->timer_ns, 1, (RPS_CHILD_CPU_S + 1) * INT64_C(1000000000));
     assert_true(shared->ignores_requests);
 }
