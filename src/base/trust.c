@@ -38,7 +38,7 @@ int rps_trust_in_proc(int folder)
 }
 
 /* The next folder is fd, or there is none. */
-static int enter_folder(struct walk *walk, int fd)
+static int enter(struct walk *walk, int fd)
 {
     int next = fd >= 0 ? fd : -errno;
 
@@ -48,10 +48,10 @@ static int enter_folder(struct walk *walk, int fd)
     return fd >= 0 ? 0 : 1;
 }
 
-static int fail_walk(struct walk *walk, int number)
+static int fail(struct walk *walk, int number)
 {
     errno = number;
-    return enter_folder(walk, -1);
+    return enter(walk, -1);
 }
 
 /* A link on the way may also be the folder owner's, who could put another folder in its place. */
@@ -84,29 +84,29 @@ static int check_file(const struct walk *walk, const struct stat *file, struct r
 }
 
 /* Put the target of a link in front of the rest. 1: it stays as it is. */
-static int follow_link(struct walk *walk, int link, size_t before)
+static int follow(struct walk *walk, int link, size_t before)
 {
     char target[PATH_MAX];
     ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
     size_t rest = strlen(walk->rest);
 
     if (length <= 0)
-        return fail_walk(walk, ENOENT);
+        return fail(walk, ENOENT);
     if (++walk->links > LINKS_MAX)
-        return fail_walk(walk, ELOOP);
+        return fail(walk, ELOOP);
     if ((size_t)length + rest >= PATH_MAX)
-        return fail_walk(walk, ENAMETOOLONG);
+        return fail(walk, ENAMETOOLONG);
     memmove(walk->rest + length, walk->rest, rest + 1); /* begins with a slash */
     memcpy(walk->rest, target, (size_t)length);
     walk->done[before] = '\0';
     if (target[0] != '/')
         return 0;
     strcpy(walk->done, "/");
-    return enter_folder(walk, open("/", FOLDER));
+    return enter(walk, open("/", FOLDER));
 }
 
 /* Move one name from the rest to what is done. Returns it, NULL when there is no room. */
-static const char *take_next_name(struct walk *walk)
+static const char *take(struct walk *walk)
 {
     size_t length = strcspn(walk->rest, "/"), used = strlen(walk->done);
     int slash = used > 0 && walk->done[used - 1] != '/';
@@ -122,22 +122,22 @@ static const char *take_next_name(struct walk *walk)
 static int step(struct walk *walk, struct rps_error *err)
 {
     size_t before = strlen(walk->done);
-    const char *name = take_next_name(walk);
+    const char *name = take(walk);
     int is_last = walk->rest[strspn(walk->rest, "/")] == '\0', fd, result = 0;
     struct stat status;
 
     if (!name)
-        return fail_walk(walk, ENAMETOOLONG);
+        return fail(walk, ENAMETOOLONG);
     fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) < 0)
-        result = is_last ? 1 : enter_folder(walk, -1);
+        result = is_last ? 1 : enter(walk, -1);
     else if (S_ISLNK(status.st_mode) && rps_trust_in_proc(walk->folder)) /* is no path */
-        result = is_last ? 1 : enter_folder(walk, openat(walk->folder, name, FOLDER));
+        result = is_last ? 1 : enter(walk, openat(walk->folder, name, FOLDER));
     else if (S_ISLNK(status.st_mode))
-        result = check_link(walk, &status, is_last, err) < 0 ? RPS_FAILED
-                                                             : follow_link(walk, fd, before);
+        result =
+            check_link(walk, &status, is_last, err) < 0 ? RPS_FAILED : follow(walk, fd, before);
     else if (!is_last) /* opened anew: what is mounted on demand is mounted for O_DIRECTORY */
-        result = enter_folder(walk, openat(walk->folder, name, FOLDER | O_NOFOLLOW));
+        result = enter(walk, openat(walk->folder, name, FOLDER | O_NOFOLLOW));
     else if (!S_ISDIR(status.st_mode))
         result = check_file(walk, &status, err);
     if (fd >= 0)
@@ -147,11 +147,11 @@ static int step(struct walk *walk, struct rps_error *err)
 
 static int go(struct walk *walk, const char *path, struct rps_error *err)
 {
-    int result = enter_folder(walk, open(path[0] == '/' ? "/" : ".", FOLDER));
+    int result = enter(walk, open(path[0] == '/' ? "/" : ".", FOLDER));
 
     snprintf(walk->done, sizeof(walk->done), "%s", path[0] == '/' ? "/" : "");
     if (snprintf(walk->rest, sizeof(walk->rest), "%s", path) >= (int)sizeof(walk->rest))
-        result = fail_walk(walk, ENAMETOOLONG);
+        result = fail(walk, ENAMETOOLONG);
     while (result == 0) {
         size_t slashes = strspn(walk->rest, "/");
 
