@@ -95,6 +95,7 @@ static _Noreturn void child_main(const struct rps_naming *naming,
     FILE *out = fdopen(out_fd, "w");
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "rpistat naming"); /* no recorder, to `status` */
     signal(SIGINT, SIG_IGN); /* a terminal's: the parent decides what it means */
     for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
         signal(deadly[i], SIG_DFL);
