@@ -218,7 +218,8 @@ const struct rps_command rps_command_status = {
     .usage = "[OPTIONS]",
     .description =
         "List the recorders of this machine with their users, runs and stores, how much\n"
-        "they record a second, and how large the store is.",
+        "they record a second, and how large the store is, as they have registered. Of\n"
+        "those whose entries this user may not read the process is listed.",
     .examples = "  rpistat status\n"
                 "  rpistat status --format json",
     .input = RPS_INPUT_NONE,
