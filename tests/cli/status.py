@@ -415,9 +415,12 @@ def test_folders():
         found = recorders(env=environment(RUNTIME_DIRECTORY=FOLDER / "unit"))["f4.data"]
         assert found["pid"] == own.pid and found["recorder_state"] == "recording", found
     os.mkdir(last, 0o777)  # planted by somebody else: the recording goes on without a registry
-    with UserRecording("f5.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None) as own:
+    others = FOLDER / "others"
+    os.mkdir(others)
+    os.chmod(others, 0o777)
+    with UserRecording("f5.data", RUNTIME_DIRECTORY=others, XDG_RUNTIME_DIR=others) as own:
         until(lambda: has_run("f5.data", "recording"))
-        assert os.listdir(last) == [] and " unknown " in line_of(own, FOLDER.call("status").stdout)
+        assert os.listdir(last) == os.listdir(others) == [] and " unknown " in line_of(own, FOLDER.call("status").stdout)
 
 
 def test_other_users():
