@@ -23,7 +23,7 @@ address | coverage)
     # -O0 compiles in half the time of -O1, and the tests take as long; a pointer that is null ends the
     # test anyway, and what may be truncated is guessed without the optimizer
     options="-Db_sanitize=address,undefined -Doptimization=0 -Dwerror=true"
-    options="$options -Dc_args=-fno-sanitize=null,-Wno-format-truncation"
+    options="$options -Dc_args=['-fno-sanitize=null','-Wno-format-truncation']"
     if [ "$kind" = coverage ]; then
         options="$options -Db_coverage=true"
         install_missing 'gcovr command -v gcovr'
