@@ -35,7 +35,7 @@ struct rps_writer;
 struct rps_writer_options {
     int64_t commit_ns;   /* at least this long between commits; 0: one transaction a period */
     int durability_full; /* 1: sync at every commit (synchronous=FULL) */
-    size_t ring_periods; /* room of the ring in memory; 0: an hour of 100 ms periods */
+    size_t ring_periods; /* room of the ring in memory; 0: 64 MiB of them */
     int64_t keep_ns;    /* thin: delete periods that are older than this, blocks of level 1 that are
                             16 times as old, and so on, where a coarser row stands; 0: none */
     uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below
@@ -52,6 +52,10 @@ struct rps_writer_status {
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
 };
+
+/* Room for periods of that length, of so many CPUs: for ten minutes of them, but 64 MiB at least
+ * and 512 MiB at most. Memory is taken as far as it is used. */
+size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count);
 
 /*
  * Open the store at path for writing, create it when it is absent or empty, bring its schema up to
