@@ -87,18 +87,19 @@ int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_read
         return rps_reader_error(to, code, err);
     if (recording < 0)
         return 0;
-    code = rps_database_ask(from->db, &rows,
-                            "SELECT count(*) FROM (SELECT 1 FROM period WHERE run_id = ?1 LIMIT ?2)",
-                            "ii", run_id, (int64_t)RPS_EDIT_ROWS_MAX + 1);
+    code = rps_database_ask(
+        from->db, &rows, "SELECT count(*) FROM (SELECT 1 FROM period WHERE run_id = ?1 LIMIT ?2)",
+        "ii", run_id, (int64_t)RPS_EDIT_ROWS_MAX + 1);
     if (code != SQLITE_OK)
         return rps_reader_error(from, code, err);
     if (rows <= RPS_EDIT_ROWS_MAX)
         return 0;
-    return rps_error_set(err, RPS_FAILED,
-                         "run %" PRId64 " of %s has more than %d periods, and run %" PRId64
-                         " is being recorded into %s, whose recorder would wait too long: %s it when"
-                         " that has ended, or add --wait",
-                         run_id, from->path, RPS_EDIT_ROWS_MAX, recording, to->path, what);
+    return rps_error_set(
+        err, RPS_FAILED,
+        "run %" PRId64 " of %s has more than %d periods, and run %" PRId64
+        " is being recorded into %s, whose recorder would wait too long: %s it when"
+        " that has ended, or add --wait",
+        run_id, from->path, RPS_EDIT_ROWS_MAX, recording, to->path, what);
 }
 
 /* How many runs are being recorded, as readers see them. */
@@ -157,9 +158,9 @@ int rps_edit_delete_rows(sqlite3 *db, int64_t run_id)
 static int delete_ended(struct rps_reader *store, int64_t run_id, struct rps_error *err)
 {
     int64_t recording = 0;
-    int result,
-        code = rps_database_ask(store->db, &recording,
-                                "SELECT state = 'recording' FROM run WHERE run_id = ?1", "i", run_id);
+    int result, code = rps_database_ask(store->db, &recording,
+                                        "SELECT state = 'recording' FROM run WHERE run_id = ?1",
+                                        "i", run_id);
 
     if (code == SQLITE_DONE)
         return rps_reader_require(store, run_id, err);

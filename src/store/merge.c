@@ -229,9 +229,9 @@ static int decide(struct merge *merge, struct rps_merge_run *ret, struct rps_err
 {
     int64_t run_id = -1;
     bool differs = false;
-    int result = 0, code = rps_database_ask(merge->to.db, &run_id,
-                                            "SELECT run_id FROM run WHERE uuid = ?1", "t",
-                                            merge->run->uuid);
+    int result = 0,
+        code = rps_database_ask(merge->to.db, &run_id, "SELECT run_id FROM run WHERE uuid = ?1",
+                                "t", merge->run->uuid);
 
     if (code != SQLITE_OK && code != SQLITE_DONE)
         return rps_reader_error(&merge->to, code, err);

@@ -74,7 +74,8 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
         .notice = options->notice,
         .notice_context = options->notice_context,
     };
-    size_t periods = options->ring_periods > 0 ? options->ring_periods : rps_writer_ring_periods(0, 0);
+    size_t periods =
+        options->ring_periods > 0 ? options->ring_periods : rps_writer_ring_periods(0, 0);
     struct rps_writer *writer = calloc(1, sizeof(*writer));
     struct stat status;
 

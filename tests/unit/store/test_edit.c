@@ -202,8 +202,9 @@ static void who_is_waited_for(void **state)
     fixture_store(path);
     fixture_exec(path, "UPDATE run SET state = 'recording'");
     assert_int_equal(rps_store_wait(path, &err), 0);
-    fixture_exec(path, "INSERT INTO heartbeat SELECT run_id, unixepoch() * 1000000000 - 44000000000,"
-                       " boot_id, 5000000000 FROM run");
+    fixture_exec(path,
+                 "INSERT INTO heartbeat SELECT run_id, unixepoch() * 1000000000 - 44000000000,"
+                 " boot_id, 5000000000 FROM run");
     assert_int_equal(rps_store_wait(path, &err), 0); /* for the second that it may be alive */
     assert_true(fixture_number(path, "SELECT unixepoch() - realtime_ns / 1000000000"
                                      " FROM heartbeat") >= 45);

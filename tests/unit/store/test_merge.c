@@ -553,14 +553,15 @@ static void a_large_run_beside_a_recorder(void **state)
     struct rps_run run;
 
     sound_store(a, 1, 100, 0);
-    fixture_exec(a, "WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n"
-                    " WHERE i < 1000000) INSERT INTO period SELECT 1, -1, 100000000000 + i, i, i / 2,"
-                    " 0, i * 100000000, 100, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 FROM n");
+    fixture_exec(a,
+                 "WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n"
+                 " WHERE i < 1000000) INSERT INTO period SELECT 1, -1, 100000000000 + i, i, i / 2,"
+                 " 0, i * 100000000, 100, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 FROM n");
     writer = fixture_writer(b, NULL, &run);
     recorder_write(writer, 0, 100);
     expect_refused(b, a, &err);
-    fixture_says(&err, "run 1 of", a, "more than 1000000 periods", "run 1 is being recorded into", b,
-                 "merge it when", "add --wait", NULL);
+    fixture_says(&err, "run 1 of", a, "more than 1000000 periods", "run 1 is being recorded into",
+                 b, "merge it when", "add --wait", NULL);
     fixture_end(writer, &run);
     recorder_expect(b, 1, 0, 100);
     expect_merge(b, a, NULL, "unsound 1 -> -1; "); /* it is looked at now */
