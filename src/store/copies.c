@@ -3,8 +3,7 @@
  *
  * A table's rows of both are read side by side, in the order of its key. A row that only one has is
  * missing in the other, unless that has an excuse: it was thinned there, or it has ended before.
- * Where one copy was thinned, its blocks are compared with those that the other one has beside its
- * periods.
+ * Blocks are rows like periods: where one copy was thinned, both have those.
  */
 #include "copies.h"
 
@@ -16,9 +15,8 @@
 /* Rows of a table that two copies are to have. */
 struct content {
     const char *table, *columns; /* those of its key first, in their order */
-    /* SQL, ?1 is the run, ?2 ... are the columns; NULL: yes, and no */
-    const char *counts; /* asked of the copy that has a row: is it to be compared? */
-    const char *excuse; /* asked of the other one: may it lack the row? */
+    /* SQL: may the copy lack a row? ?1 is its run, ?2 ... are the columns; NULL: no */
+    const char *excuse;
     int track; /* of so many columns: a copy that has no more rows of the same may have ended */
 };
 
@@ -55,7 +53,7 @@ static const struct content periods[] = {
                " AND before_period > ?4)",
      .track = 1},
     {"rollup", .columns = "level, cpu, period, " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS,
-     .counts = "SELECT " IS_THINNED("1"), .excuse = "SELECT " IS_THINNED("0"), .track = 2},
+     .excuse = "SELECT " IS_THINNED("0"), .track = 2},
 };
 
 /* What comes while the run is recorded. */
@@ -76,7 +74,7 @@ static const struct content growing[] = {
 /* A copy, and its rows of a table. */
 struct side {
     const struct rps_copy *copy;
-    sqlite3_stmt *row, *counts, *excuse;
+    sqlite3_stmt *row, *excuse;
     bool has_row;
     bool lacks;   /* a row that the other one has */
     bool goes_on; /* behind the end of the other one */
@@ -145,15 +143,12 @@ static int read_row(struct side *side, struct rps_error *err)
 static int find_excuse(const struct content *content, struct side *side, struct side *other,
                        struct rps_error *err)
 {
-    bool counts = true, excused = false;
-    int result = 0;
+    bool excused = false;
 
-    if (side->counts)
-        result = ask(side->copy, side->counts, side->row, &counts, err);
-    if (result == 0 && counts && other->excuse)
-        result = ask(other->copy, other->excuse, side->row, &excused, err);
-    if (result < 0 || !counts || excused)
-        return result;
+    if (other->excuse && ask(other->copy, other->excuse, side->row, &excused, err) < 0)
+        return RPS_FAILED;
+    if (excused)
+        return 0;
     if (content->track > 0 &&
         (!other->has_row || order_rows(side->row, other->row, content->track) != 0))
         side->goes_on = true;
@@ -172,8 +167,6 @@ static int prepare(const struct content *content, struct side *side, struct rps_
         sql ? rps_reader_prepare(reader, sql, run_id, &side->row, err) : rps_error_memory(err);
 
     sqlite3_free(sql);
-    if (result == 0 && content->counts)
-        result = rps_reader_prepare(reader, content->counts, run_id, &side->counts, err);
     if (result == 0 && content->excuse)
         result = rps_reader_prepare(reader, content->excuse, run_id, &side->excuse, err);
     return result == 0 ? read_row(side, err) : result;
@@ -201,9 +194,8 @@ static int compare_table(const struct content *content, struct side side[2], str
     }
     for (int i = 0; i < 2; i++) {
         sqlite3_finalize(side[i].row);
-        sqlite3_finalize(side[i].counts);
         sqlite3_finalize(side[i].excuse);
-        side[i].row = side[i].counts = side[i].excuse = NULL;
+        side[i].row = side[i].excuse = NULL;
     }
     return result;
 }
