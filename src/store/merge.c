@@ -17,11 +17,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "check_run.h"
 #include "copies.h"
 #include "database.h"
 #include "edit.h"
 #include "reader.h"
+#include "rpistat/check.h"
 #include "tables.h"
 
 struct merge {
@@ -30,7 +30,6 @@ struct merge {
     int64_t run_id;       /* its number here, once its row has been copied */
     const struct rps_run *run;
     char uuid[40];      /* of the run here that it was compared with last */
-    sqlite3 *expected;  /* an empty store, for the check */
     char unsound[1024]; /* what the check found first */
 };
 
@@ -251,43 +250,6 @@ static int decide(struct merge *merge, struct rps_merge_run *ret, struct rps_err
     return result;
 }
 
-/* --- checking --------------------------------------------------------------------------------- */
-
-static void keep_first(void *context, enum rps_finding_kind kind, const char *sentence)
-{
-    struct merge *merge = context;
-
-    if (kind == RPS_FINDING_WRONG && !merge->unsound[0])
-        snprintf(merge->unsound, sizeof(merge->unsound), "%s", sentence);
-}
-
-/* Look at the run as `rpistat check` does; merge->unsound is "" when it is sound. */
-static int check_run(struct merge *merge, struct rps_error *err)
-{
-    const struct rps_finding_sink sink = {merge, keep_first};
-    struct rps_findings findings = {.sink = &sink};
-    struct rps_step_limit *limit = &merge->from->limit;
-    sqlite3_int64 pages = 0;
-    int code = SQLITE_OK;
-
-    merge->unsound[0] = '\0';
-    if (!merge->expected) {
-        code = sqlite3_open_v2(":memory:", &merge->expected,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-        if (code == SQLITE_OK)
-            code = rps_database_migrate(merge->expected, RPS_STORE_VERSION);
-        if (code != SQLITE_OK)
-            return rps_error_memory(err);
-    }
-    /* its questions are about all rows of a run at once: they may do more, by the file's size */
-    if (rps_database_number(merge->from->db, "PRAGMA page_count", &pages) == SQLITE_OK)
-        limit->calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);
-    limit->calls = 0;
-    rps_check_run(merge->from, merge->run->run_id, merge->expected, &findings);
-    rps_database_limit_steps(merge->from->db, limit);
-    return findings.no_memory ? rps_error_memory(err) : 0;
-}
-
 /* --- copying ---------------------------------------------------------------------------------- */
 
 static const char sql_give_uuid[] = "UPDATE run SET uuid = ?2 WHERE run_id = ?1";
@@ -385,12 +347,11 @@ static int decide_and_copy(struct merge *merge, struct rps_merge_run *decision,
         return 0;
     if (rps_edit_check_size(merge->from, merge->run->run_id, &merge->to, "merge", err) < 0)
         return RPS_FAILED;
-    if (check_run(merge, err) < 0)
-        return RPS_FAILED;
-    if (merge->unsound[0]) {
+    if (!rps_store_run_is_sound(merge->from, merge->run->run_id, merge->unsound,
+                                sizeof(merge->unsound))) {
         decision->result = RPS_MERGE_UNSOUND;
         decision->why = merge->unsound;
-        return 0;
+        return merge->unsound[0] ? 0 : rps_error_memory(err);
     }
     return result == 0 ? copy_run(merge, decision, err) : result;
 }
@@ -470,7 +431,6 @@ int rps_store_merge(const char *path, const char *other, const char *only,
         result = merge_run(&merge, only ? one : run_id[i], each, context, err);
     free(run_id);
     rps_reader_close(merge.from);
-    sqlite3_close(merge.expected);
     if (merge.to.db)
         rps_database_close_beside(merge.to.db);
     return result;

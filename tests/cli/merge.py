@@ -109,7 +109,7 @@ def test_forged():
             ("DELETE FROM period WHERE run_id = 1",), ("DELETE FROM rollup WHERE run_id = 1",))
     answer = expect(FOLDER.call("merge", "-i", "kept.data", "forged.data"), 1)
     assert answer.stdout == "run 2 of forged.data is run 2 now: 250 periods\n", answer.stdout
-    assert re.fullmatch(r"rpistat: run 1 of forged.data was left out, since it is not sound \(run 1: 1 stretch is"
+    assert re.fullmatch(r"rpistat: run 1 of forged.data was left out, since it is not sound \(1 stretch is"
                         r" missing.*\): `rpistat check -i forged.data` says more.*\n", answer.stderr), answer.stderr
     answer = expect(FOLDER.call("merge", "-q", "-i", "kept.data", "--format", "json", "forged.data"), 1)
     assert [row["result"] for row in json.loads(answer.stdout)["runs"]] == ["unsound", "present"], answer.stdout

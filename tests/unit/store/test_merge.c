@@ -351,7 +351,7 @@ static void forged_copies(void **state)
         {"UPDATE period SET c0 = c0 + 1 WHERE period = 100", "unsound",
          "blocks of level 1 are not the sum of the finer rows"},
         {NO_ROLLUP "UPDATE period SET c0 = c0 + 1 WHERE period = 100", "unsound",
-         "run 1: the total count of event 0 of set 0"},
+         "the total count of event 0 of set 0"},
         {NO_ROLLUP "UPDATE period SET c0 = c0 + 1 WHERE period = 100;"
                    "UPDATE event SET count = count + 1 WHERE set_no = 0 AND slot = 0",
          "copied", NULL},
