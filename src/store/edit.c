@@ -69,24 +69,33 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
 
 /* --- beside recorders ------------------------------------------------------------------------- */
 
-/* A run that is being recorded: opening for writing has marked those of dead recorders. *ret is -1
- * when there is none; an SQLite code. */
-static int find_recording(sqlite3 *db, int64_t *ret)
+/* A run that is being recorded; -1: none is. */
+static int find_recording(struct rps_reader *store, int64_t *ret, struct rps_error *err)
 {
-    return rps_database_ask(
-        db, ret, "SELECT coalesce(min(run_id), -1) FROM run WHERE state = 'recording'", "");
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(store->db,
+                                  "SELECT coalesce(min(run_id), -1) FROM run"
+                                  " WHERE state = 'recording' AND NOT " RPS_HEARTBEAT_IS_DEAD,
+                                  -1, &stmt, NULL);
+
+    if (code == SQLITE_OK)
+        code = rps_heartbeat_bind(stmt);
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
 }
 
 int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_reader *to,
                         const char *what, struct rps_error *err)
 {
     int64_t recording = -1, rows = 0;
-    int code = find_recording(to->db, &recording);
+    int code, result = find_recording(to, &recording, err);
 
-    if (code != SQLITE_OK)
-        return rps_reader_error(to, code, err);
-    if (recording < 0)
-        return 0;
+    if (result < 0 || recording < 0)
+        return result;
     code = rps_database_ask(
         from->db, &rows, "SELECT count(*) FROM (SELECT 1 FROM period WHERE run_id = ?1 LIMIT ?2)",
         "ii", run_id, (int64_t)RPS_EDIT_ROWS_MAX + 1);
@@ -102,41 +111,24 @@ int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_read
         run_id, from->path, RPS_EDIT_ROWS_MAX, recording, to->path, what);
 }
 
-/* How many runs are being recorded, as readers see them. */
-static int count_recording(struct rps_reader *reader, int *ret, struct rps_error *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(reader->db,
-                                  "SELECT count(*) FROM run WHERE state = 'recording'"
-                                  " AND NOT " RPS_HEARTBEAT_IS_DEAD,
-                                  -1, &stmt, NULL);
-
-    if (code == SQLITE_OK)
-        code = rps_heartbeat_bind(stmt);
-    if (code == SQLITE_OK && (code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
-        *ret = sqlite3_column_int(stmt, 0);
-        code = SQLITE_OK;
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_OK ? 0 : rps_reader_error(reader, code, err);
-}
-
 int rps_store_wait(const char *path, struct rps_error *err)
 {
     const struct timespec pause = {.tv_sec = 1};
-    int result = 0, recording = access(path, F_OK) == 0;
+    int64_t recording = -1;
+    int result;
 
-    while (result == 0 && recording > 0) {
-        struct rps_reader *reader;
+    if (access(path, F_OK) < 0)
+        return 0;
+    do {
+        struct rps_reader *reader = NULL;
 
-        result = rps_reader_open(&reader, path, err); /* anew: it may be another file by now */
-        if (result < 0)
-            return result;
-        result = count_recording(reader, &recording, err);
-        rps_reader_close(reader);
-        if (result == 0 && recording > 0)
+        if (recording >= 0)
             nanosleep(&pause, NULL);
-    }
+        result = rps_reader_open(&reader, path, err); /* anew: it may be another file by now */
+        if (result == 0)
+            result = find_recording(reader, &recording, err);
+        rps_reader_close(reader);
+    } while (result == 0 && recording >= 0);
     return result;
 }
 
@@ -204,18 +196,19 @@ int rps_store_shrink(const char *path, struct rps_error *err)
 
     if (result < 0)
         return result;
-    code = find_recording(store.db, &recording);
-    if (code == SQLITE_OK && recording >= 0)
-        result =
-            rps_error_set(err, RPS_FAILED,
-                          "run %" PRId64 " of %s is being recorded, and shrinking a store keeps"
-                          " its recorder waiting: shrink it when the recording has ended",
-                          recording, path);
-    /* a copy of the whole store is not to be in memory */
-    if (code == SQLITE_OK && result == 0)
+    result = find_recording(&store, &recording, err);
+    if (result == 0 && recording >= 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "run %" PRId64 " of %s is being recorded, and shrinking a store"
+                               " keeps its recorder waiting: shrink it when that has ended, or"
+                               " add --wait",
+                               recording, path);
+    if (result == 0) {
+        /* a copy of the whole store is not to be in memory */
         code = rps_database_exec(store.db, "PRAGMA temp_store = FILE; VACUUM");
-    if (code != SQLITE_OK)
-        result = rps_reader_error(&store, code, err);
+        if (code != SQLITE_OK)
+            result = rps_reader_error(&store, code, err);
+    }
     rps_database_close_beside(store.db);
     return result;
 }

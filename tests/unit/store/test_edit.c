@@ -185,10 +185,6 @@ static void a_large_run_beside_a_recorder(void **state)
     assert_int_equal(fixture_number(path, ROWS("1")), 0);
     fixture_end(writer, &run);
     recorder_expect(path, 2, 0, 100);
-    /* and when nobody records */
-    sound_store(path, 1, 100, 0);
-    fixture_exec(path, LARGE);
-    delete_run(path, 1);
 }
 
 /* A recorder that is dead is not waited for, nor is a store that is not there. */
