@@ -173,6 +173,11 @@ static int merge_all(const char *path, const char *other, struct rps_error *err)
     return rps_store_merge(path, other, NULL, NULL, NULL, err);
 }
 
+static int merge_last(const char *path, const char *other, struct rps_error *err)
+{
+    return rps_store_merge(path, other, "last", NULL, NULL, err);
+}
+
 static int delete_first(const char *path, const char *other, struct rps_error *err)
 {
     (void)other;
@@ -219,7 +224,7 @@ static void kill_change(void **state, const struct change *change)
                                      "UPDATE run SET uuid = 'another' WHERE run_id = 2";
     const char *other = fixture_path(state, "other.data");
     const char *path = fixture_path(state, "rpistat.data");
-    uint64_t kills = 0, first = 0, done = 0, at;
+    uint64_t kills = 0, done = 0, at;
     unsigned char *before;
     struct rps_error err;
     size_t size;
@@ -241,18 +246,18 @@ static void kill_change(void **state, const struct change *change)
             break;
         runs = (uint64_t)fixture_number(path, "SELECT count(*) FROM run");
         assert_true(runs == change->runs[0] || runs == change->runs[1]);
-        first += fixture_number(path, "SELECT min(run_id) FROM run") == 2;
         done += runs == change->runs[1];
         expect_whole(path, change, at, runs);
-        if (runs == change->runs[0])
+        if (runs == change->runs[0]) {
             assert_int_equal(change->make(path, other, &err), 0);
-        expect_whole(path, change, at, change->runs[1]);
+            expect_whole(path, change, at, change->runs[1]);
+        }
     }
     expect_whole(path, change, at, change->runs[1]);
     free(before);
-    print_message("# %s: killed at %ju steps; the first run was changed then at %ju, all at %ju\n",
-                  change->name, (uintmax_t)kills, (uintmax_t)first, (uintmax_t)done);
-    assert_true(kills > first && first >= done && done > 0);
+    print_message("# %s: killed at %ju steps, it was done at %ju\n", change->name, (uintmax_t)kills,
+                  (uintmax_t)done);
+    assert_true(kills > done && done > 0);
 }
 
 static void while_it_merges(void **state)
@@ -268,7 +273,7 @@ static void while_it_deletes(void **state)
 /* More than SQLite's cache holds: rows of the transaction are in the log before it is committed. */
 static void while_it_merges_much(void **state)
 {
-    kill_change(state, &(struct change){"merging much", merge_all, 15000, 41, {2, 3}});
+    kill_change(state, &(struct change){"merging much", merge_last, 15000, 29, {2, 3}});
 }
 
 static void while_it_deletes_much(void **state)
