@@ -564,7 +564,6 @@ static void a_large_run_beside_a_recorder(void **state)
                  b, "merge it when", "add --wait", NULL);
     fixture_end(writer, &run);
     recorder_expect(b, 1, 0, 100);
-    expect_merge(b, a, NULL, "unsound 1 -> -1; "); /* it is looked at now */
 }
 
 static void each_may_end_it(void **state)
