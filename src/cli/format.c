@@ -8,6 +8,15 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
+int rps_format_document(struct rps_cli *cli, struct rps_document *document, enum rps_format format)
+{
+    int columns = 0;
+
+    if (cli->out != stdout || !rps_output_terminal(&columns, NULL))
+        columns = 0;
+    return rps_document_write(document, cli->out, format, columns, &cli->err);
+}
+
 void rps_format_start(char *ret, size_t size, int64_t realtime_ns)
 {
     time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
