@@ -12,9 +12,6 @@
  * without memory. */
 int rps_format_document(struct rps_cli *cli, struct rps_document *document, enum rps_format format);
 
-/* When a run began, in the reader's zone: "2026-11-21 14:30"; "?" when that is not known. */
-void rps_format_start(char *ret, size_t size, int64_t realtime_ns);
-
 /* "run 3 (label nightly, ./naive)", printable. Writes at most `size` bytes, and returns ret. */
 char *rps_format_run(char *ret, size_t size, const struct rps_run *run);
 
