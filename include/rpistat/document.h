@@ -35,8 +35,8 @@ struct rps_value {
     int known;      /* 0: null in JSON, empty in CSV, "-" for people */
     int64_t number; /* BOOL, TIME, INT, SIZE, DURATION */
     double real;    /* NUMBER */
-    char *text;     /* TEXT */
-    char *words;    /* what people read in its place; NULL: the value */
+    char *text;     /* TEXT; TAGS: "a=1;b=2" */
+    char *words;    /* what people read, printable; NULL where they do not see the column */
     size_t count;   /* LIST, TAGS: texts, of TAGS a key and its value each */
     char **item;
 };
@@ -69,8 +69,8 @@ struct rps_block {
     struct rps_document *document;
     struct rps_block *next;
     const char *name;
-    int place;       /* among the blocks, for people: the least first, then as they were made */
-    int indent;      /* of its rows, for people */
+    int place;  /* from 0, among the blocks, for people: the least first, then as they were made */
+    int indent; /* of its rows, for people */
     int has_no_head; /* 1: people see no headings, and rows are as wide as they are */
     size_t column_count, value_count, value_room, line_count, line_room;
     struct rps_column *column;
@@ -88,9 +88,6 @@ struct rps_document {
 
 void rps_document_free(struct rps_document *document);
 
-/* Memory that lives as long as the document; NULL without. */
-void *rps_document_keep(struct rps_document *document, size_t size);
-
 /* A new block. `name` is constant, the columns are copied. Blocks of one name behind one another
  * are one table for programs; the first table is what a CSV holds. */
 struct rps_block *rps_document_block(struct rps_document *document, const char *name,
@@ -102,6 +99,7 @@ struct rps_block *rps_document_field(struct rps_document *document, const char *
 
 /* Put the next value, of a column of the right kind. Not known: NULL and "", NaN, `known` 0. */
 void rps_put_text(struct rps_block *block, const char *text);
+void rps_put_texts(struct rps_block *block, int count, ...);          /* const char * each */
 void rps_put_int(struct rps_block *block, int64_t number, int known); /* all that are whole */
 void rps_put_number(struct rps_block *block, double number);
 void rps_put_list(struct rps_block *block, char *const *text, int count);
@@ -122,18 +120,18 @@ static inline size_t rps_block_rows(const struct rps_block *block)
     return block->column_count > 0 ? block->value_count / block->column_count : 0;
 }
 
-/* Put the rows, which have no lines between them, into the order of a column; those that are equal
- * stay as they are. */
+/* Put the rows, which have no lines between them, into the order of a column, and those that are
+ * equal into that of the first. */
 void rps_block_sort(struct rps_block *block, const char *column_name, int is_descending);
 
-/* One row, within a row of another table or an object. */
+/* One row (beyond the last: of what is not known), within a row of another table or an object. */
 void rps_block_write_row(const struct rps_block *block, size_t row, struct rps_rows *rows);
 
 /*
  * Write it. `columns` are those of the terminal that people's text goes to; 0: none. RPS_FAILED
  * without memory, when nothing was written; the stream is to be asked whether all could be.
  */
-int rps_document_write(struct rps_document *document, FILE *out, enum rps_format format,
+int rps_document_write(const struct rps_document *document, FILE *out, enum rps_format format,
                        int columns, struct rps_error *err);
 
 #endif

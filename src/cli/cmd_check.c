@@ -53,8 +53,7 @@ static void put_finding(void *context, enum rps_finding_kind kind, const char *s
 
     if (check->cli->quiet && kind != RPS_FINDING_WRONG)
         return;
-    rps_put_text(check->findings, word[kind]);
-    rps_put_text(check->findings, sentence);
+    rps_put_texts(check->findings, 2, word[kind], sentence);
     rps_block_line(check->findings, 0, "%s%s%s", is_note ? "" : word[kind], is_note ? "" : ": ",
                    sentence);
 }
@@ -138,17 +137,15 @@ static int check_and_write(struct rps_cli *cli)
     static const struct rps_column columns[] = {{.name = "kind"}, {.name = "finding"}};
     const struct settings *settings = cli->settings;
     struct check check = {.cli = cli};
-    struct rps_error ignored;
     int result;
 
     rps_put_text(rps_document_field(&check.document, "store", RPS_VALUE_TEXT), cli->input);
     check.findings = rps_document_block(&check.document, "findings", columns, 2);
     result = settings->repair ? repair_store(&check) : check_store(&check);
     rps_progress_end(cli);
-    if (result >= 0 && rps_format_document(cli, &check.document, settings->format) < 0)
+    if ((result >= 0 || settings->format == RPS_FORMAT_TEXT) &&
+        rps_format_document(cli, &check.document, settings->format) < 0)
         result = RPS_FAILED;
-    else if (result < 0 && settings->format == RPS_FORMAT_TEXT)
-        rps_document_write(&check.document, cli->out, RPS_FORMAT_TEXT, 0, &ignored);
     rps_document_free(&check.document);
     return result;
 }

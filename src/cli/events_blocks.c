@@ -1,5 +1,5 @@
-/* `rpistat events`: what it says of what was found. Programs get one table of events, people one for
- * each document, with its sets and what they mean between the rows. */
+/* `rpistat events`: what it says of what was found. Programs get one table of events, people one
+ * for each document, with its sets and what they mean between the rows. */
 #include <string.h>
 
 #include "events.h"
@@ -75,19 +75,13 @@ static void put_event(struct rps_block *block, const struct rps_events_found *fo
 {
     char encoding[RPS_EVENTS_ENCODING_SIZE];
 
-    rps_put_text(block, document ? document->plan->name : NULL);
-    rps_put_text(block, set ? set->name : NULL);
+    rps_put_texts(block, 2, document ? document->plan->name : NULL, set ? set->name : NULL);
     rps_put_int(block, set && !set->on_request, set != NULL);
-    rps_put_text(block, event->name);
-    rps_put_text(block, event->spec);
-    rps_put_text(block, event->label);
-    rps_put_text(block, event->role);
-    rps_put_text(block, event->unit);
-    rps_put_text(block, rps_events_encoding(encoding, event));
+    rps_put_texts(block, 6, event->name, event->spec, event->label, event->role, event->unit,
+                  rps_events_encoding(encoding, event));
     rps_put_int(block, event->state == RPS_EVENT_MEASURED, 1);
     put_counted(block, event);
-    rps_put_text(block, event->modifiers);
-    rps_put_text(block, reason_of(document, event));
+    rps_put_texts(block, 2, event->modifiers, reason_of(document, event));
     if (found->explain)
         rps_put_text(block, event->explain);
     if (found->explain || !document)
@@ -170,8 +164,7 @@ static void add_counters(struct rps_document *document, const struct rps_machine
     for (int i = 0; i < machine->count; i++) {
         const struct rps_backend *backend = &machine->backend[i];
 
-        rps_put_text(block, backend->pmu->name);
-        rps_put_text(block, backend->pmu->summary);
+        rps_put_texts(block, 2, backend->pmu->name, backend->pmu->summary);
         rps_put_int(block, backend->self != NULL, 1);
         rps_put_text(block, backend->self ? NULL : backend->err.message);
         if (!backend->self)
@@ -195,14 +188,11 @@ static void add_plans(struct rps_document *document, const struct rps_events_fou
     for (int i = 0; i < found->document_count; i++) {
         const struct rps_events_document *one = &found->document[i];
 
-        rps_put_text(block, one->plan->name);
-        rps_put_text(block, one->plan->title);
-        rps_put_text(block, one->plan->explain);
-        rps_put_text(block, one->is_fitted ? one->backend->pmu->name : NULL);
+        rps_put_texts(block, 4, one->plan->name, one->plan->title, one->plan->explain,
+                      one->is_fitted ? one->backend->pmu->name : NULL);
         rps_put_int(block, one->fitting.counter_count,
                     one->is_fitted && one->fitting.counter_count >= 0);
-        rps_put_text(block, one->clock);
-        rps_put_text(block, one->fitting.text);
+        rps_put_texts(block, 2, one->clock, one->fitting.text);
     }
 }
 
@@ -219,13 +209,10 @@ static void add_metrics(struct rps_document *document, const struct rps_events_f
         const struct rps_plan *plan = found->document[i].plan;
 
         for (int m = 0; m < plan->metric_count; m++) {
-            rps_put_text(block, plan->name);
-            rps_put_text(block, plan->metric[m].name);
-            rps_put_text(block, plan->metric[m].label);
-            rps_put_text(block, plan->metric[m].unit);
-            rps_put_text(block, plan->metric[m].formula_text);
-            if (found->explain)
-                rps_put_text(block, plan->metric[m].explain);
+            const struct rps_metric *metric = &plan->metric[m];
+
+            rps_put_texts(block, found->explain ? 6 : 5, plan->name, metric->name, metric->label,
+                          metric->unit, metric->formula_text, metric->explain);
         }
     }
 }

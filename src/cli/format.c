@@ -6,7 +6,8 @@
 
 #include "rpistat/text.h"
 
-int rps_format_document(struct rps_cli *cli, struct rps_document *document, enum rps_format format)
+int rps_format_document(struct rps_cli *cli, const struct rps_document *document,
+                        enum rps_format format)
 {
     int columns = 0;
 

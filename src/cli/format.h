@@ -10,7 +10,8 @@
 
 /* Write a document to cli->out, fitted to the terminal when that is where it goes. RPS_FAILED
  * without memory. */
-int rps_format_document(struct rps_cli *cli, struct rps_document *document, enum rps_format format);
+int rps_format_document(struct rps_cli *cli, const struct rps_document *document,
+                        enum rps_format format);
 
 /* "run 3 (label nightly, ./naive)", printable. Writes at most `size` bytes, and returns ret. */
 char *rps_format_run(char *ret, size_t size, const struct rps_run *run);

@@ -1,12 +1,16 @@
 /* What a command says: filling it, and writing it for programs. */
 #include "rpistat/document.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "document_text.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
 
 #define ROOM_FIRST 16
 
@@ -18,7 +22,7 @@ struct piece {
     max_align_t start[];
 };
 
-void *rps_document_keep(struct rps_document *document, size_t size)
+static void *keep(struct rps_document *document, size_t size)
 {
     struct piece *piece = malloc(sizeof(*piece) + size);
 
@@ -34,22 +38,26 @@ void *rps_document_keep(struct rps_document *document, size_t size)
 static char *keep_text(struct rps_document *document, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *kept = rps_document_keep(document, size);
+    char *kept = keep(document, size);
 
     return kept ? memcpy(kept, text, size) : NULL;
 }
 
-static void block_free(struct rps_block *block)
+static char *keep_printable(struct rps_document *document, const char *text)
 {
-    free(block->value);
-    free(block->line);
+    size_t size = 4 * strlen(text) + 1; /* \xHH for a byte */
+    char *kept = keep(document, size);
+
+    return kept ? rps_text_printable(kept, size, text) : NULL;
 }
 
 void rps_document_free(struct rps_document *document)
 {
-    for (struct rps_block *block = document->first; block; block = block->next)
-        block_free(block);
-    block_free(&document->spare);
+    free(document->spare.line);
+    for (struct rps_block *block = document->first; block; block = block->next) {
+        free(block->value);
+        free(block->line);
+    }
     for (struct piece *next, *piece = document->memory; piece; piece = next) {
         next = piece->next;
         free(piece);
@@ -79,14 +87,13 @@ static void *grow(struct rps_document *document, void *array, size_t count, size
 struct rps_block *rps_document_block(struct rps_document *document, const char *name,
                                      const struct rps_column *column, size_t column_count)
 {
-    struct rps_block *block = rps_document_keep(document, sizeof(*block));
-    struct rps_column *copy = rps_document_keep(document, (column_count + 1) * sizeof(*copy));
+    struct rps_block *block = keep(document, sizeof(*block));
+    struct rps_column *copy = keep(document, column_count * sizeof(*copy));
 
     document->spare.document = document;
     if (!block || !copy)
         return &document->spare;
-    if (column_count > 0)
-        memcpy(copy, column, column_count * sizeof(*copy));
+    memcpy(copy, column, column_count * sizeof(*copy));
     *block = (struct rps_block){
         .document = document, .name = name, .column = copy, .column_count = column_count};
     if (document->last)
@@ -103,15 +110,64 @@ struct rps_block *rps_document_field(struct rps_document *document, const char *
     return rps_document_block(document, NULL, &(struct rps_column){.name = name, .kind = kind}, 1);
 }
 
+/* The clock in the reader's zone: "2026-11-21 14:30". */
+static const char *format_clock(char *ret, size_t size, int64_t realtime_ns)
+{
+    time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
+    struct tm local;
+
+    if (localtime_r(&seconds, &local) == NULL || strftime(ret, size, "%Y-%m-%d %H:%M", &local) == 0)
+        snprintf(ret, size, "?");
+    return ret;
+}
+
+/* What a value that is known says to people; made in `ret` where it is not its text. */
+static const char *say(enum rps_value_kind kind, const struct rps_value *value, char *ret,
+                       size_t size)
+{
+    switch (kind) {
+    case RPS_VALUE_BOOL:
+        return value->number ? "yes" : "no";
+    case RPS_VALUE_TIME:
+        return format_clock(ret, size, value->number);
+    case RPS_VALUE_INT:
+        snprintf(ret, size, "%" PRId64, value->number);
+        return ret;
+    case RPS_VALUE_NUMBER:
+        return rps_text_number(ret, size, value->real);
+    case RPS_VALUE_SIZE:
+        return rps_text_size(ret, size, (uint64_t)value->number);
+    case RPS_VALUE_DURATION:
+        return rps_text_duration(ret, size, value->number);
+    default:
+        return value->text ? value->text : "";
+    }
+}
+
 static void put(struct rps_block *block, struct rps_value value)
 {
-    struct rps_value *grown =
-        grow(block->document, block->value, block->value_count, &block->value_room, sizeof(*grown));
+    const struct rps_column *column;
+    struct rps_value *grown;
+    char made[RPS_TEXT_NUMBER_SIZE];
 
+    if (block->column_count == 0)
+        return; /* the spare one */
+    column = &block->column[block->value_count % block->column_count];
+    grown =
+        grow(block->document, block->value, block->value_count, &block->value_room, sizeof(*grown));
     if (!grown)
         return;
     block->value = grown;
     grown[block->value_count++] = value;
+    if (column->heading)
+        rps_put_words(block, value.known ? say(column->kind, &value, made, sizeof(made))
+                                         : RPS_WORDS_UNKNOWN);
+}
+
+void rps_put_words(struct rps_block *block, const char *words)
+{
+    if (block->value_count > 0)
+        block->value[block->value_count - 1].words = keep_printable(block->document, words);
 }
 
 void rps_put_text(struct rps_block *block, const char *text)
@@ -120,6 +176,16 @@ void rps_put_text(struct rps_block *block, const char *text)
 
     put(block, (struct rps_value){.known = known,
                                   .text = known ? keep_text(block->document, text) : NULL});
+}
+
+void rps_put_texts(struct rps_block *block, int count, ...)
+{
+    va_list args;
+
+    va_start(args, count);
+    for (int i = 0; i < count; i++)
+        rps_put_text(block, va_arg(args, const char *));
+    va_end(args);
 }
 
 void rps_put_int(struct rps_block *block, int64_t number, int known)
@@ -132,37 +198,46 @@ void rps_put_number(struct rps_block *block, double number)
     put(block, (struct rps_value){.known = isfinite(number), .real = number});
 }
 
-/* A value of `count` texts, as yet NULL. */
-static char **put_items(struct rps_block *block, size_t count)
-{
-    char **item = rps_document_keep(block->document, (count + 1) * sizeof(*item));
-
-    put(block, (struct rps_value){.known = count > 0, .count = item ? count : 0, .item = item});
-    return item;
-}
-
 void rps_put_list(struct rps_block *block, char *const *text, int count)
 {
-    char **item = put_items(block, (size_t)count);
+    char **item = keep(block->document, ((size_t)count + 1) * sizeof(*item));
 
     for (int i = 0; i < count && item; i++)
         item[i] = keep_text(block->document, text[i]);
+    put(block, (struct rps_value){.known = count > 0, .item = item, .count = (size_t)count});
+}
+
+/* "a=1;b=2", "" of none; NULL without memory. */
+static char *join_tags(struct rps_document *document, const struct rps_tag *tag, int count,
+                       const char *between)
+{
+    size_t size = 1;
+    char *text, *to;
+
+    for (int i = 0; i < count; i++)
+        size += strlen(tag[i].key) + strlen(tag[i].value) + 2;
+    text = to = keep(document, size);
+    for (int i = 0; i < count && to; i++)
+        to += sprintf(to, "%s%s=%s", i > 0 ? between : "", tag[i].key, tag[i].value);
+    if (to)
+        *to = '\0';
+    return text;
 }
 
 void rps_put_tags(struct rps_block *block, const struct rps_tag *tag, int count)
 {
-    char **item = put_items(block, 2 * (size_t)count);
+    struct rps_value value = {.known = count > 0, .count = 2 * (size_t)count};
+    const char *words = join_tags(block->document, tag, count, " ");
 
-    for (int i = 0; i < count && item; i++) {
-        item[2 * i] = keep_text(block->document, tag[i].key);
-        item[2 * i + 1] = keep_text(block->document, tag[i].value);
+    value.text = join_tags(block->document, tag, count, ";");
+    value.item = keep(block->document, (value.count + 1) * sizeof(*value.item));
+    for (int i = 0; i < count && value.item; i++) {
+        value.item[2 * i] = keep_text(block->document, tag[i].key);
+        value.item[2 * i + 1] = keep_text(block->document, tag[i].value);
     }
-}
-
-void rps_put_words(struct rps_block *block, const char *words)
-{
-    if (block->value_count > 0)
-        block->value[block->value_count - 1].words = keep_text(block->document, words);
+    put(block, value);
+    if (count > 0 && words)
+        rps_put_words(block, words);
 }
 
 void rps_block_line(struct rps_block *block, int indent, const char *format, ...)
@@ -171,121 +246,90 @@ void rps_block_line(struct rps_block *block, int indent, const char *format, ...
         grow(block->document, block->line, block->line_count, &block->line_room, sizeof(*grown));
     char *text = NULL;
     va_list args;
-    int length;
 
-    va_start(args, format);
-    length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (length >= 0)
-        text = rps_document_keep(block->document, (size_t)length + 1);
-    block->line = grown ? grown : block->line;
-    if (!text || !grown)
+    if (!grown)
         return;
+    block->line = grown;
     va_start(args, format);
-    vsnprintf(text, (size_t)length + 1, format, args);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
     va_end(args);
-    grown[block->line_count++] =
-        (struct rps_line){.row = rps_block_rows(block), .indent = indent, .text = text};
+    if (text)
+        grown[block->line_count++] =
+            (struct rps_line){rps_block_rows(block), indent, keep_printable(block->document, text)};
+    else
+        block->document->no_memory = 1;
+    free(text);
 }
 
 /* --- sorting ---------------------------------------------------------------------------------- */
 
-struct key {
-    const struct rps_value *value;
-    size_t row;
+struct order {
+    size_t column;
     int sign; /* -1: the largest first */
 };
 
-static int compare_keys(const void *a, const void *b)
+static int compare_values(const struct rps_value *a, const struct rps_value *b)
 {
-    const struct key *one = a, *other = b;
-    const struct rps_value *x = one->value, *y = other->value;
-    int by = (x->number > y->number) - (x->number < y->number);
+    int by = (a->number > b->number) - (a->number < b->number);
 
     if (by == 0)
-        by = (x->real > y->real) - (x->real < y->real);
-    if (by == 0)
-        by = strcmp(x->text ? x->text : "", y->text ? y->text : "");
-    if (by != 0)
-        return one->sign * by;
-    return (one->row > other->row) - (one->row < other->row);
+        by = (a->real > b->real) - (a->real < b->real);
+    return by != 0 ? by : strcmp(a->text ? a->text : "", b->text ? b->text : "");
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+    const struct rps_value *one = a, *other = b;
+    const struct order *order = context;
+    int by = compare_values(one + order->column, other + order->column);
+
+    return by != 0 ? order->sign * by : compare_values(one, other);
 }
 
 void rps_block_sort(struct rps_block *block, const char *column_name, int is_descending)
 {
-    size_t count = block->column_count, rows = rps_block_rows(block), at = 0;
-    struct rps_value *sorted = calloc(rows * count + 1, sizeof(*sorted));
-    struct key *key = calloc(rows + 1, sizeof(*key));
+    struct order order = {0, is_descending ? -1 : 1};
 
-    while (at + 1 < count &&
-           (!block->column[at].name || strcmp(block->column[at].name, column_name) != 0))
-        at++;
-    if (!sorted || !key) {
-        block->document->no_memory = 1;
-        free(sorted);
-        free(key);
-        return;
+    for (size_t c = 0; c < block->column_count; c++) {
+        if (block->column[c].name && strcmp(block->column[c].name, column_name) == 0)
+            order.column = c;
     }
-    for (size_t i = 0; i < rows; i++)
-        key[i] = (struct key){&block->value[i * count + at], i, is_descending ? -1 : 1};
-    qsort(key, rows, sizeof(*key), compare_keys);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(sorted + i * count, block->value + key[i].row * count, count * sizeof(*sorted));
-    free(key);
-    free(block->value);
-    block->value = sorted;
-    block->value_count = rows * count;
-    block->value_room = rows * count + 1;
+    if (block->value_count > 0)
+        qsort_r(block->value, rps_block_rows(block), block->column_count * sizeof(*block->value),
+                compare_rows, &order);
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */
 
-char *rps_document_tags(struct rps_document *document, const struct rps_value *value,
-                        const char *between)
-{
-    size_t size = 1;
-    char *text, *to;
-
-    for (size_t i = 0; i < value->count; i++)
-        size += strlen(value->item[i]) + strlen(between) + 1;
-    text = to = rps_document_keep(document, size);
-    if (!text)
-        return NULL;
-    *to = '\0';
-    for (size_t i = 0; i < value->count; i += 2) {
-        to = stpcpy(to, i > 0 ? between : "");
-        to = stpcpy(stpcpy(stpcpy(to, value->item[i]), "="), value->item[i + 1]);
-    }
-    return text;
-}
-
-static void write_items(struct rps_rows *rows, const struct rps_column *column,
+static void write_items(struct rps_json *json, const struct rps_column *column,
                         const struct rps_value *value)
 {
-    size_t step = column->kind == RPS_VALUE_TAGS ? 2 : 1;
-
-    if (step == 2)
-        rps_json_object(rows->json, column->name);
+    if (column->kind == RPS_VALUE_TAGS)
+        rps_json_object(json, column->name);
     else
-        rps_json_array(rows->json, column->name);
-    for (size_t i = 0; i < value->count; i += step)
-        rps_json_text(rows->json, step == 2 ? value->item[i] : NULL, value->item[i + step - 1]);
-    rps_json_end(rows->json);
+        rps_json_array(json, column->name);
+    for (size_t i = 0; i < value->count; i++) {
+        const char *name = column->kind == RPS_VALUE_TAGS ? value->item[i++] : NULL;
+
+        rps_json_text(json, name, value->item[i]);
+    }
+    rps_json_end(json);
 }
 
-static void write_value(struct rps_document *document, struct rps_rows *rows,
-                        const struct rps_column *column, const struct rps_value *value)
+static void write_value(struct rps_rows *rows, const struct rps_column *column,
+                        const struct rps_value *value)
 {
     switch (column->kind) {
-    case RPS_VALUE_TEXT:
-        rps_rows_text(rows, column->name, value->text);
-        break;
     case RPS_VALUE_LIST:
     case RPS_VALUE_TAGS:
         if (rows->json)
-            write_items(rows, column, value);
+            write_items(rows->json, column, value);
         else if (column->kind == RPS_VALUE_TAGS)
-            rps_rows_text(rows, column->name, rps_document_tags(document, value, ";"));
+            rps_rows_text(rows, column->name, value->text);
+        break;
+    case RPS_VALUE_TEXT:
+        rps_rows_text(rows, column->name, value->text);
         break;
     case RPS_VALUE_BOOL:
         rps_rows_bool(rows, column->name, value->number != 0, value->known);
@@ -306,22 +350,24 @@ static void write_value(struct rps_document *document, struct rps_rows *rows,
     }
 }
 
-/* A row, or with value NULL the names of one. */
-static void write_values(const struct rps_block *block, const struct rps_value *value,
-                         struct rps_rows *rows)
+void rps_block_write_row(const struct rps_block *block, size_t row, struct rps_rows *rows)
 {
     static const struct rps_value none;
 
     for (size_t c = 0; c < block->column_count; c++) {
+        size_t at = row * block->column_count + c;
+
         if (block->column[c].name)
-            write_value(block->document, rows, &block->column[c], value ? &value[c] : &none);
+            write_value(rows, &block->column[c],
+                        at < block->value_count ? &block->value[at] : &none);
     }
 }
 
-void rps_block_write_row(const struct rps_block *block, size_t row, struct rps_rows *rows)
+static void write_row(const struct rps_block *block, size_t row, struct rps_rows *rows)
 {
-    if (row < rps_block_rows(block))
-        write_values(block, block->value + row * block->column_count, rows);
+    rps_rows_row(rows);
+    rps_block_write_row(block, row, rows);
+    rps_rows_end_row(rows);
 }
 
 /* A table of this block, and of those of its name behind it; returns the last. */
@@ -329,17 +375,11 @@ static const struct rps_block *write_table(const struct rps_block *block, struct
 {
     const char *name = block->name;
 
-    if (rps_rows_begin(rows, name)) {
-        rps_rows_row(rows);
-        write_values(block, NULL, rows);
-        rps_rows_end_row(rows);
-    }
+    if (rps_rows_begin(rows, name))
+        write_row(block, rps_block_rows(block), rows); /* of the names */
     for (;; block = block->next) {
-        for (size_t i = 0; i < rps_block_rows(block); i++) {
-            rps_rows_row(rows);
-            rps_block_write_row(block, i, rows);
-            rps_rows_end_row(rows);
-        }
+        for (size_t i = 0; i < rps_block_rows(block); i++)
+            write_row(block, i, rows);
         if (!block->next || !block->next->name || strcmp(block->next->name, name) != 0)
             break;
     }
@@ -347,7 +387,7 @@ static const struct rps_block *write_table(const struct rps_block *block, struct
     return block;
 }
 
-int rps_document_write(struct rps_document *document, FILE *out, enum rps_format format,
+int rps_document_write(const struct rps_document *document, FILE *out, enum rps_format format,
                        int columns, struct rps_error *err)
 {
     struct rps_rows rows;
@@ -356,7 +396,7 @@ int rps_document_write(struct rps_document *document, FILE *out, enum rps_format
         return rps_error_memory(err);
     if (format == RPS_FORMAT_TEXT) {
         rps_document_print(document, out, columns);
-        return document->no_memory ? rps_error_memory(err) : 0;
+        return 0;
     }
     if (rps_rows_open(&rows, out, format, err) < 0)
         return RPS_FAILED;
@@ -368,5 +408,5 @@ int rps_document_write(struct rps_document *document, FILE *out, enum rps_format
         if (format == RPS_FORMAT_CSV && block->name)
             break;
     }
-    return rps_rows_close(&rows, document->no_memory ? rps_error_memory(err) : 0, err);
+    return rps_rows_close(&rows, 0, err);
 }

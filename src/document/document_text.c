@@ -4,27 +4,33 @@
  */
 #include "document_text.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <wchar.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define COLUMN_GAP 2
-#define LAST_MIN   20 /* columns that the last gets however narrow the terminal is */
-#define LINE_WIDTH 96 /* of lines that are broken, unless the terminal has fewer */
+#define COLUMNS_MAX 40
+#define COLUMN_GAP  2
+#define LAST_MIN    20 /* columns that the last gets however narrow the terminal is */
+#define LINE_WIDTH  96 /* of lines that are broken, unless the terminal has fewer */
 
-/* A table as it is printed: columns in people's order, those that nobody sees left out. */
+/* A table as it is printed. */
 struct grid {
     const struct rps_block *block;
     size_t row_count, column_count;
-    const struct rps_column **column;
-    int *width;  /* 0: the column is left out */
-    char **cell; /* row by row */
+    size_t at[COLUMNS_MAX]; /* the block's columns, in people's order */
+    int width[COLUMNS_MAX]; /* 0: the column is left out */
 };
+
+static const struct rps_column *column_of(const struct grid *grid, size_t c)
+{
+    return &grid->block->column[grid->at[c]];
+}
+
+static char *cell_of(const struct grid *grid, size_t row, size_t c)
+{
+    return grid->block->value[row * grid->block->column_count + grid->at[c]].words;
+}
 
 /* --- widths ----------------------------------------------------------------------------------- */
 
@@ -66,145 +72,39 @@ static void cut(char *text, int limit)
         memcpy(text + measure(text, limit - 3, &width), "...", 4);
 }
 
-static int is_right(const struct rps_column *column)
+/* 0: nobody needs to see the column. */
+static int measure_column(const struct grid *grid, size_t c)
 {
-    return column->kind > RPS_VALUE_TIME;
-}
+    const struct rps_column *column = column_of(grid, c);
+    int is_shown = column->shown == RPS_SHOWN_ALWAYS, width = column->width_min;
 
-/* --- cells ------------------------------------------------------------------------------------ */
+    if (!grid->block->has_no_head && width_of(column->heading) > width)
+        width = width_of(column->heading);
+    for (size_t i = 0; i < grid->row_count; i++) {
+        const char *cell = cell_of(grid, i, c);
 
-/* The clock in the reader's zone: "2026-11-21 14:30". */
-static void format_clock(char *ret, size_t size, int64_t realtime_ns)
-{
-    time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
-    struct tm local;
-
-    if (localtime_r(&seconds, &local) == NULL || strftime(ret, size, "%Y-%m-%d %H:%M", &local) == 0)
-        snprintf(ret, size, "?");
-}
-
-/* What a value says to people, not yet printable; in `ret` when it is made here. */
-static const char *say(struct rps_document *document, const struct rps_column *column,
-                       const struct rps_value *value, char ret[RPS_TEXT_NUMBER_SIZE])
-{
-    strcpy(ret, "-");
-    if (value->words)
-        return value->words;
-    if (!value->known)
-        return ret;
-    switch (column->kind) {
-    case RPS_VALUE_TEXT:
-        return value->text;
-    case RPS_VALUE_LIST:
-        break;
-    case RPS_VALUE_TAGS:
-        return rps_document_tags(document, value, " ");
-    case RPS_VALUE_BOOL:
-        return value->number ? "yes" : "no";
-    case RPS_VALUE_TIME:
-        format_clock(ret, RPS_TEXT_NUMBER_SIZE, value->number);
-        break;
-    case RPS_VALUE_INT:
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%" PRId64, value->number);
-        break;
-    case RPS_VALUE_NUMBER:
-        rps_text_number(ret, RPS_TEXT_NUMBER_SIZE, value->real);
-        break;
-    case RPS_VALUE_SIZE:
-        rps_text_size(ret, RPS_TEXT_NUMBER_SIZE, (uint64_t)value->number);
-        break;
-    case RPS_VALUE_DURATION:
-        rps_text_duration(ret, RPS_TEXT_NUMBER_SIZE, value->number);
-        break;
+        is_shown |= strcmp(cell, column->shown == RPS_SHOWN_IF_KNOWN ? RPS_WORDS_UNKNOWN
+                                                                     : cell_of(grid, 0, c)) != 0;
+        width = width_of(cell) > width ? width_of(cell) : width;
     }
-    return ret;
+    return is_shown ? width : 0;
 }
 
-/* The cell of a value, printable; NULL without memory. */
-static char *make_cell(struct rps_document *document, const struct rps_column *column,
-                       const struct rps_value *value)
+static void make_grid(struct grid *grid, const struct rps_block *block)
 {
-    char made[RPS_TEXT_NUMBER_SIZE];
-    const char *text = say(document, column, value, made);
-    size_t size = text ? 4 * strlen(text) + 4 : 0; /* \xHH for a byte */
-    char *cell = text ? rps_document_keep(document, size) : NULL;
+    *grid = (struct grid){.block = block, .row_count = rps_block_rows(block)};
+    for (size_t c = 0; c < block->column_count; c++) {
+        size_t to = grid->column_count;
 
-    return cell ? rps_text_printable(cell, size, text) : NULL;
-}
-
-/* --- the grid --------------------------------------------------------------------------------- */
-
-/* A column is seen as its rows are; a cell that is not known says "-". */
-static int is_shown(const struct grid *grid, size_t c)
-{
-    enum rps_column_shown shown = grid->column[c]->shown;
-    int found = shown == RPS_SHOWN_ALWAYS;
-
-    for (size_t i = 0; i < grid->row_count && !found; i++) {
-        const char *cell = grid->cell[i * grid->column_count + c];
-
-        found = strcmp(cell, shown == RPS_SHOWN_IF_KNOWN ? "-" : grid->cell[c]) != 0;
-    }
-    return found;
-}
-
-static void measure_columns(struct grid *grid)
-{
-    for (size_t c = 0; c < grid->column_count; c++) {
-        int width = grid->column[c]->width_min;
-
-        if (!grid->block->has_no_head && width_of(grid->column[c]->heading) > width)
-            width = width_of(grid->column[c]->heading);
-        for (size_t i = 0; i < grid->row_count; i++) {
-            int cell_width = width_of(grid->cell[i * grid->column_count + c]);
-
-            width = cell_width > width ? cell_width : width;
-        }
-        grid->width[c] = is_shown(grid, c) ? width : 0;
-    }
-}
-
-/* People's columns of the block, the least place first. */
-static void choose_columns(struct grid *grid)
-{
-    for (size_t c = 0; c < grid->block->column_count; c++) {
-        const struct rps_column *column = &grid->block->column[c];
-        size_t at = grid->column_count;
-
-        if (!column->heading)
+        if (!block->column[c].heading || to == COLUMNS_MAX)
             continue;
-        for (; at > 0 && grid->column[at - 1]->place > column->place; at--)
-            grid->column[at] = grid->column[at - 1];
-        grid->column[at] = column;
+        for (; to > 0 && column_of(grid, to - 1)->place > block->column[c].place; to--)
+            grid->at[to] = grid->at[to - 1];
+        grid->at[to] = c;
         grid->column_count++;
     }
-}
-
-/* The grid of a block, kept by the document; 0 without memory. */
-static int make_grid(struct grid *grid, const struct rps_block *block)
-{
-    struct rps_document *document = block->document;
-    size_t count = block->column_count;
-
-    *grid = (struct grid){.block = block, .row_count = rps_block_rows(block)};
-    grid->column = rps_document_keep(document, (count + 1) * sizeof(const struct rps_column *));
-    grid->width = rps_document_keep(document, (count + 1) * sizeof(*grid->width));
-    grid->cell = rps_document_keep(document, (grid->row_count * count + 1) * sizeof(*grid->cell));
-    if (document->no_memory)
-        return 0;
-    choose_columns(grid);
-    for (size_t i = 0; i < grid->row_count; i++) {
-        for (size_t c = 0; c < grid->column_count; c++) {
-            size_t at = i * count + (size_t)(grid->column[c] - block->column);
-
-            grid->cell[i * grid->column_count + c] =
-                make_cell(document, grid->column[c], &block->value[at]);
-        }
-    }
-    if (document->no_memory)
-        return 0;
-    measure_columns(grid);
-    return 1;
+    for (size_t c = 0; c < grid->column_count; c++)
+        grid->width[c] = measure_column(grid, c);
 }
 
 /* --- fitting a terminal ----------------------------------------------------------------------- */
@@ -225,10 +125,10 @@ static int drop_column(struct grid *grid)
     size_t found = grid->column_count;
 
     for (size_t c = 0; c < grid->column_count; c++) {
-        int drop = grid->column[c]->drop;
+        int drop = column_of(grid, c)->drop;
 
         if (drop > 0 && grid->width[c] > 0 &&
-            (found == grid->column_count || drop < grid->column[found]->drop))
+            (found == grid->column_count || drop < column_of(grid, found)->drop))
             found = c;
     }
     if (found < grid->column_count)
@@ -240,20 +140,21 @@ static int drop_column(struct grid *grid)
 static void fit_terminal(struct grid *grid, int columns)
 {
     size_t last = grid->column_count - 1;
+    int left;
 
     for (size_t c = 0; c < last; c++) {
-        int limit = grid->column[c]->width_max;
+        int limit = column_of(grid, c)->width_max;
 
         grid->width[c] = limit > 0 && grid->width[c] > limit ? limit : grid->width[c];
     }
     while (room(grid, columns) < LAST_MIN && drop_column(grid))
         continue;
-    if (grid->width[last] > room(grid, columns))
-        grid->width[last] = room(grid, columns) > LAST_MIN ? room(grid, columns) : LAST_MIN;
+    left = room(grid, columns);
+    grid->width[last] = left > LAST_MIN ? left : LAST_MIN;
     for (size_t i = 0; i < grid->row_count; i++) {
         for (size_t c = 0; c <= last; c++) {
-            if (grid->width[c] > 0 && (grid->column[c]->width_max > 0 || c == last))
-                cut(grid->cell[i * grid->column_count + c], grid->width[c]);
+            if (grid->width[c] > 0 && (column_of(grid, c)->width_max > 0 || c == last))
+                cut(cell_of(grid, i, c), grid->width[c]);
         }
     }
 }
@@ -265,15 +166,15 @@ static void print_row(FILE *out, const struct grid *grid, size_t row)
 {
     fprintf(out, "%*s", grid->block->indent, "");
     for (size_t c = 0; c < grid->column_count; c++) {
-        const char *text =
-            row == SIZE_MAX ? grid->column[c]->heading : grid->cell[row * grid->column_count + c];
-        int padding = grid->width[c] - width_of(text), right = is_right(grid->column[c]);
+        const char *text = row == SIZE_MAX ? column_of(grid, c)->heading : cell_of(grid, row, c);
+        int padding = grid->width[c] - width_of(text);
+        int is_right = column_of(grid, c)->kind > RPS_VALUE_TIME;
 
         if (grid->width[c] == 0)
             continue;
-        fprintf(out, "%*s%s", right ? padding : 0, "", text);
+        fprintf(out, "%*s%s", is_right ? padding : 0, "", text);
         if (c + 1 < grid->column_count)
-            fprintf(out, "%*s", COLUMN_GAP + (right ? 0 : padding), "");
+            fprintf(out, "%*s", COLUMN_GAP + (is_right ? 0 : padding), "");
     }
     fputc('\n', out);
 }
@@ -300,59 +201,41 @@ static void print_broken(FILE *out, int indent, int limit, const char *text)
         fputc('\n', out);
 }
 
-static void print_line(struct rps_document *document, FILE *out, const struct rps_line *line,
-                       int columns, int is_first)
+static void print_block(const struct rps_block *block, FILE *out, int columns, int is_first)
 {
-    size_t size = 4 * strlen(line->text) + 1;
-    char *text = rps_document_keep(document, size);
-
-    if (!text)
-        return;
-    rps_text_printable(text, size, line->text);
-    if (line->indent > 0) {
-        print_broken(out, line->indent, columns > 0 && columns < LINE_WIDTH ? columns : LINE_WIDTH,
-                     text);
-        return;
-    }
-    fprintf(out, "%s%s\n", line->indent == RPS_LINE_TITLE && !is_first ? "\n" : "", text);
-}
-
-/* *is_first: nothing was printed as yet. */
-static void print_block(const struct rps_block *block, FILE *out, int columns, int *is_first)
-{
+    int limit = columns > 0 && columns < LINE_WIDTH ? columns : LINE_WIDTH;
+    const struct rps_line *line = block->line, *end = line + block->line_count;
     struct grid grid;
-    size_t line = 0;
 
-    if (!make_grid(&grid, block))
-        return;
+    make_grid(&grid, block);
     if (columns > 0 && grid.column_count > 0 && !block->has_no_head)
         fit_terminal(&grid, columns);
     for (size_t i = 0; i <= grid.row_count; i++) {
-        for (; line < block->line_count && block->line[line].row == i; line++) {
-            print_line(block->document, out, &block->line[line], columns, *is_first);
-            *is_first = 0;
+        for (; line < end && line->row == i; line++) {
+            if (line->indent > 0)
+                print_broken(out, line->indent, limit, line->text);
+            else
+                fprintf(out, "%s%s\n", line->indent < 0 && !is_first ? "\n" : "", line->text);
         }
-        if (i == grid.row_count || grid.column_count == 0)
-            continue;
-        if (i == 0 && !block->has_no_head)
+        if (i == 0 && grid.row_count > 0 && grid.column_count > 0 && !block->has_no_head)
             print_row(out, &grid, SIZE_MAX);
-        print_row(out, &grid, i);
-        *is_first = 0;
+        if (i < grid.row_count && grid.column_count > 0)
+            print_row(out, &grid, i);
     }
 }
 
-void rps_document_print(struct rps_document *document, FILE *out, int columns)
+void rps_document_print(const struct rps_document *document, FILE *out, int columns)
 {
-    int place = INT32_MIN, next, is_first = 1;
+    int place = 0, next = INT32_MAX, is_first = 1;
 
-    do {
-        next = INT32_MAX;
+    for (; place != INT32_MAX; place = next, next = INT32_MAX) {
         for (const struct rps_block *block = document->first; block; block = block->next) {
-            if (block->place == place)
-                print_block(block, out, columns, &is_first);
-            else if (block->place > place && block->place < next)
+            if (block->place > place && block->place < next)
                 next = block->place;
+            if (block->place != place)
+                continue;
+            print_block(block, out, columns, is_first);
+            is_first = 0;
         }
-        place = next;
-    } while (next != INT32_MAX);
+    }
 }

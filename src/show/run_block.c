@@ -86,12 +86,9 @@ void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
     rps_put_int(block, run->exit_signal, run->exit_signal > 0);
     rps_put_int(block, run->recorder_cpu_ns, run->recorder_cpu_ns > 0);
     rps_put_int(block, run->recorder_after_ns, run->recorder_after_ns >= 0);
-    rps_put_text(block, run->host);
-    rps_put_text(block, run->cpu_model);
+    rps_put_texts(block, 2, run->host, run->cpu_model);
     rps_put_int(block, run->cpu_count, run->cpu_count > 0);
-    rps_put_text(block, run->kernel);
-    rps_put_text(block, run->architecture);
-    rps_put_text(block, run->version);
+    rps_put_texts(block, 3, run->kernel, run->architecture, run->version);
     rps_put_tags(block, run->tag, run->tag_count);
     rps_put_list(block, run->argv, run->argc);
 }

@@ -1,6 +1,5 @@
 /* Which runs are meant: all that a user may type for them, and what is said where none is. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,19 @@
 #define LABEL  "label:"
 #define DIGITS "0123456789"
 
+#define TAG " run, json_each(CASE WHEN json_valid(tags) THEN tags ELSE '{}' END) AS j"
+
+/* A text that is no number of a run may mean several things: the first of these that there is. */
+#define MEANT                                                                                      \
+    "WITH meant (run_id, rank) AS ("                                                               \
+    " SELECT run_id, 1 FROM run WHERE label = %Q AND label <> ''"                                  \
+    " UNION ALL SELECT run_id, 2 FROM" TAG " WHERE j.key || '=' || j.value = %Q"                   \
+    " UNION ALL SELECT run_id, 3 FROM run WHERE run_id BETWEEN %lld AND %lld"                      \
+    " UNION ALL SELECT run_id, 4 FROM"                                                             \
+    " (SELECT run_id FROM run ORDER BY run_id DESC LIMIT 1 OFFSET %lld) WHERE %lld >= 0)"          \
+    " SELECT DISTINCT run_id FROM meant WHERE rank = (SELECT min(rank) FROM meant) ORDER BY "      \
+    "run_id"
+
 /* The runs that were found, in the order of what was typed. */
 struct selection {
     struct rps_reader *reader;
@@ -20,64 +32,28 @@ struct selection {
     int64_t *run_id; /* owned */
 };
 
-/* Add the run_ids that a statement gives, written with sqlite3_mprintf: 1, 0 when it gives none, or
- * negative. */
-static int add(struct selection *selection, struct rps_error *err, const char *format, ...)
+static int is_label(const struct selection *selection, const char *text)
 {
-    int64_t *run_id = NULL, *all;
-    size_t count = 0;
-    va_list args;
-    char *sql;
-    int result;
-
-    va_start(args, format);
-    sql = sqlite3_vmprintf(format, args);
-    va_end(args);
-    result = sql ? rps_reader_numbers(selection->reader, sql, &run_id, &count, err)
-                 : rps_error_memory(err);
-    sqlite3_free(sql);
-    if (result < 0 || count == 0)
-        return result;
-    all = realloc(selection->run_id, (selection->count + count) * sizeof(*all));
-    if (all) {
-        memcpy(all + selection->count, run_id, count * sizeof(*all));
-        selection->run_id = all;
-        selection->count += count;
-    }
-    free(run_id);
-    return all ? 1 : rps_error_memory(err);
-}
-
-static int add_label(struct selection *selection, const char *label, struct rps_error *err)
-{
-    return add(selection, err,
-               "SELECT run_id FROM run WHERE label = %Q AND label <> '' ORDER BY run_id", label);
-}
-
-static int add_label_or_tag(struct selection *selection, const char *text, struct rps_error *err)
-{
-    int result = add_label(selection, text, err);
-
-    if (result != 0 || !strchr(text, '='))
-        return result;
-    return add(selection, err,
-               "SELECT DISTINCT run_id FROM run, json_each(run.tags) AS j"
-               " WHERE j.key || '=' || j.value = %Q ORDER BY run_id",
-               text);
+    return selection->is_group && strncmp(text, LABEL, strlen(LABEL)) == 0;
 }
 
 /* 1 and the numbers of "1-5", or of "7". */
-static int is_range(const char *text, uint64_t *ret_first, uint64_t *ret_last)
+static int is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
 {
     size_t length = strspn(text, DIGITS);
-    const char *last = text[length] == '-' ? text + length + 1 : text;
-    char first[24];
+    const char *behind = text[length] == '-' ? text + length + 1 : text;
+    uint64_t first = 0, last = 0;
+    char digits[24];
 
-    if (length == 0 || length >= sizeof(first) || strspn(last, DIGITS) != strlen(last) || !*last)
+    if (length == 0 || length >= sizeof(digits) || strspn(behind, DIGITS) != strlen(behind))
         return 0;
-    snprintf(first, sizeof(first), "%.*s", (int)length, text);
-    return rps_parse_uint64("run", first, 0, INT64_MAX, ret_first, NULL) == 0 &&
-           rps_parse_uint64("run", last, 0, INT64_MAX, ret_last, NULL) == 0;
+    snprintf(digits, sizeof(digits), "%.*s", (int)length, text);
+    if (rps_parse_uint64("run", digits, 0, INT64_MAX, &first, NULL) < 0 ||
+        rps_parse_uint64("run", behind, 0, INT64_MAX, &last, NULL) < 0)
+        return 0;
+    *ret_first = (int64_t)first;
+    *ret_last = (int64_t)last;
+    return 1;
 }
 
 /* The N of "last-N", 0 for "last", -1 for anything else. */
@@ -93,13 +69,56 @@ static int64_t back_from_last(const char *text)
     return (int64_t)back;
 }
 
+/* Add the runs that a statement gives, which sqlite3_mprintf made: 1, 0 when there are none, or
+ * negative. */
+static int add_runs(struct selection *selection, char *sql, struct rps_error *err)
+{
+    int64_t *run_id = NULL, *all;
+    size_t count = 0;
+    int result = sql ? rps_reader_numbers(selection->reader, sql, &run_id, &count, err)
+                     : rps_error_memory(err);
+
+    sqlite3_free(sql);
+    if (result < 0 || count == 0)
+        return result;
+    all = realloc(selection->run_id, (selection->count + count) * sizeof(*all));
+    if (all) {
+        memcpy(all + selection->count, run_id, count * sizeof(*all));
+        selection->run_id = all;
+        selection->count += count;
+    }
+    free(run_id);
+    return all ? 1 : rps_error_memory(err);
+}
+
+/* The same for a text without commas, or a label or tag with some. */
+static int add(struct selection *selection, const char *text, struct rps_error *err)
+{
+    const char *label = text + (is_label(selection, text) ? strlen(LABEL) : 0);
+    int64_t first = -1, last = -1, back = back_from_last(text);
+    int result = 0;
+
+    if (is_range(text, &first, &last) && !strchr(text, '-')) /* needs no look at other runs */
+        result = add_runs(
+            selection, sqlite3_mprintf("SELECT run_id FROM run WHERE run_id = %lld", first), err);
+    if (!selection->is_group)
+        first = last = -1;
+    if (result == 0)
+        result = add_runs(
+            selection,
+            sqlite3_mprintf(MEANT, label, label == text ? text : "", first, last, back, back), err);
+    if (result == 0 && first > last)
+        return rps_error_set(err, RPS_USAGE, "runs %s go backwards; write %" PRId64 "-%" PRId64,
+                             text, last, first);
+    return result;
+}
+
 /* "did you mean main? ", of labels and tags. */
 static void ask_near(struct rps_reader *reader, const char *typed, char *ret, size_t size)
 {
     static const char sql[] =
-        "SELECT label, run_id, 0 FROM run UNION ALL SELECT j.key || '=' || j.value, run_id, 1"
-        " FROM run, json_each(CASE WHEN json_valid(tags) THEN tags ELSE '{}' END) AS j"
-        " ORDER BY 2, 3";
+        "SELECT label, run_id, 0 FROM run UNION ALL"
+        " SELECT j.key || '=' || j.value, run_id, 1 FROM" TAG " ORDER BY 2, 3";
     struct rps_suggestion suggestion = {.typed = typed};
     struct rps_error ignored;
     sqlite3_stmt *stmt = NULL;
@@ -119,60 +138,32 @@ static void ask_near(struct rps_reader *reader, const char *typed, char *ret, si
 /* Nothing has this name: what is near, or what there is. */
 static int none(const struct selection *selection, const char *text, struct rps_error *err)
 {
-    int is_label = selection->is_group && strncmp(text, LABEL, strlen(LABEL)) == 0;
+    int of_label = is_label(selection, text);
     char question[256] = "", printable[128], what[RPS_RUN_TEXT_SIZE];
 
     rps_text_printable(printable, sizeof(printable), text);
     if (strspn(text, DIGITS "-") != strlen(text)) /* else a number was meant, not a name like it */
-        ask_near(selection->reader, is_label ? text + strlen(LABEL) : text, question,
+        ask_near(selection->reader, text + (of_label ? strlen(LABEL) : 0), question,
                  sizeof(question));
-    if (is_label || question[0] != '\0')
+    if (of_label || question[0] != '\0')
         return rps_error_set(
             err, RPS_FAILED, "%s: no run of %s has this %s; %s`rpistat runs` lists them", printable,
-            selection->reader->path, is_label ? "label" : "label or tag", question);
+            selection->reader->path, of_label ? "label" : "label or tag", question);
     snprintf(what, sizeof(what), "run %s", printable);
     return rps_reader_no_run(selection->reader, what, err);
-}
-
-/* Add the runs of one text without commas. */
-static int add_item(struct selection *selection, const char *text, struct rps_error *err)
-{
-    static const char of_numbers[] =
-        "SELECT run_id FROM run WHERE run_id BETWEEN %lld AND %lld ORDER BY run_id";
-    uint64_t first = 0, last = 0;
-    int64_t back = back_from_last(text);
-    int numbers = is_range(text, &first, &last), is_one = strchr(text, '-') == NULL, result = 0;
-
-    if (selection->is_group && text[0] == '\0')
-        return rps_error_set(err, RPS_USAGE, "the name of a group of runs is empty");
-    if (selection->is_group && strncmp(text, LABEL, strlen(LABEL)) == 0) {
-        result = add_label(selection, text + strlen(LABEL), err);
-        return result == 0 ? none(selection, text, err) : result;
-    }
-    if (numbers && is_one)
-        result = add(selection, err, of_numbers, first, first);
-    if (result == 0)
-        result = add_label_or_tag(selection, text, err);
-    if (result == 0 && numbers && !is_one && selection->is_group && first > last)
-        return rps_error_set(err, RPS_USAGE, "runs %s go backwards; write %" PRIu64 "-%" PRIu64,
-                             text, last, first);
-    if (result == 0 && numbers && !is_one && selection->is_group)
-        result = add(selection, err, of_numbers, first, last);
-    if (result == 0 && back >= 0)
-        result = add(selection, err,
-                     "SELECT run_id FROM run ORDER BY run_id DESC LIMIT 1 OFFSET %lld", back);
-    return result == 0 ? none(selection, text, err) : result;
 }
 
 int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                     struct rps_error *err)
 {
     struct selection selection = {.reader = reader};
-    int result = add_item(&selection, text ? text : "last", err);
+    int result = add(&selection, text ? text : "last", err);
 
     if (result > 0)
         *ret_run_id = selection.run_id[selection.count - 1];
     free(selection.run_id);
+    if (result == 0)
+        return none(&selection, text ? text : "last", err);
     return result < 0 ? result : 0;
 }
 
@@ -210,7 +201,7 @@ static int compare_numbers(const void *a, const void *b)
 /* A label may have commas itself. */
 static int add_items(struct selection *selection, const char *text, struct rps_error *err)
 {
-    int result = strchr(text, ',') ? add_label_or_tag(selection, text, err) : 0;
+    int result = strchr(text, ',') ? add(selection, text, err) : 0;
     char *copy, *rest, *item;
 
     if (result != 0)
@@ -218,8 +209,12 @@ static int add_items(struct selection *selection, const char *text, struct rps_e
     copy = rest = strdup(text);
     if (!copy)
         return rps_error_memory(err);
-    while (result >= 0 && (item = strsep(&rest, ",")))
-        result = add_item(selection, item, err);
+    while (result >= 0 && (item = strsep(&rest, ","))) {
+        if (item[0] == '\0')
+            result = rps_error_set(err, RPS_USAGE, "the name of a group of runs is empty");
+        else if ((result = add(selection, item, err)) == 0)
+            result = none(selection, item, err);
+    }
     free(copy);
     return result;
 }
