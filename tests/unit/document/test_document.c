@@ -99,6 +99,10 @@ static void test_hosts(void **state)
                    "RUN  LABEL  HOST  ELAPSED  SIZE  COUNTED  COMMAND\n"
                    "  1  a      web         -     -  sim      ./naive\n"
                    "  2  b      -           -     -  sim      ./naive\n");
+    put(new_block(&document), 1, "a", "web", 1); /* all are of one host, and have tags */
+    assert_written(&document, RPS_FORMAT_TEXT, 0,
+                   "RUN  LABEL  TAGS       ELAPSED     SIZE  COUNTED  COMMAND\n"
+                   "  1  a      a=1 b=x,y  1.500 s  1.5 KiB  sim      ./naive\n");
 }
 
 static void test_terminal(void **state)
