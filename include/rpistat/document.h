@@ -21,12 +21,12 @@
 
 enum rps_value_kind {
     RPS_VALUE_TEXT,
-    RPS_VALUE_LIST,     /* texts; JSON alone */
-    RPS_VALUE_TAGS,     /* keys and their values: an object of JSON */
-    RPS_VALUE_BOOL,     /* people read yes and no */
-    RPS_VALUE_TIME,     /* ns since 1970; the last kind that people read aligned to the left */
-    RPS_VALUE_INT,      /* */
-    RPS_VALUE_NUMBER,   /* */
+    RPS_VALUE_LIST, /* texts; JSON alone */
+    RPS_VALUE_TAGS, /* keys and their values: an object of JSON */
+    RPS_VALUE_BOOL, /* people read yes and no */
+    RPS_VALUE_TIME, /* ns since 1970; the last kind that people read aligned to the left */
+    RPS_VALUE_INT,
+    RPS_VALUE_NUMBER,   /* people read three digits of it */
     RPS_VALUE_SIZE,     /* bytes */
     RPS_VALUE_DURATION, /* ns */
 };
@@ -109,8 +109,8 @@ void rps_put_tags(struct rps_block *block, const struct rps_tag *tag, int count)
 void rps_put_words(struct rps_block *block, const char *words);
 
 /* A line for people below the rows so far (printf style). Indented it is broken to the terminal's
- * width, or 96 columns; 0: as it is; RPS_LINE_TITLE: as it is, a blank line before all but the
- * first of the document. */
+ * width, or 96 columns; 0: as it is; RPS_LINE_TITLE: as it is, behind a blank line
+ * in all blocks but the first that people read. */
 #define RPS_LINE_TITLE (-1)
 void rps_block_line(struct rps_block *block, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
