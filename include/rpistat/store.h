@@ -24,9 +24,6 @@
 
 struct rps_writer;
 
-/* Between commits, unless the user has said. */
-#define RPS_COMMIT_DEFAULT_NS INT64_C(1000000000)
-
 /* Marks that are kept of those that come within a second. */
 #define RPS_MARKS_PER_S 1000
 

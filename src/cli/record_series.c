@@ -44,7 +44,7 @@ static void take_signals(struct series *s)
 }
 
 /* Wait for the recorder, which tells the number of its run through the pipe that it has open. */
-static void wait_for(struct series *s, int told_fd)
+static void wait_for_recorder(struct series *s, int told_fd)
 {
     struct pollfd fd[2] = {{.fd = told_fd, .events = POLLIN},
                            {.fd = s->signal_fd, .events = POLLIN}};
@@ -158,7 +158,7 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
             return rps_record_once(cli, argc, argv, &(struct rps_record_turn){i, told[1]});
         }
         close(told[1]);
-        wait_for(&s, told[0]);
+        wait_for_recorder(&s, told[0]);
         close(told[0]);
         take_signals(&s);
     }
