@@ -232,6 +232,8 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
         .ring_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
         .notice = notice,
         .notice_context = r,
+        .beat = rps_registry_beat,
+        .beat_context = &r->registry,
     };
 
     if (options.ring_periods < (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS))
@@ -317,6 +319,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         rc = RPS_FAILED;
     else
         keep_estimates(r);
+    rps_registry_end(&r->registry);
     if (r->samples)
         name_code(r);
     return rc;
@@ -562,6 +565,7 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
         .argv = argc > 0 ? argv : NULL,
         .workload = {.pidfd = -1, .release_fd = -1, .status_fd = -1},
         .signal_fd = -1,
+        .registry = {.fd = -1},
         .turn = turn,
         .note_lock = PTHREAD_MUTEX_INITIALIZER,
     };
@@ -586,6 +590,7 @@ out:
     if (r.pmu_self)
         r.pmu->close(r.pmu_self);
     rps_writer_close(r.writer);
+    rps_registry_close(&r.registry);
     rps_plan_free(r.plan);
     rps_run_free(&r.run);
     if (r.signal_fd >= 0)

@@ -44,14 +44,22 @@ static const struct rps_option options[] = {
 /* Of so many units; NAN where it is not known. */
 static double per_s(const struct rps_recorder *recorder, int64_t units)
 {
-    int64_t elapsed_ns = recorder->run.elapsed_ns;
+    int64_t elapsed_ns = recorder->entry.run.elapsed_ns;
 
     return units < 0 || elapsed_ns <= 0 ? NAN : (double)units * RPS_NS_PER_S / (double)elapsed_ns;
 }
 
+static const char *reason_of(const struct rps_recorder *recorder)
+{
+    return recorder->state == RPS_RECORDER_UNKNOWN
+               ? "the registry that this user sees does not say what it records: it is another "
+                 "user's, of another PID namespace, as in a container, or of another version"
+               : NULL;
+}
+
 static void put_recorder(struct rps_block *block, const struct rps_recorder *recorder)
 {
-    const struct rps_run *run = &recorder->run;
+    const struct rps_run *run = &recorder->entry.run;
     double written_per_s = per_s(recorder, recorder->written_bytes);
     char title[4096] = "", size[RPS_TEXT_NUMBER_SIZE];
     int known = run->run_id > 0;
@@ -60,11 +68,8 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     rps_put_int(block, recorder->pid, recorder->pid > 0);
     rps_put_text(block, recorder->command);
     rps_put_text(block, rps_recorder_states[recorder->state]);
-    rps_put_text(block, recorder->store);
-    if (recorder->store == NULL)
-        rps_put_words(block, "not readable");
-    rps_put_text(block, recorder->reason);
-    rps_put_int(block, (int64_t)recorder->store_bytes, known);
+    rps_put_texts(block, 2, recorder->entry.store, reason_of(recorder));
+    rps_put_int(block, recorder->entry.store_bytes, known);
     rps_put_int(block, run->run_id, known);
     rps_put_text(block, run->uuid);
     rps_put_text(block, run->label);
@@ -75,8 +80,8 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     rps_put_int(block, run->start_realtime_ns, known && run->start_realtime_ns >= 0);
     rps_put_int(block, run->elapsed_ns, known && run->elapsed_ns >= 0);
     rps_put_int(block, run->period_ns, known && run->period_ns > 0);
-    rps_put_int(block, (int64_t)recorder->summary.periods, known);
-    rps_put_number(block, per_s(recorder, (int64_t)recorder->summary.periods));
+    rps_put_int(block, recorder->entry.periods, known);
+    rps_put_number(block, per_s(recorder, recorder->entry.periods));
     rps_put_number(block, written_per_s);
     if (!isnan(written_per_s))
         rps_put_words(block, rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
@@ -89,7 +94,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct rps_block *block =
         rps_document_block(&document, "recorders", columns, sizeof(columns) / sizeof(columns[0]));
     struct rps_recorders recorders = {0};
-    int result = rps_recorders_find(&recorders, NULL, &cli->err);
+    int result = rps_recorders_find(&recorders, &cli->err);
 
     (void)argc;
     (void)argv;
@@ -98,8 +103,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     for (size_t i = 0; i < recorders.count; i++) {
         const struct rps_recorder *one = &recorders.recorder[i];
 
-        if (one->state == RPS_RECORDER_UNKNOWN)
-            rps_block_line(block, 0, "Process %ld: %s.", (long)one->pid, one->reason);
+        if (reason_of(one))
+            rps_block_line(block, 0, "Process %ld: %s.", (long)one->pid, reason_of(one));
     }
     if (recorders.count == 0)
         rps_block_line(block, 0, "Nothing is being recorded on this machine.");
@@ -116,7 +121,8 @@ const struct rps_command rps_command_status = {
     .usage = "[OPTIONS]",
     .description =
         "List the recorders of this machine with their users, runs and stores, how much\n"
-        "they record a second, and how large the store is.",
+        "they record a second, and how large the store is, as they have registered. Of\n"
+        "those whose entries this user may not read the process is listed.",
     .examples = "  rpistat status\n"
                 "  rpistat status --format json",
     .input = RPS_INPUT_NONE,

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +143,7 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
     sigset_t before;
     int told[2], result = rps_record_take_signals(&s.signal_fd, &before, &cli->err);
 
+    prctl(PR_SET_NAME, "rpistat series"); /* `status` takes none of that name for a recorder */
     s.run_id = calloc(s.repeat, sizeof(*s.run_id));
     if (result == 0 && !s.run_id)
         result = rps_error_memory(&cli->err);
@@ -152,6 +154,7 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
             break;
         }
         if (s.pid == 0) {
+            prctl(PR_SET_NAME, "rpistat");
             close(told[0]);
             series_free(&s);
             sigprocmask(SIG_SETMASK, &before, NULL); /* until it takes them itself they end it */
