@@ -189,13 +189,13 @@ static int drop_groups(struct rps_rights_before *ret)
     return 0;
 }
 
-int rps_rights_take(const struct rps_rights *rights, struct rps_rights_before *ret,
-                    struct rps_error *err)
+static int take_rights(const struct rps_rights *rights, struct rps_rights_before *ret,
+                       struct rps_error *err)
 {
     struct rps_rights_before before = {.is_changed = 1};
 
     *ret = (struct rps_rights_before){0};
-    if (rights->user == 0 || taken.user != 0)
+    if (rights->user == 0)
         return 0;
     errno = 0; /* set by few of these */
     if (drop_groups(&before) < 0 || set_group(rights->group) < 0 || set_user(rights->user) < 0) {
@@ -224,7 +224,7 @@ struct way {
     int fd;        /* O_PATH: of a folder of root's; -1: the way has ended */
     int is_whole;  /* all of it is root's */
     int is_closed; /* one of the folders is */
-    int is_made;   /* what it leads to has been made here */
+    int is_open;   /* in one of them everybody may exchange what is others' */
     int links;     /* followed */
     mode_t above;
     char rest[2 * PATH_MAX];
@@ -262,21 +262,15 @@ static void follow(struct way *way, int link)
         go_to(way, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Of a name that is not there: 1 when nobody else can bring anything there. A new file is made first
- * where others may make files. */
-static int is_roots_to_make(struct way *way, const char *name, enum rps_rights_for what)
+/* Go on to fd, which is a folder or the file. */
+static void enter(struct way *way, int fd, mode_t mode)
 {
-    int fd;
-
-    if (!(way->above & (S_IWGRP | S_IWOTH)))
-        return 1;
-    if (what != RPS_RIGHTS_NEW_FILE || way->rest[0] != '\0')
-        return 0;
-    fd = openat(way->fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd >= 0)
-        close(fd);
-    way->is_made = fd >= 0;
-    return way->is_made;
+    go_to(way, fd);
+    way->above = mode;
+    if (!S_ISDIR(mode))
+        return;
+    way->is_closed |= !(mode & S_IXOTH);
+    way->is_open |= (mode & S_IWOTH) && !(mode & S_ISVTX);
 }
 
 /* Look at the next name of the rest: 1 when it is another user's. */
@@ -284,9 +278,9 @@ static int step(struct way *way, enum rps_rights_for what, struct stat *ret)
 {
     char name[NAME_MAX + 1];
     size_t slashes = strspn(way->rest, "/"), length = strcspn(way->rest + slashes, "/");
-    int fd;
+    int is_last = !way->rest[slashes + length], fd;
 
-    way->is_whole = length == 0 || (what == RPS_RIGHTS_BESIDE && !way->rest[slashes + length]);
+    way->is_whole = length == 0 || (what == RPS_RIGHTS_BESIDE && is_last);
     if (way->is_whole || length > NAME_MAX) {
         go_to(way, -1);
         return 0;
@@ -294,16 +288,24 @@ static int step(struct way *way, enum rps_rights_for what, struct stat *ret)
     snprintf(name, sizeof(name), "%.*s", (int)length, way->rest + slashes);
     memmove(way->rest, way->rest + slashes + length, strlen(way->rest + slashes + length) + 1);
     fd = openat(way->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, ret) < 0) {
-        way->is_whole =
-            fd < 0 && (errno == ENOENT || errno == ENOTDIR) && is_roots_to_make(way, name, what);
+    if (fd < 0 || fstat(fd, ret) < 0) { /* what is missing may be there in a moment */
+        way->is_whole = fd < 0 && (errno == ENOENT || errno == ENOTDIR) &&
+                        ((what == RPS_RIGHTS_NEW_FILE && is_last) ||
+                         !(way->above & (S_IWGRP | S_IWOTH)));
+        go_to(way, fd);
+        go_to(way, -1);
+        return 0;
+    }
+    if (is_last && what == RPS_RIGHTS_NEW_FILE && !S_ISLNK(ret->st_mode)) {
+        way->is_whole = 1;
         go_to(way, fd);
         go_to(way, -1);
         return 0;
     }
     /* root in a user namespace has no power over what belongs to users outside: those are nobody,
      * whose rights it cannot take */
-    if (ret->st_uid != 0 && (can_be(ret->st_uid) || !is_effective(CAP_SETUID))) {
+    if (ret->st_uid != 0 && ret->st_uid != geteuid() &&
+        (can_be(ret->st_uid) || !is_effective(CAP_SETUID))) {
         close(fd);
         return 1;
     }
@@ -312,9 +314,7 @@ static int step(struct way *way, enum rps_rights_for what, struct stat *ret)
         close(fd);
         return 0;
     }
-    go_to(way, fd);
-    way->above = ret->st_mode;
-    way->is_closed |= S_ISDIR(ret->st_mode) && !(ret->st_mode & S_IXOTH);
+    enter(way, fd, ret->st_mode);
     return 0;
 }
 
@@ -343,20 +343,14 @@ static struct rps_rights whose(struct way *way, enum rps_rights_for what)
     return rights;
 }
 
-int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_rights_before *ret,
-                        struct rps_error *err)
+/* Where the way to path begins; NULL without memory, to be freed. */
+static struct way *way_to(const char *path)
 {
-    struct way *way;
-    struct rps_rights rights;
+    struct way *way = calloc(1, sizeof(*way));
     size_t used;
-    int is_made, result;
 
-    *ret = (struct rps_rights_before){0};
-    if (geteuid() != 0 || taken.user != 0)
-        return 0;
-    way = calloc(1, sizeof(*way));
     if (!way)
-        return rps_error_memory(err);
+        return NULL;
     way->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (path[0] != '/' && !getcwd(way->rest, PATH_MAX))
         go_to(way, -1);
@@ -364,10 +358,41 @@ int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_r
     if ((size_t)snprintf(way->rest + used, sizeof(way->rest) - used, "/%s", path) >=
         sizeof(way->rest) - used)
         go_to(way, -1);
+    return way;
+}
+
+int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_rights_before *ret,
+                        struct rps_error *err)
+{
+    struct way *way;
+    struct rps_rights rights;
+
+    *ret = (struct rps_rights_before){0};
+    if (geteuid() != 0 || taken.user != 0)
+        return 0;
+    way = way_to(path);
+    if (!way)
+        return rps_error_memory(err);
     rights = whose(way, what);
-    is_made = way->is_made;
     free(way);
-    result = rps_rights_take(&rights, ret, err);
-    ret->is_made = is_made;
-    return result;
+    return take_rights(&rights, ret, err);
+}
+
+int rps_rights_is_others(const char *path)
+{
+    struct way *way;
+    struct stat found = {.st_uid = geteuid()};
+    int is_others = 0;
+
+    if (geteuid() == 0)
+        return 0;
+    way = way_to(path);
+    if (!way)
+        return 1;
+    while (way->fd >= 0 && !is_others)
+        is_others = step(way, RPS_RIGHTS_FILE, &found);
+    is_others |= way->is_open || found.st_uid != geteuid();
+    go_to(way, -1);
+    free(way);
+    return is_others;
 }
