@@ -289,9 +289,9 @@ static int step(struct way *way, enum rps_rights_for what, struct stat *ret)
     memmove(way->rest, way->rest + slashes + length, strlen(way->rest + slashes + length) + 1);
     fd = openat(way->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret) < 0) { /* what is missing may be there in a moment */
-        way->is_whole = fd < 0 && (errno == ENOENT || errno == ENOTDIR) &&
-                        ((what == RPS_RIGHTS_NEW_FILE && is_last) ||
-                         !(way->above & (S_IWGRP | S_IWOTH)));
+        way->is_whole =
+            fd < 0 && (errno == ENOENT || errno == ENOTDIR) &&
+            ((what == RPS_RIGHTS_NEW_FILE && is_last) || !(way->above & (S_IWGRP | S_IWOTH)));
         go_to(way, fd);
         go_to(way, -1);
         return 0;

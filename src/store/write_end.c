@@ -222,9 +222,8 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
         code = set_metrics(writer->db, writer->run_id, plan);
     if (code == SQLITE_OK)
         code = rps_database_exec(writer->db, "COMMIT");
-    result = code == SQLITE_OK
-                 ? 0
-                 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    result =
+        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_exec(writer->db, "ROLLBACK");
     rps_writer_release(writer);
@@ -238,9 +237,8 @@ int rps_writer_set_recorder_after(struct rps_writer *writer, int64_t cpu_ns, str
     if (rps_writer_hold(writer, err) < 0)
         return RPS_FAILED;
     code = rps_write_run_after(writer->db, writer->run_id, cpu_ns);
-    result = code == SQLITE_OK
-                 ? 0
-                 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    result =
+        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
     rps_writer_release(writer);
     return result;
 }

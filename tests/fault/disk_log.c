@@ -17,7 +17,7 @@ static const char *const name_end[] = {"", "-wal"};
 struct step {
     enum fault_op op; /* OPEN: the file is new; FAULT_OP_COUNT: a promise */
     int file;
-    int64_t offset; /* or size, or promise */
+    int64_t offset;       /* or size, or promise */
     size_t size, content; /* OPEN: of the data, when the file is not new */
     unsigned char *data;  /* owned */
 };

@@ -384,9 +384,13 @@ static void another_programs_transaction_is_left_alone(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(with_a_commit_a_period), TEST(with_full_durability),
-        TEST(with_seldom_commits),    TEST(without_shared_memory),
-        TEST(alone_without_shared_memory), TEST(while_it_merges), TEST(another_programs_transaction_is_left_alone),
+        TEST(with_a_commit_a_period),
+        TEST(with_full_durability),
+        TEST(with_seldom_commits),
+        TEST(without_shared_memory),
+        TEST(alone_without_shared_memory),
+        TEST(while_it_merges),
+        TEST(another_programs_transaction_is_left_alone),
     };
 
     if (argc > 1)
