@@ -257,6 +257,11 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
 {
     const char *why = rps_database_reason(db, code);
 
+    if (db && rps_database_has_changed(db))
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s was changed while it was read: read it "
+                             "again",
+                             path);
     switch (rps_database_code(db, code) & 0xff) {
     case SQLITE_NOMEM:
         return rps_error_memory(err);

@@ -76,6 +76,9 @@ void rps_database_close_beside(sqlite3 *db);
  * that an older format lacks are there, without rows. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
+/* 1 when db was opened as one that nobody writes (there is no shared memory), and somebody did. */
+int rps_database_has_changed(sqlite3 *db);
+
 /*
  * Take away the empty log and the shared memory that reading leaves beside a store nobody writes.
  * SQLite does that itself when the last connection closes, but only for one that could write. A log

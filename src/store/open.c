@@ -120,8 +120,8 @@ static int open_and_read_uri(const char *name, const char *query, sqlite3 **ret)
 }
 
 /*
- * Is it some other kind of file? Read through SQLite's descriptor: closing one of our own would drop
- * the locks that other connections of this process have on the file.
+ * Is it some other kind of file? Read through SQLite's descriptor: closing one of our own would
+ * drop the locks that other connections of this process have on the file.
  */
 static int is_no_database(sqlite3 *db)
 {
@@ -175,6 +175,36 @@ static int take_log_up(const char *name)
     return code;
 }
 
+static int64_t mtime_ns(const struct stat *status)
+{
+    return status->st_mtim.tv_sec * RPS_NS_PER_S + status->st_mtim.tv_nsec;
+}
+
+/* Read a file that nobody is writing, as it seems: SQLite looks for no log, and takes no lock. What
+ * the file was before is kept in its name. */
+static int open_unchanging(const char *name, sqlite3 **ret)
+{
+    struct stat status = {0};
+    char query[100];
+
+    stat(name, &status);
+    snprintf(query, sizeof(query), "?immutable=1&size=%jd&mtime=%jd", (intmax_t)status.st_size,
+             (intmax_t)mtime_ns(&status));
+    return open_and_read_uri(name, query, ret);
+}
+
+int rps_database_has_changed(sqlite3 *db)
+{
+    const char *name = sqlite3_db_filename(db, "main");
+    struct stat status;
+
+    if (!name || !sqlite3_uri_boolean(name, "immutable", 0))
+        return 0;
+    return stat(name, &status) != 0 || status.st_size != sqlite3_uri_int64(name, "size", -1) ||
+           mtime_ns(&status) != sqlite3_uri_int64(name, "mtime", -1) ||
+           rps_path_check_has_log(name);
+}
+
 static int is_there(const char *name, const char *end)
 {
     char *path = NULL;
@@ -203,7 +233,7 @@ static int connect_read(const char *name, int is_others, sqlite3 **ret)
     *ret = NULL;
     if (rps_path_check_has_log(name) && !is_others && take_log_up(name) == SQLITE_BUSY)
         return SQLITE_BUSY;
-    return rps_path_check_has_log(name) ? code : open_and_read_uri(name, "?immutable=1", ret);
+    return rps_path_check_has_log(name) ? code : open_unchanging(name, ret);
 }
 
 /* The sentence for a file that cannot be read. */

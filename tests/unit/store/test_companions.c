@@ -421,6 +421,44 @@ static void a_reader_changes_nothing(void **state)
     sqlite3_close(db);
 }
 
+/* Where no log is made, it is looked whether there is one now. */
+static void a_reader_is_told_of_changes(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    int ready[2], changed[2];
+    char byte = 0;
+    pid_t child;
+
+    need_root();
+    fixture_store(path);
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(changed), 0);
+    child = fixture_fork();
+    if (child == 0) {
+        struct rps_reader *reader = NULL;
+        struct rps_run run;
+        struct rps_error err = {"it was not said"};
+
+        if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0 ||
+            rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0 ||
+            write(ready[1], &byte, 1) != 1 || read(changed[0], &byte, 1) != 1)
+            _exit(2);
+        if (rps_reader_run(reader, 1, &run, &err) < 0 &&
+            strstr(err.message, "changed while it was"))
+            _exit(0);
+        fprintf(stderr, "said: %s\n", err.message);
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    fixture_exec(path, "UPDATE run SET label = 'changed'");
+    assert_int_equal(write(changed[1], &byte, 1), 1);
+    wait_for(child);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(changed[i]);
+    }
+}
+
 /* What root makes by reading is the owner's. */
 static void root_locks_no_owner_out(void **state)
 {
@@ -784,6 +822,7 @@ int main(void)
         TEST(a_reader_locks_no_owner_out),
         TEST(a_reader_makes_nothing),
         TEST(a_reader_changes_nothing),
+        TEST(a_reader_is_told_of_changes),
         TEST(root_locks_no_owner_out),
         TEST(a_log_of_a_moved_store_is_kept),
         TEST(anothers_log_outlives_us),
