@@ -249,7 +249,7 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
         return rps_error_set(
             err, RPS_FAILED,
             "the store %s cannot be read here: what its last recorder left in %s-wal "
-            "is still to be taken up, and no file can be written beside it; copy "
+            "is still to be taken up, and nothing can or may be made beside it; copy "
             "both into a folder of your own, and read the store there",
             path, name);
     return rps_database_error(db, code, path, err);
