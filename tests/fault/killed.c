@@ -48,7 +48,7 @@ struct scenario {
     const char *name;
     struct rps_writer_options options;
     uint64_t periods, each;
-    bool alone;
+    bool alone, is_there;        /* is_there: there is an empty file of that name */
     uint64_t kills, most_behind; /* found out */
 };
 
@@ -116,6 +116,8 @@ static void kill_everywhere(void **state, struct scenario scenario)
 
         memset((void *)progress, 0, sizeof(*progress));
         recording_remove(path);
+        if (scenario.is_there)
+            fixture_write_text(path, "");
         if (!record(&scenario, path, at, half, progress))
             break;
         snprintf(what, sizeof(what), "%s, killed %s step %ju", scenario.name,
@@ -157,6 +159,13 @@ static void without_shared_memory(void **state)
     kill_everywhere(
         state,
         (struct scenario){.name = "no shared memory", .alone = true, .periods = 63, .each = 10});
+}
+
+static void into_an_empty_file(void **state)
+{
+    kill_everywhere(
+        state,
+        (struct scenario){.name = "an empty file", .is_there = true, .periods = 24, .each = 1});
 }
 
 /* --- without shared memory -------------------------------------------------------------------- */
@@ -384,13 +393,10 @@ static void another_programs_transaction_is_left_alone(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(with_a_commit_a_period),
-        TEST(with_full_durability),
-        TEST(with_seldom_commits),
-        TEST(without_shared_memory),
-        TEST(alone_without_shared_memory),
-        TEST(while_it_merges),
-        TEST(another_programs_transaction_is_left_alone),
+        TEST(with_a_commit_a_period), TEST(with_full_durability),
+        TEST(with_seldom_commits),    TEST(without_shared_memory),
+        TEST(into_an_empty_file),     TEST(alone_without_shared_memory),
+        TEST(while_it_merges),        TEST(another_programs_transaction_is_left_alone),
     };
 
     if (argc > 1)
