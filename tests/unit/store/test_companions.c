@@ -483,6 +483,29 @@ static void root_locks_no_owner_out(void **state)
     rps_reader_close(reader);
 }
 
+/* What is deleted at the end is deleted with the owner's rights, as long as that may be after the
+ * opening. */
+static void root_closes_as_the_owner(void **state)
+{
+    const struct rps_database_options options = {0};
+    char path[512], log[600];
+    struct rps_error err;
+    sqlite3 *db = NULL;
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(log, sizeof(log), "%s-wal", path);
+    assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
+    assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
+    chmod(*state, 0555); /* which binds its owner, and not root */
+    rps_database_close(db);
+    assert_true(size_of(log) >= 0);
+    chmod(*state, 0755);
+    assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
+    rps_database_close(db);
+    assert_int_equal(size_of(log), -1);
+}
+
 /* --- stores that were moved ------------------------------------------------------------------- */
 
 static void a_log_of_a_moved_store_is_kept(void **state)
@@ -824,6 +847,7 @@ int main(void)
         TEST(a_reader_changes_nothing),
         TEST(a_reader_is_told_of_changes),
         TEST(root_locks_no_owner_out),
+        TEST(root_closes_as_the_owner),
         TEST(a_log_of_a_moved_store_is_kept),
         TEST(anothers_log_outlives_us),
         TEST(many_make_one_store),
