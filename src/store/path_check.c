@@ -234,7 +234,7 @@ int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps
     return result;
 }
 
-/* Can a file be made in the folder of path? SQLite keeps its journal beside the store. */
+/* Can a file be made in the folder of path? SQLite keeps its log beside the store. */
 static int check_folder(const char *path, const struct rps_path_check *place, struct rps_error *err)
 {
     char *folder = rps_path_check_folder(path), whose[WHOSE_SIZE];
@@ -256,7 +256,7 @@ static int check_folder(const char *path, const struct rps_path_check *place, st
     else if (!may(folder, W_OK | X_OK))
         result = rps_error_set(err, RPS_FAILED,
                                "cannot %s the store %s: the folder %s is not writable (%s), and "
-                               "the store's journal must lie beside it; choose another place%s",
+                               "the store's log must lie beside it; choose another place%s",
                                place->exists ? "write" : "create", path, folder, strerror(errno),
                                whose_rights(whose));
     free(folder);
