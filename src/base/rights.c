@@ -265,12 +265,12 @@ static int look_whose(struct rps_walk *walk, const struct stat *found, int is_la
     return way->is_others;
 }
 
-/* Walk from the root folder on; RPS_FAILED without memory. */
-static int go(struct way *way, const char *path, struct rps_error *err)
+/* Find who owns the way to path, from the root folder on; RPS_FAILED without memory. */
+static int find_owner(struct way *way, const char *path, struct rps_error *err)
 {
     struct rps_walk *walk = calloc(1, sizeof(*walk));
     char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
-    int result = -1;
+    int result;
 
     if (walk && asprintf(&whole, "%s/%s", folder ? folder : "", path) < 0)
         whole = NULL;
@@ -315,7 +315,7 @@ int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_r
     *ret = (struct rps_rights_before){0};
     if (geteuid() != 0 || taken.user != 0)
         return 0;
-    if (go(&way, path, err) < 0)
+    if (find_owner(&way, path, err) < 0)
         return RPS_FAILED;
     rights = whose(&way);
     return take_rights(&rights, ret, err);
@@ -328,6 +328,6 @@ int rps_rights_is_others(const char *path)
 
     if (geteuid() == 0)
         return 0;
-    return go(&way, path, &unheard) < 0 || !way.is_whole || way.is_open ||
+    return find_owner(&way, path, &unheard) < 0 || !way.is_whole || way.is_open ||
            way.found.st_uid != geteuid();
 }

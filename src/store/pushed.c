@@ -34,7 +34,7 @@ static int cannot_use(const struct rps_pushed *pushed, int code, struct rps_erro
 
 /* An SQLite code. Commits need not be synced: what a position that is lost with the machine's power
  * stands for is sent twice. */
-static int connect(const char *name, int alone, sqlite3 **ret)
+static int open_state(const char *name, int alone, sqlite3 **ret)
 {
     int code = sqlite3_open_v2(name, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
@@ -60,7 +60,7 @@ static int fill(sqlite3 *db)
 static int fill_new(void *context, const char *name, struct rps_error *err)
 {
     struct rps_pushed made = {.path = context};
-    int code = connect(name, 1, &made.db), result;
+    int code = open_state(name, 1, &made.db), result;
 
     if (code == SQLITE_OK)
         code = fill(made.db);
@@ -70,7 +70,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
 }
 
 /* Is it one that an earlier push made, or an empty file? An SQLite code. */
-static int look(sqlite3 *db, int *ret_ours, int *ret_new)
+static int identify(sqlite3 *db, int *ret_ours, int *ret_new)
 {
     sqlite3_int64 ours = 0, tables = 0;
     int code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &tables);
@@ -93,9 +93,9 @@ static int open_database(struct rps_pushed *pushed, const char *path, struct rps
     for (int alone = 0; alone < 2; alone++) { /* where there is no shared memory */
         sqlite3_close(pushed->db);
         pushed->db = NULL;
-        code = connect(pushed->path, alone, &pushed->db);
+        code = open_state(pushed->path, alone, &pushed->db);
         if (code == SQLITE_OK)
-            code = look(pushed->db, &ours, &is_new);
+            code = identify(pushed->db, &ours, &is_new);
         if ((code & 0xff) != SQLITE_IOERR && (code & 0xff) != SQLITE_CANTOPEN)
             break;
     }
