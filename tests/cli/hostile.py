@@ -848,7 +848,7 @@ def test_exchanged_reader():
         copy = shutil.copy(RPISTAT, program / "rpistat")
         os.chmod(program.path, 0o755)
         read = 0
-        for i in range(30 if is_sanitized() else 120):
+        for i in range(30 if is_sanitized() else 60):
             answer = subprocess.run([copy, ("runs", "report")[i % 2], "-i", "theirs/rpistat.data"], cwd=folder.path,
                                     env=environment(), capture_output=True, check=False, timeout=60,
                                     user=READER, group=READER, extra_groups=[])
