@@ -145,8 +145,8 @@ def expect_whole(folder):
 def kill_at_once():
     """A new store each time; the next recording works there."""
     moments = random.Random(SEED)
-    made = 0
-    for _ in range(KILLS):
+    kills, made = 2 * KILLS, 0
+    for _ in range(kills):
         with tempfile.TemporaryDirectory(prefix="rpistat-kills-") as folder:
             store = os.path.join(folder, "rpistat.data")
             recorder = start(store)
@@ -154,7 +154,7 @@ def kill_at_once():
             kill(recorder)
             made += expect_whole(folder)
             expect(call("record", "-q", "--pmu", "software", "-o", store, "true"), 0)
-    print("# %d kills in the first 60 ms, %d had made the store; every one opens" % (KILLS, made), flush=True)
+    print("# %d kills in the first 60 ms, %d had made the store; every one opens" % (kills, made), flush=True)
 
 
 def has_period(store):
