@@ -165,9 +165,9 @@ struct rps_cursor;
 
 /*
  * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself
- * needs in order to read a log or to undo a journal it may do. Errors (RPS_FAILED, one sentence):
- * not there, a folder, not SQLite, another program's, a newer major version, damaged, a file beside
- * it that is not its own.
+ * needs in order to read a log it may do, but nothing beside a store that another user could
+ * exchange. Errors (RPS_FAILED, one sentence): not there, a folder, not SQLite, another program's, a
+ * newer major version, damaged, a file beside it that is not its own.
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
 void rps_reader_close(struct rps_reader *reader);
