@@ -57,6 +57,19 @@ static int init_lock(struct rps_writer *writer)
     return 0;
 }
 
+int rps_writer_hold(struct rps_writer *writer, struct rps_error *err)
+{
+    return writer->db ? 0 : rps_database_open_existing(rps_writer_file(writer), &writer->db, err);
+}
+
+void rps_writer_release(struct rps_writer *writer)
+{
+    if (!rps_database_is_alone(writer->db))
+        return;
+    rps_database_close(writer->db);
+    writer->db = NULL;
+}
+
 size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count)
 {
     size_t bytes = rps_ring_bytes(sizeof(struct rps_period));
@@ -258,7 +271,8 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
 {
     int code, result = RPS_FAILED;
 
-    if (make_uuid(run->uuid, err) < 0 || check_room(writer, err) < 0)
+    if (make_uuid(run->uuid, err) < 0 || rps_writer_hold(writer, err) < 0 ||
+        check_room(writer, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
     writer->plan = plan;

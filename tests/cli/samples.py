@@ -252,7 +252,7 @@ def check_attached():
             found, _ = shares(folder)
             near(found["alpha"], 0.7, 8, "attached")
             counts_fit(folder)
-            record(folder, "-a", "--frequency", "199", "--duration", "1500ms", store="all.data")
+            record(folder, "-a", "--frequency", "997", "--duration", "1500ms", store="all.data")  # of the CPUs it has a share
             tasks = ask(folder, "SELECT t.name, sum(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) "
                                 "WHERE t.pid = ? GROUP BY 1", one.pid, store="all.data")
             assert tasks and tasks[0][0] == "known" and tasks[0][1] > 50, tasks

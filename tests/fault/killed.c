@@ -7,6 +7,7 @@
  */
 #include "fault_vfs.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +26,14 @@ struct killer {
     atomic_uint_fast64_t steps; /* so far */
     uint64_t at;                /* the step that is not made */
     bool half;                  /* half of it is */
-    bool rollback;              /* no shared memory: a rollback journal */
+    bool alone;                 /* no shared memory */
 };
 
 static int kill_hook(void *context, const struct fault_step *step)
 {
     struct killer *killer = context;
 
-    if (step->op == FAULT_SHM_MAP && killer->rollback)
+    if (step->op == FAULT_SHM_MAP && killer->alone)
         return SQLITE_IOERR_SHMMAP;
     if (step->op == FAULT_READ || step->op == FAULT_SHM_MAP)
         return FAULT_GO;
@@ -47,7 +48,7 @@ struct scenario {
     const char *name;
     struct rps_writer_options options;
     uint64_t periods, each;
-    bool rollback;
+    bool alone, is_there;        /* is_there: there is an empty file of that name */
     uint64_t kills, most_behind; /* found out */
 };
 
@@ -55,7 +56,7 @@ struct scenario {
 static int record(const struct scenario *scenario, const char *path, uint64_t at, bool half,
                   struct recording_progress *progress)
 {
-    struct killer killer = {.at = at, .half = half, .rollback = scenario->rollback};
+    struct killer killer = {.at = at, .half = half, .alone = scenario->alone};
     const struct recording recording = {.path = path,
                                         .options = scenario->options,
                                         .periods = scenario->periods,
@@ -115,6 +116,8 @@ static void kill_everywhere(void **state, struct scenario scenario)
 
         memset((void *)progress, 0, sizeof(*progress));
         recording_remove(path);
+        if (scenario.is_there)
+            fixture_write_text(path, "");
         if (!record(&scenario, path, at, half, progress))
             break;
         snprintf(what, sizeof(what), "%s, killed %s step %ju", scenario.name,
@@ -151,11 +154,117 @@ static void with_seldom_commits(void **state)
                                              .each = 10});
 }
 
-static void with_a_rollback_journal(void **state)
+static void without_shared_memory(void **state)
 {
     kill_everywhere(
         state,
-        (struct scenario){.name = "rollback journal", .rollback = true, .periods = 63, .each = 10});
+        (struct scenario){.name = "no shared memory", .alone = true, .periods = 63, .each = 10});
+}
+
+static void into_an_empty_file(void **state)
+{
+    kill_everywhere(
+        state,
+        (struct scenario){.name = "an empty file", .is_there = true, .periods = 24, .each = 1});
+}
+
+/* --- without shared memory -------------------------------------------------------------------- */
+
+static int without_memory(void *context, const struct fault_step *step)
+{
+    if (step->op == FAULT_SHM_MAP)
+        return SQLITE_IOERR_SHMMAP;
+    return fault_skip_sync(context, step);
+}
+
+static void wait_when_committed(void *context, uint64_t periods)
+{
+    if (periods == 5 && write(*(int *)context, "x", 1) == 1)
+        pause();
+}
+
+static int reads(const char *path, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, path, err);
+
+    rps_reader_close(reader);
+    return result;
+}
+
+static int writes(const char *path, struct rps_error *err)
+{
+    const struct rps_writer_options options = {0};
+    struct rps_writer *writer = NULL;
+    int result = rps_writer_open(&writer, path, &options, err);
+
+    rps_writer_close(writer);
+    return result;
+}
+
+/* In a process of its own: it waits for as long as for any lock. */
+static pid_t is_refused(int (*try)(const char *path, struct rps_error *err), const char *path)
+{
+    pid_t child = fixture_fork();
+    struct rps_error err = {"it was not refused"};
+
+    assert_true(child >= 0);
+    if (child != 0)
+        return child;
+    if (try(path, &err) < 0 && strstr(err.message, "is locked by another program"))
+        _exit(0);
+    fprintf(stderr, "said: %s\n", err.message);
+    _exit(1);
+}
+
+static void wait_for(pid_t child)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A recorder has the store to itself; what it leaves when it is killed is taken up by who reads. */
+static void alone_without_shared_memory(void **state)
+{
+    const char *path = fixture_path(state, "rpistat.data");
+    struct recording_progress progress = {0};
+    struct rps_check_result check;
+    struct rps_error err;
+    int ready[2], status = 0;
+    pid_t child, reader, second;
+    char byte;
+
+    fault_vfs_set_hook(without_memory, NULL);
+    assert_int_equal(pipe(ready), 0);
+    child = fixture_fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct recording recording = {.path = path,
+                                            .periods = 10,
+                                            .each = 1,
+                                            .progress = &progress,
+                                            .committed = wait_when_committed,
+                                            .context = &ready[1]};
+
+        recording_make(&recording, &err);
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    reader = is_refused(reads, path);
+    second = is_refused(writes, path);
+    wait_for(reader);
+    wait_for(second);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(recording_check(path, "killed alone", &check), 0);
+    assert_int_equal(check.periods, 5);
+    recording_add(path, "killed alone", 5);
+    close(ready[0]);
+    close(ready[1]);
 }
 
 /* --- deleting and merging --------------------------------------------------------------------- */
@@ -341,7 +450,9 @@ int main(int argc, char **argv)
         TEST(with_a_commit_a_period),
         TEST(with_full_durability),
         TEST(with_seldom_commits),
-        TEST(with_a_rollback_journal),
+        TEST(without_shared_memory),
+        TEST(into_an_empty_file),
+        TEST(alone_without_shared_memory),
         TEST(while_it_merges),
         TEST(while_it_deletes),
         TEST(while_it_merges_much),
