@@ -433,7 +433,7 @@ static void what_is_no_store(void **state)
     assert_int_equal(rps_store_check(path, &sink, &result, &err), RPS_FAILED);
     fixture_says(&err, "is not an rpistat store", NULL);
     assert_int_equal(rps_store_repair(path, saved, &sink, &repaired, &err), RPS_FAILED);
-    fixture_says(&err, "nothing of", path, "store", ".recover", NULL);
+    fixture_says(&err, "nothing of", path, "store", NULL);
     assert_int_equal(access(saved, F_OK), -1);
     sound_store(saved, 1, 2, 0);
     assert_int_equal(rps_store_repair(path, saved, &sink, &repaired, &err), RPS_FAILED);
