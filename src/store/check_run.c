@@ -138,8 +138,7 @@ static int count_others(struct check *check)
             rps_findings_add(check->findings, RPS_FINDING_WRONG,
                              "run %" PRId64 ": blocks of level %d are not those that the finer "
                              "rows make: %" PRId64 " rows more",
-                             check->run_id, level,
-                             others - (int64_t)check->level[level - 1].found);
+                             check->run_id, level, others - (int64_t)check->level[level - 1].found);
     }
     sqlite3_finalize(stmt);
     return code == SQLITE_DONE ? SQLITE_OK : code;

@@ -7,8 +7,8 @@
  * statement, whose rows are those of which any holds: of a sound run there are none.
  *
  * A window over a day's periods costs three times as much as looking up of each period the one
- * that it follows on by its key, (cycle - cycles, number - 1). So that is asked first: those without
- * one are few, and they alone are compared with what does stand before them, by lag().
+ * that it follows on by its key, (cycle - cycles, number - 1). So that is asked first: those
+ * without one are few, and they alone are compared with what does stand before them, by lag().
  */
 #include "questions.h"
 
@@ -36,13 +36,15 @@
  * a block alone are `more`. rps_period_read refuses the same. */
 #define NUMBER(more)                                                                               \
     "CASE WHEN cpu NOT BETWEEN -1 AND 2147483647 THEN 'cpu ' || cpu" NEGATIVE("cycle")             \
-    BELOW("period", "1 << 62") BELOW("rotation", "1 << 62")                                        \
-    " WHEN set_no NOT BETWEEN 0 AND (SELECT sets - 1 FROM shape) THEN 'set_no ' || set_no"         \
-    BELOW("start_ns", TIME_MAX) BELOW("length_ns", TIME_MAX) NEGATIVE("cycles")                    \
-    NEGATIVE("clock_running_ns") NEGATIVE("enabled_ns") BELOW("idle_ns", "enabled_ns")             \
-    NEGATIVE("running_ns") BELOW("switch_ns", TIME_MAX) BELOW("missed", "4294967295")              \
-    COUNT("c0") COUNT("c1") COUNT("c2") COUNT("c3") COUNT("c4") COUNT("c5") COUNT("c6")            \
-    COUNT("c7") more " END"
+        BELOW("period", "1 << 62") BELOW(                                                          \
+            "rotation",                                                                            \
+            "1 << 62") " WHEN set_no NOT BETWEEN 0 AND (SELECT sets - 1 FROM shape) THEN 'set_no " \
+                       "' || set_no" BELOW("start_ns", TIME_MAX) BELOW("length_ns", TIME_MAX)      \
+                           NEGATIVE("cycles") NEGATIVE("clock_running_ns") NEGATIVE("enabled_ns")  \
+                               BELOW("idle_ns", "enabled_ns") NEGATIVE("running_ns")               \
+                                   BELOW("switch_ns", TIME_MAX) BELOW("missed", "4294967295")      \
+                                       COUNT("c0") COUNT("c1") COUNT("c2") COUNT("c3") COUNT("c4") \
+                                           COUNT("c5") COUNT("c6") COUNT("c7") more " END"
 #define PERIOD_NUMBER NUMBER("")
 #define BLOCK_NUMBER                                                                               \
     NUMBER(" WHEN merged NOT BETWEEN 1 AND 65536 THEN 'merged ' || merged"                         \
@@ -111,14 +113,15 @@
     "  HAVING " WHOLE "), "
 
 #define PERIODS_ALONE                                                                              \
-    "track (cpu) AS (SELECT min(cpu) FROM period WHERE run_id = ?1 UNION SELECT"                  \
+    "track (cpu) AS (SELECT min(cpu) FROM period WHERE run_id = ?1 UNION SELECT"                   \
     "  (SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > track.cpu) FROM track),"           \
     " finish AS (SELECT cpu, -1 AS level, (1 << 62) AS first, -1, -1, -1, -1,"                     \
     "  9223372036854775807 AS cycle, 0, (SELECT ends_ns FROM shape) AS start_ns, 0, 0, 1"          \
     "  FROM (SELECT cpu FROM track WHERE cpu IS NOT NULL UNION SELECT cpu FROM block"              \
     "   UNION SELECT -1 WHERE NOT EXISTS (SELECT 1 FROM period WHERE run_id = ?1)"                 \
     "   AND NOT EXISTS (SELECT 1 FROM block))),"                                                   \
-    " alone AS MATERIALIZED (SELECT cpu, cycle, period AS first FROM period AS a WHERE run_id = ?1"\
+    " alone AS MATERIALIZED (SELECT cpu, cycle, period AS first FROM period AS a WHERE run_id = "  \
+    "?1"                                                                                           \
     "  AND CASE WHEN EXISTS (SELECT 1 FROM period AS b WHERE b.run_id = ?1 AND b.cpu = a.cpu"      \
     "   AND b.cycle = a.cycle - a.cycles AND b.period = a.period - 1"                              \
     "   AND b.start_ns + b.length_ns BETWEEN a.start_ns - " NEAR " AND a.start_ns + " NEAR         \
@@ -127,16 +130,18 @@
     "  THEN 0 ELSE " PERIOD_NUMBER " IS NULL END), "
 
 #define CHOSEN                                                                                     \
-    "chosen AS (SELECT cpu, cycle, first, 1 AS asked FROM alone UNION ALL"                        \
-    "  SELECT cpu, " BEFORE("cycle") ", " BEFORE("period") ", 0 FROM (SELECT cpu, cycle, first"    \
-    "   FROM alone UNION ALL SELECT cpu, cycle, first FROM block UNION ALL"                        \
-    "   SELECT cpu, cycle, first FROM finish) AS k), "
+    "chosen AS (SELECT cpu, cycle, first, 1 AS asked FROM alone UNION ALL"                         \
+    "  SELECT cpu, " BEFORE("cycle") ", " BEFORE(                                                  \
+        "period") ", 0 FROM (SELECT cpu, cycle, first"                                             \
+                  "   FROM alone UNION ALL SELECT cpu, cycle, first FROM block UNION ALL"          \
+                  "   SELECT cpu, cycle, first FROM finish) AS k), "
 
 #define PIECES                                                                                     \
-    "piece AS (SELECT p.cpu, 0 AS level, p.period AS first, p.period AS last, p.rotation,"        \
+    "piece AS (SELECT p.cpu, 0 AS level, p.period AS first, p.period AS last, p.rotation,"         \
     "  p.rotation AS last_rotation, p.set_no, p.cycle, p.cycles, p.start_ns,"                      \
     "  p.start_ns + p.length_ns AS end_ns, p.switch_ns, c.asked FROM"                              \
-    "  (SELECT cpu, cycle, first, max(asked) AS asked FROM chosen GROUP BY cpu, cycle, first) AS c"\
+    "  (SELECT cpu, cycle, first, max(asked) AS asked FROM chosen GROUP BY cpu, cycle, first) AS " \
+    "c"                                                                                            \
     "  CROSS JOIN period AS p ON p.run_id = ?1 AND p.cpu = c.cpu AND p.cycle = c.cycle"            \
     "  AND p.period = c.first"                                                                     \
     "  UNION ALL SELECT cpu, level, first, last, rotation, last_rotation, set_no, cycle, cycles,"  \
@@ -153,7 +158,8 @@
 /* Stretches without a period and, once gap rows that overlap or touch are taken together, without
  * these: a stretch is covered when of all that begin before it one ends behind it. */
 #define HOLES                                                                                      \
-    "hole AS MATERIALIZED (SELECT cpu, cycle, first, expected, b_end_ns AS from_ns, start_ns AS to_ns" \
+    "hole AS MATERIALIZED (SELECT cpu, cycle, first, expected, b_end_ns AS from_ns, start_ns AS "  \
+    "to_ns"                                                                                        \
     "  FROM beside WHERE asked AND first >= expected AND start_ns > b_end_ns + " NEAR "),"         \
     " silence AS (SELECT h.cpu, start_ns AS from_ns, start_ns + length_ns AS to_ns FROM"           \
     "  (SELECT DISTINCT cpu FROM hole) AS h CROSS JOIN gap AS g ON run_id = ?1"                    \
@@ -179,8 +185,8 @@
 /* Prepare a statement that can ask any of these; ?1 is the run, ?2 what else it takes. */
 static int prepare(sqlite3 *db, const char *sql, int64_t run_id, int64_t number, sqlite3_stmt **ret)
 {
-    char *text = sqlite3_mprintf("WITH RECURSIVE %s%s%s%s%s%s%s%s %s", SHAPE STANDING MEASURED, ROWS,
-                                 BLOCKS, PERIODS_ALONE, CHOSEN, PIECES, HOLES, PLACES, sql);
+    char *text = sqlite3_mprintf("WITH RECURSIVE %s%s%s%s%s%s%s%s %s", SHAPE STANDING MEASURED,
+                                 ROWS, BLOCKS, PERIODS_ALONE, CHOSEN, PIECES, HOLES, PLACES, sql);
     int code = text ? sqlite3_prepare_v2(db, text, -1, ret, NULL) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
@@ -249,10 +255,10 @@ static const struct question piece_questions[] = {
     {RPS_FINDING_WRONG, "stretch is missing, and no gap row says why",
      "stretches are missing, and no gap row says why", "hole_ns > 0", IN_ALL, "hole_ns"},
     {PERIODS(WRONG, "beginning before the one before has ended"), OVERLAPS, NOTHING, "1"},
-    {PERIODS(WRONG, "with a cycle timestamp that is not the sum of all cycles so far"),
-     WRONG_CYCLE, NOTHING, "1"},
-    {PERIODS(WRONG, "with a switch of event sets that goes on beyond the next period"),
-     LONG_SWITCH, OF_THE_ONE_BEFORE, "excess_ns"},
+    {PERIODS(WRONG, "with a cycle timestamp that is not the sum of all cycles so far"), WRONG_CYCLE,
+     NOTHING, "1"},
+    {PERIODS(WRONG, "with a switch of event sets that goes on beyond the next period"), LONG_SWITCH,
+     OF_THE_ONE_BEFORE, "excess_ns"},
 };
 
 #define QUESTIONS_MAX 8
@@ -367,7 +373,7 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
     return code == SQLITE_OK ? ASK(db, run_id, "place", piece_questions, findings) : code;
 }
 
-/* --- of the run ------------------------------------------------------------------------------- */
+/* --- of the run ------------------------------------------------------------------------------ */
 
 /* Numbers of a table of the code that no recorder writes. */
 #define NUMBERS(table)                                                                             \
@@ -536,7 +542,8 @@ static const char sql_drop_finer[] =
     "coalesce((SELECT n.period = beside.last + 1 AND n.cycle - n.cycles = beside.cycle"            \
     " AND n.start_ns BETWEEN beside.end_ns - " NEAR " AND beside.end_ns + " NEAR                   \
     " FROM period AS n WHERE n.run_id = ?1 AND n.cpu = beside.cpu"                                 \
-    " AND (n.cycle, n.period) > (beside.cycle, beside.last) ORDER BY n.cycle, n.period LIMIT 1), 0)"
+    " AND (n.cycle, n.period) > (beside.cycle, beside.last) ORDER BY n.cycle, n.period LIMIT 1), " \
+    "0)"
 
 /*
  * Of two neighbours that contradict each other the one goes that is not held by its neighbour on

@@ -96,8 +96,7 @@ static int hold_damaged(struct repair *repair, const char *path, struct rps_erro
     if (code == SQLITE_NOMEM)
         return rps_error_memory(err);
     rps_error_set(err, RPS_FAILED, "nothing of %s can be read as a store (%s)", path,
-                  code == SQLITE_OK ? "it has no tables"
-                                    : rps_database_reason(repair->from, code));
+                  code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code));
     sqlite3_close(repair->from);
     repair->from = NULL;
     repair->damaged = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -183,8 +182,8 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
 static int is_root(sqlite3 *db, int64_t page, bool *ret)
 {
     int64_t found = 0;
-    int code = rps_database_ask(db, &found, "SELECT 1 FROM sqlite_schema WHERE rootpage = ?", "i",
-                                page);
+    int code =
+        rps_database_ask(db, &found, "SELECT 1 FROM sqlite_schema WHERE rootpage = ?", "i", page);
 
     *ret = found;
     return code == SQLITE_DONE ? SQLITE_OK : code;
@@ -232,8 +231,8 @@ static bool restore_schema(int copy)
     bool done = sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                 NULL) == SQLITE_OK &&
                 rps_database_migrate(empty, RPS_STORE_VERSION) == SQLITE_OK &&
-                (put_schema(empty, copy) || (rps_database_exec(empty, "VACUUM") == SQLITE_OK &&
-                                             put_schema(empty, copy)));
+                (put_schema(empty, copy) ||
+                 (rps_database_exec(empty, "VACUUM") == SQLITE_OK && put_schema(empty, copy)));
 
     sqlite3_close(empty);
     return done;

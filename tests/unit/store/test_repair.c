@@ -317,8 +317,8 @@ static void descriptions_that_are_lost(void **state)
 /* The only page of a table that describes runs: what was measured is not lost with it. */
 static void pages_of_descriptions(void **state)
 {
-    static const char *const table[] = {"run", "event_set", "event", "metric", "metric_step",
-                                        "sqlite_autoindex_run_1"};
+    static const char *const table[] = {"run",    "event_set",   "event",
+                                        "metric", "metric_step", "sqlite_autoindex_run_1"};
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
     struct findings findings;
     unsigned char *data;
