@@ -4,9 +4,10 @@
 
 #include <stdint.h>
 
-#define RPS_NS_PER_S  INT64_C(1000000000)
-#define RPS_NS_PER_MS INT64_C(1000000)
-#define RPS_NS_PER_US INT64_C(1000)
+#define RPS_NS_PER_DAY (86400 * RPS_NS_PER_S)
+#define RPS_NS_PER_S   INT64_C(1000000000)
+#define RPS_NS_PER_MS  INT64_C(1000000)
+#define RPS_NS_PER_US  INT64_C(1000)
 
 /* CLOCK_MONOTONIC in ns. Cannot fail. */
 int64_t rps_clock_monotonic_ns(void);

@@ -10,7 +10,6 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/error.h"
-#include "rpistat/mux.h"
 #include "rpistat/order.h"
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"

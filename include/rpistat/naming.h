@@ -11,10 +11,6 @@
 #include "rpistat/code.h"
 #include "rpistat/error.h"
 
-/* What one module may take. */
-#define RPS_NAMING_MEMORY_BYTES (UINT64_C(256) << 20)
-#define RPS_NAMING_CPU_S        5
-
 struct rps_naming_options {
     /* 1: the paths of modules may be opened: they are the recorder's own, seen just now. 0: they
      * come from a store, and only what the system has by build-id (/usr/lib/debug, debuginfod where

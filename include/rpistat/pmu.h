@@ -59,6 +59,7 @@ struct rps_sampling_options;
 
 struct rps_pmu {
     const char *name;         /* "hardware": what --pmu takes */
+    const char *usage;        /* that with what stands behind a colon, for people; NULL: nothing */
     const char *summary;      /* one line for people */
     const char *default_plan; /* document recorded when the user names none */
 
@@ -121,23 +122,22 @@ struct rps_pmu {
     void (*close)(void *self); /* NULL is harmless */
 };
 
-/* The table, best first; the last row has a NULL name. Rows whose name is "sim" are never chosen by
- * `auto`. */
+/* The machine's own counters, best first; the last row is NULL. */
 extern const struct rps_pmu *const rps_pmus[];
 
 extern const struct rps_pmu rps_pmu_hardware;
 extern const struct rps_pmu rps_pmu_software;
-extern const struct rps_pmu rps_pmu_sim;
 
 /*
- * Open the backend that `choice` names ("hardware", "software", "sim:SCRIPT", or "auto": the first
- * that this machine has). *ret_pmu is the row, *ret_self the backend, for (*ret_pmu)->close.
+ * Open the backend that `choice` names: one of the machine's own, or of `others`, which end with
+ * NULL (NULL: there are none), or "auto": the first of its own that this machine has. *ret_pmu is the row, *ret_self the backend, for (*ret_pmu)->close.
  * RPS_USAGE for an unknown name; RPS_FAILED with one sentence when it cannot be used here, or, for
  * auto, when nothing can be counted at all. `note` (size bytes) receives why auto passed over
  * better backends, "" if it did not.
  */
-int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_self, char *note,
-                 size_t size, struct rps_error *err);
+int rps_pmu_open(const char *choice, const struct rps_pmu *const *others,
+                 const struct rps_pmu **ret_pmu, void **ret_self, char *note, size_t size,
+                 struct rps_error *err);
 
 /*
  * The document that is counted with this backend: the one called `sets` (see rps_plan_load), or,

@@ -24,13 +24,21 @@
 
 struct rps_writer;
 
-/* Between commits, unless the user has said. */
-#define RPS_COMMIT_DEFAULT_NS INT64_C(1000000000)
-
 /* Marks that are kept of those that come within a second. */
 #define RPS_MARKS_PER_S 1000
 
 #define RPS_MAX_BYTES_LEAST (UINT64_C(4) << 20)
+
+/* What a heartbeat tells. */
+struct rps_writer_beat {
+    const char *file;          /* that is written now, */
+    int64_t run_id;            /* and the run's number in it */
+    const struct rps_run *run; /* as it began */
+    uint64_t periods;          /* committed so far, however many CPUs have their own */
+    int64_t end_ns;            /* of the last of them, since the start of the run; -1: none */
+    uint64_t size_bytes;       /* of the store's files */
+    int64_t late_ns;           /* clock: without another heartbeat the recorder is late then */
+};
 
 struct rps_writer_options {
     int64_t commit_ns;   /* at least this long between commits; 0: one transaction a period */
@@ -43,6 +51,10 @@ struct rps_writer_options {
     void (*notice)(void *context, const char *sentence); /* something the user should know; called
                                from the writer thread; may be NULL */
     void *notice_context;
+    void (*beat)(void *context, const struct rps_writer_beat *beat); /* called from the writer
+                               thread with each heartbeat: every second at most, and, also while
+                               nothing is counted, every 5 s or commit_ns at least; may be NULL */
+    void *beat_context;
 };
 
 struct rps_writer_status {
@@ -175,15 +187,6 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 /* All run_ids in ascending order, in a new array (free()); *ret_count may be 0. */
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
                     struct rps_error *err);
-
-/*
- * Find the newest run that process `pid` of this boot recorded, or is recording; pid is the number
- * that it has in its own PID namespace. 1 with *ret_run_id and *ret_is_recording, which is 1 as
- * long as the run's row says so, whatever its heartbeat says; 0 when there is none; negative on
- * error.
- */
-int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
-                           int *ret_is_recording, struct rps_error *err);
 
 /* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
  * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period

@@ -1,7 +1,8 @@
 /*
  * The tracker: from samples to modules, frames, stacks and tasks with numbers of their own. It
- * knows which file each process has mapped where, and unwinds stacks that were copied. Its memory
- * grows with the code that was seen, not with time.
+ * knows which file each process has mapped where, and has stacks that were copied unwound, in a
+ * process of its own, since the files may be hostile. Its memory grows with the code that was seen,
+ * not with time.
  */
 #ifndef RPISTAT_TRACKER_H
 #define RPISTAT_TRACKER_H
@@ -26,6 +27,9 @@ struct rps_tracker_sink {
     void (*task)(void *context, const struct rps_task *task);
     /* A sample at time_ns, on the clock of the samples: who ran, and where. */
     void (*count)(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task);
+    /* From now on, at time_ns, callers of this file's functions are missing: the process that
+     * unwinds has died of it. Once a file. */
+    void (*incomplete)(void *context, int64_t time_ns, const char *path);
 };
 
 struct rps_tracker;
@@ -41,6 +45,10 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
+
+/* No sample comes any more: end the process that unwinds, if there is one. Returns the CPU time
+ * that it took, ns. */
+int64_t rps_tracker_end(struct rps_tracker *tracker);
 
 /* Its part of *ret: samples, unmapped, and complete as far as it can be told without names; adds
  * what it lost to `lost`. */

@@ -185,7 +185,7 @@ static int choose(struct choosing *choosing, struct rps_candidates *candidates,
 }
 
 int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, size_t min_length,
-               struct rps_choice *ret, struct rps_candidates *ret_few, struct rps_error *err)
+               struct rps_model_choice *ret, struct rps_candidates *ret_few, struct rps_error *err)
 {
     struct rps_candidates few = {0};
     struct choosing choosing = {.candidates = candidates, .none = none, .min_length = min_length};

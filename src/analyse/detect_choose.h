@@ -68,7 +68,7 @@ double rps_noise_autocorrelation(const struct rps_observed *observed,
  * Lebarbier 2005). */
 double rps_choose_penalty(const struct rps_observed *observed, size_t number);
 
-struct rps_choice {
+struct rps_model_choice {
     struct rps_penalties penalties;
     int none;         /* 1: no changes at all */
     double criterion; /* the lower the better */
@@ -78,6 +78,6 @@ struct rps_choice {
  * of the signals, which candidates add up again. none is the noise of no changes. *ret_few are the
  * candidates that any of the segmentations may have used; for rps_candidates_free. */
 int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, size_t min_length,
-               struct rps_choice *ret, struct rps_candidates *ret_few, struct rps_error *err);
+               struct rps_model_choice *ret, struct rps_candidates *ret_few, struct rps_error *err);
 
 #endif

@@ -24,9 +24,6 @@
 /* Fewer observations look correlated by chance. */
 #define COUNT_MIN 8
 
-/* Differences beyond this many deviations are changes and outliers. */
-#define CLIP_DEVIATIONS 4
-
 struct differences {
     size_t count, width;
     double *value; /* owned; value[signal * count + k], unit sum of squares each signal, 0 unseen */
@@ -84,7 +81,7 @@ static void fill_signal(const struct rps_observed *observed, struct differences 
         if (value[k] < 0 || value[k] > 0)
             all->scratch[seen++] = value[k];
     }
-    limit = CLIP_DEVIATIONS * rps_robust_deviation(all->scratch, seen);
+    limit = RPS_CLIP_DEVIATIONS * rps_robust_deviation(all->scratch, seen);
     for (size_t k = 0; k < all->count; k++) {
         if (fabs(value[k]) > limit)
             value[k] = value[k] > 0 ? limit : -limit;

@@ -7,6 +7,12 @@
 
 #include <stddef.h>
 
+/* Differences beyond this many deviations are changes and outliers. */
+#define RPS_CLIP_DEVIATIONS 4
+
+/* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
+#define RPS_PLACE_SLACK 6.0
+
 /* The value of the given rank (0: smallest); reorders the values. count > rank. */
 double rps_select_rank(double *value, size_t count, size_t rank);
 

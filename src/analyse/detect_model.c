@@ -14,6 +14,7 @@
 
 #include "detect_confidence.h"
 #include "detect_decode.h"
+#include "detect_math.h"
 
 /* Phases shorter than this are outliers: the running median takes three observations away. */
 #define LENGTH_DEFAULT 4
@@ -24,9 +25,6 @@
 
 /* The inflation of a random walk is taken for this. */
 #define INFLATION_MAX 199
-
-/* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
-#define PLACE_SLACK 6.0
 
 struct finding {
     struct rps_observed *observed;
@@ -163,7 +161,7 @@ static int place(struct finding *f, struct rps_model *model, struct rps_error *e
     if (!model->place)
         return rps_error_memory(err);
     return rps_segmentation_refine(f->observed, &model->choice.penalties, 0,
-                                   PLACE_SLACK * model->inflation, &model->segmentation,
+                                   RPS_PLACE_SLACK * model->inflation, &model->segmentation,
                                    model->place, err);
 }
 

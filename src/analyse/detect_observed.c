@@ -17,9 +17,8 @@
 #include "detect_edges.h"
 #include "detect_math.h"
 
-#define CLIP_DEVIATIONS 4
-#define MEDIAN_REACH    3
-#define WINDOW          7
+#define MEDIAN_REACH 3
+#define WINDOW       7
 
 /* Outliers are rare below this share. */
 #define RARE_SHARE 0.02
@@ -198,7 +197,7 @@ static int has_company(const double *value, size_t count, size_t at, double limi
  */
 static void clip(struct preparation *job, size_t count, double deviation)
 {
-    double limit = CLIP_DEVIATIONS * deviation;
+    double limit = RPS_CLIP_DEVIATIONS * deviation;
     double values = (double)job->out->count * (double)job->out->width;
     double wild = fmax(limit, (sqrt(2 * log(values)) + 0.5) * deviation);
 
@@ -313,7 +312,7 @@ static int prepare_signal(struct preparation *job, size_t signal, size_t to, str
         least = fmax(least, ldexp(job->signals->noise_floor[signal], -exponent));
     unit.count = gather(job, signal, exponent);
     deviation = fmax(clip_deviation(job, unit.count), least);
-    unit.limit = CLIP_DEVIATIONS * deviation;
+    unit.limit = RPS_CLIP_DEVIATIONS * deviation;
     clip(job, unit.count, deviation);
     unit.centre = find_centre(job, unit.count);
     unit.deviation = fmax(noise_deviation(job, unit.count), least);

@@ -8,7 +8,7 @@
 #include "detect_candidates.h"
 
 /* A change of variance at the start of a segment. */
-struct rps_spread {
+struct rps_variance_change {
     double gain;             /* twice its likelihood, in units of normal noise; 0: there is none */
     size_t earliest, latest; /* where it may be */
 };
@@ -18,9 +18,9 @@ struct rps_segmentation {
     size_t free;  /* boundaries between them that are not forced */
     size_t sloped_count;
     size_t *first; /* owned; their first observations; first[count] is the number of observations */
-    uint8_t *sloped;           /* owned; 1: a line describes the segment, 0: a constant */
-    uint8_t *forced;           /* owned; 1: the boundary at its first observation is forced */
-    struct rps_spread *spread; /* owned; a segment each; NULL: no changes of variance */
+    uint8_t *sloped; /* owned; 1: a line describes the segment, 0: a constant */
+    uint8_t *forced; /* owned; 1: the boundary at its first observation is forced */
+    struct rps_variance_change *spread; /* owned; a segment each; NULL: no changes of variance */
 };
 
 struct rps_penalties {

@@ -11,13 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect_math.h"
 #include "detect_segmentation.h"
 
 /* Fewer observations do not tell a variance. */
 #define LENGTH_MIN 8
-
-/* A boundary is where its likelihood is at least a twentieth of the largest: 2 log 20. */
-#define PLACE_SLACK 6.0
 
 /* Variances below this, in units of the noise, are rounding. */
 #define VARIANCE_MIN 1e-6
@@ -34,13 +32,13 @@ struct splitting {
     const struct rps_observed *observed;
     double penalty;
     size_t shortest;
-    double *squares;           /* owned; of residuals before an observation: [i * width + signal] */
-    uint32_t *seen;            /* owned; values that were seen, the same way */
-    double *trust;             /* owned; of each signal, what its likelihoods are multiplied with */
-    uint8_t *keep;             /* owned; places of boundaries, old and new */
-    struct rps_spread *found;  /* owned; at those places */
-    size_t count;              /* of new ones */
-    struct interval *interval; /* owned */
+    double *squares; /* owned; of residuals before an observation: [i * width + signal] */
+    uint32_t *seen;  /* owned; values that were seen, the same way */
+    double *trust;   /* owned; of each signal, what its likelihoods are multiplied with */
+    uint8_t *keep;   /* owned; places of boundaries, old and new */
+    struct rps_variance_change *found; /* owned; at those places */
+    size_t count;                      /* of new ones */
+    struct interval *interval;         /* owned */
     size_t interval_count, room;
 };
 
@@ -206,11 +204,11 @@ static size_t neighbour(const struct splitting *s, size_t at, int step)
 static int place(struct splitting *s, size_t at)
 {
     size_t from = neighbour(s, at, -1), to = neighbour(s, at, 1);
-    struct rps_spread *found = &s->found[at];
+    struct rps_variance_change *found = &s->found[at];
 
-    *found = (struct rps_spread){gain_at(s, from, at, to), at, at};
+    *found = (struct rps_variance_change){gain_at(s, from, at, to), at, at};
     for (size_t p = from + s->shortest; p + s->shortest <= to; p++) {
-        if (gain_at(s, from, p, to) < found->gain - PLACE_SLACK)
+        if (gain_at(s, from, p, to) < found->gain - RPS_PLACE_SLACK)
             continue;
         found->earliest = p < found->earliest ? p : found->earliest;
         found->latest = p > found->latest ? p : found->latest;
@@ -227,7 +225,7 @@ static void place_all(struct splitting *s, const struct rps_segmentation *segmen
             k++;
         } else if (s->keep[at] && !place(s, at)) {
             s->keep[at] = 0;
-            s->found[at] = (struct rps_spread){0};
+            s->found[at] = (struct rps_variance_change){0};
             s->count--;
         }
     }

@@ -12,8 +12,6 @@
 /* More steps than the fraction takes below these degrees. */
 #define STEPS_MOST 10000
 
-#define PI 3.14159265358979323846
-
 /* Step k of the continued fraction of I_x(a, b): its numerator (26.5.8). */
 static double numerator(double a, double b, double x, int k)
 {
@@ -65,7 +63,7 @@ double rps_student_p(double t, double freedom)
 double rps_student_95(double freedom)
 {
     double t = 1.959963984540054;
-    double scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * PI) / 2;
+    double scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * M_PI) / 2;
 
     if (!(freedom < FREEDOM_NORMAL))
         return t;

@@ -19,8 +19,6 @@
 /* So many effective terms double the variance. */
 #define EFFECTIVE_WARY 20
 
-#define PI 3.14159265358979323846
-
 /* Of the terms that were seen. */
 struct look {
     double count, largest, mean; /* the mean in units of the largest */
@@ -51,7 +49,7 @@ static double coefficients(const double *term, size_t count, const struct look *
     double sum[COEFFICIENTS] = {0}, ret = 0;
 
     for (int k = 0; k < COEFFICIENTS; k++) {
-        double angle = PI * (k + 1) / look->count;
+        double angle = M_PI * (k + 1) / look->count;
 
         turn_x[k] = cos(angle);
         turn_y[k] = sin(angle);

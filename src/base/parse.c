@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define QUOTE_SIZE 80
-#define NS_PER_DAY (INT64_C(86400) * RPS_NS_PER_S)
 
 struct unit {
     const char *name;
@@ -28,7 +27,7 @@ struct unit {
 /* from long to short: format_duration takes the first that fits, and text must use them
  * downwards */
 static const struct unit duration_units[] = {
-    {"d", NS_PER_DAY},
+    {"d", RPS_NS_PER_DAY},
     {"h", 3600 * RPS_NS_PER_S},
     {"m", 60 * RPS_NS_PER_S},
     {"s", RPS_NS_PER_S},

@@ -10,7 +10,7 @@ enum { WIRE_VARINT, WIRE_DOUBLE, WIRE_BYTES };
 #define VARINT_MAX 10 /* bytes */
 
 /* Where so many bytes more have room, behind those that are there; NULL without memory. */
-static uint8_t *make_room(struct rps_protobuf *to, size_t size)
+static uint8_t *make_room_for_bytes(struct rps_protobuf *to, size_t size)
 {
     if (to->size + size > to->room && !to->failed) {
         size_t room = 2 * (to->size + size) + 64;
@@ -27,7 +27,7 @@ static uint8_t *make_room(struct rps_protobuf *to, size_t size)
 
 void rps_protobuf_bytes(struct rps_protobuf *to, const void *data, size_t size)
 {
-    uint8_t *at = size > 0 ? make_room(to, size) : NULL;
+    uint8_t *at = size > 0 ? make_room_for_bytes(to, size) : NULL;
 
     if (!at)
         return;
@@ -37,7 +37,7 @@ void rps_protobuf_bytes(struct rps_protobuf *to, const void *data, size_t size)
 
 void rps_protobuf_varint(struct rps_protobuf *to, uint64_t value)
 {
-    uint8_t *at = make_room(to, VARINT_MAX);
+    uint8_t *at = make_room_for_bytes(to, VARINT_MAX);
 
     if (!at)
         return;

@@ -68,7 +68,7 @@ int rps_text_width(const char *text)
 }
 
 /* `every`: also what is UTF-8, but not harmless. */
-static char *replace(const char *text, bool every)
+static char *replace_odd_characters(const char *text, bool every)
 {
     const size_t most = strlen(RPS_TEXT_REPLACEMENT);
     char *ret = malloc(strlen(text) * most + 1), *at = ret;
@@ -89,12 +89,12 @@ static char *replace(const char *text, bool every)
 
 char *rps_text_repaired(const char *text)
 {
-    return replace(text, false);
+    return replace_odd_characters(text, false);
 }
 
 char *rps_text_harmless(const char *text)
 {
-    return replace(text, true);
+    return replace_odd_characters(text, true);
 }
 
 char *rps_text_close(FILE *out, char **text)
@@ -158,7 +158,7 @@ static struct writer writer_start(char *ret, size_t size)
     return (struct writer){.at = ret, .left = size, .full = size == 0};
 }
 
-static void append(struct writer *writer, const char *piece)
+static void write_piece(struct writer *writer, const char *piece)
 {
     size_t length = strlen(piece);
 
@@ -177,7 +177,7 @@ static void append_printable(struct writer *writer, const char *text)
 
     while (*text && !writer->full) {
         text += next_piece(text, piece);
-        append(writer, piece);
+        write_piece(writer, piece);
     }
 }
 
@@ -223,12 +223,12 @@ static void append_quoted(struct writer *writer, const char *argument)
 {
     char piece[PIECE_SIZE];
 
-    append(writer, "'");
+    write_piece(writer, "'");
     while (*argument && !writer->full) {
         argument += next_piece(argument, piece);
-        append(writer, strcmp(piece, "'") == 0 ? "'\\''" : piece);
+        write_piece(writer, strcmp(piece, "'") == 0 ? "'\\''" : piece);
     }
-    append(writer, "'");
+    write_piece(writer, "'");
 }
 
 char *rps_text_command(char *ret, size_t size, int argc, char *const argv[])
@@ -237,7 +237,7 @@ char *rps_text_command(char *ret, size_t size, int argc, char *const argv[])
 
     for (int i = 0; i < argc; i++) {
         if (i > 0)
-            append(&writer, " ");
+            write_piece(&writer, " ");
         if (needs_quotes(argv[i], i == 0))
             append_quoted(&writer, argv[i]);
         else

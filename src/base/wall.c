@@ -8,8 +8,7 @@
 
 #include "rpistat/clock.h"
 
-#define DAY_S  INT64_C(86400)
-#define DAY_NS (DAY_S * RPS_NS_PER_S)
+#define DAY_S INT64_C(86400)
 
 static int64_t floor_div(int64_t value, int64_t by)
 {
@@ -77,7 +76,8 @@ char *rps_wall_short(char *ret, size_t size, int64_t realtime_ns, int64_t step_n
         digits++;
     for (int i = digits; i < 9; i++)
         rest_ns /= 10;
-    if (step_ns >= DAY_NS || (tm.tm_hour == 0 && tm.tm_min == 0 && tm.tm_sec == 0 && rest_ns == 0))
+    if (step_ns >= RPS_NS_PER_DAY ||
+        (tm.tm_hour == 0 && tm.tm_min == 0 && tm.tm_sec == 0 && rest_ns == 0))
         snprintf(ret, size, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
     else if (step_ns >= 60 * RPS_NS_PER_S)
         snprintf(ret, size, "%02d:%02d", tm.tm_hour, tm.tm_min);
@@ -127,7 +127,7 @@ int rps_moment_is(const char *text)
 }
 
 /* A number of `digits` digits from 0 to `most`, with `before` before it where that is not '\0'. */
-static int take(const char **text, char before, int digits, int most, int *ret)
+static int take_digits(const char **text, char before, int digits, int most, int *ret)
 {
     const char *at = *text;
     int value = 0;
@@ -150,8 +150,9 @@ static int take_date(const char **text, struct rps_moment *moment)
 {
     struct tm tm = {0};
 
-    if (!take(text, '\0', 4, 9999, &moment->year) || !take(text, '-', 2, 12, &moment->month) ||
-        !take(text, '-', 2, 31, &moment->day) || (**text != 'T' && **text != ' '))
+    if (!take_digits(text, '\0', 4, 9999, &moment->year) ||
+        !take_digits(text, '-', 2, 12, &moment->month) ||
+        !take_digits(text, '-', 2, 31, &moment->day) || (**text != 'T' && **text != ' '))
         return 0;
     (*text)++;
     moment->has_date = 1;
@@ -167,12 +168,12 @@ static int take_time(const char **text, struct rps_moment *moment)
     int hour, minute, second = 0;
     int64_t unit_ns = RPS_NS_PER_S;
 
-    if (!take(text, '\0', 2, 23, &hour) || !take(text, ':', 2, 59, &minute))
+    if (!take_digits(text, '\0', 2, 23, &hour) || !take_digits(text, ':', 2, 59, &minute))
         return 0;
     moment->time_of_day_ns = (hour * 60 + minute) * 60 * RPS_NS_PER_S;
     if (**text != ':')
         return 1;
-    if (!take(text, ':', 2, 59, &second))
+    if (!take_digits(text, ':', 2, 59, &second))
         return 0;
     moment->time_of_day_ns += second * RPS_NS_PER_S;
     if (**text != '.')
@@ -195,13 +196,13 @@ static int take_offset(const char **text, struct rps_moment *moment)
         (*text)++;
         return 1;
     }
-    if (take(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* as date +%z has it */
+    if (take_digits(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* as date +%z has it */
         hour = minute / 100;
         minute %= 100;
         if (minute > 59)
             return 0;
-    } else if (!take(text, sign < 0 ? '-' : '+', 2, 23, &hour) ||
-               !take(text, ':', 2, 59, &minute)) {
+    } else if (!take_digits(text, sign < 0 ? '-' : '+', 2, 23, &hour) ||
+               !take_digits(text, ':', 2, 59, &minute)) {
         return 0;
     }
     moment->offset_s = sign * (hour * 60 + minute) * 60;
@@ -229,7 +230,7 @@ int rps_moment_parse(const char *what, const char *text, struct rps_moment *ret,
  * the zone's offset of the day before, and by that of the day after. */
 static int find_local(int64_t as_utc_ns, int64_t from_ns, int64_t to_ns, int64_t *ret_ns)
 {
-    for (int64_t day_ns = -DAY_NS; day_ns <= DAY_NS; day_ns += 2 * DAY_NS) {
+    for (int64_t day_ns = -RPS_NS_PER_DAY; day_ns <= RPS_NS_PER_DAY; day_ns += 2 * RPS_NS_PER_DAY) {
         int offset_s = rps_wall_offset_s(as_utc_ns + day_ns);
         int64_t found_ns = as_utc_ns - offset_s * RPS_NS_PER_S;
 
@@ -244,7 +245,7 @@ static int find_local(int64_t as_utc_ns, int64_t from_ns, int64_t to_ns, int64_t
 int rps_moment_find(const struct rps_moment *moment, int64_t from_ns, int64_t to_ns,
                     int64_t *ret_ns)
 {
-    int64_t day_ns = floor_div(from_ns, DAY_NS) * DAY_NS - DAY_NS;
+    int64_t day_ns = floor_div(from_ns, RPS_NS_PER_DAY) * RPS_NS_PER_DAY - RPS_NS_PER_DAY;
     int found = 0;
 
     if (moment->has_date) {
@@ -259,7 +260,7 @@ int rps_moment_find(const struct rps_moment *moment, int64_t from_ns, int64_t to
             *ret_ns = day_ns;
         return day_ns >= from_ns && day_ns <= to_ns;
     }
-    for (; !found && day_ns - DAY_NS <= to_ns; day_ns += DAY_NS)
+    for (; !found && day_ns - RPS_NS_PER_DAY <= to_ns; day_ns += RPS_NS_PER_DAY)
         found = find_local(day_ns + moment->time_of_day_ns, from_ns, to_ns, ret_ns);
     return found;
 }

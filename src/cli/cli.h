@@ -215,6 +215,9 @@ int rps_output_utf8(void);
 /* 1 when it may be coloured: rps_output_screen, and no NO_COLOR. */
 int rps_output_colour(void);
 
+/* Of commands that go on beside what is being measured. */
+#define RPS_CLI_NICENESS 10
+
 /* The words of --chars, and what they come to; 0: as the locale is. */
 #define RPS_CHARS "braille ascii"
 enum { RPS_CHARS_BRAILLE = 1, RPS_CHARS_ASCII };

@@ -52,7 +52,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-static int check(struct rps_cli *cli)
+static int check_code(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
@@ -90,7 +90,7 @@ static int check(struct rps_cli *cli)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static int resolve(struct rps_cli *cli, struct rps_code *code)
+static int resolve_names(struct rps_cli *cli, struct rps_code *code)
 {
     const struct settings *settings = cli->settings;
     const struct rps_naming_options naming = {.binary = settings->binary.text,
@@ -200,7 +200,7 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     return result;
 }
 
-static int find(struct rps_cli *cli, struct job *job)
+static int find_part_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     int result;
@@ -279,7 +279,7 @@ static int write_job(struct rps_cli *cli, const struct job *job)
     return rps_code_output_text(cli->out, &output, &cli->err);
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_code(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct job job = {.choice = {.from_ns = cli->from_ns,
@@ -300,12 +300,12 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     if (result >= 0 && !rps_code_is_sampled(&job.run, &job.code))
         result = rps_run_code_none(cli->run_id, &cli->err);
     if (result > 0)
-        result = settings->is_resolving ? resolve(cli, &job.code) : 0;
+        result = settings->is_resolving ? resolve_names(cli, &job.code) : 0;
     if (result == 0 && settings->export) {
         result = rps_export_code_run(settings->export, cli->out, cli->reader, cli->run_id,
                                      &job.choice, &job.cpus, &cli->err);
     } else if (result == 0) {
-        result = find(cli, &job);
+        result = find_part_shares(cli, &job);
         if (result == 0)
             result = write_job(cli, &job);
     }
@@ -333,6 +333,6 @@ const struct rps_command rps_command_code = {
     .operand_max = 1,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_code,
+    .run = run_code,
 };

@@ -106,7 +106,7 @@ static int is_picture(const struct rps_cli *cli)
     return 0;
 }
 
-static int check(struct rps_cli *cli)
+static int check_compare(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     const char *of_picture = find_of_picture(cli);
@@ -215,7 +215,7 @@ static int find_sides(struct rps_cli *cli, struct job *job)
     return result;
 }
 
-static int find(struct rps_cli *cli, struct job *job)
+static int find_comparison(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     size_t count = job->side[0].group.count + job->side[1].group.count, at = 0;
@@ -241,7 +241,7 @@ static int find(struct rps_cli *cli, struct job *job)
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-static int draw(struct rps_cli *cli, const struct job *job)
+static int draw_comparison(struct rps_cli *cli, const struct job *job)
 {
     const struct settings *settings = cli->settings;
     const struct rps_comparison_plot plot = {
@@ -292,7 +292,7 @@ static int write_text(struct rps_cli *cli, const struct job *job)
     return result;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_compare(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     struct job job = {0};
@@ -301,12 +301,12 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     if (result == 0)
         result = find_sides(cli, &job);
     if (result == 0)
-        result = find(cli, &job);
+        result = find_comparison(cli, &job);
     if (result == 0)
         result = rps_compare_limits_check(&job.comparison, settings->proven, settings->limit,
                                           (size_t)settings->fail_if.count, &cli->err);
     if (result == 0)
-        result = is_picture(cli) ? draw(cli, &job) : write_text(cli, &job);
+        result = is_picture(cli) ? draw_comparison(cli, &job) : write_text(cli, &job);
     if (result == 0 && rps_compare_limits_tell(&job.comparison, settings->limit,
                                                (size_t)settings->fail_if.count) > 0)
         result = STATUS_BEYOND;
@@ -335,6 +335,6 @@ const struct rps_command rps_command_compare = {
     .operand_max = 2,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_compare,
+    .run = run_compare,
 };

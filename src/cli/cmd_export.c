@@ -13,8 +13,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/export.h"
 
-#define NICENESS 10
-#define LOOK_MS  250 /* from one look at a run that goes on to the next */
+#define LOOK_MS 250 /* from one look at a run that goes on to the next */
 
 struct settings {
     const struct rps_export_format *format;
@@ -172,7 +171,7 @@ static int check_follow(struct rps_cli *cli)
     return 0;
 }
 
-static int check(struct rps_cli *cli)
+static int check_export(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
@@ -202,7 +201,7 @@ static int wait_for_more(void *context)
     return (out.revents & POLLERR) != 0;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_export(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     int *list = NULL;
@@ -216,7 +215,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     settings->export.to_ns = cli->to_ns;
     settings->export.note = cli->quiet ? NULL : rps_output_message;
     if (settings->follow)
-        nice(NICENESS);
+        nice(RPS_CLI_NICENESS);
     else if (rps_output_is_file(fileno(cli->out)))
         rps_progress_begin(cli, "exporting");
     if (result == 0)
@@ -253,6 +252,6 @@ const struct rps_command rps_command_export = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_export,
+    .run = run_export,
 };

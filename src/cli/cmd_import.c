@@ -28,7 +28,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-static int check(struct rps_cli *cli)
+static int check_import(struct rps_cli *cli)
 {
     if (cli->output && strcmp(cli->output, "-") == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
@@ -62,7 +62,7 @@ static int import_file(struct rps_cli *cli, const char *path)
     return 0;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_import(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     int result = 0;
@@ -99,6 +99,6 @@ const struct rps_command rps_command_import = {
     .operand_max = -1,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_import,
+    .run = run_import,
 };

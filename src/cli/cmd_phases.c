@@ -350,7 +350,7 @@ static int phases_of_table(struct rps_cli *cli)
     return result;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_phases(struct rps_cli *cli, int argc, char **argv)
 {
     struct rps_phases_settings *settings = cli->settings;
 
@@ -379,5 +379,5 @@ const struct rps_command rps_command_phases = {
     .options = rps_phases_options,
     .settings_size = sizeof(struct rps_phases_settings),
     .check = rps_phases_check,
-    .run = run,
+    .run = run_phases,
 };

@@ -63,7 +63,7 @@ static int is_drawing(const struct rps_cli *cli)
 }
 
 /* What is drawn, which -o decides, decides about the size. */
-static int check(struct rps_cli *cli)
+static int check_plot(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     int in_characters = is_drawing(cli) && !settings->sixel;
@@ -100,7 +100,7 @@ static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
     return rps_plot_draw(cli->reader, cli->run_id, plot, &cli->err);
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_plot(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
     struct rps_plot_options plot = {
@@ -176,6 +176,6 @@ const struct rps_command rps_command_plot = {
     .output_value = "rpistat.png",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_plot,
+    .run = run_plot,
 };

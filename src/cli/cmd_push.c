@@ -18,7 +18,6 @@
 #include "rpistat/text.h"
 #include "run_choice.h"
 
-#define NICENESS        10
 #define SECRET_MAX      4096
 #define URL_SIZE        4096
 #define GIVE_UP_NS      (600 * RPS_NS_PER_S)
@@ -73,14 +72,14 @@ static const struct rps_option options[] = {
      RPS_AT_COMMON(run_text)},
     {"every", 0, "T", "a sample each such time, unless each period", NULL, RPS_OPTION_DURATION,
      AT(push.every_ns), EVERY_LEAST_NS, LONG_NS},
-    {"again", 0, NULL, "from the beginning, whatever was pushed; with --yes", NULL,
-     RPS_OPTION_FLAG, AT(push.again), .is_once = 1},
+    {"again", 0, NULL, "from the beginning, whatever was pushed; with --yes", NULL, RPS_OPTION_FLAG,
+     AT(push.again), .is_once = 1},
     {"yes", 0, NULL, "that samples which come again may count twice there", NULL, RPS_OPTION_FLAG,
      AT(yes), .is_once = 1},
     {"give-up", 0, "T", "how long to wait out trouble, unless 10m or --follow", NULL,
      RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS},
-    {"timeout", 0, "T", "longest request", "60s", RPS_OPTION_DURATION,
-     AT(push.timeout_ns), EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
+    {"timeout", 0, "T", "longest request", "60s", RPS_OPTION_DURATION, AT(push.timeout_ns),
+     EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
     {"user-file", 0, "FILE", "file with NAME:PASSWORD", NULL, RPS_OPTION_TEXT, AT(user_file),
      .excludes = "bearer-file"},
     {"bearer-file", 0, "FILE", "file with a token", NULL, RPS_OPTION_TEXT, AT(bearer_file)},
@@ -93,7 +92,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-static int check(struct rps_cli *cli)
+static int check_push(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
 
@@ -164,7 +163,7 @@ static int find_state(char **ret, struct rps_error *err)
 
 /* --- pushing ---------------------------------------------------------------------------------- */
 
-static void tell(void *context, const char *sentence)
+static void print_note(void *context, const char *sentence)
 {
     (void)context;
     rps_output_message(sentence);
@@ -208,7 +207,8 @@ static void end_push(struct one *one)
 }
 
 /* The end of the push of a run: 0, or the error of samples that the server refused. */
-static int conclude(struct rps_cli *cli, struct one *one, int is_stopped, struct rps_error *err)
+static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
+                         struct rps_error *err)
 {
     const struct settings *settings = cli->settings;
     const struct rps_push_outcome *outcome = rps_push_outcome(one->push);
@@ -230,7 +230,8 @@ static int conclude(struct rps_cli *cli, struct one *one, int is_stopped, struct
 }
 
 /* Push what there is of a run: 1 when more will come, else 0. */
-static int look(struct rps_cli *cli, struct one *one, int *ret_stopped, struct rps_error *err)
+static int push_what_is_there(struct rps_cli *cli, struct one *one, int *ret_stopped,
+                              struct rps_error *err)
 {
     const struct settings *settings = cli->settings;
     const struct rps_push_outcome *outcome;
@@ -246,7 +247,7 @@ static int look(struct rps_cli *cli, struct one *one, int *ret_stopped, struct r
     result = rps_push_look(one->push, err);
     *ret_stopped = outcome->stopped;
     if (result == 0 && !outcome->goes_on && !outcome->stopped)
-        return conclude(cli, one, 0, err);
+        return conclude_push(cli, one, 0, err);
     return result < 0 ? result : outcome->goes_on;
 }
 
@@ -272,7 +273,7 @@ static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
         for (size_t i = 0; i < count && !is_stopped; i++) {
             if (one[i].is_over)
                 continue;
-            result = look(cli, &one[i], &is_stopped, &err);
+            result = push_what_is_there(cli, &one[i], &is_stopped, &err);
             left += result > 0;
             if (result < 0)
                 add_failure(cli, &err, &failed);
@@ -283,7 +284,7 @@ static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
             is_stopped = wait_for_signal(settings->push.context, LOOK_NS);
     } while (left > 0 && !is_stopped);
     for (size_t i = 0; i < count; i++) {
-        if (one[i].push && conclude(cli, &one[i], 1, &err) < 0)
+        if (one[i].push && conclude_push(cli, &one[i], 1, &err) < 0)
             add_failure(cli, &err, &failed);
     }
     return failed ? RPS_FAILED : is_stopped && !settings->push.follow;
@@ -304,7 +305,7 @@ static int choose(struct rps_cli *cli, int64_t **ret, size_t *ret_count)
                                  : rps_reader_find(cli->reader, cli->run_text, *ret, &cli->err);
 }
 
-static int push(struct rps_cli *cli)
+static int push_chosen(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct one *one = NULL;
@@ -329,7 +330,7 @@ static int push(struct rps_cli *cli)
     return result;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_push(struct rps_cli *cli, int argc, char **argv)
 {
     static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
     struct settings *settings = cli->settings;
@@ -349,7 +350,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
                              "push: name the database's URL, as in rpistat push "
                              "http://localhost:8428");
     if (options_of->follow)
-        nice(NICENESS);
+        nice(RPS_CLI_NICENESS);
     if (!options_of->state_path)
         result = find_state(&state, &cli->err);
     if (result == 0)
@@ -364,10 +365,10 @@ static int run(struct rps_cli *cli, int argc, char **argv)
             options_of->state_path = state;
         options_of->user = user;
         options_of->bearer = bearer;
-        options_of->note = cli->quiet ? NULL : tell;
+        options_of->note = cli->quiet ? NULL : print_note;
         options_of->wait = wait_for_signal;
         options_of->context = &signals;
-        result = push(cli);
+        result = push_chosen(cli);
     }
     if (signals >= 0)
         close(signals);
@@ -393,9 +394,9 @@ const struct rps_command rps_command_push = {
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file for what was pushed",
-    .operand_max = -1, /* run() looks */
+    .operand_max = -1, /* run_push() looks */
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_push,
+    .run = run_push,
 };

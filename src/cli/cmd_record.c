@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "machine.h"
 #include "names.h"
 #include "record.h"
 #include "record_plan.h"
@@ -180,7 +181,8 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
             rps_record_add_fitting(r, "", RPS_RUN_NO_COUNTS);
         free(path);
     }
-    rc = rps_pmu_open(settings->pmu, &r->pmu, &r->pmu_self, r->note, sizeof(r->note), err);
+    rc = rps_pmu_open(settings->pmu, rps_machine_others, &r->pmu, &r->pmu_self, r->note,
+                      sizeof(r->note), err);
     if (rc == 0)
         rc = rps_record_plan_load(settings, r->pmu, &r->plan, r->note, err);
     if (rc == 0 && !settings->no_samples)
@@ -230,6 +232,8 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
         .ring_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
         .notice = notice,
         .notice_context = r,
+        .beat = rps_registry_beat,
+        .beat_context = &r->registry,
     };
 
     if (options.ring_periods < (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS))
@@ -251,7 +255,7 @@ static void describe_end(struct rps_recording *r, enum rps_loop_end end)
 }
 
 /* Keep what the run came to in the store; who finds nothing there makes it anew. */
-static void conclude(struct rps_recording *r)
+static void keep_estimates(struct rps_recording *r)
 {
     struct rps_reader *reader = NULL;
     struct rps_plan *plan = NULL;
@@ -309,11 +313,13 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
-    run->recorder_cpu_ns = r->before_end_ns = rps_clock_process_cpu_ns();
+    r->before_end_ns = rps_clock_process_cpu_ns();
+    run->recorder_cpu_ns = r->before_end_ns + rps_record_samples_cpu_ns(r->samples);
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
-        conclude(r);
+        keep_estimates(r);
+    rps_registry_end(&r->registry);
     if (r->samples)
         name_code(r);
     return rc;
@@ -559,6 +565,7 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
         .argv = argc > 0 ? argv : NULL,
         .workload = {.pidfd = -1, .release_fd = -1, .status_fd = -1},
         .signal_fd = -1,
+        .registry = {.fd = -1},
         .turn = turn,
         .note_lock = PTHREAD_MUTEX_INITIALIZER,
     };
@@ -583,6 +590,7 @@ out:
     if (r.pmu_self)
         r.pmu->close(r.pmu_self);
     rps_writer_close(r.writer);
+    rps_registry_close(&r.registry);
     rps_plan_free(r.plan);
     rps_run_free(&r.run);
     if (r.signal_fd >= 0)

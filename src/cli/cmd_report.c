@@ -30,7 +30,7 @@ static const struct rps_option options[] = {
 static const enum rps_report_layout layouts[] = {RPS_REPORT_INTERVALS, RPS_REPORT_JSON,
                                                  RPS_REPORT_CSV, RPS_REPORT_2013};
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_report(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_report_options report = {
@@ -67,5 +67,5 @@ const struct rps_command rps_command_report = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .run = run,
+    .run = run_report,
 };

@@ -57,14 +57,14 @@ static const struct rps_option options[] = {
 /* Of so many units; NAN where it is not known. */
 static double per_s(const struct rps_recorder *recorder, int64_t units)
 {
-    int64_t elapsed_ns = recorder->run.elapsed_ns;
+    int64_t elapsed_ns = recorder->entry.run.elapsed_ns;
 
     return units < 0 || elapsed_ns <= 0 ? NAN : (double)units * RPS_NS_PER_S / (double)elapsed_ns;
 }
 
 static double periods_per_s(const struct rps_recorder *recorder)
 {
-    return per_s(recorder, (int64_t)recorder->summary.periods);
+    return per_s(recorder, recorder->entry.periods);
 }
 
 static double written_per_s(const struct rps_recorder *recorder)
@@ -77,7 +77,7 @@ static double written_per_s(const struct rps_recorder *recorder)
 static void fill_run(char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE],
                      const struct rps_recorder *recorder)
 {
-    const struct rps_run *run = &recorder->run;
+    const struct rps_run *run = &recorder->entry.run;
     char size[RPS_TEXT_NUMBER_SIZE];
 
     snprintf(text[COLUMN_RUN], RPS_LIST_CELL_SIZE, "%" PRId64, run->run_id);
@@ -91,7 +91,7 @@ static void fill_run(char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE],
     if (!isnan(written_per_s(recorder)))
         snprintf(text[COLUMN_WRITTEN_PER_S], RPS_LIST_CELL_SIZE, "%s",
                  rps_text_size(size, sizeof(size), (uint64_t)written_per_s(recorder)));
-    rps_text_size(text[COLUMN_SIZE], RPS_LIST_CELL_SIZE, recorder->store_bytes);
+    rps_text_size(text[COLUMN_SIZE], RPS_LIST_CELL_SIZE, (uint64_t)recorder->entry.store_bytes);
     rps_run_title(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, run);
 }
 
@@ -106,26 +106,29 @@ static int add_row(struct rps_list *list, const struct rps_recorder *recorder,
     snprintf(text[COLUMN_PROCESS], RPS_LIST_CELL_SIZE, "%ld", (long)recorder->pid);
     snprintf(text[COLUMN_STATE], RPS_LIST_CELL_SIZE, "%s", rps_recorder_states[recorder->state]);
     snprintf(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, "%s", recorder->command);
-    if (recorder->run.run_id > 0)
+    if (recorder->entry.run.run_id > 0)
         fill_run(text, recorder);
-    if (recorder->store == NULL)
-        strcpy(text[COLUMN_STORE], "not readable");
-    else
-        rps_text_printable(text[COLUMN_STORE], RPS_LIST_CELL_SIZE, recorder->store);
+    if (recorder->entry.store[0] != '\0')
+        rps_text_printable(text[COLUMN_STORE], RPS_LIST_CELL_SIZE, recorder->entry.store);
     return rps_list_add(list, text, err);
 }
 
-/* Why stores could not be read, a line each. */
+static const char *reason_of(const struct rps_recorder *recorder)
+{
+    return recorder->state == RPS_RECORDER_UNKNOWN
+               ? "the registry that this user sees does not say what it records: it is another "
+                 "user's, of another PID namespace, as in a container, or of another version"
+               : NULL;
+}
+
+/* Why it is not known what they record, a line each. */
 static void print_reasons(FILE *out, const struct rps_recorders *recorders)
 {
     for (size_t i = 0; i < recorders->count; i++) {
         const struct rps_recorder *one = &recorders->recorder[i];
 
-        if (one->state != RPS_RECORDER_UNKNOWN)
-            continue;
-        fprintf(out, "Process %ld: ", (long)one->pid);
-        rps_text_print(out, one->reason);
-        fputs(".\n", out);
+        if (reason_of(one))
+            fprintf(out, "Process %ld: %s.\n", (long)one->pid, reason_of(one));
     }
 }
 
@@ -150,7 +153,7 @@ static int print(struct rps_cli *cli, const struct rps_recorders *recorders)
 
 static void put(struct rps_rows *rows, const struct rps_recorder *recorder)
 {
-    const struct rps_run *run = &recorder->run;
+    const struct rps_run *run = &recorder->entry.run;
     int known = run->run_id > 0;
     char title[4096] = "";
 
@@ -159,9 +162,9 @@ static void put(struct rps_rows *rows, const struct rps_recorder *recorder)
     rps_rows_int(rows, "pid", recorder->pid, recorder->pid > 0);
     rps_rows_text(rows, "recorder_command", recorder->command);
     rps_rows_text(rows, "recorder_state", rps_recorder_states[recorder->state]);
-    rps_rows_text(rows, "store", recorder->store);
-    rps_rows_text(rows, "reason", recorder->reason);
-    rps_rows_uint(rows, "store_bytes", recorder->store_bytes, known);
+    rps_rows_text(rows, "store", recorder->entry.store);
+    rps_rows_text(rows, "reason", reason_of(recorder));
+    rps_rows_uint(rows, "store_bytes", (uint64_t)recorder->entry.store_bytes, known);
     rps_rows_int(rows, "run", run->run_id, known);
     rps_rows_text(rows, "uuid", run->uuid);
     rps_rows_text(rows, "label", run->label);
@@ -170,7 +173,7 @@ static void put(struct rps_rows *rows, const struct rps_recorder *recorder)
     rps_rows_time(rows, "start", run->start_realtime_ns, known && run->start_realtime_ns >= 0);
     rps_rows_seconds(rows, "elapsed_s", run->elapsed_ns, known && run->elapsed_ns >= 0);
     rps_rows_seconds(rows, "period_s", run->period_ns, known && run->period_ns > 0);
-    rps_rows_uint(rows, "periods", recorder->summary.periods, known);
+    rps_rows_uint(rows, "periods", (uint64_t)recorder->entry.periods, known);
     rps_rows_double(rows, "periods_per_s", periods_per_s(recorder));
     rps_rows_double(rows, "written_per_s", written_per_s(recorder));
     rps_rows_end_row(rows);
@@ -184,7 +187,7 @@ static int write_rows(struct rps_cli *cli, enum rps_format format,
 
     if (rps_rows_open(&rows, cli->out, format, &cli->err) < 0)
         return RPS_FAILED;
-    rps_run_init(&none.run);
+    rps_run_init(&none.entry.run);
     if (rps_rows_begin(&rows, "recorders"))
         put(&rows, &none);
     for (size_t i = 0; i < recorders->count; i++)
@@ -197,7 +200,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct status_settings *settings = cli->settings;
     struct rps_recorders recorders = {0};
-    int result = rps_recorders_find(&recorders, NULL, &cli->err);
+    int result = rps_recorders_find(&recorders, &cli->err);
 
     (void)argc;
     (void)argv;
@@ -215,7 +218,8 @@ const struct rps_command rps_command_status = {
     .usage = "[OPTIONS]",
     .description =
         "List the recorders of this machine with their users, runs and stores, how much\n"
-        "they record a second, and how large the store is.",
+        "they record a second, and how large the store is, as they have registered. Of\n"
+        "those whose entries this user may not read the process is listed.",
     .examples = "  rpistat status\n"
                 "  rpistat status --format json",
     .input = RPS_INPUT_NONE,

@@ -1,8 +1,8 @@
 /*
  * `rpistat stop`: end a recording, as SIGTERM to its recorder does, and wait until it is complete.
  *
- * The signal goes through the pidfd of the process in whose open store the run was found, so that
- * it reaches nobody else. The recorder ends when all is written: its end is what is waited for.
+ * The signal goes through the pidfd of the process that Linux says has locked the registry's file
+ * of the run, and whose user owns that file, so that it reaches nobody else. The recorder ends when all is written: its end is what is waited for.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ struct stop_settings {
 #define AT(member) RPS_AT(struct stop_settings, member)
 
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "the run's store; otherwise looked for in all", NULL, RPS_OPTION_TEXT,
+    {"input", 'i', "FILE", "the run's store; otherwise this user's recordings", NULL, RPS_OPTION_TEXT,
      RPS_AT_COMMON(input), .is_once = 1},
     {"all", 0, NULL, "end all recordings of this user", NULL, RPS_OPTION_FLAG, AT(is_all),
      .is_once = 1},
@@ -44,8 +44,8 @@ static char *name_of(char ret[NAME_SIZE], const struct rps_recorder *recorder)
 {
     char run[512], store[256];
 
-    snprintf(ret, NAME_SIZE, "%s of %s", rps_format_run(run, sizeof(run), &recorder->run),
-             rps_text_printable(store, sizeof(store), recorder->store));
+    snprintf(ret, NAME_SIZE, "%s of %s", rps_format_run(run, sizeof(run), &recorder->entry.run),
+             rps_text_printable(store, sizeof(store), recorder->entry.store));
     return ret;
 }
 
@@ -91,34 +91,29 @@ static int tell_of_store(struct rps_cli *cli, const char *text)
     return RPS_FAILED;
 }
 
-static int tell_none(struct rps_cli *cli, const struct rps_recorders *recorders, const char *text)
+static int tell_none(struct rps_cli *cli, const char *text)
 {
-    int unknown = 0;
-
     if (cli->input != NULL)
         return tell_of_store(cli, text);
-    for (size_t i = 0; i < recorders->count; i++)
-        unknown += recorders->recorder[i].run.run_id <= 0;
-    if (unknown > 0)
-        return rps_error_set(&cli->err, RPS_FAILED,
-                             "run %s is not one of those that are recorded here and that this user "
-                             "may see; `rpistat status` lists them, and name a store with -i",
-                             text);
     return rps_error_set(&cli->err, RPS_FAILED,
-                         "run %s is not being recorded on this machine; `rpistat status` lists "
-                         "what is",
+                         "run %s is not being recorded by this user on this machine; `rpistat "
+                         "status` lists what is, and -i names the store of another user",
                          text);
 }
 
-/* 1 when the recorder's run is among those that are asked for; text NULL: all of the store, or of
- * this user. */
+/* 1 when the recorder's run is among those that are asked for. Another user's is when its store is
+ * named; text NULL: all of the store, or of this user. */
 static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
                         const char *text, int is_all)
 {
-    if (recorder->run.run_id <= 0 ||
-        (store != NULL && (recorder->device != store->st_dev || recorder->inode != store->st_ino)))
+    struct stat file;
+
+    if (recorder->entry.run.run_id <= 0 ||
+        (recorder->uid != geteuid() && (store == NULL || is_all)) ||
+        (store != NULL && (stat(recorder->entry.store, &file) < 0 ||
+                           file.st_dev != store->st_dev || file.st_ino != store->st_ino)))
         return 0;
-    return text != NULL ? is_meant(&recorder->run, text) : !is_all || recorder->uid == getuid();
+    return text == NULL || is_meant(&recorder->entry.run, text);
 }
 
 /* Put those that are asked for first; how many there are, or negative. */
@@ -138,7 +133,7 @@ static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const st
         }
     }
     if (text != NULL && count == 0)
-        return tell_none(cli, recorders, text);
+        return tell_none(cli, text);
     if (text == NULL && !settings->is_all && count != 1)
         return rps_error_set(&cli->err, count > 1 ? RPS_USAGE : RPS_FAILED,
                              count > 1 ? "which run? %s has several that are recorded: name one; "
@@ -149,8 +144,10 @@ static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const st
     if (text != NULL && count > 1)
         return rps_error_set(
             &cli->err, RPS_FAILED, "%s could be run %" PRId64 " of %s or run %" PRId64 " of %s: %s",
-            text, list[0].run.run_id, list[0].store, list[1].run.run_id, list[1].store,
-            list[0].inode == list[1].inode ? "give its number" : "name its store with -i");
+            text, list[0].entry.run.run_id, list[0].entry.store, list[1].entry.run.run_id,
+            list[1].entry.store,
+            strcmp(list[0].entry.store, list[1].entry.store) == 0 ? "give its number"
+                                                                  : "name its store with -i");
     return count;
 }
 
@@ -171,21 +168,26 @@ static int send_signal(const struct rps_recorder *recorder, struct rps_error *er
                          name_of(name, recorder), strerror(errno));
 }
 
-/* Read the run anew into recorder->run. */
-static int read_again(struct rps_recorder *recorder, struct rps_error *err)
+/* Read the run, as its store has it, into recorder->entry. The store is this user's recorder's, or
+ * was named. */
+static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
 {
-    int64_t run_id = recorder->run.run_id;
+    struct rps_registered *entry = &recorder->entry;
+    struct rps_run_summary summary;
     struct rps_reader *reader = NULL;
     struct rps_run run;
-    int result = rps_reader_open(&reader, recorder->store, err);
+    int result =
+        rps_reader_open(&reader, cli->input != NULL ? cli->input : entry->store, &cli->err);
 
     if (result == 0)
-        result = rps_reader_run(reader, run_id, &run, err);
+        result = rps_reader_run(reader, entry->run.run_id, &run, &cli->err);
     if (result == 0) {
-        rps_run_free(&recorder->run);
-        recorder->run = run;
-        result = rps_reader_summary(reader, run_id, &recorder->summary, err);
+        rps_run_free(&entry->run);
+        entry->run = run;
+        result = rps_reader_summary(reader, run.run_id, &summary, &cli->err);
     }
+    if (result == 0)
+        entry->periods = (int64_t)summary.periods;
     rps_reader_close(reader);
     return result;
 }
@@ -196,7 +198,7 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
     const struct stop_settings *settings = cli->settings;
     char name[NAME_SIZE], elapsed[RPS_TEXT_NUMBER_SIZE];
     struct pollfd ended = {.fd = recorder->pidfd, .events = POLLIN};
-    const struct rps_run *run = &recorder->run;
+    const struct rps_run *run = &recorder->entry.run;
     int64_t left_ns;
     int got;
 
@@ -204,7 +206,7 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
         left_ns = deadline_ns - rps_clock_monotonic_ns();
         got = poll(&ended, 1, left_ns > 0 ? (int)(left_ns / RPS_NS_PER_MS + 1) : 0);
     } while (got < 0 && errno == EINTR);
-    if (read_again(recorder, &cli->err) < 0)
+    if (read_again(cli, recorder) < 0)
         return RPS_FAILED;
     name_of(name, recorder);
     if (run->state == RPS_RUN_RECORDING && got == 0)
@@ -220,8 +222,8 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
                              "the recorder of %s has ended before the run was complete%s%s", name,
                              run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
     if (!cli->quiet) {
-        fprintf(cli->out, "Stopped %s: %" PRIu64 " period%s in %s%s%s.\n", name,
-                recorder->summary.periods, recorder->summary.periods == 1 ? "" : "s",
+        fprintf(cli->out, "Stopped %s: %" PRId64 " period%s in %s%s%s.\n", name,
+                recorder->entry.periods, recorder->entry.periods == 1 ? "" : "s",
                 rps_text_duration(elapsed, sizeof(elapsed), run->elapsed_ns),
                 run->exit_signal > 0 ? "; the signal ended its command too" : "",
                 got == 0 ? "; its recorder has not ended yet" : "");
@@ -272,7 +274,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
                              strerror(errno));
     wanted = cli->input != NULL ? &store : NULL;
-    if (rps_recorders_find(&recorders, wanted, &cli->err) < 0)
+    if (rps_recorders_find(&recorders, &cli->err) < 0)
         return RPS_FAILED;
     count = choose(cli, &recorders, wanted, argc > 0 ? argv[0] : NULL);
     if (count == 0 && !cli->quiet)

@@ -242,8 +242,7 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
         const struct rps_pmu *pmu = rps_pmus[i];
         void *self = NULL;
 
-        if (pmu == &rps_pmu_sim || (!automatic && strcmp(pmu->name, settings->pmu) != 0) ||
-            (settings->sets && done > 0))
+        if ((!automatic && strcmp(pmu->name, settings->pmu) != 0) || (settings->sets && done > 0))
             continue;
         if (automatic && pmu->open(&self, NULL, err) < 0) {
             tell_unusable(verify, pmu, err->message);
@@ -257,7 +256,7 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
     return rc < 0 || done > 0 ? rc : RPS_FAILED;
 }
 
-static int check(struct rps_cli *cli)
+static int check_verify(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct rps_plan *plan = NULL;
@@ -267,7 +266,7 @@ static int check(struct rps_cli *cli)
         return rc;
     rps_plan_free(plan);
     for (int i = 0; rps_pmus[i]; i++)
-        if (rps_pmus[i] != &rps_pmu_sim && strcmp(rps_pmus[i]->name, settings->pmu) == 0)
+        if (strcmp(rps_pmus[i]->name, settings->pmu) == 0)
             return 0;
     if (strcmp(settings->pmu, "auto") == 0)
         return 0;
@@ -312,8 +311,8 @@ static int verify_here(struct rps_verify *verify, const struct settings *setting
     return verify->right == verify->rows ? 0 : 1;
 }
 
-static int write_rows(struct rps_verify *verify, const struct settings *settings,
-                      struct rps_error *err)
+static int write_verify_rows(struct rps_verify *verify, const struct settings *settings,
+                             struct rps_error *err)
 {
     const struct rps_event no_event = {.name = ""};
     const struct rps_verify_comparison nothing = {.slot = 0};
@@ -330,7 +329,7 @@ static int write_rows(struct rps_verify *verify, const struct settings *settings
     return rps_rows_close(rows, result, err);
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_verify(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_rows rows = {.json = NULL};
@@ -343,7 +342,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     (void)argc;
     (void)argv;
     if (verify.rows_out)
-        return write_rows(&verify, settings, &cli->err);
+        return write_verify_rows(&verify, settings, &cli->err);
     result = verify_here(&verify, settings, &cli->err);
     if (result >= 0 && !cli->quiet)
         print_end(&verify);
@@ -369,6 +368,6 @@ const struct rps_command rps_command_verify = {
     .output_help = "file to write",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .check = check,
-    .run = run,
+    .check = check_verify,
+    .run = run_verify,
 };

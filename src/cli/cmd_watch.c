@@ -20,7 +20,6 @@
 #include "watch_http.h"
 #include "watch_view.h"
 
-#define NICENESS      10
 #define IDLE_SHARE    4 /* a pause is at least this many times as long as the drawing before took */
 #define COLUMNS_MIN   30
 #define LINES_MIN     6 /* of a drawing */
@@ -63,7 +62,7 @@ struct watch {
     int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
 };
 
-static int look(struct watch *watch)
+static int look_again(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
 
@@ -149,7 +148,7 @@ static int show_line(struct watch *watch)
     return 0;
 }
 
-static int draw(struct watch *watch)
+static int draw_view(struct watch *watch)
 {
     struct rps_plot_options plot = {
         .from_ns = watch->view.from_ns,
@@ -172,7 +171,7 @@ static int draw(struct watch *watch)
 /* --- following -------------------------------------------------------------------------------- */
 
 /* Draw until the recording ends, or the user does not want any more: 1 in *ret_quit. */
-static int follow(struct watch *watch, int *ret_quit)
+static int draw_until_end(struct watch *watch, int *ret_quit)
 {
     const struct settings *settings = watch->cli->settings;
     int result;
@@ -180,10 +179,10 @@ static int follow(struct watch *watch, int *ret_quit)
     do {
         int64_t start_ns = rps_clock_monotonic_ns(), took_ns, pause_ns;
 
-        result = look(watch);
+        result = look_again(watch);
         if (result < 0 || watch->view.run.state != RPS_RUN_RECORDING)
             break;
-        result = draw(watch);
+        result = draw_view(watch);
         took_ns = rps_clock_monotonic_ns() - start_ns;
         pause_ns = settings->every_ns - took_ns;
         if (pause_ns < IDLE_SHARE * took_ns)
@@ -229,25 +228,25 @@ static int watch_run(struct watch *watch)
 {
     struct rps_cli *cli = watch->cli;
     const struct settings *settings = cli->settings;
-    int full = watch->picture == NULL, quit = 0, result = look(watch);
+    int full = watch->picture == NULL, quit = 0, result = look_again(watch);
     int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once &&
                   (!full || rps_output_screen());
 
     if (result == 0 && follows) {
-        nice(NICENESS);
+        nice(RPS_CLI_NICENESS);
         result = rps_screen_open(&watch->screen, full, &cli->err);
         if (result == 0)
-            result = follow(watch, &quit);
+            result = draw_until_end(watch, &quit);
         rps_screen_close(&watch->screen);
         if (watch->line_shown)
             fputs("\r\033[K", stdout);
         if (result == 0 && !quit)
             result = open_again(cli);
         if (result == 0 && !quit)
-            result = look(watch);
+            result = look_again(watch);
     }
     if (result == 0 && !quit)
-        result = draw(watch);
+        result = draw_view(watch);
     if (result == 0 && !quit && fflush(stdout) == 0)
         tell_end(watch, follows);
     return result;
@@ -265,11 +264,11 @@ static int serve(struct watch *watch)
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
-    nice(NICENESS);
+    nice(RPS_CLI_NICENESS);
     return rps_watch_http(watch->cli, watch->run_id, settings->port);
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run_watch(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct watch watch = {.cli = cli};
@@ -306,5 +305,5 @@ const struct rps_command rps_command_watch = {
     .output_help = "the same as --plot",
     .options = options,
     .settings_size = sizeof(struct settings),
-    .run = run,
+    .run = run_watch,
 };

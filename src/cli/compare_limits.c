@@ -65,8 +65,8 @@ static int no_phase(const struct rps_comparison *comparison,
 }
 
 /* The figure, and the row where a phase stands in front. Names of events may have colons too. */
-static int find(const struct rps_comparison *comparison, struct rps_comparison_limit *limit,
-                struct rps_error *err)
+static int find_figure(const struct rps_comparison *comparison, struct rps_comparison_limit *limit,
+                       struct rps_error *err)
 {
     const char *name = limit->name, *colon = strchr(name, ':');
     char phase[RPS_NAME_SIZE];
@@ -135,7 +135,7 @@ int rps_compare_limits_check(const struct rps_comparison *comparison, int proven
     for (size_t i = 0; i < count; i++) {
         const struct rps_change *change;
 
-        if (find(comparison, &limit[i], err) < 0)
+        if (find_figure(comparison, &limit[i], err) < 0)
             return RPS_USAGE;
         change = change_of(comparison, &limit[i]);
         if (change->basis == RPS_CHANGE_NONE)
@@ -145,7 +145,8 @@ int rps_compare_limits_check(const struct rps_comparison *comparison, int proven
     return 0;
 }
 
-static void tell(const struct rps_comparison_limit *limit, const struct rps_change *change)
+static void print_failed_limit(const struct rps_comparison_limit *limit,
+                               const struct rps_change *change)
 {
     char text[512];
     int used =
@@ -172,7 +173,7 @@ size_t rps_compare_limits_tell(const struct rps_comparison *comparison,
     for (size_t i = 0; i < count; i++) {
         failed += (size_t)limit[i].is_failed;
         if (limit[i].is_failed)
-            tell(&limit[i], change_of(comparison, &limit[i]));
+            print_failed_limit(&limit[i], change_of(comparison, &limit[i]));
     }
     return failed;
 }

@@ -31,7 +31,7 @@ static char *find_path(void)
 }
 
 /* All of the file into config->text. */
-static int read_text(struct rps_config *config, int fd, struct rps_error *err)
+static int read_config_text(struct rps_config *config, int fd, struct rps_error *err)
 {
     struct stat status;
     ssize_t size;
@@ -68,8 +68,8 @@ static char *trim(char *text)
 }
 
 /* A trimmed line that is neither empty nor a comment. */
-static int parse_line(struct rps_config *config, int number, char *text, const char **section,
-                      struct rps_error *err)
+static int parse_config_line(struct rps_config *config, int number, char *text,
+                             const char **section, struct rps_error *err)
 {
     struct rps_config_line line = {.number = number}, *more;
     char *equals = strchr(text, '=');
@@ -107,7 +107,7 @@ static int parse(struct rps_config *config, struct rps_error *err)
         char *line = trim(strsep(&next, "\n"));
 
         if (line[0] != '\0' && line[0] != '#')
-            result = parse_line(config, number, line, &section, err);
+            result = parse_config_line(config, number, line, &section, err);
     }
     return result;
 }
@@ -119,7 +119,7 @@ int rps_config_read(struct rps_config *ret, struct rps_error *err)
     int result = 0;
 
     if (fd >= 0) {
-        result = read_text(&config, fd, err);
+        result = read_config_text(&config, fd, err);
         close(fd);
     }
     if (fd >= 0 && result == 0)

@@ -139,7 +139,7 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
 
 /* The next whole line in `line`, without its newline; 0 when there is none yet, or *left bytes have
  * been read. */
-static int next_line(struct rps_control *control, char *line, size_t *left)
+static int next_command(struct rps_control *control, char *line, size_t *left)
 {
     for (;;) {
         char *end = memchr(control->line, '\n', control->used);
@@ -181,7 +181,7 @@ static int on_ready(void *context, enum rps_wake *ret)
     char line[LINE_SIZE];
     size_t left = BYTES_AT_ONCE;
 
-    while (next_line(control, line, &left))
+    while (next_command(control, line, &left))
         if (line[0] && obey(control, line, ret))
             return 1;
     return 0;

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "rpistat/sim.h"
+
+const struct rps_pmu *const rps_machine_others[] = {&rps_pmu_sim, NULL};
+
 void rps_machine_close(struct rps_machine *machine)
 {
     for (int i = 0; i < machine->count; i++) {
@@ -12,6 +16,22 @@ void rps_machine_close(struct rps_machine *machine)
     machine->count = 0;
 }
 
+/* Each of them, used or not. Negative without memory. */
+static int add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
+{
+    for (; *pmu != NULL && machine->count < RPS_BACKEND_MAX; pmu++) {
+        struct rps_backend *backend = &machine->backend[machine->count++];
+
+        memset(backend, 0, sizeof(*backend));
+        backend->pmu = *pmu;
+        if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
+            backend->self = NULL;
+        if (backend->self == NULL && rps_error_is_memory(&backend->err))
+            return -1;
+    }
+    return 0;
+}
+
 int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err)
 {
     char note[sizeof(err->message)];
@@ -19,22 +39,15 @@ int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps
     machine->count = 0;
     if (strcmp(choice, "auto") != 0) {
         struct rps_backend *backend = &machine->backend[0];
-        int result = rps_pmu_open(choice, &backend->pmu, &backend->self, note, sizeof(note), err);
+        int result = rps_pmu_open(choice, rps_machine_others, &backend->pmu, &backend->self, note,
+                                  sizeof(note), err);
 
         machine->count = result == 0;
         return result;
     }
-    for (int i = 0; i < RPS_BACKEND_MAX && rps_pmus[i] != NULL; i++) {
-        struct rps_backend *backend = &machine->backend[machine->count++];
-
-        memset(backend, 0, sizeof(*backend));
-        backend->pmu = rps_pmus[i];
-        if (backend->pmu->open(&backend->self, NULL, &backend->err) < 0)
-            backend->self = NULL;
-        if (backend->self == NULL && rps_error_is_memory(&backend->err)) {
-            rps_machine_close(machine);
-            return rps_error_memory(err);
-        }
+    if (add_backends(machine, rps_pmus) < 0 || add_backends(machine, rps_machine_others) < 0) {
+        rps_machine_close(machine);
+        return rps_error_memory(err);
     }
     return 0;
 }

@@ -19,6 +19,9 @@ struct rps_machine {
     struct rps_backend backend[RPS_BACKEND_MAX];
 };
 
+/* The backends beside the machine's own, for rps_pmu_open. */
+extern const struct rps_pmu *const rps_machine_others[];
+
 /* The backends of a choice, as --pmu has it; `auto`: all, used or not. Nothing is left open on
  * failure. */
 int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err);

@@ -85,7 +85,7 @@ static const struct rps_option common_options[] = {
     {NULL},
 };
 
-static void append(struct option_list *list, const struct rps_option *table)
+static void append_options(struct option_list *list, const struct rps_option *table)
 {
     for (; table != NULL && table->name != NULL && list->count < RPS_OPTION_MAX; table++)
         list->row[list->count++] = *table;
@@ -96,13 +96,13 @@ static void collect(struct option_list *list, const struct rps_command *command)
     int own_count;
 
     memset(list, 0, sizeof(*list));
-    append(list, command->options);
+    append_options(list, command->options);
     own_count = list->count;
     if (command->input == RPS_INPUT_RUN)
-        append(list, run_options);
+        append_options(list, run_options);
     if (command->input != RPS_INPUT_NONE)
-        append(list, store_options);
-    append(list, common_options);
+        append_options(list, store_options);
+    append_options(list, common_options);
     for (int i = own_count; i < list->count; i++) {
         if (list->row[i].letter == 'o') {
             list->row[i].help = command->output_help;
@@ -352,7 +352,7 @@ static int add_names(const char *option, const char *text, struct rps_names *nam
 }
 
 /* "-i", "--format". Returns ret. */
-static char *name_of(const struct rps_option *row, char *ret, size_t size)
+static char *name_of_option(const struct rps_option *row, char *ret, size_t size)
 {
     if (row->letter != 0)
         snprintf(ret, size, "-%c", row->letter);
@@ -367,7 +367,7 @@ static int set_member(const struct rps_option *row, const char *text, void *memb
 {
     char option[64];
 
-    name_of(row, option, sizeof(option));
+    name_of_option(row, option, sizeof(option));
     switch (row->kind) {
     case RPS_OPTION_FLAG:
         *(int *)member = row->min != 0 ? (int)row->min : 1;
@@ -652,15 +652,15 @@ static int check_excludes(struct rps_cli *cli, const struct option_list *list)
                 rps_options_word(words, list->row[n].name) >= 0)
                 return rps_error_set(&cli->err, RPS_USAGE,
                                      "%s and %s exclude each other: leave one of them out",
-                                     name_of(&list->row[i], one, sizeof(one)),
-                                     name_of(&list->row[n], other, sizeof(other)));
+                                     name_of_option(&list->row[i], one, sizeof(one)),
+                                     name_of_option(&list->row[n], other, sizeof(other)));
         }
     }
     return 0;
 }
 
-static int check(struct rps_cli *cli, const struct option_list *list, int operand_count,
-                 const char *last)
+static int check_operands(struct rps_cli *cli, const struct option_list *list, int operand_count,
+                          const char *last)
 {
     const struct rps_command *command = cli->command;
 
@@ -708,7 +708,7 @@ int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_opera
                                                 : set_option(cli, &list, find_number(&list, answer),
                                                              optarg, RPS_SOURCE_COMMAND_LINE);
     if (result == 0) {
-        result = check(cli, &list, argc - optind, argv[argc - 1]);
+        result = check_operands(cli, &list, argc - optind, argv[argc - 1]);
         if (result == RPS_USAGE && used > 0)
             rps_error_prefix(&cli->err, result, "with the options of %s", cli->config.path);
     }

@@ -10,6 +10,7 @@
 #include "record_samples.h"
 #include "record_target.h"
 #include "region_marks.h"
+#include "registry.h"
 #include "rpistat/loop.h"
 #include "rpistat/pmu.h"
 #include "rpistat/workload.h"
@@ -31,6 +32,7 @@ struct rps_recording {
     char note[1024]; /* why `auto` passed over better counters */
     struct rps_run run;
     struct rps_writer *writer;
+    struct rps_registry registry;
     struct rps_record_samples *samples; /* NULL: none are taken */
     struct rps_record_target target;
     struct rps_workload workload;

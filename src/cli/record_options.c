@@ -107,7 +107,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-static int check(struct rps_cli *cli)
+static int check_record(struct rps_cli *cli)
 {
     struct rps_record_settings *settings = cli->settings;
 
@@ -150,6 +150,6 @@ const struct rps_command rps_command_record = {
     .runs_workload = 1,
     .options = options,
     .settings_size = sizeof(struct rps_record_settings),
-    .check = check,
+    .check = check_record,
     .run = rps_cmd_record,
 };

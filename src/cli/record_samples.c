@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ struct rps_record_samples {
     size_t sample_count, sample_room;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
     size_t span_count, span_room;
-    uint64_t lost; /* for want of memory, or of a period */
+    uint64_t lost;            /* for want of memory, or of a period */
+    int64_t unwinding_cpu_ns; /* that the process which unwinds took */
 };
 
 /* --- what the tracker finds ------------------------------------------------------------------- */
@@ -103,6 +105,18 @@ static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack,
     }
     samples->sample[samples->sample_count++] =
         (struct sample){time_ns - samples->start_ns, cpu, 0, stack, task};
+}
+
+static void on_incomplete(void *context, int64_t time_ns, const char *path)
+{
+    struct rps_record_samples *samples = context;
+    char text[PATH_MAX + 128];
+
+    snprintf(text, sizeof(text),
+             "stacks through %s are incomplete from now on: its file cannot be read for unwinding, "
+             "too large, or damaged",
+             path);
+    rps_writer_mark(samples->writer, time_ns - samples->start_ns, text);
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
@@ -314,8 +328,8 @@ int rps_record_samples_open(struct rps_record_samples **ret,
                             void *pmu_self, const struct rps_target *target, struct rps_error *err)
 {
     struct rps_record_samples *samples = calloc(1, sizeof(*samples));
-    const struct rps_tracker_sink sink = {samples,  on_module, on_frame,
-                                          on_stack, on_task,   on_count};
+    const struct rps_tracker_sink sink = {samples, on_module, on_frame,     on_stack,
+                                          on_task, on_count,  on_incomplete};
     int rc = samples ? open_sampler(samples, settings, pmu, pmu_self, target, err)
                      : rps_error_memory(err);
 
@@ -356,8 +370,14 @@ void rps_record_samples_end(struct rps_record_samples *samples)
 {
     if (!samples || !samples->tracker)
         return;
+    samples->unwinding_cpu_ns = rps_tracker_end(samples->tracker);
     count_samples(samples, 1);
     tell_store(samples);
+}
+
+int64_t rps_record_samples_cpu_ns(const struct rps_record_samples *samples)
+{
+    return samples ? samples->unwinding_cpu_ns : 0;
 }
 
 int rps_record_samples_name(struct rps_record_samples *samples, const char *path, int64_t run_id,

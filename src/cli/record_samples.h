@@ -37,6 +37,9 @@ void rps_record_samples_period(struct rps_record_samples *samples, const struct 
 /* All periods and samples have been handed over. */
 void rps_record_samples_end(struct rps_record_samples *samples);
 
+/* CPU time of the process that unwound stacks, which has ended by then. */
+int64_t rps_record_samples_cpu_ns(const struct rps_record_samples *samples);
+
 /* Name the frames of the run that has ended in the store at path. What has no name says why there.
  * Errors: those of rps_naming_name and rps_store_set_locations. Not for NULL. */
 int rps_record_samples_name(struct rps_record_samples *samples, const char *path, int64_t run_id,

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +45,7 @@ static void take_signals(struct series *s)
 }
 
 /* Wait for the recorder, which tells the number of its run through the pipe that it has open. */
-static void wait_for(struct series *s, int told_fd)
+static void wait_for_recorder(struct series *s, int told_fd)
 {
     struct pollfd fd[2] = {{.fd = told_fd, .events = POLLIN},
                            {.fd = s->signal_fd, .events = POLLIN}};
@@ -142,6 +143,7 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
     sigset_t before;
     int told[2], result = rps_record_take_signals(&s.signal_fd, &before, &cli->err);
 
+    prctl(PR_SET_NAME, "rpistat series"); /* `status` takes none of that name for a recorder */
     s.run_id = calloc(s.repeat, sizeof(*s.run_id));
     if (result == 0 && !s.run_id)
         result = rps_error_memory(&cli->err);
@@ -152,13 +154,14 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
             break;
         }
         if (s.pid == 0) {
+            prctl(PR_SET_NAME, "rpistat");
             close(told[0]);
             series_free(&s);
             sigprocmask(SIG_SETMASK, &before, NULL); /* until it takes them itself they end it */
             return rps_record_once(cli, argc, argv, &(struct rps_record_turn){i, told[1]});
         }
         close(told[1]);
-        wait_for(&s, told[0]);
+        wait_for_recorder(&s, told[0]);
         close(told[0]);
         take_signals(&s);
     }

@@ -170,7 +170,7 @@ static int open_cgroup(const char *name, struct rps_record_target *t, struct rps
 }
 
 /* "CPU 0-1", as the user said it or as they are. */
-static void describe(const struct rps_record_settings *settings, struct rps_record_target *t)
+static void describe_target(const struct rps_record_settings *settings, struct rps_record_target *t)
 {
     size_t used;
 
@@ -219,7 +219,7 @@ int rps_record_target_open(const struct rps_record_settings *settings,
     }
     t.target.pid = t.pid;
     t.target.cpu = t.cpu;
-    describe(settings, &t);
+    describe_target(settings, &t);
     *ret = t;
     return 0;
 }

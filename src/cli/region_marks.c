@@ -177,7 +177,7 @@ static void add_mark(struct rps_region_marks *marks, const struct rps_region_wir
 }
 
 /* Returns 0 when there was nothing. */
-static int take(struct rps_region_marks *marks)
+static int take_messages(struct rps_region_marks *marks)
 {
     struct epoll_event ready[PROGRAMS_AT_ONCE];
     int count = epoll_wait(marks->epoll, ready, PROGRAMS_AT_ONCE, 0);
@@ -200,7 +200,7 @@ static int take(struct rps_region_marks *marks)
 
 static void take_turns(struct rps_region_marks *marks, int turns)
 {
-    while (turns-- > 0 && take(marks))
+    while (turns-- > 0 && take_messages(marks))
         ;
 }
 

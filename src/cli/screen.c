@@ -30,7 +30,7 @@
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
 /* The mode is set first: in the background that stops us before the screen is touched. */
-static void enter(struct rps_screen *screen)
+static void enter_screen(struct rps_screen *screen)
 {
     struct termios mode;
 
@@ -66,7 +66,7 @@ int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
     if (rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &screen->signal_fd,
                          &screen->old_mask, err) < 0)
         return RPS_FAILED;
-    enter(screen);
+    enter_screen(screen);
     return 0;
 }
 
@@ -75,7 +75,7 @@ static void stop(struct rps_screen *screen)
 {
     leave(screen);
     raise(SIGSTOP);
-    enter(screen);
+    enter_screen(screen);
 }
 
 static enum rps_screen_event on_signals(struct rps_screen *screen)

@@ -50,7 +50,7 @@ static size_t line_columns(int fd)
     return columns - 1 - ECHO_COLUMNS;
 }
 
-static void draw(struct rps_terminal_line *line)
+static void draw_line(struct rps_terminal_line *line)
 {
     struct rps_status_text text;
 
@@ -77,7 +77,7 @@ static void *line_thread(void *argument)
             ;
         if (!line->stop) {
             pthread_mutex_unlock(&line->lock);
-            draw(line); /* may wait for the terminal */
+            draw_line(line); /* may wait for the terminal */
             pthread_mutex_lock(&line->lock);
         }
     }

@@ -15,8 +15,7 @@
 #define PREFIX "phase:"
 #define MARK   "mark:"
 
-#define DAY_NS      (24 * 3600 * RPS_NS_PER_S)
-#define BACK_MAX_NS (20000 * DAY_NS)
+#define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
 #define NAMES_SIZE  256 /* of the marks that an error names */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
@@ -85,8 +84,8 @@ int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_
                              "%s: '%s' is no time; write 2d for two days ago, 14:30, 2026-11-21 or "
                              "2026-11-21T14:30",
                              option, text);
-    if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - DAY_NS + 1,
-                        moment.has_date ? INT64_MAX - 2 * DAY_NS : now_ns, ret_realtime_ns))
+    if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - RPS_NS_PER_DAY + 1,
+                        moment.has_date ? INT64_MAX - 2 * RPS_NS_PER_DAY : now_ns, ret_realtime_ns))
         return 0;
     return rps_error_set(err, RPS_USAGE,
                          "%s: '%s' was left out by the clock, as when summer time begins; give "
@@ -275,8 +274,8 @@ static int resolve_moment(struct resolving *of, const char *option, const char *
 }
 
 /* Put the time that text is into *ret_ns; after_ns is that of --from, for --to. */
-static int resolve(struct resolving *of, const char *option, const char *text, int64_t after_ns,
-                   int64_t *ret_ns)
+static int resolve_time(struct resolving *of, const char *option, const char *text,
+                        int64_t after_ns, int64_t *ret_ns)
 {
     if (!text)
         return 0;
@@ -297,9 +296,9 @@ int rps_time_range_resolve(struct rps_cli *cli)
     rps_run_init(&of.run);
     result = rps_reader_run(cli->reader, cli->run_id, &of.run, &cli->err);
     if (result == 0)
-        result = resolve(&of, "--from", cli->from_phase, 0, &cli->from_ns);
+        result = resolve_time(&of, "--from", cli->from_phase, 0, &cli->from_ns);
     if (result == 0)
-        result = resolve(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
+        result = resolve_time(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
     rps_phase_levels_free(&of.levels);
     rps_notes_free(&of.marks);
     rps_run_free(&of.run);

@@ -119,8 +119,9 @@ void rps_verify_put_row(struct rps_rows *rows, const char *pmu, const char *work
     rps_rows_end_row(rows);
 }
 
-static void add_row(struct rps_verify *verify, const char *workload, const struct rps_event *event,
-                    const struct rps_verify_comparison *comparison)
+static void add_verify_row(struct rps_verify *verify, const char *workload,
+                           const struct rps_event *event,
+                           const struct rps_verify_comparison *comparison)
 {
     int right = is_right(comparison);
 
@@ -139,7 +140,7 @@ static void add_row(struct rps_verify *verify, const char *workload, const struc
 /* --- predicted against measured --------------------------------------------------------------- */
 
 /* Slot of the event in the plan's only set that the prediction is for, or -1. */
-static int find_slot(const struct rps_plan *plan, const char *what)
+static int find_predicted_slot(const struct rps_plan *plan, const char *what)
 {
     for (int s = 0; s < plan->set[0].event_count; s++) {
         const struct rps_event *event = &plan->set[0].event[s];
@@ -161,22 +162,22 @@ static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
     int count = micro->predict(micro->turns, &nothing, prediction);
 
     for (int i = 0; i < count; i++)
-        if (find_slot(plan, prediction[i].what) >= 0)
+        if (find_predicted_slot(plan, prediction[i].what) >= 0)
             return 1;
     return 0;
 }
 
 /* What the prediction and the tally say of the same event; how many are compared. */
-static int compare(const struct rps_plan *plan, const struct rps_micro *micro,
-                   const struct rps_micro_result *result, const struct rps_tally *tally,
-                   struct rps_verify_comparison *ret)
+static int compare_counts(const struct rps_plan *plan, const struct rps_micro *micro,
+                          const struct rps_micro_result *result, const struct rps_tally *tally,
+                          struct rps_verify_comparison *ret)
 {
     struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
     int count = micro->predict(micro->turns, result, prediction), compared = 0;
 
     for (int i = 0; i < count; i++) {
         const struct rps_micro_prediction *one = &prediction[i];
-        int slot = find_slot(plan, one->what);
+        int slot = find_predicted_slot(plan, one->what);
         double measured = slot < 0 ? NAN : rps_tally_estimate(tally, 0, slot);
 
         if (slot < 0)
@@ -206,14 +207,15 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
         rps_tally_reset(&tally);
         rc = rps_verify_count_run(verify->pmu, plan, micro, micro->turns, RPS_PERIOD_DEFAULT_NS,
                                   &tally, &result, err);
-        count = rc == 0 ? compare(plan, micro, &result, &tally, comparison) : 0;
+        count = rc == 0 ? compare_counts(plan, micro, &result, &tally, comparison) : 0;
         wrong = 0;
         for (int c = 0; c < count; c++)
             wrong += !is_right(&comparison[c]);
     }
     for (int c = 0; c < count; c++) {
         verify->judged[set] |= UINT32_C(1) << comparison[c].slot;
-        add_row(verify, micro->name, &plan->set[0].event[comparison[c].slot], &comparison[c]);
+        add_verify_row(verify, micro->name, &plan->set[0].event[comparison[c].slot],
+                       &comparison[c]);
     }
     rps_tally_free(&tally);
     return rc < 0 ? rc : 0;
@@ -361,7 +363,8 @@ static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *
             wrong += !is_right(&comparison[c]);
     }
     for (int c = 0; c < count; c++)
-        add_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot], &comparison[c]);
+        add_verify_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot],
+                       &comparison[c]);
 out:
     rps_plan_free(in_turns);
     return count < 0 ? count : 0;

@@ -10,7 +10,7 @@
 #include "rpistat/live_page.h"
 #include "rpistat/signals.h"
 
-static void tell(void *context, const char *url)
+static void print_url(void *context, const char *url)
 {
     (void)context;
     printf("%s\n", url);
@@ -18,7 +18,7 @@ static void tell(void *context, const char *url)
 }
 
 /* A signal that ends the server has done so, and does not end the program. */
-static int wait_for(void *context, int fd, int64_t ns)
+static int wait_for_end_signal(void *context, int fd, int64_t ns)
 {
     const int *signal_fd = context;
     struct signalfd_siginfo info;
@@ -38,8 +38,8 @@ int rps_watch_http(struct rps_cli *cli, int64_t run_id, int port)
         .run_id = run_id,
         .script_folder = rps_output_scripts(),
         .port = port,
-        .ready = tell,
-        .wait = wait_for,
+        .ready = print_url,
+        .wait = wait_for_end_signal,
         .context = &signal_fd,
     };
     sigset_t before;

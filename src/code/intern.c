@@ -21,7 +21,7 @@ static struct rps_intern_key *key_of(const struct rps_intern *table, uint32_t in
 }
 
 /* The slot of the key: its item's, or the free one where it belongs. */
-static size_t find_slot(const struct rps_intern *table, uint64_t a, uint64_t b)
+static size_t find_key_slot(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
     size_t mask = table->slot_count - 1, at = hash(a, b) & mask;
 
@@ -49,7 +49,7 @@ static int grow_slots(struct rps_intern *table)
         if (old[i]) {
             const struct rps_intern_key *key = key_of(table, old[i]);
 
-            slot[find_slot(table, key->a, key->b)] = old[i];
+            slot[find_key_slot(table, key->a, key->b)] = old[i];
         }
     }
     free(old);
@@ -77,7 +77,7 @@ void rps_intern_free(struct rps_intern *table)
 
 int64_t rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
-    return table->slot_count ? (int64_t)table->slot[find_slot(table, a, b)] - 1 : -1;
+    return table->slot_count ? (int64_t)table->slot[find_key_slot(table, a, b)] - 1 : -1;
 }
 
 int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new)
@@ -100,7 +100,7 @@ int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *re
     key = key_of(table, number);
     memset(key, 0, table->item_bytes);
     *key = (struct rps_intern_key){a, b};
-    table->slot[find_slot(table, a, b)] = number;
+    table->slot[find_key_slot(table, a, b)] = number;
     table->used++;
     return (int64_t)number - 1;
 }
@@ -108,7 +108,7 @@ int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *re
 void rps_intern_remove(struct rps_intern *table, int64_t number)
 {
     struct rps_intern_key *key = rps_intern_at(table, number);
-    size_t mask = table->slot_count - 1, hole = find_slot(table, key->a, key->b), at = hole;
+    size_t mask = table->slot_count - 1, hole = find_key_slot(table, key->a, key->b), at = hole;
 
     /* Whatever follows and would no longer be found moves into the hole. */
     while (table->slot[at = (at + 1) & mask]) {

@@ -85,7 +85,7 @@ void rps_space_release(struct rps_space *space)
 
 /* A copy with room for two maps more: a range that is put into the middle of another makes three
  * of one. */
-static struct rps_space *copy(const struct rps_space *space)
+static struct rps_space *copy_space(const struct rps_space *space)
 {
     size_t count = space ? space->count : 0, room = count + count / 2 + 8;
     struct rps_space *ret = malloc(sizeof(*ret) + room * sizeof(ret->map[0]));
@@ -119,8 +119,8 @@ static size_t find_behind(const struct rps_space *space, uint64_t address)
 }
 
 /* Put `count` maps in the place of those from first to last - 1, whose users go. */
-static void replace(struct rps_space *space, size_t first, size_t last, const struct rps_map *map,
-                    size_t count)
+static void replace_maps(struct rps_space *space, size_t first, size_t last,
+                         const struct rps_map *map, size_t count)
 {
     for (size_t i = first; i < last; i++)
         rps_mapped_release(space->map[i].mapped);
@@ -149,7 +149,7 @@ static void insert(struct rps_space *space, const struct rps_map *new)
     }
     for (size_t i = 0; i < count; i++)
         put[i].mapped->users++;
-    replace(space, first, last, put, count);
+    replace_maps(space, first, last, put, count);
 }
 
 int rps_space_add(struct rps_space **space, uint64_t start, uint64_t length, uint64_t file_offset,
@@ -164,7 +164,7 @@ int rps_space_add(struct rps_space **space, uint64_t start, uint64_t length, uin
     if (own && own->count >= MAPS_MAX)
         return -1;
     if (!own || own->users > 1 || own->count + 2 > own->room) {
-        own = copy(*space);
+        own = copy_space(*space);
         if (!own)
             return -1;
         rps_space_release(*space);

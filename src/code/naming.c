@@ -289,7 +289,7 @@ static const char *move_text(struct rps_naming *naming, const char *text)
 }
 
 /* Put the locations into the code, with the texts of all else beside theirs. */
-static int conclude(struct rps_naming *naming, struct rps_code *code, struct rps_error *err)
+static int put_locations(struct rps_naming *naming, struct rps_code *code, struct rps_error *err)
 {
     size_t bytes = 1, count = 0, at = 0;
     struct rps_location *location;
@@ -348,7 +348,7 @@ int rps_naming_name(struct rps_code *code, const struct rps_naming_options *opti
     if (!naming || !order || !address || !naming->frame)
         rps_error_memory(err);
     else if (name_groups(naming, order, address, err) == 0 && keep_old(naming, err) == 0)
-        rc = conclude(naming, code, err);
+        rc = put_locations(naming, code, err);
     if (naming) {
         free(naming->frame);
         free(naming->location);

@@ -12,11 +12,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "naming_child.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
@@ -64,43 +63,13 @@ void rps_naming_tell(FILE *out, size_t index, const struct rps_location *locatio
     }
 }
 
-static void set_limit(__rlimit_resource_t resource, rlim_t value)
+static _Noreturn void name_in_child(const struct rps_naming *naming,
+                                    const struct rps_naming_group *group, int image, int out_fd)
 {
-    struct rlimit limit;
-
-    if (getrlimit(resource, &limit) < 0)
-        _exit(1);
-    limit.rlim_cur = value < limit.rlim_max ? value : limit.rlim_max;
-    limit.rlim_max = limit.rlim_cur;
-    if (setrlimit(resource, &limit) < 0)
-        _exit(1);
-}
-
-/* Memory that the child has of its parent, and shares with it. */
-static rlim_t inherited_bytes(void)
-{
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-
-    if (!file || fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-        _exit(1);
-    fclose(file);
-    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
-static _Noreturn void child_main(const struct rps_naming *naming,
-                                 const struct rps_naming_group *group, int image, int out_fd)
-{
-    static const int deadly[] = {SIGXCPU, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE};
     FILE *out = fdopen(out_fd, "w");
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN); /* a terminal's: the parent decides what it means */
-    for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
-        signal(deadly[i], SIG_DFL);
-    set_limit(RLIMIT_CORE, 0);
-    set_limit(RLIMIT_CPU, RPS_NAMING_CPU_S);
-    set_limit(RLIMIT_DATA, inherited_bytes() + RPS_NAMING_MEMORY_BYTES);
+    rps_child_begin("rpistat naming");
+    rps_child_limit(RLIMIT_CPU, RPS_CHILD_CPU_S);
     if (!out)
         _exit(1);
     rps_naming_read_elf(group, naming->options, image, out);
@@ -159,7 +128,7 @@ static ssize_t take_message(struct rps_naming *naming, const struct rps_naming_g
 }
 
 /* Wait for something to read until the deadline: 1 when there is, or the end. */
-static int wait_for(int fd, int64_t deadline_ns)
+static int wait_for_names(int fd, int64_t deadline_ns)
 {
     struct pollfd polled = {.fd = fd, .events = POLLIN};
     int64_t left_ns;
@@ -182,7 +151,7 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
     size_t size = 0, heard = 0;
     int rc = data && texts ? 0 : rps_error_memory(err);
 
-    while (rc == 0 && heard < RPS_NAMING_MEMORY_BYTES / 2 && wait_for(fd, deadline_ns)) {
+    while (rc == 0 && heard < RPS_CHILD_MEMORY_BYTES / 2 && wait_for_names(fd, deadline_ns)) {
         ssize_t got = read(fd, data + size, MESSAGE_BYTES_MAX - size), taken;
         size_t used = 0;
 
@@ -221,7 +190,7 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
         return rc;
     }
     if (pid == 0)
-        child_main(naming, group, image, ends[1]);
+        name_in_child(naming, group, image, ends[1]);
     close(ends[1]);
     rc = hear(naming, group, ends[0], err);
     close(ends[0]);

@@ -30,7 +30,7 @@ struct places {
     size_t count;
 };
 
-static void enter(struct place *place, Dwarf_Die *die, int tag)
+static void enter_function(struct place *place, Dwarf_Die *die, int tag)
 {
     if (!place->function)
         place->function = calloc(RPS_NAMING_DEPTH_MAX, sizeof(*place->function));
@@ -55,7 +55,7 @@ static int note_function(const struct places *places, Dwarf_Die *die, int tag)
              i < places->count && places->address[i] < end; i++) {
             is_any = 1;
             if (tag != DW_TAG_lexical_block)
-                enter(places->place[i], die, tag);
+                enter_function(places->place[i], die, tag);
         }
     }
     return is_any;
@@ -142,8 +142,8 @@ static void find_line(Dwarf_Die *unit, uint64_t address, struct rps_location *re
 
 /* Tell of one place. What it is called by the symbols stays where debug information has no name,
  * and all of it where that adds nothing. */
-static void tell(Dwarf_Die *unit, struct place *place, const struct rps_symbols *symbols,
-                 Dwarf_Addr bias, FILE *out)
+static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_symbols *symbols,
+                       Dwarf_Addr bias, FILE *out)
 {
     struct rps_location location[RPS_NAMING_DEPTH_MAX] = {{0}};
     char *name[RPS_NAMING_DEPTH_MAX] = {NULL};
@@ -208,7 +208,7 @@ static void name_unit(Dwarf_Die *unit, struct places *places, const struct rps_s
     for (size_t i = 0; i < places->count; i++) {
         struct place *place = places->place[i];
 
-        tell(unit, place, symbols, bias, out);
+        tell_place(unit, place, symbols, bias, out);
         free(place->function);
         place->function = NULL;
     }

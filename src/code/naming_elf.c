@@ -79,7 +79,7 @@ static const Dwfl_Callbacks callbacks = {
 };
 
 /* Take the file that is open as the module's, when it is. `fd` is used up. */
-static void take(struct reading *r, int fd, const char *path)
+static void take_open_file(struct reading *r, int fd, const char *path)
 {
     const unsigned char *build_id = NULL;
     GElf_Addr unused;
@@ -132,7 +132,7 @@ static void try_path(struct reading *r, const char *path)
         fd = -1;
     }
     if (fd >= 0)
-        take(r, fd, path);
+        take_open_file(r, fd, path);
 }
 
 /* Try a file or folder of the user's. In a folder a module lies at its path, or by its name; a path
@@ -174,7 +174,7 @@ static void try_build_id(struct reading *r)
         dwfl_report_end(dwfl, NULL, NULL) == 0)
         fd = dwfl_build_id_find_elf(module, NULL, "", 0, &path, &elf);
     if (fd >= 0)
-        take(r, fd, path);
+        take_open_file(r, fd, path);
     free(path);
     dwfl_end(dwfl);
 }
@@ -199,7 +199,7 @@ static void open_module(struct reading *r, const struct rps_naming_options *opti
     r->build_id_bytes = parse_build_id(r->group->module->build_id, r->build_id);
     r->reason = options->opens_paths ? not_there : "its file is not here";
     if (image >= 0) {
-        take(r, dup(image), "");
+        take_open_file(r, dup(image), "");
         return;
     }
     if (options->opens_paths)

@@ -39,7 +39,7 @@ static int add(struct rps_symbols *symbols, const struct symbol *symbol)
 
 /* In order of address; of several names for one place, which are many in a C library, first the one
  * that perf takes too. */
-static int compare(const void *left, const void *right)
+static int compare_symbols(const void *left, const void *right)
 {
     const struct symbol *a = left, *b = right;
 
@@ -201,7 +201,7 @@ static void finish(struct rps_symbols *symbols)
     uint64_t reach = 0;
 
     if (symbols->count > 0)
-        qsort(symbol, symbols->count, sizeof(*symbol), compare);
+        qsort(symbol, symbols->count, sizeof(*symbol), compare_symbols);
     for (size_t i = 0; i < symbols->count; i++) {
         if (kept == 0 || symbol[kept - 1].start != symbol[i].start)
             symbol[kept++] = symbol[i];

@@ -57,8 +57,8 @@ static int trie_make(struct trie *trie, const struct rps_share_index *index,
 }
 
 /* Go to the stack: what is on the way for the first time has all that is within. */
-static void enter(struct trie *trie, const struct rps_share_index *index, size_t s,
-                  struct rps_share *share)
+static void enter_stack(struct trie *trie, const struct rps_share_index *index, size_t s,
+                        struct rps_share *share)
 {
     size_t frame = rps_share_frame_of(index->code, s);
 
@@ -85,7 +85,7 @@ static void add_totals(struct trie *trie, const struct rps_share_index *index,
     while (at != RPS_SHARE_NONE) {
         size_t up = at;
 
-        enter(trie, index, at, share);
+        enter_stack(trie, index, at, share);
         if (trie->child[at] != RPS_SHARE_NONE) {
             at = trie->child[at];
             continue;
@@ -119,7 +119,7 @@ static int by_most(const void *a, const void *b)
 }
 
 /* Without what has no samples, and in order. */
-static void conclude(struct rps_shares *shares)
+static void drop_empty_shares(struct rps_shares *shares)
 {
     size_t kept = 0;
 
@@ -213,7 +213,7 @@ static int find_code(const struct rps_code *code, const uint64_t *samples, enum 
     if (!failed) {
         tell_how(&index, shares.share);
         add_totals(&trie, &index, shares.share);
-        conclude(&shares);
+        drop_empty_shares(&shares);
         shares.texts = index.texts;
         index.texts = NULL;
         *ret = shares;
@@ -286,7 +286,7 @@ static int find_tasks(const struct rps_code *code, const uint64_t *samples, enum
         join_processes(&shares);
     for (size_t i = 0; i < shares.count; i++)
         shares.share[i].line = 0;
-    conclude(&shares);
+    drop_empty_shares(&shares);
     *ret = shares;
     return 0;
 }
@@ -317,7 +317,7 @@ static int find_programs(const struct rps_code *code, const uint64_t *samples,
     free(name);
     if (!shares.share)
         return rps_error_memory(err);
-    conclude(&shares);
+    drop_empty_shares(&shares);
     *ret = shares;
     return 0;
 }

@@ -46,7 +46,7 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
 }
 
 /* The node of the stack whose caller's is `node`: functions from the outermost on. */
-static size_t add_stack(struct growing *growing, size_t stack, size_t node)
+static size_t add_stack_calls(struct growing *growing, size_t stack, size_t node)
 {
     const struct rps_share_index *index = growing->index;
     size_t frame = rps_share_frame_of(index->code, stack), last = index->first[frame + 1] - 1;
@@ -80,7 +80,7 @@ static int grow_tree(struct growing *growing, const uint64_t *samples)
         node[s] = RPS_SHARE_NONE;
         if (within[s] == 0)
             continue;
-        at = node[s] = add_stack(growing, s, parent == RPS_SHARE_NONE ? 0 : node[parent]);
+        at = node[s] = add_stack_calls(growing, s, parent == RPS_SHARE_NONE ? 0 : node[parent]);
         if (at != RPS_SHARE_NONE)
             growing->calls.call[at].self += samples[s];
     }

@@ -47,7 +47,7 @@ static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)
 }
 
 /* Where the key's slot is, or is to be. */
-static size_t find_slot(const struct rps_share_items *items, const struct rps_share_key *key)
+static size_t find_share_slot(const struct rps_share_items *items, const struct rps_share_key *key)
 {
     size_t at = hash_key(key) & (items->slots - 1);
 
@@ -56,7 +56,7 @@ static size_t find_slot(const struct rps_share_items *items, const struct rps_sh
     return at;
 }
 
-static int grow(struct rps_share_items *items)
+static int grow_share_items(struct rps_share_items *items)
 {
     size_t slots = items->slots ? 2 * items->slots : 256, *slot = calloc(slots, sizeof(*slot));
     struct rps_share_key *key = slot ? realloc(items->key, slots / 2 * sizeof(*key)) : NULL;
@@ -70,7 +70,7 @@ static int grow(struct rps_share_items *items)
     items->slot = slot;
     items->slots = slots;
     for (size_t i = 0; i < items->count; i++)
-        slot[find_slot(items, &key[i])] = i + 1;
+        slot[find_share_slot(items, &key[i])] = i + 1;
     return 0;
 }
 
@@ -78,9 +78,9 @@ size_t rps_share_items_number(struct rps_share_items *items, const struct rps_sh
 {
     size_t at;
 
-    if (items->count >= items->slots / 2 && grow(items) < 0)
+    if (items->count >= items->slots / 2 && grow_share_items(items) < 0)
         return RPS_SHARE_NONE;
-    at = find_slot(items, key);
+    at = find_share_slot(items, key);
     if (!items->slot[at]) {
         items->key[items->count++] = *key;
         items->slot[at] = items->count;

@@ -30,7 +30,7 @@ static size_t count_before(const struct rps_simulated *simulated, uint64_t addre
     return low;
 }
 
-static int grow(struct rps_simulated *simulated)
+static int grow_symbols(struct rps_simulated *simulated)
 {
     size_t room = 2 * simulated->room + 16;
     struct rps_simulated_symbol *symbol = reallocarray(simulated->symbol, room, sizeof(*symbol));
@@ -55,7 +55,7 @@ int rps_simulated_add(struct rps_simulated *simulated, const struct rps_sample *
     size_t at = count_before(simulated, start);
 
     if (!symbol.name || !symbol.file ||
-        (simulated->count == simulated->room && grow(simulated) < 0)) {
+        (simulated->count == simulated->room && grow_symbols(simulated) < 0)) {
         free(symbol.name);
         free(symbol.file);
         return -1;

@@ -19,7 +19,6 @@
 
 #define STACKS_MAX  1000000 /* that are told apart; above, innermost frames alone */
 #define MODULES_MAX 65536   /* above, memory */
-#define CFI_MAX     256     /* files of which the call frame information is kept */
 #define PAGE        4096
 #define NAME_SIZE   64
 
@@ -178,8 +177,8 @@ static int64_t add_stacks(struct rps_tracker *tracker, const struct chain *chain
 /* --- chains ----------------------------------------------------------------------------------- */
 
 /* 1, 0 when there is no room for the frame, negative without memory, as below. */
-static int append(struct rps_tracker *tracker, struct chain *chain, int64_t module,
-                  uint64_t address)
+static int append_frame(struct rps_tracker *tracker, struct chain *chain, int64_t module,
+                        uint64_t address)
 {
     int64_t frame;
 
@@ -200,8 +199,9 @@ static int append_kernel(struct rps_tracker *tracker, struct chain *chain, const
     int status = 1;
 
     for (size_t i = 0; i < count && status > 0; i++)
-        status = append(tracker, chain, add_only_module(tracker, RPS_MODULE_KERNEL, "[kernel]"),
-                        address[i] - (i > 0));
+        status =
+            append_frame(tracker, chain, add_only_module(tracker, RPS_MODULE_KERNEL, "[kernel]"),
+                         address[i] - (i > 0));
     return status;
 }
 
@@ -214,17 +214,17 @@ static int append_user(struct rps_tracker *tracker, struct chain *chain,
     *ret_map = NULL;
     if (rps_simulated_find(&tracker->simulated, address)) {
         chain->is_whole = 1;
-        return append(tracker, chain, add_only_module(tracker, RPS_MODULE_SIMULATED, "simulated"),
-                      address);
+        return append_frame(tracker, chain,
+                            add_only_module(tracker, RPS_MODULE_SIMULATED, "simulated"), address);
     }
     *ret_map = rps_space_find(space, address);
     if (*ret_map)
-        return append(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
-                      rps_map_address(*ret_map, address));
+        return append_frame(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
+                            rps_map_address(*ret_map, address));
     tracker->unmapped++;
     if (!is_innermost)
         return 0;
-    return append(tracker, chain, add_only_module(tracker, RPS_MODULE_MEMORY, ""), address);
+    return append_frame(tracker, chain, add_only_module(tracker, RPS_MODULE_MEMORY, ""), address);
 }
 
 static int append_addresses(struct rps_tracker *tracker, struct chain *chain,
@@ -238,53 +238,54 @@ static int append_addresses(struct rps_tracker *tracker, struct chain *chain,
     return status;
 }
 
-static void close_cfi(struct rps_tracker *tracker)
+/* A file that the process which unwinds has died of is not read again, and that is told. */
+static void note_death(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
-    for (size_t i = 0; i < tracker->module.count; i++) {
-        struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
+    struct rps_unwinder *unwinder = &tracker->unwinder;
+    struct rps_tracker_module *module = rps_intern_at(&tracker->module, unwinder->module);
 
-        rps_cfi_close(module->cfi);
-        module->cfi = NULL;
-        module->is_cfi_read = 0;
-    }
-    tracker->cfi_count = 0;
+    if (!unwinder->has_died)
+        return;
+    unwinder->has_died = 0;
+    if (!module)
+        return;
+    module->is_hostile = 1;
+    tracker->sink.incomplete(tracker->sink.context, sample->time_ns, module->path);
 }
 
-/* The call frame information of the map's file. NULL: there is none. */
-static struct rps_cfi *find_cfi(struct rps_tracker *tracker, const struct rps_map *map)
+/* Whether the map's file may be read. */
+static int is_harmless(const struct rps_tracker *tracker, const struct rps_map *map)
 {
-    struct rps_tracker_module *module;
+    const struct rps_tracker_module *module =
+        map ? rps_intern_at(&tracker->module, map->mapped->module) : NULL;
 
-    if (!map || map->mapped->kind == RPS_MODULE_JIT)
-        return NULL;
-    module = rps_intern_at(&tracker->module, map->mapped->module);
-    if (!module->is_cfi_read) {
-        if (tracker->cfi_count == CFI_MAX)
-            close_cfi(tracker);
-        module->cfi = rps_cfi_open(module->kind, module->path, module->build_id);
-        module->is_cfi_read = 1;
-        tracker->cfi_count++;
-    }
-    return module->cfi;
+    return module && !module->is_hostile;
 }
 
+/* As for the others, of a stack that was copied. `unwind` is at the innermost frame. Callers that
+ * are not found are missing. */
 static int append_unwound(struct rps_tracker *tracker, struct chain *chain,
-                          const struct rps_space *space, struct rps_unwind *unwind)
+                          const struct rps_space *space, const struct rps_sample *sample,
+                          const struct rps_unwind *unwind)
 {
-    enum rps_unwind_step step = RPS_UNWIND_CALLER;
-    int is_innermost = 1, status = 1;
+    const struct rps_sample_registers *registers = &sample->registers;
+    struct rps_unwinder_answer answer = {.address = {unwind->pc}, .count = 1};
+    uint64_t address = unwind->pc;
+    const struct rps_map *map;
+    int status = append_user(tracker, chain, space, address, 1, &map);
 
-    while (step == RPS_UNWIND_CALLER && status > 0) {
-        uint64_t address = unwind->pc - !unwind->is_exact;
-        const struct rps_map *map;
-
-        status = append_user(tracker, chain, space, address, is_innermost, &map);
-        is_innermost = 0;
-        if (status > 0)
-            step = rps_unwind_step(unwind, find_cfi(tracker, map),
-                                   map ? rps_map_address(map, address) : 0);
+    answer.step = rps_unwinder_is_ready(&tracker->unwinder) ? RPS_UNWIND_CALLER : RPS_UNWIND_LOST;
+    while (answer.step == RPS_UNWIND_CALLER && status > 0) {
+        rps_unwinder_ask(&tracker->unwinder, registers, map, address, is_harmless(tracker, map),
+                         &answer);
+        for (uint32_t i = 0; i < answer.count && status > 0; i++) {
+            address = answer.address[i];
+            status = append_user(tracker, chain, space, address, 0, &map);
+        }
+        registers = NULL;
     }
-    chain->is_whole = step == RPS_UNWIND_END;
+    note_death(tracker, sample);
+    chain->is_whole = answer.step == RPS_UNWIND_END && status > 0;
     return status;
 }
 
@@ -301,7 +302,7 @@ static int find_chain(struct rps_tracker *tracker, const struct rps_sample *samp
     chain->is_cut = sample->is_cut;
     status = append_kernel(tracker, chain, sample->address, kernel);
     if (status > 0 && sample->registers.mask && rps_unwind_start(&unwind, &sample->registers) == 0)
-        status = append_unwound(tracker, chain, space, &unwind);
+        status = append_unwound(tracker, chain, space, sample, &unwind);
     else if (status > 0)
         status = append_addresses(tracker, chain, space, sample->address + kernel,
                                   sample->address_count - kernel);
@@ -521,6 +522,7 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
         return rps_error_memory(err);
     tracker->sink = *sink;
     tracker->start_ns = start_ns;
+    tracker->unwinder.wait_us = RPS_UNWINDER_WAIT_US;
     tracker->module = RPS_INTERN_OF(struct rps_tracker_module);
     tracker->frame = RPS_INTERN_OF(struct rps_tracker_frame);
     tracker->stack = RPS_INTERN_OF(struct rps_intern_key);
@@ -532,11 +534,17 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
     return 0;
 }
 
+int64_t rps_tracker_end(struct rps_tracker *tracker)
+{
+    rps_unwinder_end(&tracker->unwinder);
+    return tracker->unwinder.cpu_ns;
+}
+
 void rps_tracker_free(struct rps_tracker *tracker)
 {
     if (!tracker)
         return;
-    close_cfi(tracker);
+    rps_unwinder_end(&tracker->unwinder);
     for (size_t i = 0; i < tracker->module.count; i++)
         free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
     for (size_t i = 0; i < tracker->process.count; i++)

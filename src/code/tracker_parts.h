@@ -5,7 +5,7 @@
 #include "intern.h"
 #include "rpistat/tracker.h"
 #include "simulated.h"
-#include "unwind.h"
+#include "unwinder.h"
 
 struct rps_tracker_module {
     struct rps_intern_key key; /* hash of the rest, and how many others have the same */
@@ -13,8 +13,7 @@ struct rps_tracker_module {
     char *path; /* owned */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
     int is_c_library;
-    int is_cfi_read; /* or was tried to read */
-    struct rps_cfi *cfi;
+    int is_hostile; /* the process that unwinds has died of its file: it is not read again */
 };
 
 struct rps_tracker_frame {
@@ -33,7 +32,7 @@ struct rps_tracker {
     struct rps_simulated simulated;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
-    size_t cfi_count; /* modules whose is_cfi_read is set */
+    struct rps_unwinder unwinder;
     uint64_t samples, complete, lost, unmapped;
     uint64_t ends_in_library; /* of all frames */
 };

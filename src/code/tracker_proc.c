@@ -41,7 +41,7 @@ static void add_maps(struct rps_tracker *tracker, pid_t pid)
     fclose(file);
 }
 
-static void add_thread(struct rps_tracker *tracker, pid_t pid, pid_t tid)
+static void add_thread_name(struct rps_tracker *tracker, pid_t pid, pid_t tid)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_NAME, .pid = pid, .tid = tid};
     char path[80], name[64];
@@ -71,7 +71,7 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid)
         return;
     while ((entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] != '.')
-            add_thread(tracker, pid, (pid_t)strtol(entry->d_name, NULL, 10));
+            add_thread_name(tracker, pid, (pid_t)strtol(entry->d_name, NULL, 10));
     }
     closedir(folder);
     add_maps(tracker, pid);

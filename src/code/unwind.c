@@ -203,7 +203,8 @@ struct values {
 };
 
 /* An operation that pushes a value; -1: it is none, or the value is not known. */
-static int push(const struct rps_unwind *unwind, const Dwarf_Op *op, uint64_t cfa, uint64_t *ret)
+static int push_value(const struct rps_unwind *unwind, const Dwarf_Op *op, uint64_t cfa,
+                      uint64_t *ret)
 {
     unsigned atom = op->atom;
 
@@ -251,7 +252,8 @@ static int operate(const struct rps_unwind *unwind, const Dwarf_Op *op, uint64_t
         values->count--;
         return 0;
     }
-    if (values->count == STACK_MAX || push(unwind, op, cfa, &values->value[values->count]) < 0)
+    if (values->count == STACK_MAX ||
+        push_value(unwind, op, cfa, &values->value[values->count]) < 0)
         return -1;
     values->count++;
     return 0;

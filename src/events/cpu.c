@@ -60,7 +60,7 @@ static void read_number(const char *line, const char *key, unsigned long *ret)
         *ret = strtoul(value, NULL, 0);
 }
 
-static void read_line(struct paragraph *paragraph, const char *line)
+static void read_cpuinfo_line(struct paragraph *paragraph, const char *line)
 {
     const char *value = value_of(line, "vendor_id");
 
@@ -120,7 +120,7 @@ static void read_machine(const char *cpuinfo, struct machine *ret)
         if (begins && line[0] == '\n')
             end_paragraph(ret, &paragraph);
         else if (begins)
-            read_line(&paragraph, line);
+            read_cpuinfo_line(&paragraph, line);
         begins = strchr(line, '\n');
     }
     end_paragraph(ret, &paragraph);
@@ -160,7 +160,7 @@ static bool is_for_all(const char *match, const struct machine *machine)
 }
 
 /* The kinds of core of the machine, separated by " and ". */
-static void describe(const struct machine *machine, char *ret, size_t size)
+static void describe_cores(const struct machine *machine, char *ret, size_t size)
 {
     size_t length = 0;
 
@@ -180,7 +180,7 @@ int rps_plan_matches(const struct rps_plan *plan, const char *cpuinfo, struct rp
     read_machine(cpuinfo, &machine);
     if (is_for_all(plan->match, &machine))
         return 1;
-    describe(&machine, this, sizeof(this));
+    describe_cores(&machine, this, sizeof(this));
     rps_error_set(why, RPS_USAGE,
                   "the event sets %s (%s) are not for this processor: it is %s, and their events "
                   "would count something else here; generic counts on every processor",

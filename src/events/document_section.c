@@ -27,7 +27,7 @@ struct rps_document_event {
 };
 
 /* Append a zeroed element to a growing array and return it; NULL, and an error, without memory. */
-static void *grow(struct rps_document_reader *reader, void **array, int *count, size_t size)
+static void *grow_array(struct rps_document_reader *reader, void **array, int *count, size_t size)
 {
     char *grown = realloc(*array, ((size_t)*count + 1) * size);
 
@@ -102,7 +102,7 @@ bool rps_document_note_section(struct rps_document_reader *reader)
         if (reader->seen[i].kind == draft->kind && strcmp(reader->seen[i].id, draft->id) == 0)
             return false;
     }
-    seen = grow(reader, (void **)&reader->seen, &reader->seen_count, sizeof(*seen));
+    seen = grow_array(reader, (void **)&reader->seen, &reader->seen_count, sizeof(*seen));
     if (seen) {
         seen->kind = draft->kind;
         memcpy(seen->id, draft->id, sizeof(seen->id));
@@ -123,7 +123,7 @@ static bool is_given(const struct rps_document_reader *reader, enum rps_section_
 }
 
 /* Copy text that is known to fit: next_value() has checked every value against its size. */
-static void copy(char *ret, size_t size, const char *text)
+static void copy_fitting(char *ret, size_t size, const char *text)
 {
     size_t length = strlen(text);
 
@@ -138,7 +138,7 @@ static void copy_given(const struct rps_document_reader *reader, enum rps_sectio
                        char *ret, size_t size)
 {
     if (is_given(reader, field))
-        copy(ret, size, value(reader, field));
+        copy_fitting(ret, size, value(reader, field));
 }
 
 /* Copy the label of the family that the section names, if it names one; an error if there is no
@@ -149,7 +149,7 @@ static void copy_family(struct rps_document_reader *reader, char ret[RPS_NAME_SI
     const struct rps_document_family *family = find_family(reader, id);
 
     if (family)
-        copy(ret, RPS_NAME_SIZE, family->label);
+        copy_fitting(ret, RPS_NAME_SIZE, family->label);
     else if (*id)
         rps_document_fail(reader, reader->draft.field_line[RPS_KEY_FAMILY],
                           "no [family %s] stands above this line", id);
@@ -174,11 +174,12 @@ static void end_family(struct rps_document_reader *reader)
     if (rps_document_is_missing(reader, RPS_KEY_LABEL))
         return;
     if (!family)
-        family = grow(reader, (void **)&reader->family, &reader->family_count, sizeof(*family));
+        family =
+            grow_array(reader, (void **)&reader->family, &reader->family_count, sizeof(*family));
     if (!family)
         return;
-    copy(family->id, sizeof(family->id), reader->draft.id);
-    copy(family->label, sizeof(family->label), value(reader, RPS_KEY_LABEL));
+    copy_fitting(family->id, sizeof(family->id), reader->draft.id);
+    copy_fitting(family->label, sizeof(family->label), value(reader, RPS_KEY_LABEL));
 }
 
 /* "ORIGIN:LINE"; of a long path only its end. */
@@ -195,14 +196,14 @@ static void write_where(const struct rps_document_reader *reader, int line,
 static struct rps_event *declare_event(struct rps_document_reader *reader, const char *id)
 {
     struct rps_document_event *declared =
-        grow(reader, (void **)&reader->declared, &reader->declared_count, sizeof(*declared));
+        grow_array(reader, (void **)&reader->declared, &reader->declared_count, sizeof(*declared));
 
     if (!declared)
         return NULL;
     declared->line = reader->draft.line;
-    copy(declared->event.name, sizeof(declared->event.name), id);
-    copy(declared->event.label, sizeof(declared->event.label), id);
-    copy(declared->event.unit, sizeof(declared->event.unit), "events");
+    copy_fitting(declared->event.name, sizeof(declared->event.name), id);
+    copy_fitting(declared->event.label, sizeof(declared->event.label), id);
+    copy_fitting(declared->event.unit, sizeof(declared->event.unit), "events");
     return &declared->event;
 }
 
@@ -285,7 +286,7 @@ static struct rps_event_set *add_set(struct rps_document_reader *reader, const c
     if (!set)
         rps_document_fail_memory(reader);
     else
-        copy(set->name, sizeof(set->name), id);
+        copy_fitting(set->name, sizeof(set->name), id);
     return set;
 }
 
@@ -355,8 +356,8 @@ static struct rps_metric *add_metric(struct rps_document_reader *reader, const c
         rps_document_fail_memory(reader);
         return NULL;
     }
-    copy(metric->name, sizeof(metric->name), id);
-    copy(metric->label, sizeof(metric->label), id);
+    copy_fitting(metric->name, sizeof(metric->name), id);
+    copy_fitting(metric->label, sizeof(metric->label), id);
     return metric;
 }
 
@@ -377,7 +378,7 @@ static void end_metric(struct rps_document_reader *reader)
     copy_given(reader, RPS_KEY_FORMULA, metric->formula_text, sizeof(metric->formula_text));
     copy_family(reader, metric->family);
     if (metric->panel[0] == '\0')
-        copy(metric->panel, sizeof(metric->panel), metric->label);
+        copy_fitting(metric->panel, sizeof(metric->panel), metric->label);
     if (!is_given(reader, RPS_KEY_FORMULA) ||
         rps_formula_compile(metric->formula_text, find_operand, &lookup, &metric->formula, &why) ==
             0)

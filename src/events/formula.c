@@ -38,7 +38,7 @@ static int column(const struct compiler *compiler, const char *at)
     return (int)(at - compiler->text) + 1;
 }
 
-static int fail(struct compiler *compiler, const char *at, const char *message)
+static int fail_at(struct compiler *compiler, const char *at, const char *message)
 {
     return rps_error_set(compiler->err, RPS_USAGE, "formula \"%s\", column %d: %s", compiler->text,
                          column(compiler, at), message);
@@ -59,13 +59,13 @@ static int emit(struct compiler *compiler, struct rps_formula_step step, int cha
     if (formula->step_count == RPS_FORMULA_STEP_MAX) {
         snprintf(message, sizeof(message), "too long, at most %d numbers, names and operators",
                  RPS_FORMULA_STEP_MAX);
-        return fail(compiler, compiler->at, message);
+        return fail_at(compiler, compiler->at, message);
     }
     compiler->depth += change;
     if (compiler->depth > RPS_FORMULA_DEPTH_MAX) {
         snprintf(message, sizeof(message), "more than %d operands at once: use fewer parentheses",
                  RPS_FORMULA_DEPTH_MAX);
-        return fail(compiler, compiler->at, message);
+        return fail_at(compiler, compiler->at, message);
     }
     formula->step[formula->step_count++] = step;
     return 0;
@@ -116,10 +116,10 @@ static size_t number_length(const char *text)
 }
 
 /* Copy the next length characters into token and step over them. */
-static int take(struct compiler *compiler, size_t length, char token[TOKEN_SIZE])
+static int take_token(struct compiler *compiler, size_t length, char token[TOKEN_SIZE])
 {
     if (length >= TOKEN_SIZE)
-        return fail(compiler, compiler->at, "the name or number is too long");
+        return fail_at(compiler, compiler->at, "the name or number is too long");
     memcpy(token, compiler->at, length);
     token[length] = '\0';
     compiler->at += length;
@@ -131,12 +131,12 @@ static int compile_number(struct compiler *compiler)
     const char *start = compiler->at;
     char token[TOKEN_SIZE];
     double number = 0;
-    int result = take(compiler, number_length(start), token);
+    int result = take_token(compiler, number_length(start), token);
 
     if (result < 0)
         return result;
     if (rps_parse_double("", token, &number, NULL) < 0)
-        return fail(compiler, start, "not a number; write one like 1000 or 0.5");
+        return fail_at(compiler, start, "not a number; write one like 1000 or 0.5");
     return emit_number(compiler, number);
 }
 
@@ -168,7 +168,7 @@ static int compile_name(struct compiler *compiler, size_t length)
 {
     const char *start = compiler->at;
     char token[TOKEN_SIZE], message[TOKEN_SIZE + 64];
-    int result = take(compiler, length, token);
+    int result = take_token(compiler, length, token);
     int operand;
 
     if (result < 0)
@@ -176,7 +176,7 @@ static int compile_name(struct compiler *compiler, size_t length)
     operand = compiler->lookup(compiler->context, token);
     if (operand < 0) {
         snprintf(message, sizeof(message), "nothing that is counted is called \"%s\"", token);
-        return fail(compiler, start, message);
+        return fail_at(compiler, start, message);
     }
     return emit(compiler, (struct rps_formula_step){.op = RPS_FORMULA_OPERAND, .operand = operand},
                 1);
@@ -188,7 +188,7 @@ static int compile_quoted_name(struct compiler *compiler)
     int result;
 
     if (!end)
-        return fail(compiler, compiler->at, "the quote is not closed");
+        return fail_at(compiler, compiler->at, "the quote is not closed");
     compiler->at++;
     result = compile_name(compiler, (size_t)(end - compiler->at));
     compiler->at = end + 1;
@@ -205,7 +205,7 @@ static int compile_parentheses(struct compiler *compiler)
     if (result < 0)
         return result;
     if (*compiler->at != ')')
-        return fail(compiler, start, "the parenthesis is not closed");
+        return fail_at(compiler, start, "the parenthesis is not closed");
     compiler->at++;
     return 0;
 }
@@ -231,7 +231,7 @@ static int compile_nested(struct compiler *compiler)
     int result;
 
     if (compiler->nesting == NESTING_MAX)
-        return fail(compiler, compiler->at, "parentheses and signs are nested too deeply");
+        return fail_at(compiler, compiler->at, "parentheses and signs are nested too deeply");
     compiler->nesting++;
     result = *compiler->at == '(' ? compile_parentheses(compiler) : compile_negative(compiler);
     compiler->nesting--;
@@ -254,9 +254,9 @@ static int compile_factor(struct compiler *compiler)
     } else if (is_name_start(*at)) {
         result = compile_name(compiler, name_length(compiler, at));
     } else {
-        result = fail(compiler, at,
-                      *at ? "a number, a name or ( is expected here"
-                          : "it ends where a number or a name is expected");
+        result = fail_at(compiler, at,
+                         *at ? "a number, a name or ( is expected here"
+                             : "it ends where a number or a name is expected");
     }
     skip_blanks(compiler);
     return result;
@@ -298,7 +298,8 @@ int rps_formula_compile(const char *text, rps_formula_lookup *lookup, void *cont
     int result = compile_sum(&compiler);
 
     if (result == 0 && *compiler.at != '\0')
-        result = fail(&compiler, compiler.at, "an operator (+ - * /) or the end is expected here");
+        result =
+            fail_at(&compiler, compiler.at, "an operator (+ - * /) or the end is expected here");
     if (result == 0)
         *ret = compiler.formula;
     return result;

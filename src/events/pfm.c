@@ -39,7 +39,7 @@ struct pfm {
 };
 
 /* Open the library; false when this machine does not have it. */
-static bool open_library(struct pfm *ret)
+static bool open_libpfm(struct pfm *ret)
 {
     const struct rps_library_function functions[] = {
         {"pfm_initialize", &ret->initialize},
@@ -121,8 +121,8 @@ static int explain_failure(const struct pfm *pfm, const char *name, int error,
                          pfm->strerror(error), event, masks);
 }
 
-static int find(const struct pfm *pfm, struct rps_event *event, const char *name,
-                struct rps_error *err)
+static int find_by_libpfm(const struct pfm *pfm, struct rps_event *event, const char *name,
+                          struct rps_error *err)
 {
     struct perf_event_attr attr = {.size = sizeof(attr)};
     pfm_perf_encode_arg_t encoding = {.attr = &attr, .size = sizeof(encoding)};
@@ -153,8 +153,8 @@ int rps_pfm_find(struct rps_event *event, const char *name, struct rps_error *er
 
     if (*name == '\0' || strpbrk(name, ",/"))
         return 0;
-    if (open_library(&pfm))
-        result = find(&pfm, event, name, err);
+    if (open_libpfm(&pfm))
+        result = find_by_libpfm(&pfm, event, name, err);
     return result;
 }
 
@@ -174,7 +174,7 @@ void rps_pfm_each(void (*each)(void *context, const char *name), void *context)
     struct pfm pfm;
     pfm_pmu_info_t present;
 
-    if (open_library(&pfm)) {
+    if (open_libpfm(&pfm)) {
         for (int pmu = PFM_PMU_NONE; pmu < PFM_PMU_MAX; pmu++) {
             if (is_present(&pfm, (pfm_pmu_t)pmu, &present))
                 each_event(&pfm, &present, each, context);

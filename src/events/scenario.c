@@ -157,8 +157,8 @@ static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *s
 }
 
 /* Give `selected` the rest of what a plan is. */
-static void describe(const struct rps_plan *plan, const struct rps_plan *scenario,
-                     struct rps_plan *selected)
+static void describe_selected(const struct rps_plan *plan, const struct rps_plan *scenario,
+                              struct rps_plan *selected)
 {
     memcpy(selected->name, plan->name, sizeof(selected->name));
     memcpy(selected->match, plan->match, sizeof(selected->match));
@@ -188,7 +188,7 @@ int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps
     if (result == 0 && added == 0)
         result = nothing_to_show(plan, scenario, err);
     if (result == 0) {
-        describe(plan, scenario, selected);
+        describe_selected(plan, scenario, selected);
         old = *plan;
         *plan = *selected;
         *selected = old;

@@ -42,7 +42,7 @@ struct library {
 struct rps_http_client {
     struct library curl;
     CURL *handle;
-    struct rps_http_options options;
+    struct rps_http_client_options options;
     struct rps_http_answer *answer; /* of the request that is on its way */
     size_t received;                /* bytes of its headers and body */
     char why[CURL_ERROR_SIZE];
@@ -98,7 +98,7 @@ static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, 
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_library(struct library *curl, struct rps_error *err)
+static int open_libcurl(struct library *curl, struct rps_error *err)
 {
     const struct rps_library_function functions[] = {
 #define ROW(name) {#name, &curl->name##_},
@@ -119,7 +119,7 @@ static int open_library(struct library *curl, struct rps_error *err)
 static int set_up(struct rps_http_client *client)
 {
     __typeof__(&curl_easy_setopt) set = client->curl.curl_easy_setopt_;
-    const struct rps_http_options *options = &client->options;
+    const struct rps_http_client_options *options = &client->options;
     int64_t connect_ns =
         options->timeout_ns < CONNECT_TIMEOUT_NS ? options->timeout_ns : CONNECT_TIMEOUT_NS;
     CURL *handle = client->handle;
@@ -144,7 +144,7 @@ static int set_up(struct rps_http_client *client)
     return set(handle, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
 }
 
-int rps_http_open(struct rps_http_client **ret, const struct rps_http_options *options,
+int rps_http_open(struct rps_http_client **ret, const struct rps_http_client_options *options,
                   struct rps_error *err)
 {
     struct rps_http_client *client = calloc(1, sizeof(*client));
@@ -153,7 +153,7 @@ int rps_http_open(struct rps_http_client **ret, const struct rps_http_options *o
     if (!client)
         return rps_error_memory(err);
     client->options = *options;
-    result = open_library(&client->curl, err);
+    result = open_libcurl(&client->curl, err);
     if (result == 0 && !(client->handle = client->curl.curl_easy_init_()))
         result = rps_error_memory(err);
     if (result == 0 && !set_up(client))

@@ -12,7 +12,7 @@
 
 #define RPS_HTTP_TEXT_MAX 65536
 
-struct rps_http_options {
+struct rps_http_client_options {
     const char *user;    /* "NAME:PASSWORD"; NULL: that of the URL, or none */
     const char *bearer;  /* token; NULL: none */
     const char *ca_file; /* certificates to trust; NULL: the system's */
@@ -34,7 +34,7 @@ struct rps_http_answer {
 struct rps_http_client;
 
 /* RPS_FAILED without libcurl. The texts of options are borrowed. */
-int rps_http_open(struct rps_http_client **ret, const struct rps_http_options *options,
+int rps_http_open(struct rps_http_client **ret, const struct rps_http_client_options *options,
                   struct rps_error *err);
 /* NULL is harmless. */
 void rps_http_close(struct rps_http_client *client);

@@ -42,7 +42,7 @@ struct connection {
 };
 
 struct rps_http_server {
-    const struct rps_http_options *options;
+    const struct rps_http_server_options *options;
     __typeof__(MHD_start_daemon) *start_daemon;
     __typeof__(MHD_stop_daemon) *stop_daemon;
     __typeof__(MHD_run) *run;
@@ -96,18 +96,18 @@ static int is_for_us(struct rps_http_server *server, struct MHD_Connection *conn
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void answer_sentence(struct rps_http_answer *ret, int status, const char *sentence)
+static void answer_sentence(struct rps_http_page *ret, int status, const char *sentence)
 {
-    *ret = (struct rps_http_answer){.status = status, .type = "text/plain"};
+    *ret = (struct rps_http_page){.status = status, .type = "text/plain"};
     ret->text = strdup(sentence);
     ret->size = ret->text ? strlen(ret->text) : 0;
 }
 
 /* What the request is answered with. */
 static void choose_answer(struct rps_http_server *server, struct MHD_Connection *connection,
-                          const char *url, const char *method, struct rps_http_answer *ret)
+                          const char *url, const char *method, struct rps_http_page *ret)
 {
-    const struct rps_http_options *options = server->options;
+    const struct rps_http_server_options *options = server->options;
 
     if (!is_for_us(server, connection))
         answer_sentence(ret, MHD_HTTP_FORBIDDEN,
@@ -124,7 +124,7 @@ static void choose_answer(struct rps_http_server *server, struct MHD_Connection 
 }
 
 static int send_answer(struct rps_http_server *server, struct MHD_Connection *connection,
-                       const struct rps_http_answer *answer)
+                       const struct rps_http_page *answer)
 {
     static const char *const headers[][2] = {
         {"Content-Security-Policy", "frame-ancestors 'none'"},
@@ -164,7 +164,7 @@ static int fd_of(struct rps_http_server *server, struct MHD_Connection *connecti
     return server->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static struct connection *find(struct rps_http_server *server, int fd)
+static struct connection *find_connection(struct rps_http_server *server, int fd)
 {
     for (int i = 0; i < PLACES; i++) {
         if (server->connection[i].fd == fd)
@@ -177,7 +177,7 @@ static enum MHD_Result on_accept(void *context, const struct sockaddr *address, 
 {
     (void)address;
     (void)length;
-    return find(context, -1) ? MHD_YES : MHD_NO;
+    return find_connection(context, -1) ? MHD_YES : MHD_NO;
 }
 
 /* libmicrohttpd then closes it like those whose client has gone. */
@@ -188,7 +188,7 @@ static void end_connection(struct connection *connection)
 }
 
 /* End the oldest of those that have shown no token, when there are more than may stay. */
-static void make_room(struct rps_http_server *server)
+static void end_oldest_stranger(struct rps_http_server *server)
 {
     struct connection *oldest = NULL;
     int count = 0;
@@ -213,14 +213,14 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     int fd = fd_of(server, connection);
 
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *own = find(server, -1);
+        *own = find_connection(server, -1);
         if (*own)
             *(struct connection *)*own = (struct connection){
                 .fd = fd,
                 .number = server->count++,
                 .until_ns = rps_clock_monotonic_ns() + server->options->request_ns,
             };
-        make_room(server);
+        end_oldest_stranger(server);
     } else if (*own) {
         ((struct connection *)*own)->fd = -1;
     }
@@ -231,8 +231,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   size_t *upload_size, void **own)
 {
     struct rps_http_server *server = context;
-    struct connection *known = find(server, fd_of(server, connection));
-    struct rps_http_answer answer = {0};
+    struct connection *known = find_connection(server, fd_of(server, connection));
+    struct rps_http_page answer = {0};
 
     (void)version;
     (void)upload;
@@ -278,7 +278,7 @@ int64_t rps_http_server_run(struct rps_http_server *server, int64_t limit_ns)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_library(struct rps_http_server *server, struct rps_error *err)
+static int open_libmicrohttpd(struct rps_http_server *server, struct rps_error *err)
 {
     const struct rps_library_function functions[] = {
         {"MHD_start_daemon", &server->start_daemon},
@@ -364,8 +364,8 @@ static int start(struct rps_http_server *server, struct rps_error *err)
     return 0;
 }
 
-int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_options *options,
-                         struct rps_error *err)
+int rps_http_server_open(struct rps_http_server **ret,
+                         const struct rps_http_server_options *options, struct rps_error *err)
 {
     struct rps_http_server *server = calloc(1, sizeof(*server));
     int result;
@@ -375,7 +375,7 @@ int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_opt
     server->options = options;
     for (int i = 0; i < PLACES; i++)
         server->connection[i].fd = -1;
-    result = open_library(server, err);
+    result = open_libmicrohttpd(server, err);
     if (result == 0)
         result = make_token(server, err);
     if (result == 0)

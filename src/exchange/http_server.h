@@ -13,21 +13,21 @@
 /* So many may stay that have shown no token; when another comes the oldest of them is closed. */
 #define RPS_HTTP_CONNECTIONS 16
 
-struct rps_http_answer {
+struct rps_http_page {
     int status;
     const char *type; /* of the content */
     char *text;       /* owned: it is freed when it has been sent */
     size_t size;
 };
 
-struct rps_http_options {
+struct rps_http_server_options {
     int port; /* 0: any that is free */
     /* A client is closed that has not sent its request in this time, or has not taken the answer in
      * that time. */
     int64_t request_ns, answer_ns;
     /* Answer a request for a path, which came with the token unless it is "/"; `after` is that
      * argument of it, NULL where it has none. */
-    void (*answer)(void *context, const char *path, const char *after, struct rps_http_answer *ret);
+    void (*answer)(void *context, const char *path, const char *after, struct rps_http_page *ret);
     void *context;
 };
 
@@ -35,8 +35,8 @@ struct rps_http_server;
 
 /* Listen at 127.0.0.1, with a new token. The options are borrowed. RPS_FAILED: no libmicrohttpd, a
  * port that is taken, no random numbers. */
-int rps_http_server_open(struct rps_http_server **ret, const struct rps_http_options *options,
-                         struct rps_error *err);
+int rps_http_server_open(struct rps_http_server **ret,
+                         const struct rps_http_server_options *options, struct rps_error *err);
 void rps_http_server_close(struct rps_http_server *server);
 
 /* "http://127.0.0.1:PORT/#TOKEN". */

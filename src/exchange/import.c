@@ -213,7 +213,7 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
 
 /* Store the estimates of the whole run. Without them a report makes its own. First come the shares
  * of what was scaled already, which they are made with. */
-static void conclude(const struct rps_import_builder *builder, const char *store_path)
+static void store_estimates(const struct rps_import_builder *builder, const char *store_path)
 {
     struct rps_writer *writer = builder->writer;
     int64_t run_id = builder->run.run_id;
@@ -274,11 +274,11 @@ static int check_written(struct rps_writer *writer, const char *store_path, stru
                          store_path, (unsigned long long)status.dropped);
 }
 
-static int write_run(struct rps_import_builder *builder, const struct rps_import_format *format,
-                     const char *store_path, const struct rps_import_options *options,
-                     struct rps_error *err)
+static int write_imported_run(struct rps_import_builder *builder,
+                              const struct rps_import_format *format, const char *store_path,
+                              const struct rps_import_options *options, struct rps_error *err)
 {
-    const struct rps_writer_options writer_options = {.commit_ns = RPS_COMMIT_DEFAULT_NS};
+    const struct rps_writer_options writer_options = {.commit_ns = RPS_NS_PER_S};
     struct rps_writer *writer = NULL;
     struct rps_error unheard;
     int result = rps_writer_open(&writer, store_path, &writer_options, err);
@@ -300,7 +300,7 @@ static int write_run(struct rps_import_builder *builder, const struct rps_import
     if (result == 0)
         result = check_sound(builder, store_path, err);
     if (result == 0)
-        conclude(builder, store_path);
+        store_estimates(builder, store_path);
     rps_writer_close(writer);
     if (result < 0)
         rps_store_delete_run(store_path, builder->run.run_id, &unheard);
@@ -353,7 +353,7 @@ int rps_import_file(const char *path, const char *store_path,
     if (result == 0)
         result = describe_run(builder, format, changed_ns, options, err);
     if (result == 0)
-        result = write_run(builder, format, store_path, options, err);
+        result = write_imported_run(builder, format, store_path, options, err);
     if (result == 0)
         result = count_periods(store_path, builder->run.run_id, &periods, err);
     if (result == 0) {

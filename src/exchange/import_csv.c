@@ -29,8 +29,6 @@
 #define TIME_MAX_NS   INT64_C(4000000000000000000)
 #define LENGTH_MAX_NS INT64_C(1000000000000000000)
 
-#define DAY_NS (24 * 3600 * RPS_NS_PER_S)
-
 #define AMBIGUOUS                                                                                  \
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
@@ -70,7 +68,7 @@ static int is_value(enum kind kind)
     return kind == COUNT || kind == CLOCK || kind == GAUGE;
 }
 
-static const char *name_of(const struct table *table, size_t c, char ret[TEXT_SIZE])
+static const char *name_of_column(const struct table *table, size_t c, char ret[TEXT_SIZE])
 {
     if (table->has_header && table->column[c].name[0])
         snprintf(ret, TEXT_SIZE, "%s", table->column[c].name);
@@ -185,8 +183,8 @@ static int read_time(const struct table *table, const char *cell, int64_t unit_n
             return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
         *ret_ns = moment.time_of_day_ns;
     }
-    while (*ret_ns < table->last_ns - DAY_NS / 2)
-        *ret_ns += DAY_NS;
+    while (*ret_ns < table->last_ns - RPS_NS_PER_DAY / 2)
+        *ret_ns += RPS_NS_PER_DAY;
     return 1;
 }
 
@@ -580,7 +578,7 @@ static char guess_decimal(const char *head)
 }
 
 /* Look at the first rows; then the file is at its beginning again. */
-static int look(struct table *table, const char *map, struct rps_error *err)
+static int look_at_first_rows(struct table *table, const char *map, struct rps_error *err)
 {
     const char *head = rps_import_head(table->builder);
     char *const *cell;
@@ -716,7 +714,7 @@ static int add_columns(struct table *table, struct rps_error *err)
         if (!is_value(column->kind))
             continue;
         found++;
-        snprintf(other, sizeof(other), "%s", name_of(table, c, name));
+        snprintf(other, sizeof(other), "%s", name_of_column(table, c, name));
         for (int i = 2;; i++) { /* a header may have a name twice */
             if (rps_import_column(table->builder, &add, &column->column, err) < 0)
                 return RPS_FAILED;
@@ -849,7 +847,7 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
 {
     struct table table = {.builder = builder, .first_ns = RPS_NS_PER_S};
     struct rps_run *run = rps_import_run(builder);
-    int result = look(&table, options->map, err);
+    int result = look_at_first_rows(&table, options->map, err);
 
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,

@@ -136,7 +136,7 @@ int rps_import_interval_add(struct rps_import_interval *interval,
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_gathered(const void *a, const void *b)
 {
     const struct rps_import_gathered *x = a, *y = b;
 
@@ -185,14 +185,14 @@ static int say_period(struct rps_import_interval *interval,
     return result < 0 ? result : rps_import_end_period(interval->builder, err);
 }
 
-static int hand_over(struct rps_import_interval *interval, struct rps_error *err)
+static int hand_over_gathered(struct rps_import_interval *interval, struct rps_error *err)
 {
     struct rps_import_gathered *gathered = interval->datum;
     size_t end;
     int result = 0;
 
     if (interval->datum_count > 0)
-        qsort(gathered, interval->datum_count, sizeof(*gathered), compare);
+        qsort(gathered, interval->datum_count, sizeof(*gathered), compare_gathered);
     for (size_t i = 0; i < interval->datum_count && result == 0; i = end) {
         for (end = i + 1; end < interval->datum_count; end++)
             if (gathered[end].datum.cpu != gathered[i].datum.cpu)
@@ -213,7 +213,7 @@ int rps_import_interval_line(struct rps_import_interval *interval, int64_t end_n
         return rps_import_refuse(
             interval->builder, err, "the time goes back, from %.9f s to %.9f s",
             (double)interval->end_ns / RPS_NS_PER_S, (double)end_ns / RPS_NS_PER_S);
-    if (hand_over(interval, err) < 0)
+    if (hand_over_gathered(interval, err) < 0)
         return RPS_FAILED;
     interval->events_before = interval->events;
     interval->events = 0;
@@ -226,7 +226,7 @@ int rps_import_interval_close(struct rps_import_interval *interval, int result,
                               struct rps_error *err)
 {
     if (result == 0 && interval->events >= interval->events_before)
-        result = hand_over(interval, err);
+        result = hand_over_gathered(interval, err);
     else if (result == 0)
         rps_import_note(interval->builder,
                         "the last interval has fewer events than the one before, %zu for %zu: the "

@@ -90,7 +90,7 @@ int rps_import_decimal(const char *text, char mark, int64_t unit, int64_t *ret)
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* The next line without its end, until the next call: 1, 0 at the end, negative on error. */
-static int read_line(struct rps_import_builder *builder, char **ret, struct rps_error *err)
+static int read_text_line(struct rps_import_builder *builder, char **ret, struct rps_error *err)
 {
     size_t length = 0;
     int byte;
@@ -129,7 +129,7 @@ static void *limited_realloc(void *old, size_t size)
 }
 
 /* Room for the cell, and its number; -1 without memory. */
-static int make_room(struct rps_import_row *row, size_t length)
+static int make_room_for_cell(struct rps_import_row *row, size_t length)
 {
     size_t room = 2 * (row->size + length) + 256, cells = 2 * row->count + 64;
     char **cell, *text;
@@ -159,7 +159,7 @@ static void on_cell(void *text, size_t length, void *context)
 {
     struct rps_import_row *row = context;
 
-    if (row->failed || row->count == CELLS_MAX || make_room(row, length) < 0) {
+    if (row->failed || row->count == CELLS_MAX || make_room_for_cell(row, length) < 0) {
         row->failed = row->failed ? row->failed : row->count == CELLS_MAX ? 1 : 2;
         return;
     }
@@ -254,7 +254,7 @@ int rps_import_cells(struct rps_import_builder *builder, char separator, char *c
     int result = open_row(row, separator, err);
 
     while (result == 0 && !row->is_whole) {
-        result = read_line(builder, &line, err);
+        result = read_text_line(builder, &line, err);
         if (result == 0 && first > 0)
             return rps_error_set(err, RPS_FAILED,
                                  "%s, line %llu: a quote that begins there is never closed",

@@ -192,12 +192,12 @@ static int is_due(const struct live *live, const struct rps_page_end *end)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void put(struct rps_http_answer *ret, int status, const char *type, char *text, size_t size)
+static void put(struct rps_http_page *ret, int status, const char *type, char *text, size_t size)
 {
-    *ret = (struct rps_http_answer){.status = status, .type = type, .text = text, .size = size};
+    *ret = (struct rps_http_page){.status = status, .type = type, .text = text, .size = size};
 }
 
-static void put_copy(struct rps_http_answer *ret, const char *type, const char *text, size_t size)
+static void put_copy(struct rps_http_page *ret, const char *type, const char *text, size_t size)
 {
     char *copy = malloc(size + 1);
 
@@ -205,7 +205,7 @@ static void put_copy(struct rps_http_answer *ret, const char *type, const char *
         put(ret, 200, type, memcpy(copy, text, size), size);
 }
 
-static void put_error(struct rps_http_answer *ret, int status, const char *sentence)
+static void put_error(struct rps_http_page *ret, int status, const char *sentence)
 {
     struct rps_json json;
     char *text;
@@ -217,7 +217,7 @@ static void put_error(struct rps_http_answer *ret, int status, const char *sente
     put(ret, status, JSON_TYPE, text, text ? strlen(text) : 0);
 }
 
-static int write_rows(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
+static int write_live_rows(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
 {
     struct rps_reader *reader = NULL;
     struct rps_page_end end = {0};
@@ -236,7 +236,7 @@ static int write_rows(struct live *live, int64_t after_ns, FILE *out, struct rps
     return result;
 }
 
-static void answer_rows(struct live *live, const char *after, struct rps_http_answer *ret)
+static void answer_rows(struct live *live, const char *after, struct rps_http_page *ret)
 {
     struct rps_error err;
     uint64_t after_ns = INT64_MAX; /* the end, where nothing is asked for */
@@ -252,7 +252,7 @@ static void answer_rows(struct live *live, const char *after, struct rps_http_an
     out = open_memstream(&text, &size);
     if (!out)
         return;
-    result = write_rows(live, (int64_t)after_ns, out, &err);
+    result = write_live_rows(live, (int64_t)after_ns, out, &err);
     text = rps_text_close(out, &text);
     if (result == 0) {
         put(ret, 200, JSON_TYPE, text, size);
@@ -262,7 +262,7 @@ static void answer_rows(struct live *live, const char *after, struct rps_http_an
     put_error(ret, 500, err.message);
 }
 
-static void answer(void *context, const char *path, const char *after, struct rps_http_answer *ret)
+static void answer(void *context, const char *path, const char *after, struct rps_http_page *ret)
 {
     struct live *live = context;
 
@@ -317,7 +317,7 @@ static void live_close(struct live *live)
 int rps_live_page_serve(const struct rps_live_page_options *options, struct rps_error *err)
 {
     struct live live = {.options = options};
-    const struct rps_http_options http = {
+    const struct rps_http_server_options http = {
         .port = options->port,
         .request_ns = REQUEST_NS,
         .answer_ns = ANSWER_NS,

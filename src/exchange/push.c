@@ -140,8 +140,8 @@ static int send_batch(struct rps_push *push, int is_done, struct rps_error *err)
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Add a row: 0; 1 when the batch is full, which is to be sent before the row. */
-static int add_row(struct rps_push *push, struct track *track, const struct rps_period *row,
-                   struct rps_error *err)
+static int add_row_samples(struct rps_push *push, struct track *track, const struct rps_period *row,
+                           struct rps_error *err)
 {
     int64_t last = (int64_t)rps_period_last(row), before = track->newest;
     int begins = row->rotation != track->rotation || before == NO_PERIODS;
@@ -178,7 +178,7 @@ static int read_rows(struct rps_push *push, struct track *track, struct rps_erro
     while ((result = rps_cursor_next(cursor, &row, err)) > 0) {
         if ((int64_t)rps_period_last(&row) <= added)
             continue;
-        result = (int64_t)row.period <= added ? MADE_ANEW : add_row(push, track, &row, err);
+        result = (int64_t)row.period <= added ? MADE_ANEW : add_row_samples(push, track, &row, err);
         if (result != 0)
             break;
     }
@@ -199,7 +199,7 @@ static int read_cpu(struct rps_push *push, struct track *track, struct rps_error
 }
 
 /* All that there is now; *ret_goes_on: more will come. */
-static int look(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
+static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
     struct rps_run run;
     int result = rps_reader_run(push->reader, push->run_id, &run, err); /* before its periods */
@@ -265,7 +265,7 @@ static int push_rows(struct rps_push *push, int *ret_goes_on, struct rps_error *
 {
     int result = push->totals ? 0 : begin(push, err);
 
-    while (result == 0 && (result = look(push, ret_goes_on, err)) == MADE_ANEW)
+    while (result == 0 && (result = send_what_is_there(push, ret_goes_on, err)) == MADE_ANEW)
         result = begin(push, err);
     if (result == 0 && !*ret_goes_on)
         result = send_end(push, err);

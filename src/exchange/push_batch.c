@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rps_push_series *find(struct rps_push_batch *batch, size_t number)
+static struct rps_push_series *find_series(struct rps_push_batch *batch, size_t number)
 {
     struct rps_push_series *grown;
     size_t count = batch->series_count > 0 ? batch->series_count : 16;
@@ -26,7 +26,7 @@ int rps_push_batch_put(void *context, const struct rps_time_series *series, int6
                        double value, struct rps_error *err)
 {
     struct rps_push_batch *batch = context;
-    struct rps_push_series *of = find(batch, series->number);
+    struct rps_push_series *of = find_series(batch, series->number);
 
     if (of && of->count == of->room) {
         size_t room = of->room > 0 ? 2 * of->room : 16;

@@ -48,12 +48,12 @@ static const struct rps_push_protocol *find_protocol(const char *url)
 int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
                          struct rps_push_outcome *outcome, struct rps_error *err)
 {
-    const struct rps_http_options http = {.user = options->user,
-                                          .bearer = options->bearer,
-                                          .ca_file = options->ca_file,
-                                          .timeout_ns = options->timeout_ns,
-                                          .wait = options->wait,
-                                          .context = options->context};
+    const struct rps_http_client_options http = {.user = options->user,
+                                                 .bearer = options->bearer,
+                                                 .ca_file = options->ca_file,
+                                                 .timeout_ns = options->timeout_ns,
+                                                 .wait = options->wait,
+                                                 .context = options->context};
     struct rps_push_target target = {.options = options, .outcome = outcome};
     size_t length;
     int result = rps_http_open(&target.http, &http, err);
@@ -111,7 +111,7 @@ static int is_page(const struct rps_http_answer *answer)
 }
 
 /* What the server said: its status, and the first line of its text. */
-static const char *reason_of(const struct rps_http_answer *answer, char ret[REASON_SIZE])
+static const char *reason_of_refusal(const struct rps_http_answer *answer, char ret[REASON_SIZE])
 {
     char line[REASON_SIZE], printable[REASON_SIZE - 32];
 
@@ -136,7 +136,7 @@ static int wait_out(struct rps_push_target *target, int64_t took_ns, struct rps_
     int64_t pause_ns = rps_push_pause_ns(++target->attempts, target->answer->retry_after_s);
     char reason[REASON_SIZE], sentence[768], length[RPS_TEXT_NUMBER_SIZE];
 
-    reason_of(target->answer, reason);
+    reason_of_refusal(target->answer, reason);
     target->trouble_ns += took_ns + pause_ns;
     if (options->give_up_ns > 0 && target->trouble_ns > options->give_up_ns)
         return rps_error_set(err, RPS_FAILED,
@@ -175,7 +175,7 @@ static void leave_out(struct rps_push_target *target, size_t samples)
 
     if (target->outcome->skipped == 0) {
         snprintf(sentence, sizeof(sentence), "%s refuses %zu samples: %s; they are left out",
-                 target->outcome->target, samples, reason_of(target->answer, reason));
+                 target->outcome->target, samples, reason_of_refusal(target->answer, reason));
         note(target, sentence);
     }
     target->outcome->skipped += samples;
@@ -222,7 +222,7 @@ static int judge(struct rps_push_target *target, size_t samples, size_t size, st
 
     if (hint)
         return rps_error_set(err, RPS_FAILED, "%s takes no samples: %s; %s",
-                             target->outcome->target, reason_of(answer, reason), hint);
+                             target->outcome->target, reason_of_refusal(answer, reason), hint);
     if (answer->status == 0 || answer->status == 408 || answer->status == 429 ||
         answer->status >= 500)
         return 1;

@@ -30,7 +30,7 @@ struct thread_stat {
 
 /* Read a file of /proc that is no longer than the buffer, as a string. Opening a stream or a folder
  * allocates, which the measurement loop does not. 0 when there is no such file. */
-static int read_text(const char *path, char *ret, size_t size)
+static int read_proc_file(const char *path, char *ret, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, ret, size - 1) : -1;
@@ -48,7 +48,7 @@ static int read_stat(pid_t pid, const char *tid, struct thread_stat *ret)
 
     memset(ret, 0, sizeof(*ret));
     snprintf(path, sizeof(path), "/proc/%ld/task/%s/stat", (long)pid, tid);
-    if (!read_text(path, text, sizeof(text)))
+    if (!read_proc_file(path, text, sizeof(text)))
         return 0;
     at = strrchr(text, ')');
     if (!at || sscanf(at, ") %c", &ret->state) != 1)
@@ -100,7 +100,7 @@ static int add_children(pid_t pid, pid_t *list, int count)
     char path[64], text[PROCESSES_MAX * 12], *at = text, *end;
 
     snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
-    read_text(path, text, sizeof(text));
+    read_proc_file(path, text, sizeof(text));
     for (; count < PROCESSES_MAX; at = end) {
         long child = strtol(at, &end, 10);
 

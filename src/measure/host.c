@@ -10,7 +10,7 @@
 #include "rpistat/error.h"
 
 /* First line of a file without its newline; "" when it cannot be read. */
-static void read_line(const char *path, char *ret, size_t size)
+static void read_first_line(const char *path, char *ret, size_t size)
 {
     FILE *file = fopen(path, "re");
 
@@ -28,7 +28,7 @@ static int read_int(const char *path, int unknown)
     char text[32], *end;
     long value;
 
-    read_line(path, text, sizeof(text));
+    read_first_line(path, text, sizeof(text));
     value = strtol(text, &end, 10);
     return end == text ? unknown : (int)value;
 }
@@ -57,7 +57,7 @@ static void read_cpu_model(char *ret, size_t size)
             fclose(file);
     }
     if (!ret[0]) { /* boards described by a device tree */
-        read_line("/sys/firmware/devicetree/base/model", ret, size);
+        read_first_line("/sys/firmware/devicetree/base/model", ret, size);
     }
 }
 
@@ -71,14 +71,14 @@ int rps_host_describe(struct rps_run *run, struct rps_error *err)
         snprintf(run->kernel, sizeof(run->kernel), "%s %s", name.sysname, name.release);
         snprintf(run->architecture, sizeof(run->architecture), "%.63s", name.machine);
     }
-    read_line("/proc/sys/kernel/random/boot_id", run->boot_id, sizeof(run->boot_id));
+    read_first_line("/proc/sys/kernel/random/boot_id", run->boot_id, sizeof(run->boot_id));
     read_cpu_model(run->cpu_model, sizeof(run->cpu_model));
     run->cpu_count = (int)sysconf(_SC_NPROCESSORS_ONLN);
     run->recorder_pid = getpid();
     run->paranoid = read_int("/proc/sys/kernel/perf_event_paranoid", -100);
     run->nmi_watchdog = read_int("/proc/sys/kernel/nmi_watchdog", -1);
-    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", run->governor,
-              sizeof(run->governor));
+    read_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", run->governor,
+                    sizeof(run->governor));
     free(run->folder);
     run->folder = folder ? folder : strdup("");
     return run->folder ? 0 : rps_error_memory(err);

@@ -37,7 +37,7 @@ static const char *parse_number(const char *text, uint64_t *ret)
 }
 
 /* A line with an end: is it a CPU's? */
-static int parse_line(const char *line, int *ret_cpu, uint64_t *ret_ticks)
+static int parse_stat_line(const char *line, int *ret_cpu, uint64_t *ret_ticks)
 {
     uint64_t cpu, number, ticks = 0;
 
@@ -60,7 +60,7 @@ const char *rps_idle_parse(const char *text, int *ret_cpu, uint64_t *ret_ticks)
     const char *end;
 
     while ((end = strchr(text, '\n'))) {
-        int found = parse_line(text, ret_cpu, ret_ticks);
+        int found = parse_stat_line(text, ret_cpu, ret_ticks);
 
         text = end + 1;
         if (found)
@@ -97,7 +97,7 @@ void rps_idle_close(struct rps_idle *idle)
 }
 
 /* The sum of idle and iowait can go back by a tick, and catches up again. */
-static void take(struct rps_idle_cpu *cpu, int64_t now_ns)
+static void note_idle_time(struct rps_idle_cpu *cpu, int64_t now_ns)
 {
     cpu->known = cpu->last_ns >= 0;
     if (now_ns <= cpu->last_ns)
@@ -121,7 +121,7 @@ void rps_idle_look(struct rps_idle *idle)
     idle->text[got] = '\0';
     while ((at = rps_idle_parse(at, &number, &ticks)))
         if (number < idle->count && ticks <= (uint64_t)(INT64_MAX / idle->tick_ns))
-            take(&idle->cpu[number], (int64_t)ticks * idle->tick_ns);
+            note_idle_time(&idle->cpu[number], (int64_t)ticks * idle->tick_ns);
 }
 
 void rps_idle_start(struct rps_idle *idle)

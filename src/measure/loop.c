@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "affinity_policy.h"
+#include "mux.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 

@@ -2,7 +2,7 @@
  * The multiplexer. Everything here is arithmetic on readings, so that tests can be exact: the same
  * code runs over perf's 64-bit counts and over the simulated ARM1176's 32-bit registers.
  */
-#include "rpistat/mux.h"
+#include "mux.h"
 
 #include <stdlib.h>
 #include <string.h>

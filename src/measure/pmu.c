@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, &rps_pmu_sim, NULL};
+const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, NULL};
 
 /* Counters are asked for up to here. */
 #define COUNTER_MAX 16
@@ -27,8 +27,6 @@ static int open_best(const struct rps_pmu **ret_pmu, void **ret_self, char *note
     for (int i = 0; rps_pmus[i]; i++) {
         size_t used = strlen(note);
 
-        if (strcmp(rps_pmus[i]->name, "sim") == 0)
-            continue;
         rc = rps_pmus[i]->open(ret_self, NULL, err);
         if (rc == 0) {
             *ret_pmu = rps_pmus[i];
@@ -40,28 +38,52 @@ static int open_best(const struct rps_pmu **ret_pmu, void **ret_self, char *note
     return rc;
 }
 
-int rps_pmu_open(const char *choice, const struct rps_pmu **ret_pmu, void **ret_self, char *note,
-                 size_t size, struct rps_error *err)
+/* The backend of that name, of so many letters; NULL: there is none. */
+static const struct rps_pmu *find_backend(const struct rps_pmu *const *pmu, const char *name,
+                                          size_t length)
+{
+    for (; pmu && *pmu; pmu++) {
+        if (strlen((*pmu)->name) == length && strncmp((*pmu)->name, name, length) == 0)
+            return *pmu;
+    }
+    return NULL;
+}
+
+/* Append ", NAME" for each, and " and NAME" for the last of all. */
+static void list_backends(const struct rps_pmu *const *pmu, int is_end, char *ret, size_t size)
+{
+    for (; pmu && *pmu; pmu++) {
+        size_t used = strlen(ret);
+
+        snprintf(ret + used, size - used, "%s%s", is_end && !pmu[1] ? " and " : ", ",
+                 (*pmu)->usage ? (*pmu)->usage : (*pmu)->name);
+    }
+}
+
+int rps_pmu_open(const char *choice, const struct rps_pmu *const *others,
+                 const struct rps_pmu **ret_pmu, void **ret_self, char *note, size_t size,
+                 struct rps_error *err)
 {
     const char *colon = strchr(choice, ':');
     size_t length = colon ? (size_t)(colon - choice) : strlen(choice);
+    const struct rps_pmu *pmu = find_backend(rps_pmus, choice, length);
+    char known[128] = "auto";
+    int rc;
 
     if (strcmp(choice, "auto") == 0)
         return open_best(ret_pmu, ret_self, note, size, err);
     if (size > 0)
         note[0] = '\0';
-    for (int i = 0; rps_pmus[i]; i++) {
-        if (strlen(rps_pmus[i]->name) != length || strncmp(rps_pmus[i]->name, choice, length) != 0)
-            continue;
-        int rc = rps_pmus[i]->open(ret_self, colon ? colon + 1 : NULL, err);
-        if (rc == 0)
-            *ret_pmu = rps_pmus[i];
-        return rc;
+    if (!pmu && !(pmu = find_backend(others, choice, length))) {
+        list_backends(rps_pmus, !others, known, sizeof(known));
+        list_backends(others, 1, known, sizeof(known));
+        return rps_error_set(err, RPS_USAGE, "--pmu %s: no such counters; known are %s", choice,
+                             known);
     }
-    return rps_error_set(err, RPS_USAGE,
-                         "--pmu %s: no such counters; known are auto, hardware, software and "
-                         "sim:SCRIPT",
-                         choice);
+    rc = pmu->open(ret_self, colon ? colon + 1 : NULL, err);
+    if (rc == 0)
+        *ret_pmu = pmu;
+    return rc;
 }
 
 int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_plan **ret,

@@ -185,7 +185,8 @@ void rps_perf_detach(struct rps_perf *perf)
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-static int add_thread(struct rps_perf *perf, pid_t tid, int start_at_exec, struct rps_error *err)
+static int add_thread_counters(struct rps_perf *perf, pid_t tid, int start_at_exec,
+                               struct rps_error *err)
 {
     int rc = 0;
 
@@ -308,7 +309,7 @@ static int open_thread(void *context, pid_t tid, struct rps_error *err)
 {
     const struct process *process = context;
 
-    return add_thread(process->perf, tid, 0, err);
+    return add_thread_counters(process->perf, tid, 0, err);
 }
 
 static void drop_process(void *context)
@@ -353,7 +354,7 @@ static int attach_target(struct rps_perf *perf, const struct rps_target *target,
     int rc = 0;
 
     if (target->kind == RPS_TARGET_LAUNCH) {
-        rc = add_thread(perf, target->pid[0], target->start_at_exec, err);
+        rc = add_thread_counters(perf, target->pid[0], target->start_at_exec, err);
         return rc > 0 ? rps_error_set(err, RPS_FAILED, "the workload has gone before it began")
                       : rc;
     }

@@ -57,7 +57,7 @@ static int arm(struct rps_real_event_loop *event_loop, int64_t deadline_ns, stru
     return 0;
 }
 
-static int wait_for(struct rps_real_event_loop *event_loop, int fd, int number)
+static int watch_descriptor(struct rps_real_event_loop *event_loop, int fd, int number)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)number};
 
@@ -188,14 +188,15 @@ static int wait_for_all(struct rps_real_event_loop *event_loop)
     event_loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     event_loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (event_loop->epoll < 0 || event_loop->timer < 0 ||
-        wait_for(event_loop, event_loop->timer, TIMER) < 0)
+        watch_descriptor(event_loop, event_loop->timer, TIMER) < 0)
         return RPS_FAILED;
     for (int i = 0; i < event_loop->pidfd_count; i++)
-        if (wait_for(event_loop, event_loop->pidfd[i], PIDFD + i) < 0)
+        if (watch_descriptor(event_loop, event_loop->pidfd[i], PIDFD + i) < 0)
             return RPS_FAILED;
     for (int i = 0; i < event_loop->watch_count; i++)
         if (event_loop->watch[i].fd >= 0 &&
-            wait_for(event_loop, event_loop->watch[i].fd, PIDFD + event_loop->pidfd_count + i) < 0)
+            watch_descriptor(event_loop, event_loop->watch[i].fd,
+                             PIDFD + event_loop->pidfd_count + i) < 0)
             return RPS_FAILED;
     return 0;
 }

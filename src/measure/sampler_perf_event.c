@@ -120,7 +120,8 @@ int rps_perf_cannot_sample(const struct rps_event *event, int number, struct rps
     return rps_error_set(err, RPS_FAILED, "cannot sample %s: %s", event->spec, reason);
 }
 
-static int resolve(struct rps_perf_sampled *sampled, const char *spec, struct rps_error *err)
+static int resolve_sampled(struct rps_perf_sampled *sampled, const char *spec,
+                           struct rps_error *err)
 {
     memset(&sampled->event, 0, sizeof(sampled->event));
     snprintf(sampled->event.name, sizeof(sampled->event.name), "sampled");
@@ -165,10 +166,11 @@ static int choose_event(struct rps_perf_sampled *sampled, const struct rps_targe
     int rc;
 
     if (!asked && sampled->perf->hardware) {
-        if ((rc = resolve(sampled, "cycles", err)) < 0 || check_event(sampled, target, err) == 0)
+        if ((rc = resolve_sampled(sampled, "cycles", err)) < 0 ||
+            check_event(sampled, target, err) == 0)
             return rc;
     }
-    if ((rc = resolve(sampled, asked ? asked : "cpu-clock", err)) < 0)
+    if ((rc = resolve_sampled(sampled, asked ? asked : "cpu-clock", err)) < 0)
         return rc;
     return check_event(sampled, target, err);
 }

@@ -54,7 +54,7 @@ struct fields {
 };
 
 /* The next bytes, or NULL. */
-static const void *take(struct fields *fields, uint64_t bytes)
+static const void *take_bytes(struct fields *fields, uint64_t bytes)
 {
     const uint8_t *at = fields->at;
 
@@ -69,7 +69,7 @@ static const void *take(struct fields *fields, uint64_t bytes)
 
 static uint64_t take_64(struct fields *fields)
 {
-    const void *at = take(fields, sizeof(uint64_t));
+    const void *at = take_bytes(fields, sizeof(uint64_t));
     uint64_t value = 0;
 
     if (at)
@@ -79,7 +79,7 @@ static uint64_t take_64(struct fields *fields)
 
 static uint32_t take_32(struct fields *fields)
 {
-    const void *at = take(fields, sizeof(uint32_t));
+    const void *at = take_bytes(fields, sizeof(uint32_t));
     uint32_t value = 0;
 
     if (at)
@@ -90,7 +90,8 @@ static uint32_t take_32(struct fields *fields)
 /* An array of 64-bit numbers; records are aligned so that it can be read as such. */
 static const uint64_t *take_array(struct fields *fields, uint64_t count)
 {
-    return count > fields->bytes / 8 ? take(fields, UINT64_MAX) : take(fields, count * 8);
+    return count > fields->bytes / 8 ? take_bytes(fields, UINT64_MAX)
+                                     : take_bytes(fields, count * 8);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -102,7 +103,7 @@ struct stack {
     int is_cut;
 };
 
-static void push(struct stack *stack, uint64_t address)
+static void push_address(struct stack *stack, uint64_t address)
 {
     if (stack->count == RPS_SAMPLE_DEPTH_MAX)
         stack->is_cut = 1;
@@ -125,7 +126,7 @@ static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t co
         }
         total++;
         if (present == context)
-            push(stack, chain[i]);
+            push_address(stack, chain[i]);
     }
     return total;
 }
@@ -135,7 +136,7 @@ static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t co
 static void push_calls(struct stack *stack, const struct perf_branch_entry *entry, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        push(stack, entry[i].from + 1);
+        push_address(stack, entry[i].from + 1);
 }
 
 static void take_registers(struct fields *fields, uint64_t mask, struct rps_sample_registers *ret)
@@ -149,7 +150,7 @@ static void take_registers(struct fields *fields, uint64_t mask, struct rps_samp
     bytes = take_64(fields);
     if (bytes == 0)
         return;
-    ret->stack = take(fields, bytes);
+    ret->stack = take_bytes(fields, bytes);
     copied = take_64(fields);
     ret->stack_bytes = (size_t)(copied < bytes ? copied : bytes);
     if (abi == own && ret->value) /* other registers, another unwinding */
@@ -188,12 +189,12 @@ static int parse_sample(const struct rps_perf_rings *rings, uint16_t misc, struc
     if (chain && push_chain(stack, chain, count, PERF_CONTEXT_KERNEL) >= rings->depth_max)
         stack->is_cut = 1;
     if (stack->count == 0 && mode == PERF_RECORD_MISC_KERNEL)
-        push(stack, ip);
+        push_address(stack, ip);
     ret->kernel_count = stack->count;
     if (chain)
         push_chain(stack, chain, count, PERF_CONTEXT_USER);
     if (stack->count == 0)
-        push(stack, ip);
+        push_address(stack, ip);
     if (calls > 0) {
         if (stack->count > ret->kernel_count)
             stack->count = ret->kernel_count + 1;
@@ -226,7 +227,7 @@ static int parse_map(uint16_t misc, struct fields *fields, struct rps_sample *re
     ret->map_address = take_64(fields);
     ret->map_length = take_64(fields);
     ret->file_offset = take_64(fields);
-    id = take(fields, 24);
+    id = take_bytes(fields, 24);
     take_64(fields); /* protection, flags */
     ret->path = take_text(fields);
     if (fields->is_short || !ret->path)
@@ -276,7 +277,7 @@ static int parse_other(struct rps_perf_rings *rings, const struct perf_event_hea
 {
     struct fields trailer = {fields->at + fields->bytes - TRAILER_BYTES, TRAILER_BYTES, 0};
 
-    take(&trailer, 16);
+    take_bytes(&trailer, 16);
     ret->cpu = (int32_t)take_32(&trailer);
     fields->bytes -= TRAILER_BYTES;
     switch (header->type) {
@@ -300,8 +301,8 @@ static int parse_other(struct rps_perf_rings *rings, const struct perf_event_hea
     }
 }
 
-static void hand_over(struct rps_perf_rings *rings, const uint8_t *record, size_t size,
-                      int64_t time_ns, const struct rps_sample_sink *sink)
+static void hand_over_record(struct rps_perf_rings *rings, const uint8_t *record, size_t size,
+                             int64_t time_ns, const struct rps_sample_sink *sink)
 {
     struct fields fields = {record + sizeof(struct perf_event_header),
                             size - sizeof(struct perf_event_header), 0};
@@ -340,7 +341,7 @@ static uint64_t word_at(const struct rps_perf_ring *ring, size_t offset)
 }
 
 /* Look at the first record; where its length makes no sense, nothing behind it can be found. */
-static void look(struct rps_perf_rings *rings, struct rps_perf_ring *ring)
+static void look_at_first_record(struct rps_perf_rings *rings, struct rps_perf_ring *ring)
 {
     const size_t waiting = (size_t)(ring->head - ring->tail);
     struct perf_event_header header = {0};
@@ -418,12 +419,12 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
         ring = &rings->ring[i];
         ring->head = load_head(ring->page);
         ring->tail = ring->page->data_tail; /* ours alone */
-        look(rings, ring);
+        look_at_first_record(rings, ring);
     }
     while ((ring = oldest(rings)) && ring->time_ns < until_ns) {
-        hand_over(rings, in_one_piece(rings, ring), ring->size, ring->time_ns, sink);
+        hand_over_record(rings, in_one_piece(rings, ring), ring->size, ring->time_ns, sink);
         ring->tail += ring->size;
-        look(rings, ring);
+        look_at_first_record(rings, ring);
     }
     for (int i = 0; i < rings->count; i++)
         store_tail(rings->ring[i].page, rings->ring[i].tail);

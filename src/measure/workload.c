@@ -155,6 +155,7 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     ssize_t got, put;
     int number;
 
+    prctl(PR_SET_NAME, "rpistat command"); /* `status` takes none of that name for a recorder */
     do {
         got = read(wait_fd, &byte, 1);
     } while (got < 0 && errno == EINTR);

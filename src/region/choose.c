@@ -14,7 +14,7 @@
 
 #include "rpistat/pmu.h"
 
-void rps_choice_complain(struct rps_choice *choice, const char *format, ...)
+void rps_choice_complain(struct rps_region_choice *choice, const char *format, ...)
 {
     size_t used = strlen(choice->problem), size = sizeof(choice->problem);
     char line[1024];
@@ -38,7 +38,7 @@ static int first_set(const struct rps_plan *plan)
 }
 
 /* Say of every event that will not be counted why not. */
-static void leave_out(struct rps_choice *choice)
+static void leave_out(struct rps_region_choice *choice)
 {
     const struct rps_event_set *chosen = &choice->plan->set[choice->set];
 
@@ -67,7 +67,7 @@ static void leave_out(struct rps_choice *choice)
     }
 }
 
-int rps_choice_make(struct rps_choice *ret, const char *sets)
+int rps_choice_make(struct rps_region_choice *ret, const char *sets)
 {
     const struct rps_pmu *pmu = NULL;
     struct rps_fitting fitting;
@@ -77,7 +77,7 @@ int rps_choice_make(struct rps_choice *ret, const char *sets)
     int rc;
 
     memset(ret, 0, sizeof(*ret));
-    if ((rc = rps_pmu_open("auto", &pmu, &self, note, sizeof(note), &err)) < 0)
+    if ((rc = rps_pmu_open("auto", NULL, &pmu, &self, note, sizeof(note), &err)) < 0)
         goto fail;
     if (!sets)
         rps_choice_complain(ret, "%s", note);
@@ -99,7 +99,7 @@ fail:
     return rc;
 }
 
-void rps_choice_free(struct rps_choice *choice)
+void rps_choice_free(struct rps_region_choice *choice)
 {
     rps_plan_free(choice->plan);
     choice->plan = NULL;

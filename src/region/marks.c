@@ -83,8 +83,8 @@ int rps_marks_connect(pid_t pid, const char *proc)
 }
 
 /* Returns 0 when it was taken. */
-static int tell(int fd, const char *name, const struct rps_region_wire_mark *mark, int count,
-                uint64_t entered, uint64_t elapsed_ns, int flags)
+static int send_marks(int fd, const char *name, const struct rps_region_wire_mark *mark, int count,
+                      uint64_t entered, uint64_t elapsed_ns, int flags)
 {
     struct rps_region_wire wire = {
         .magic = RPS_REGION_WIRE_MAGIC,
@@ -101,7 +101,7 @@ static int tell(int fd, const char *name, const struct rps_region_wire_mark *mar
 
 static void tell_held(struct rps_marks *marks, int fd, const char *name, int flags)
 {
-    if (marks->held > 0 && tell(fd, name, marks->mark, marks->held, 0, 0, flags) == 0)
+    if (marks->held > 0 && send_marks(fd, name, marks->mark, marks->held, 0, 0, flags) == 0)
         marks->held = 0;
 }
 
@@ -136,7 +136,7 @@ void rps_marks_add(struct rps_marks *marks, int fd, const char *name,
         }
     }
     if (marks->entries == 1 && marks->held == 0 &&
-        tell(fd, name, &mark, 1, 0, 0, MSG_DONTWAIT) == 0)
+        send_marks(fd, name, &mark, 1, 0, 0, MSG_DONTWAIT) == 0)
         return;
     if (marks->held == RPS_REGION_WIRE_MAX)
         mute(marks);
@@ -153,5 +153,5 @@ void rps_marks_finish(struct rps_marks *marks, int fd, const char *name, int64_t
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
     tell_held(marks, fd, name, 0);
     if (marks->muted)
-        tell(fd, name, &mark, 1, entered, elapsed_ns, 0);
+        send_marks(fd, name, &mark, 1, entered, elapsed_ns, 0);
 }

@@ -198,7 +198,7 @@ static void leave_thread(void *context)
 /* Open this thread's counters, when something is to be counted. The state is locked. */
 static void open_counters(struct thread *thread)
 {
-    struct rps_choice *choice = &process.state.choice;
+    struct rps_region_choice *choice = &process.state.choice;
     struct rps_error err;
 
     if (!choice->plan)

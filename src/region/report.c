@@ -25,7 +25,8 @@ static double estimate(const struct rps_sums *sums, int counter)
 }
 
 /* The scaled count of an event of the chosen set. */
-static double slot_estimate(const struct rps_choice *choice, const struct rps_sums *sums, int slot)
+static double slot_estimate(const struct rps_region_choice *choice, const struct rps_sums *sums,
+                            int slot)
 {
     int by_clock = choice->plan->set[choice->set].event[slot].by_clock;
 
@@ -33,7 +34,7 @@ static double slot_estimate(const struct rps_choice *choice, const struct rps_su
 }
 
 /* The operands of the plan's formulas in a new array; NULL without memory. */
-static double *operands(const struct rps_choice *choice, const struct rps_sums *sums)
+static double *operands(const struct rps_region_choice *choice, const struct rps_sums *sums)
 {
     int count = rps_plan_operand_count(choice->plan);
     double *operand = malloc((size_t)count * sizeof(*operand));
@@ -52,7 +53,7 @@ static double *operands(const struct rps_choice *choice, const struct rps_sums *
     return operand;
 }
 
-static double metric_value(const struct rps_choice *choice, const struct rps_sums *sums,
+static double metric_value(const struct rps_region_choice *choice, const struct rps_sums *sums,
                            const struct rps_metric *metric)
 {
     double *operand = operands(choice, sums);
@@ -62,7 +63,8 @@ static double metric_value(const struct rps_choice *choice, const struct rps_sum
     return value;
 }
 
-static double figure(const struct rps_choice *choice, const struct rps_sums *sums, const char *what)
+static double figure(const struct rps_region_choice *choice, const struct rps_sums *sums,
+                     const char *what)
 {
     double value = NAN, *operand;
     int index;
@@ -268,7 +270,8 @@ static void print_count(FILE *out, const struct rps_event *event, double count, 
     fputc('\n', out);
 }
 
-static void print_metrics(FILE *out, const struct rps_choice *choice, const struct rps_sums *sums)
+static void print_metrics(FILE *out, const struct rps_region_choice *choice,
+                          const struct rps_sums *sums)
 {
     for (int i = 0; i < choice->plan->metric_count; i++) {
         const struct rps_metric *metric = &choice->plan->metric[i];
@@ -299,7 +302,7 @@ static void print_entered(FILE *out, const struct rps_sums *sums)
         fprintf(out, "  %llu entries were left without their end\n", left);
 }
 
-static void print_region(FILE *out, const struct rps_choice *choice, const char *name,
+static void print_region(FILE *out, const struct rps_region_choice *choice, const char *name,
                          const struct rps_sums *sums)
 {
     const struct rps_event_set *set = choice->plan ? &choice->plan->set[choice->set] : NULL;
@@ -340,7 +343,8 @@ static void print_problem(FILE *out, const char *problem)
 }
 
 /* What an entry adds to figures. */
-static void print_added(FILE *out, const struct rps_choice *choice, const struct rps_sums *sums)
+static void print_added(FILE *out, const struct rps_region_choice *choice,
+                        const struct rps_sums *sums)
 {
     double clock = estimate(sums, 0);
     double instructions = figure(choice, sums, "instructions");

@@ -30,7 +30,7 @@ struct rps_region_state {
     int opened;    /* rps_region_open was called: the program measures itself */
     int counting;  /* some thread has counters */
     int from_user; /* ... that are read without a system call */
-    struct rps_choice choice;
+    struct rps_region_choice choice;
     struct rps_sums empty;  /* what an entry adds to its own figures */
     struct rps_sums around; /* ... and to those of a region around it */
     struct rps_region *first;

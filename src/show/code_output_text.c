@@ -164,7 +164,7 @@ static size_t rows_of(const struct page *page, size_t count)
                                                                       : count;
 }
 
-static void begin_table(const struct page *page, struct rps_table *table)
+static void begin_table(const struct page *page, struct rps_text_table *table)
 {
     enum rps_shares_by by = page->output->by;
     int is_task = by >= RPS_SHARES_PROCESS;
@@ -190,7 +190,7 @@ static void begin_table(const struct page *page, struct rps_table *table)
                          "", 1);
 }
 
-static void set_number(struct rps_table *table, int column, int64_t number)
+static void set_number(struct rps_text_table *table, int column, int64_t number)
 {
     char text[32];
 
@@ -199,7 +199,7 @@ static void set_number(struct rps_table *table, int column, int64_t number)
 }
 
 /* name_width: of the last column; 0: it is left out, to see what the others need. */
-static void fill_share(const struct page *page, struct rps_table *table,
+static void fill_share(const struct page *page, struct rps_text_table *table,
                        const struct rps_share *share, int name_width)
 {
     const struct rps_code_output *output = page->output;
@@ -228,7 +228,7 @@ static int print_table(const struct page *page, struct rps_error *err)
 {
     const struct rps_shares *shares = page->output->shares;
     size_t rows = rows_of(page, shares->count);
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     int name_width = 0, result;
 
     for (int pass = 0; pass < 2; pass++) {
@@ -453,7 +453,7 @@ static int print_groups(const struct page *page, struct rps_error *err)
 {
     const struct rps_code_groups *groups = page->output->groups;
     char text[CELL_SIZE], label[RPS_PHASE_LABEL_SIZE], cut[CELL_SIZE];
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     int result;
 
     if (!groups || groups->count == 0)

@@ -18,14 +18,14 @@ struct page {
 };
 
 /* What fills a table. */
-typedef void fill_table(struct rps_table *table, const struct rps_comparison_output *output,
+typedef void fill_table(struct rps_text_table *table, const struct rps_comparison_output *output,
                         int width);
 
 /* A table behind its heading; nothing without rows. */
 static int print_table(const struct page *page, const char *heading, fill_table *fill, int fixed,
                        struct rps_error *err)
 {
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     int result = 0;
 
     fill(&table, page->output, page->width);
@@ -124,7 +124,7 @@ static void put_heading(FILE *out, const struct rps_comparison_output *output)
 static int put_table(FILE *out, const struct rps_comparison_output *output, fill_table *fill,
                      struct rps_error *err)
 {
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     int result = 0;
 
     fill(&table, output, 0);
@@ -138,7 +138,7 @@ static int put_table(FILE *out, const struct rps_comparison_output *output, fill
 static int put_details(FILE *out, const struct rps_comparison_output *output, struct rps_error *err)
 {
     const struct rps_comparison *comparison = output->comparison;
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     int result = 0;
 
     rps_comparison_table_functions(&table, output, 0);

@@ -21,7 +21,7 @@
 
 static const struct rps_comparison_figure cpu_seconds = {.kind = RPS_FIGURE_CPU, .unit = "s"};
 
-static void set_text(struct rps_table *table, int column, const char *text)
+static void set_text(struct rps_text_table *table, int column, const char *text)
 {
     char cut[CELL_SIZE];
 
@@ -29,7 +29,7 @@ static void set_text(struct rps_table *table, int column, const char *text)
 }
 
 /* The columns A, B, change, interval, verdict. */
-static void add_change_columns(struct rps_table *table)
+static void add_change_columns(struct rps_text_table *table)
 {
     rps_table_add_column(table, "A", "", 0);
     rps_table_add_column(table, "B", "", 0);
@@ -40,7 +40,7 @@ static void add_change_columns(struct rps_table *table)
 
 /* Their cells, from `column` on, into the last row. Without `say_all` a verdict is said where there
  * is less or more. */
-static void set_change(struct rps_table *table, int column, int say_all,
+static void set_change(struct rps_text_table *table, int column, int say_all,
                        const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
     char text[RPS_COMPARISON_TEXT_SIZE];
@@ -59,7 +59,7 @@ static const char *label_of(const struct rps_comparison_figure *figure)
 }
 
 /* Rates are told from totals of the same label by their unit. */
-static void set_label(struct rps_table *table, const struct rps_comparison_figure *figure,
+static void set_label(struct rps_text_table *table, const struct rps_comparison_figure *figure,
                       const char *before)
 {
     int rate = figure->kind == RPS_FIGURE_METRIC && strncmp(figure->unit, "/", 1) == 0;
@@ -70,8 +70,8 @@ static void set_label(struct rps_table *table, const struct rps_comparison_figur
     set_text(table, 0, text);
 }
 
-void rps_comparison_table_whole(struct rps_table *table, const struct rps_comparison_output *output,
-                                int width)
+void rps_comparison_table_whole(struct rps_text_table *table,
+                                const struct rps_comparison_output *output, int width)
 {
     const struct rps_comparison *comparison = output->comparison;
 
@@ -93,7 +93,7 @@ void rps_comparison_table_whole(struct rps_table *table, const struct rps_compar
 
 enum { PHASE_NAME, PHASE_TIMES, PHASE_START, PHASE_CHANGE, PHASE_SHARE = PHASE_CHANGE + 5 };
 
-static void set_times(struct rps_table *table, const struct rps_comparison_row *row)
+static void set_times(struct rps_text_table *table, const struct rps_comparison_row *row)
 {
     char text[RPS_COMPARISON_TEXT_SIZE];
 
@@ -105,7 +105,8 @@ static void set_times(struct rps_table *table, const struct rps_comparison_row *
 }
 
 /* The share of the whole change; "" where the whole hardly changed. */
-static void set_share(struct rps_table *table, const struct rps_comparison *comparison, size_t row)
+static void set_share(struct rps_text_table *table, const struct rps_comparison *comparison,
+                      size_t row)
 {
     int elapsed = rps_comparison_figure(comparison, "elapsed");
     const struct rps_change *whole = &comparison->row[0].change[elapsed];
@@ -119,7 +120,8 @@ static void set_share(struct rps_table *table, const struct rps_comparison *comp
     rps_table_set(table, PHASE_SHARE, text);
 }
 
-static void add_phase(struct rps_table *table, const struct rps_comparison *comparison, size_t row)
+static void add_phase(struct rps_text_table *table, const struct rps_comparison *comparison,
+                      size_t row)
 {
     const struct rps_comparison_row *of = &comparison->row[row];
     int elapsed = rps_comparison_figure(comparison, "elapsed"), both;
@@ -145,8 +147,8 @@ static void add_phase(struct rps_table *table, const struct rps_comparison *comp
 }
 
 /* What changed in a kind of phases, or with `all` everything, below its time. */
-static void add_phase_figures(struct rps_table *table, const struct rps_comparison_output *output,
-                              size_t row)
+static void add_phase_figures(struct rps_text_table *table,
+                              const struct rps_comparison_output *output, size_t row)
 {
     const struct rps_comparison *comparison = output->comparison;
     size_t said[FIGURES_MOST], f;
@@ -169,7 +171,7 @@ static void add_phase_figures(struct rps_table *table, const struct rps_comparis
     }
 }
 
-void rps_comparison_table_phases(struct rps_table *table,
+void rps_comparison_table_phases(struct rps_text_table *table,
                                  const struct rps_comparison_output *output, int width)
 {
     (void)width;
@@ -187,8 +189,8 @@ void rps_comparison_table_phases(struct rps_table *table,
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-static void add_function(struct rps_table *table, const struct rps_comparison_row *row, int first,
-                         const struct rps_comparison_function *function, int name_width)
+static void add_function(struct rps_text_table *table, const struct rps_comparison_row *row,
+                         int first, const struct rps_comparison_function *function, int name_width)
 {
     char label[RPS_PHASE_LABEL_SIZE], name[4 * RPS_COMPARISON_TEXT_SIZE], cut[CELL_SIZE];
 
@@ -219,7 +221,7 @@ static int is_told(const struct rps_comparison_row *row, const struct rps_change
             fabs(seconds->b - seconds->a) >= NOTABLE * seconds_of(row));
 }
 
-static void add_functions(struct rps_table *table, const struct rps_comparison_output *output,
+static void add_functions(struct rps_text_table *table, const struct rps_comparison_output *output,
                           const struct rps_comparison_row *row, int name_width)
 {
     int said = 0;
@@ -230,7 +232,7 @@ static void add_functions(struct rps_table *table, const struct rps_comparison_o
     }
 }
 
-void rps_comparison_table_functions(struct rps_table *table,
+void rps_comparison_table_functions(struct rps_text_table *table,
                                     const struct rps_comparison_output *output, int width)
 {
     const struct rps_comparison *comparison = output->comparison;

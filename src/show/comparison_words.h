@@ -65,11 +65,11 @@ char *rps_comparison_tested_text(char *ret, const struct rps_comparison *compari
 /* Tables (comparison_tables.c), without rows where there is nothing to say: figures of the whole,
  * kinds of phases, functions. Names are cut where the table would be wider than `width`; 0: it may
  * be as wide as it is. */
-void rps_comparison_table_whole(struct rps_table *table, const struct rps_comparison_output *output,
-                                int width);
-void rps_comparison_table_phases(struct rps_table *table,
+void rps_comparison_table_whole(struct rps_text_table *table,
+                                const struct rps_comparison_output *output, int width);
+void rps_comparison_table_phases(struct rps_text_table *table,
                                  const struct rps_comparison_output *output, int width);
-void rps_comparison_table_functions(struct rps_table *table,
+void rps_comparison_table_functions(struct rps_text_table *table,
                                     const struct rps_comparison_output *output, int width);
 
 #endif

@@ -51,7 +51,7 @@ static void put_cell(FILE *out, const char *text)
     fputc(' ', out);
 }
 
-int rps_markdown_table(FILE *out, const struct rps_table *table, struct rps_error *err)
+int rps_markdown_table(FILE *out, const struct rps_text_table *table, struct rps_error *err)
 {
     if (table->failed)
         return rps_error_memory(err);

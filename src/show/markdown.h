@@ -14,6 +14,6 @@ void rps_markdown_text(FILE *out, const char *text);
 
 /* The table behind an empty line; blanks that a cell begins with stay. RPS_FAILED when there was
  * no memory for it. */
-int rps_markdown_table(FILE *out, const struct rps_table *table, struct rps_error *err);
+int rps_markdown_table(FILE *out, const struct rps_text_table *table, struct rps_error *err);
 
 #endif

@@ -122,7 +122,7 @@ static const char *length_text(const struct page *page, char *ret, int64_t lengt
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-static void add_figure_column(struct rps_table *table, const struct rps_figure *figure)
+static void add_figure_column(struct rps_text_table *table, const struct rps_figure *figure)
 {
     rps_table_add_column(table, figure->label[0] ? figure->label : figure->name, figure->unit, 0);
 }
@@ -146,7 +146,8 @@ static size_t figures_to_show(const struct rps_profile *profile, size_t figure[F
 
 /* --- the phases in order of time -------------------------------------------------------------- */
 
-static void fill_phase(struct page *page, struct rps_table *table, const struct rps_phase *phase)
+static void fill_phase(struct page *page, struct rps_text_table *table,
+                       const struct rps_phase *phase)
 {
     int64_t length_ns = phase->end_ns - phase->start_ns;
     uint64_t rows = phase->last - phase->first + 1;
@@ -179,7 +180,7 @@ static void fill_phase(struct page *page, struct rps_table *table, const struct 
 
 #define PHASE_COLUMNS 7
 
-static void begin_phases(const struct page *page, struct rps_table *table)
+static void begin_phases(const struct page *page, struct rps_text_table *table)
 {
     const int times = page->output->run != NULL;
 
@@ -196,7 +197,7 @@ static void begin_phases(const struct page *page, struct rps_table *table)
 static int figures_width(const struct rps_profile *profile, const size_t *figure, size_t count)
 {
     static const char usual[] = "0.00 ±0.00";
-    struct rps_table probe = {0};
+    struct rps_text_table probe = {0};
     int width;
 
     for (size_t i = 0; i < count; i++)
@@ -212,7 +213,7 @@ static int figures_width(const struct rps_profile *profile, const size_t *figure
 }
 
 /* How many of the figures fit beside the other columns, at least one. */
-static size_t figures_that_fit(const struct page *page, const struct rps_table *table,
+static size_t figures_that_fit(const struct page *page, const struct rps_text_table *table,
                                const size_t *figure, size_t count)
 {
     int width = page->width - rps_table_width(table, table->column_count);
@@ -250,7 +251,7 @@ static const char *sure_text(struct page *page, char *ret, double value,
     return ret;
 }
 
-static void fill_figures(struct page *page, struct rps_table *table, int column,
+static void fill_figures(struct page *page, struct rps_text_table *table, int column,
                          const size_t *figure, size_t count, size_t phase)
 {
     const struct rps_profile *profile = page->output->profile;
@@ -270,7 +271,7 @@ static int print_phases(struct page *page, const size_t *figure, size_t *count,
 {
     const struct rps_phases *phases = page->output->phases;
     const struct rps_profile *profile = page->output->profile;
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     char text[CELL_SIZE];
     int result;
 
@@ -318,7 +319,7 @@ static void mean_text(struct page *page, char *ret, const struct rps_profile *pr
         snprintf(ret, CELL_SIZE, "%s", sure);
 }
 
-static void fill_label(struct page *page, struct rps_table *table, int l, const size_t *figure,
+static void fill_label(struct page *page, struct rps_text_table *table, int l, const size_t *figure,
                        size_t count)
 {
     const struct rps_profile *profile = page->output->profile;
@@ -342,7 +343,7 @@ static void fill_label(struct page *page, struct rps_table *table, int l, const 
 
 /* Of a run in percent of the mean; of a table, whose columns may have means of about 0, as it
  * is. */
-static void fill_variation(const struct page *page, struct rps_table *table, const char *name,
+static void fill_variation(const struct page *page, struct rps_text_table *table, const char *name,
                            const size_t *figure, size_t count, int inside)
 {
     char text[CELL_SIZE], number[CELL_SIZE];
@@ -367,7 +368,7 @@ static int print_labels(struct page *page, const size_t *figure, size_t count,
                         struct rps_error *err)
 {
     const struct rps_profile *profile = page->output->profile;
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     int result;
 
     rps_table_add_column(&table, "Phase", "", 1);
@@ -477,7 +478,7 @@ static void print_outliers(const struct page *page)
 static int print_components(const struct page *page, struct rps_error *err)
 {
     const struct rps_components *components = page->output->components;
-    struct rps_table table = {0};
+    struct rps_text_table table = {0};
     char text[CELL_SIZE];
     int result;
 

@@ -27,7 +27,7 @@ struct columns {
     int before;            /* columns of the table before these */
     struct column *column; /* owned; room for all there can be */
     double *operand;       /* owned; scratch */
-    struct rps_table table;
+    struct rps_text_table table;
 };
 
 static void add_column(struct columns *columns, struct column column, const char *label,

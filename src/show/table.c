@@ -38,7 +38,8 @@ static void set_heading(struct rps_table_column *column, const char *label, cons
         widen(column, column->heading[i]);
 }
 
-void rps_table_add_column(struct rps_table *table, const char *label, const char *unit, int left)
+void rps_table_add_column(struct rps_text_table *table, const char *label, const char *unit,
+                          int left)
 {
     struct rps_table_column *column =
         realloc(table->column, ((size_t)table->column_count + 1) * sizeof(*column));
@@ -54,7 +55,7 @@ void rps_table_add_column(struct rps_table *table, const char *label, const char
     set_heading(column, label, unit);
 }
 
-void rps_table_add_row(struct rps_table *table)
+void rps_table_add_row(struct rps_text_table *table)
 {
     size_t columns = (size_t)table->column_count, rows = (size_t)table->row_count;
     char **cell;
@@ -72,7 +73,7 @@ void rps_table_add_row(struct rps_table *table)
     table->row_count++;
 }
 
-void rps_table_set(struct rps_table *table, int column, const char *text)
+void rps_table_set(struct rps_text_table *table, int column, const char *text)
 {
     char printable[CELL_SIZE];
     char **cell;
@@ -88,7 +89,7 @@ void rps_table_set(struct rps_table *table, int column, const char *text)
         table->failed = 1;
 }
 
-int rps_table_width(const struct rps_table *table, int count)
+int rps_table_width(const struct rps_text_table *table, int count)
 {
     int width = 0;
 
@@ -101,7 +102,7 @@ int rps_table_width(const struct rps_table *table, int count)
 
 /* The columns of a block: the fixed ones, and those from `first` up to `end`. */
 struct block {
-    const struct rps_table *table;
+    const struct rps_text_table *table;
     int fixed, first, end;
 };
 
@@ -112,7 +113,7 @@ static int next_column(const struct block *block, int column)
 }
 
 /* As many columns as fit, at least one. */
-static int block_end(const struct rps_table *table, int fixed, int first, int width)
+static int block_end(const struct rps_text_table *table, int fixed, int first, int width)
 {
     int end = first;
 
@@ -188,7 +189,7 @@ static void print_block(FILE *out, const struct block *block)
         print_line(out, block, body_cell, row);
 }
 
-int rps_table_print(FILE *out, const struct rps_table *table, int fixed, int width,
+int rps_table_print(FILE *out, const struct rps_text_table *table, int fixed, int width,
                     struct rps_error *err)
 {
     struct block block = {.table = table, .fixed = fixed, .end = fixed};
@@ -203,7 +204,7 @@ int rps_table_print(FILE *out, const struct rps_table *table, int fixed, int wid
     return 0;
 }
 
-void rps_table_free(struct rps_table *table)
+void rps_table_free(struct rps_text_table *table)
 {
     for (int i = 0; table->cell && i < table->row_count * table->column_count; i++)
         free(table->cell[i]);

@@ -21,7 +21,7 @@ struct rps_table_column {
 };
 
 /* All zero: a table without columns. */
-struct rps_table {
+struct rps_text_table {
     int column_count, row_count;
     struct rps_table_column *column; /* owned */
     char **cell;                     /* owned; cell[row * column_count + column]; NULL: empty */
@@ -31,24 +31,25 @@ struct rps_table {
 /* Add a column, before there are rows. The label, with its unit in parentheses unless that is "",
  * is broken into lines of at least RPS_TABLE_HEADING_WIDTH characters, and made printable. */
 #define RPS_TABLE_HEADING_WIDTH 12
-void rps_table_add_column(struct rps_table *table, const char *label, const char *unit, int left);
+void rps_table_add_column(struct rps_text_table *table, const char *label, const char *unit,
+                          int left);
 
 /* Begin a row; its cells are empty. */
-void rps_table_add_row(struct rps_table *table);
+void rps_table_add_row(struct rps_text_table *table);
 
 /* Set a cell of the last row; made printable. */
-void rps_table_set(struct rps_table *table, int column, const char *text);
+void rps_table_set(struct rps_text_table *table, int column, const char *text);
 
 /* Width of columns 0 ... count - 1 when printed. */
-int rps_table_width(const struct rps_table *table, int count);
+int rps_table_width(const struct rps_text_table *table, int count);
 
 /*
  * Print, indented by two blanks, in blocks of at most `width` characters, each below an empty line;
  * the first `fixed` columns are in every block. RPS_FAILED when there was no memory.
  */
-int rps_table_print(FILE *out, const struct rps_table *table, int fixed, int width,
+int rps_table_print(FILE *out, const struct rps_text_table *table, int fixed, int width,
                     struct rps_error *err);
 
-void rps_table_free(struct rps_table *table);
+void rps_table_free(struct rps_text_table *table);
 
 #endif

@@ -14,6 +14,9 @@
 /* A recorder writes one at least so often, and not much more often. */
 #define RPS_HEARTBEAT_INTERVAL_NS (INT64_C(5) * 1000000000)
 
+/* Behind three intervals: when a recorder that writes none is late, or dead. */
+#define RPS_HEARTBEAT_GRACE_NS (INT64_C(30) * 1000000000)
+
 /* SQL: the run of this row of `run` is in state `recording`, and its recorder is dead: it has not
  * written for three intervals and 30 s, or this machine has been started anew since. Parameters: ?1
  * now, ns since 1970; ?2 this boot's id; ?3 this host's name. */

@@ -249,25 +249,6 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
                               ret_count, err);
 }
 
-int rps_reader_recorded_by(struct rps_reader *reader, int64_t pid, int64_t *ret_run_id,
-                           int *ret_is_recording, struct rps_error *err)
-{
-    char boot_id[64];
-    int64_t found = 0;
-    int result;
-
-    rps_heartbeat_boot_id(boot_id, sizeof(boot_id));
-    result = ask(reader,
-                 "SELECT run_id FROM run WHERE recorder_pid = ?1 AND boot_id IN (?2, '')"
-                 " ORDER BY run_id DESC LIMIT 1",
-                 pid, boot_id, ret_run_id, err);
-    if (result > 0)
-        result = ask(reader, "SELECT state = 'recording' FROM run WHERE run_id = ?1", *ret_run_id,
-                     NULL, &found, err);
-    *ret_is_recording = (int)found;
-    return result;
-}
-
 /* --- a run's metadata ------------------------------------------------------------------------- */
 
 static enum rps_run_state state_of(const char *name)

@@ -220,6 +220,7 @@ static void reset_run(struct rps_writer *writer)
 {
     writer->lost = (struct rps_lost_stretch){0};
     writer->end_ns = -1;
+    writer->next_period = 0;
     writer->last_commit_ns = writer->last_beat_ns = writer->slow_ns = writer->backoff_ns = 0;
     writer->next_note = 0;
     writer->marks = writer->marks_left_out = 0;
@@ -253,6 +254,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
     writer->run = *run;
     sqlite3_busy_timeout(writer->db, OPENING_BUSY_MS);
     code = rps_write_run_begin(writer->db, run, plan, &writer->run_id);
+    writer->run.run_id = writer->run_id; /* before the thread is there */
     if (code == SQLITE_OK)
         code = rps_writer_open_run(writer);
     if (code != SQLITE_OK)
@@ -263,7 +265,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
         rps_writer_close_run(writer);
         return result;
     }
-    run->run_id = writer->run.run_id = writer->run_id;
+    run->run_id = writer->run_id;
     return 0;
 }
 

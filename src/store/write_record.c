@@ -171,6 +171,8 @@ void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_recor
         return;
     if (period->start_ns + period->length_ns > writer->end_ns)
         writer->end_ns = period->start_ns + period->length_ns;
+    if (period->period >= writer->next_period)
+        writer->next_period = period->period + 1;
     if (period->set_no < (uint32_t)writer->set_count)
         rps_set_sum_add(&writer->sum[period->set_no], period, measured(writer, period->set_no));
 }

@@ -250,6 +250,25 @@ static void report_recovery(struct rps_writer *writer)
     pthread_mutex_lock(&writer->lock);
 }
 
+static void tell_beat(struct rps_writer *writer)
+{
+    struct rps_writer_beat beat = {
+        .file = rps_writer_file(writer),
+        .run_id = writer->run_id,
+        .run = &writer->run,
+        .periods = writer->next_period,
+        .end_ns = writer->end_ns,
+        .late_ns = writer->last_beat_ns + 3 * beat_interval_ns(writer) + RPS_HEARTBEAT_GRACE_NS,
+    };
+    struct rps_writer_status status;
+
+    if (!writer->options.beat)
+        return;
+    rps_writer_status(writer, &status);
+    beat.size_bytes = status.size_bytes;
+    writer->options.beat(writer->options.beat_context, &beat);
+}
+
 /* With the lock held, which is let go meanwhile. */
 static void finish_batch(struct rps_writer *writer, const struct batch *batch, int64_t taken_ns)
 {
@@ -266,6 +285,7 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
         writer->last_beat_ns = rps_clock_monotonic_ns();
         if (rps_writer_has_moved(writer))
             rps_writer_save_copy(writer);
+        tell_beat(writer);
     }
     pthread_mutex_lock(&writer->lock);
     rps_ring_drop(&writer->ring, &place);

@@ -87,6 +87,7 @@ struct rps_writer {
     uint8_t *measured;       /* by set: slots whose event is measured */
     struct rps_set_sum *sum; /* by set, over what was committed */
     int64_t end_ns;          /* of the last committed period, -1 none */
+    uint64_t next_period;    /* number behind that of the last committed period */
     int64_t last_commit_ns;  /* clock; 0 before the first commit */
     int64_t last_beat_ns;    /* clock; 0 before the first heartbeat */
     int64_t log_pages;       /* before it is taken up; 0: SQLite's number, or downsampling's */

@@ -49,7 +49,7 @@ int main(int argc, char *argv[])
 {
     int64_t unmeasured = 0, measured = 0, bare = 0, begin_ns;
     struct rps_counters counters;
-    struct rps_choice choice;
+    struct rps_region_choice choice;
     struct rps_error err;
     FILE *file;
     int failed = 0;

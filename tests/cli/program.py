@@ -1,4 +1,5 @@
 """Calling the program that is tested: argv[1] of every test here."""
+import atexit
 import functools
 import os
 import re
@@ -16,6 +17,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402
 
 RPISTAT = os.path.abspath(sys.argv[1])
+
+# The registry of recorders of this test: it sees no others', and others do not see its own.
+os.environ["RUNTIME_DIRECTORY"] = RUNTIME = tempfile.mkdtemp(prefix="rpistat-runtime-")
+os.chmod(RUNTIME, 0o755)
+atexit.register(shutil.rmtree, RUNTIME, ignore_errors=True)
+
 TIMEOUT = 60  # seconds after which a call hangs, and has failed
 COMMANDS = ["record", "runs", "report", "phases", "plot", "watch", "export", "events", "verify",
             "check", "code", "compare", "merge", "status", "stop", "push", "import"]
@@ -167,7 +174,11 @@ class Folder:
             return self.call(*arguments)
         os.chmod(self.path, 0o777)
         copy = shutil.copy(RPISTAT, self / "rpistat")  # root's folders may be closed to others
-        env = environment(GCOV_PREFIX=str(self.path))  # where a build that counts lines may write
+        runtime = os.path.join(RUNTIME, "nobody")
+        os.makedirs(runtime, exist_ok=True)
+        os.chown(runtime, 65534, 65534)
+        env = environment(RUNTIME_DIRECTORY=runtime,
+                          GCOV_PREFIX=str(self.path))  # where a build that counts lines may write
         try:
             return subprocess.run([copy, *arguments], cwd=self.path, env=env, text=True,
                                   capture_output=True, check=False, timeout=TIMEOUT, user=65534,

@@ -5,11 +5,14 @@ usage: samples.py RPISTAT FOLDER THREE PHASED   FOLDER has known, known-static, 
 import csv
 import json
 import os
+import random
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
+import time
 
 import program
 from program import RPISTAT, Folder, environment, expect, tap
@@ -113,6 +116,69 @@ def check_callers():
         assert called > 0.95 and whole > 0.9, (called, whole)
         record(folder, "--stacks", "none", known(), str(MS), store="none.data")
         assert ask(folder, "SELECT count(*) FROM stack WHERE parent IS NOT NULL", store="none.data") == [(0,)]
+
+
+def section(data, wanted):
+    """Where the section of that name is in an ELF file of 64 bits: its start and end."""
+    start, = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    headers = [struct.unpack_from("<IIQQQQ", data, start + i * size) for i in range(count)]
+    for name, _, _, _, offset, length in headers:
+        at = headers[names][4] + name
+        if data[at:data.index(b"\0", at)] == wanted:
+            return offset, offset + length
+    raise tap.Skip("the program has no " + wanted.decode())
+
+
+def unwinders(recorder):
+    """The processes that the recorder has forked off for unwinding, once its workload runs."""
+    found = set()
+    with open("/proc/%d/task/%d/children" % (recorder, recorder), encoding="ascii") as file:
+        children = file.read().split()
+    for pid in children:
+        try:
+            if os.path.samefile("/proc/%s/exe" % pid, RPISTAT):
+                found.add(int(pid))
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def check_hostile():
+    """call frame information that is an attack, and the death of who reads it: the recorder goes on, its status is the workload's"""
+    if struct.calcsize("P") != 8 or sys.byteorder != "little":
+        raise tap.Skip("damage is done to files of 64 bits, lowest byte first")
+    with open(known(), "rb") as file:
+        sound = file.read()
+    first, last = section(sound, b".eh_frame")
+    with Folder() as folder:
+        for seed in range(6):
+            chance, damaged = random.Random(seed), bytearray(sound)
+            for _ in range(1 + 20 * seed):
+                damaged[chance.randrange(first, last)] = chance.choice((0, 0x7f, 0x80, 0xff, chance.randrange(256)))
+            copy, store = folder / "copy%d" % seed, "s%d.data" % seed
+            with open(copy, "wb") as file:
+                file.write(damaged)
+            os.chmod(copy, 0o755)
+            answer = program.call("record", "--pmu", "software", "-o", store, "--frequency", "499", "--stacks", "dwarf",
+                                  "sh", "-c", "%s 200; exit 7" % copy, cwd=folder.path)
+            if "no samples" in answer.stderr:
+                raise tap.Skip(answer.stderr)
+            assert answer.returncode == 7, (seed, answer)
+            counts_fit(folder, store)
+        recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "-o", "killed.data", "--stacks", "dwarf",
+                                     "sh", "-c", "> begun; while [ ! -e stop ]; do :; done; exit 7"], cwd=folder.path, env=environment())
+        killed = set()
+        while not os.path.exists(folder / "begun") and recorder.poll() is None:
+            time.sleep(0.01)
+        while len(killed) < 2 and recorder.poll() is None:
+            for pid in unwinders(recorder.pid) - killed:
+                os.kill(pid, signal.SIGSEGV)
+                killed.add(pid)
+            time.sleep(0.01)
+        open(folder / "stop", "wb").close()
+        assert recorder.wait() == 7 and len(killed) == 2, (recorder.returncode, killed)
+        counts_fit(folder, "killed.data")
 
 
 def check_files():
@@ -292,5 +358,5 @@ def check_own_time():
             assert line in text and " s afterwards (names, report)\n" in text, text
 
 
-tap.main([check_phases, check_told_apart, check_known, check_callers, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
+tap.main([check_phases, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
           check_unprivileged, check_tiny, check_own_time])

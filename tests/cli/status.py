@@ -10,30 +10,43 @@ import re
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, freeze, refused, shown_on, silence, tap
+from program import (RPISTAT, RUNTIME, TIMEOUT, Folder, Recording, counting, environment, expect, freeze, refused,
+                     shown_on, tap)
 
 FOLDER = Folder()
+USER = 1900000000 + os.getpid() % 100000  # one without any other process
 
-# Processes that are called rpistat and have something open: a database that is locked, no database.
+# A process called rpistat, which writes an entry into the file of the registry, and locks it: of its own
+# process, or of another's.
 PRETENDER = """\
-import os, sqlite3, sys
+import fcntl, os, sys
 with open("/proc/self/comm", "w") as name:
     name.write("rpistat")
-if sys.argv[1] == "damaged.data":
-    with open("damaged.data", "wb") as file:
-        file.write(b"SQLite format 3\\0" + 5000 * b"x")
-    kept = os.open("damaged.data", os.O_RDWR)
-else:
-    store = sqlite3.connect(sys.argv[1])
-    store.execute("CREATE TABLE t (a)")
-    store.commit()
+folder, pid, store, owner, locks = sys.argv[1:]
+path = os.path.join(folder, pid if pid != "0" else str(os.getpid()))
+file = open(path, "w")
+file.write("run=1\\0store=%s\\0label=forged\\0argument=true\\0" % store)
+file.flush()
+os.chown(path, int(owner), int(owner))
+if locks == "1":
+    fcntl.lockf(file, fcntl.LOCK_EX)
 print("ready", flush=True)
 sys.stdin.read()
+os.unlink(path)
 """
+
+
+def until(question):
+    """Ask until the answer is yes."""
+    deadline = time.monotonic() + TIMEOUT
+    while not (answer := question()):
+        assert time.monotonic() < deadline
+    return answer
 
 
 def recorders(folder=FOLDER, **options):
@@ -60,6 +73,10 @@ def state_of(store):
     return row
 
 
+def has_run(store, state):
+    return " %s " % state in FOLDER.call("runs", "-i", store).stdout
+
+
 def on_terminal(*arguments):
     """What is shown on a terminal of 80 columns."""
     leader, follower = pty.openpty()
@@ -77,7 +94,7 @@ def test_status():
         watch = subprocess.Popen([RPISTAT, "watch", "-i", "a.data", "-o", "w.svg", "-q"], cwd=FOLDER.path,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment())
         try:
-            found = recorders()["a.data"]
+            found = until(lambda: recorders()["a.data"]["periods"] and recorders()["a.data"])
             text = FOLDER.call("status").stdout
             titles = on_terminal("status").splitlines()[0].split()
         finally:
@@ -87,17 +104,23 @@ def test_status():
         assert found["pid"] == live.process.pid and found["recorder_state"] == "recording", found
         assert found["run"] == 1 and found["command"] == "cat" and found["target"] == "command", found
         assert found["periods"] > 0 and found["periods_per_s"] > 0 and found["written_per_s"] > 0, found
-        assert found["store_bytes"] > 0 and found["store_bytes"] % 4096 == 0, found
+        assert found["store_bytes"] > 4096, found
         assert found["recorder_command"].endswith(" cat") and found["reason"] is None, found
         assert str(watch.pid) not in re.findall(r"^\S+ +(\d+) ", text, re.M), text
         line, = lines_of("a.data", text)
         for word in (found["user"], str(live.process.pid), "recording", "cat"):
             assert word in line.split(), (word, line)
-        deadline = time.monotonic() + TIMEOUT
-        while recorders()["a.data"]["recorder_state"] != "late":
-            assert time.monotonic() < deadline
-            silence(FOLDER / "a.data")  # until its next heartbeat, in some seconds
+        freeze(live.process)
+        path = os.path.join(RUNTIME, str(live.process.pid))
+        with open(path, "r+b") as file:
+            entry = file.read()
+            assert entry.startswith(b"run=1\0") and b"\0argument=cat\0" in entry, entry
+            file.seek(0)
+            file.write(re.sub(rb"late_ns=\d+", lambda found: b"late_ns=1".ljust(len(found.group()), b"\0"), entry))
+        assert recorders()["a.data"]["recorder_state"] == "late"
+        os.kill(live.process.pid, signal.SIGCONT)
         assert live.end() == 0
+        assert not os.path.exists(path)
     assert "a.data" not in recorders()
 
 
@@ -173,86 +196,263 @@ def test_ignored():
         assert recorder.stdout.read() == "went on\n"
 
 
-def test_bad_stores():
-    """what only calls itself a recorder, and has a bad store, is a line with the reason"""
-    processes = []
+def test_many():
+    """many recorders: each has its line, and each run is ended by its label"""
+    names = ["many%d" % number for number in range(12)]
+    record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", "many.data", "--tag", "of=many", "--label"]
+    started = [subprocess.Popen([RPISTAT, *record, name, "cat"], cwd=FOLDER.path, stdin=subprocess.PIPE,
+                                env=environment(), stdout=subprocess.DEVNULL) for name in names]
     try:
-        for name in ("damaged.data", "foreign.data"):
-            processes.append(subprocess.Popen(
-                [sys.executable, "-c", PRETENDER, name], cwd=FOLDER.path, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE))
-            assert processes[-1].stdout.readline() == b"ready\n"
-        with Recording(FOLDER, "good.data") as live:
-            found = recorders()
-            text = FOLDER.call("status").stdout
-            assert found["good.data"]["recorder_state"] == "recording", found
-            assert live.end() == 0
-        for name, reason in (("damaged.data", "is damaged"), ("foreign.data", "another program's")):
-            assert found[name]["recorder_state"] == "unknown" and reason in found[name]["reason"], found[name]
-            assert found[name]["run"] is None and found[name]["store_bytes"] is None, found[name]
-            assert re.search(r"^Process %d: .*%s" % (found[name]["pid"], reason), text, re.M), text
+        until(lambda: len(lines_of("many.data", FOLDER.call("status").stdout)) == len(names))
+        refused(FOLDER.call("stop", "-i", "many.data", "of=many"), 1, "could be run", "give its number")
+        for name, process in zip(names, started):
+            answer = expect(FOLDER.call("stop", "-i", "many.data", name), 0)
+            assert "(label %s, cat)" % name in answer.stdout, answer.stdout
+            assert process.wait(TIMEOUT) == 128 + signal.SIGTERM
+        assert "many.data" not in recorders()
     finally:
-        for process in processes:
+        for process in started:
+            process.kill()
             process.communicate()
 
 
+def test_series():
+    """--repeat is one recorder; of what is called rpistat, and is of another version, the process is told"""
+    with subprocess.Popen([RPISTAT, *counting(), "-q", "--repeat", "2", "-o", "r.data", "cat"], cwd=FOLDER.path,
+                          stdin=subprocess.PIPE, env=environment(), stdout=subprocess.DEVNULL) as series:
+        until(lambda: "r.data" in recorders())
+        lines = [line for line in FOLDER.call("status").stdout.splitlines() if "r.data" in line]
+        assert len(lines) == 1 and " recording " in lines[0], lines
+        unseen = FOLDER.call("status", env=environment(RUNTIME_DIRECTORY=None)).stdout
+        line, = [line for line in unseen.splitlines() if "-o r.data cat" in line]
+        assert " unknown " in line and line.split()[1] == lines[0].split()[1], (line, lines)
+        assert "\nProcess %s: the registry" % line.split()[1] in unseen, unseen
+        series.stdin.close()
+        assert series.wait(TIMEOUT) == 0
+
+
+def test_ended():
+    """a recorder whose recording is over, and that waits for its command, is none"""
+    record = counting() + ["-q", "--commit", "0", "--duration", "100ms", "-o", "e.data", "cat"]
+    with subprocess.Popen([RPISTAT, *record], cwd=FOLDER.path, stdin=subprocess.PIPE, env=environment(),
+                          stdout=subprocess.DEVNULL) as recorder:
+        until(lambda: has_run("e.data", "complete"))
+        until(lambda: not re.search(r"^\S+ +%d " % recorder.pid, FOLDER.call("status").stdout, re.M))
+        assert recorder.poll() is None
+        refused(FOLDER.call("stop", "-i", "e.data", "1"), 1, "not recorded any more: it is complete")
+        recorder.stdin.close()
+        assert recorder.wait(TIMEOUT) == 0
+
+
+class Pretender:
+    """A process called rpistat with a file in the registry: of process `of` (0: its own) and of a user, locked."""
+
+    def __init__(self, folder=RUNTIME, of=0, owner=0, locks=1):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PRETENDER, folder, str(of), FOLDER / "forged.data", str(owner or os.geteuid()),
+             str(locks)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdout.readline() == b"ready\n"
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.communicate()
+
+
+def test_forged():
+    """a file that its process has not locked, or that is another user's, or where others write, says nothing"""
+    FOLDER.record("-o", "forged.data")
+
+    def is_believed(pretender):
+        shown = [one for one in json.loads(FOLDER.call("status", "--format", "json").stdout)["recorders"]
+                 if one["pid"] == pretender.pid and one["run"]]
+        if not shown:
+            refused(FOLDER.call("stop", "-i", "forged.data", "1"), 1, "run 1", "not recorded any more")
+        assert pretender.process.poll() is None
+        return bool(shown)
+
+    with Pretender() as true:
+        assert is_believed(true)  # what follows differs from it in one thing each
+        os.chmod(RUNTIME, 0o777)
+        assert not is_believed(true)
+        os.chmod(RUNTIME, 0o755)
+        other = os.path.join(RUNTIME, str(true.pid))
+        os.rename(other, other + ".moved")
+        os.symlink(other + ".moved", other)
+        assert not is_believed(true)
+        os.remove(other)
+        os.rename(other + ".moved", other)
+    with Pretender(locks=0) as leftover:
+        assert not is_believed(leftover)
+    with Pretender(FOLDER.path) as victim, Pretender(of=victim.pid):
+        assert not is_believed(victim)
+    if os.geteuid() == 0:
+        with Pretender(owner=USER) as led:
+            assert not is_believed(led)
+
+
+def test_leftover():
+    """what a killed recorder leaves is nothing, and is in nobody's way"""
+    with Recording(FOLDER, "k.data") as live:
+        path = os.path.join(RUNTIME, str(live.process.pid))
+        live.process.kill()
+        live.process.wait()
+        assert os.path.exists(path) and "k.data" not in recorders()
+        refused(FOLDER.call("stop", "-i", "k.data"), 1, "no run of k.data is being recorded")
+    # the next of its number: the process is there already, and begins to record when it is told
+    script = 'read line; exec "$@"'
+    with subprocess.Popen(["sh", "-c", script, "sh", RPISTAT, *counting(), "-q", "-o", "k2.data", "cat"],
+                          cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as again:
+        os.rename(path, os.path.join(RUNTIME, str(again.pid)))
+        again.stdin.write(b"\n")
+        again.stdin.flush()
+        assert until(lambda: recorders().get("k2.data"))["pid"] == again.pid
+        again.stdin.close()
+        assert again.wait(TIMEOUT) == 0
+    assert not os.listdir(RUNTIME), os.listdir(RUNTIME)
+
+
 def test_moved():
-    """a store that was deleted or moved is told by its name of now"""
+    """a store that was moved: the one in which the recording goes on is told"""
     with Recording(FOLDER, "m.data") as live:
         for end in ("", "-wal", "-shm"):
             if os.path.exists(FOLDER / ("m.data" + end)):
                 os.rename(FOLDER / ("m.data" + end), FOLDER / ("n.data" + end))
-        names = [name for name in recorders() if name[:6] in ("m.data", "n.data")]
-        assert len(names) == 1 and names[0] != "m.data", names
-        live.end()
+        saved = until(lambda: [name for name in recorders() if name.startswith("m.data.saved-")])
+        assert expect(FOLDER.call("stop", "-i", saved[0]), 0).stdout.startswith("Stopped run 1 (cat)")
+        assert live.process.wait(TIMEOUT)
 
 
-def as_user(user, *arguments, rpistat):
-    return subprocess.run(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
-                           rpistat, *arguments], cwd=FOLDER.path, env=environment(GCOV_PREFIX=str(FOLDER.path)), text=True,
-                          capture_output=True, check=False, timeout=TIMEOUT)
+def test_other_namespace():
+    """a recorder that has another number in its own PID namespace is listed as /proc has it"""
+    inside = ["unshare", "--pid", "--fork", "--kill-child", RPISTAT, *counting(), "-q", "--commit", "0", "-o", "u.data",
+              "cat"]
+    if not shutil.which("unshare") or subprocess.call(inside[:3] + ["true"], stderr=subprocess.DEVNULL) != 0:
+        raise tap.Skip("no PID namespace can be made here")
+    with subprocess.Popen(inside, cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          env=environment()) as outside:
+        until(lambda: has_run("u.data", "recording"))
+        line, = [line for line in FOLDER.call("status").stdout.splitlines() if "-o u.data cat" in line]
+        assert " unknown " in line and "u.data" not in recorders(), line
+        refused(FOLDER.call("stop", "-i", "u.data"), 1, "no run of u.data is being recorded")
+        outside.stdin.close()
+        outside.wait(TIMEOUT)
+
+
+def user_call(*arguments):
+    return ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", FOLDER / "rpistat", *arguments]
+
+
+def as_user(*arguments, **changes):
+    return subprocess.run(user_call(*arguments), cwd=FOLDER.path, text=True, capture_output=True, check=False,
+                          env=environment(GCOV_PREFIX=str(FOLDER.path), **changes), timeout=TIMEOUT)
+
+
+class UserRecording:
+    """A recording of that user, with a registry where the environment says; it has a run."""
+
+    def __init__(self, store, **changes):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            raise tap.Skip("only root can become another user, with setpriv")
+        os.chmod(FOLDER.path, 0o777)
+        shutil.copy(RPISTAT, FOLDER / "rpistat")
+        self.process = subprocess.Popen(
+            user_call(*counting(), "-q", "--commit", "0", "-o", store, "cat"), cwd=FOLDER.path, stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, env=environment(GCOV_PREFIX=str(FOLDER.path), **changes))
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.kill()
+        self.process.communicate()
+        shutil.rmtree("/tmp/rpistat-%d" % USER, ignore_errors=True)
+
+    def file(self, folder):
+        """Its file in the folder, when it is there."""
+        path = os.path.join(folder, str(self.pid))
+        until(lambda: os.path.exists(path) and os.path.getsize(path))
+        return path
+
+
+def owned(name):
+    os.makedirs(FOLDER / name)
+    os.chown(FOLDER / name, USER, USER)
+    return FOLDER / name
+
+
+def test_folders():
+    """the registry lies in the first folder that is the user's own; where that is removed, it is made again"""
+    last = "/tmp/rpistat-%d" % USER
+    with UserRecording("f1.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None) as own:
+        file = own.file(last)
+        mode = os.stat(last)
+        assert stat.S_IMODE(mode.st_mode) == 0o700 and mode.st_uid == USER and os.stat(file).st_uid == USER
+        assert recorders()["f1.data"]["pid"] == own.pid  # to root
+        shutil.rmtree(last)
+        assert own.file(last) and until(lambda: recorders().get("f1.data"))["user"] == str(USER)
+        answer = expect(as_user("stop", "-i", "f1.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None), 0)
+        assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
+        assert not os.listdir(last)
+    session = owned("session")
+    with UserRecording("f2.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=session) as own:
+        own.file(session + "/rpistat")
+        # root, by sudo, which may keep the variable: the user's folder is looked into, and not written
+        root = environment(RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=session)
+        assert recorders(env=root)["f2.data"]["pid"] == own.pid
+        script = FOLDER.write("slow.sim", "clock 700M\nphase calm 10s\n")
+        expect(FOLDER.call("record", "--pmu", "sim:" + script, "-o", "f3.data", env=root), 0)
+        assert os.listdir(session) == ["rpistat"] and os.stat(session + "/rpistat").st_uid == USER
+        shutil.rmtree(session)  # the last logout
+        own.file(last)
+        until(lambda: recorders().get("f2.data"))
+    with UserRecording("f4.data", RUNTIME_DIRECTORY=owned("unit"), XDG_RUNTIME_DIR=owned("unused")) as own:
+        own.file(FOLDER / "unit")  # as systemd makes it for examples/rpistat-record.service
+        assert os.listdir(FOLDER / "unused") == []
+        found = recorders(env=environment(RUNTIME_DIRECTORY=FOLDER / "unit"))["f4.data"]
+        assert found["pid"] == own.pid and found["recorder_state"] == "recording", found
+    os.mkdir(last, 0o777)  # planted by somebody else: the recording goes on without a registry
+    others = FOLDER / "others"
+    os.mkdir(others)
+    os.chmod(others, 0o777)
+    with UserRecording("f5.data", RUNTIME_DIRECTORY=others, XDG_RUNTIME_DIR=others) as own:
+        until(lambda: has_run("f5.data", "recording"))
+        assert os.listdir(last) == os.listdir(others) == [] and " unknown " in line_of(own, FOLDER.call("status").stdout)
 
 
 def test_other_users():
-    """of another user: listed as /proc has it, the store is opened if it is named; --all ends one's own"""
-    user = 1900000000 + os.getpid() % 100000  # one without any other process
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        raise tap.Skip("only root can become another user, with setpriv")
-    os.chmod(FOLDER.path, 0o777)
-    rpistat = shutil.copy(RPISTAT, FOLDER / "rpistat")
-    assert as_user(user, "stop", "--all", rpistat=rpistat).stdout == "Nothing of this user is being recorded.\n"
-    with Recording(FOLDER, "root.data") as live:
-        text = expect(as_user(user, "status", rpistat=rpistat), 0).stdout
-        line = line_of(live.process, text)
-        assert line.startswith("root ") and "root.data" in line, line
-        refused(as_user(user, "stop", "-i", "root.data", "1", rpistat=rpistat), 1,
+    """of another user: what its file says, or /proc; stopped when its store is named, by root; --all ends one's own"""
+    with UserRecording("own.data", RUNTIME_DIRECTORY=None) as own, Recording(FOLDER, "root.data") as live:
+        until(lambda: "own.data" in recorders() and "root.data" in recorders())
+        line = line_of(live.process, expect(as_user("status"), 0).stdout)
+        assert line.startswith("root ") and " recording " in line and "/root.data " in line, line
+        refused(as_user("stop", "-i", "root.data", "1"), 1,
                 "is recorded by root (process %d): only that user and root may stop it" % live.process.pid)
-        os.chmod(FOLDER / "root.data", 0o600)
-        text = expect(as_user(user, "status", rpistat=rpistat), 0).stdout
+        os.chmod(RUNTIME, 0o700)
+        text = expect(as_user("status"), 0).stdout
+        os.chmod(RUNTIME, 0o755)
         line = line_of(live.process, text)
         assert line.startswith("root ") and " unknown " in line and "-o root.data cat" in line, line
-        assert "Process %d: Linux does not show" % live.process.pid in text and "as it does root" in text, text
-        for name, stop in (("own.data", lambda: as_user(user, "stop", "--all", rpistat=rpistat)),
-                           ("named.data", lambda: FOLDER.call("stop", "-i", "named.data", "1"))):
-            with subprocess.Popen(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
-                                   rpistat, *counting(), "-q", "--commit", "0", "-o", name, "cat"],
-                                  cwd=FOLDER.path, env=environment(), stdin=subprocess.PIPE,
-                                  stdout=subprocess.DEVNULL) as own:
-                deadline = time.monotonic() + TIMEOUT
-                while not re.search(r"recording +\S+ s +[1-9]", FOLDER.call("runs", "-i", name).stdout):
-                    assert time.monotonic() < deadline
-                found = recorders()[name]
-                assert found["user"] == str(user) and found["pid"] == own.pid, found
-                assert found["recorder_state"] == "unknown" and found["run"] is None, found
-                assert "another user's, whose store is not opened" in found["reason"], found
-                assert found["recorder_command"].endswith(name + " cat"), found
-                answer = expect(stop(), 0)
-                assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
-                assert answer.stdout.count("\n") == 1 and live.process.poll() is None
-                assert own.wait(TIMEOUT) == 128 + signal.SIGTERM
+        assert "Process %d: the registry that this user sees does not say" % live.process.pid in text, text
+        found = recorders()["own.data"]
+        assert found["user"] == str(USER) and found["pid"] == own.pid, found
+        assert found["recorder_state"] == "recording" and found["run"] == 1 and found["command"] == "cat", found
+        answer = expect(as_user("stop", "--all"), 0)
+        assert answer.stdout.startswith("Stopped run 1 (cat) of ") and answer.stdout.count("\n") == 1, answer.stdout
+        assert own.process.wait(TIMEOUT) == 128 + signal.SIGTERM
+        assert as_user("stop", "--all").stdout == "Nothing of this user is being recorded.\n"
+        with UserRecording("named.data", RUNTIME_DIRECTORY=None) as named:
+            os.chmod(until(lambda: recorders().get("named.data"))["store"], 0o600)
+            assert FOLDER.call("stop", "--all", "-i", "named.data").stdout == "Nothing of this user is being recorded.\n"
+            answer = expect(FOLDER.call("stop", "-i", "named.data", "1"), 0)
+            assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
+            assert named.process.wait(TIMEOUT) == 128 + signal.SIGTERM
         assert live.end() == 0
 
 
 with FOLDER:
-    tap.main([test_status, test_several, test_attached, test_ignored, test_bad_stores, test_moved,
-              test_other_users])
+    tap.main([test_status, test_several, test_attached, test_ignored, test_many, test_series, test_ended, test_forged,
+              test_leftover, test_moved, test_other_namespace, test_folders, test_other_users])

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rpistat/sim.h"
 #include "sound.h"
 #include "store/writer.h"
 
@@ -133,6 +134,7 @@ void recording_remove(const char *path)
 
 void recording_simulate(struct recording_simulation *ret, const char *path, const char *script)
 {
+    static const struct rps_pmu *const simulated[] = {&rps_pmu_sim, NULL};
     struct rps_target target = {.start_at_exec = 1};
     struct rps_fitting fitting;
     struct rps_error err;
@@ -143,7 +145,7 @@ void recording_simulate(struct recording_simulation *ret, const char *path, cons
     fputs(script, file);
     assert_int_equal(fclose(file), 0);
     snprintf(choice, sizeof(choice), "sim:%s", path);
-    if (rps_pmu_open(choice, &ret->pmu, &ret->self, note, sizeof(note), &err) < 0 ||
+    if (rps_pmu_open(choice, simulated, &ret->pmu, &ret->self, note, sizeof(note), &err) < 0 ||
         rps_plan_load("arm1176", &ret->plan, &err) < 0 ||
         rps_pmu_prepare(ret->pmu, ret->self, ret->plan, 1, &fitting, &err) < 0 ||
         ret->pmu->attach(ret->self, ret->plan, &target, &err) < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "code/child.h"
 #include "rpistat/naming.h"
 
 #define FRAMES 64
@@ -31,7 +32,7 @@ static void expect_limits(void)
     struct rusage children;
 
     fuzz_expect(getrusage(RUSAGE_CHILDREN, &children) == 0, "getrusage failed");
-    fuzz_expect((uint64_t)children.ru_maxrss * 1024 < 8 * RPS_NAMING_MEMORY_BYTES,
+    fuzz_expect((uint64_t)children.ru_maxrss * 1024 < 8 * RPS_CHILD_MEMORY_BYTES,
                 "a child took more memory than its limit and what it began with");
 }
 

@@ -5,6 +5,7 @@
 #include "rpistat/loop.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
+#include "rpistat/sim.h"
 
 static void take_period(void *context, const struct rps_period *period)
 {
@@ -77,6 +78,7 @@ static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *pla
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const struct rps_pmu *const simulated[] = {&rps_pmu_sim, NULL};
     struct rps_plan *plan = NULL;
     const struct rps_pmu *pmu;
     struct rps_error err = {""};
@@ -84,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *self = NULL;
 
     snprintf(choice, sizeof(choice), "sim:%s", fuzz_file("script", data, size));
-    if (rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err) < 0) {
+    if (rps_pmu_open(choice, simulated, &pmu, &self, note, sizeof(note), &err) < 0) {
         fuzz_expect_sentence(&err);
         return 0;
     }

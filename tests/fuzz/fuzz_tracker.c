@@ -54,6 +54,14 @@ static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stac
     told->counts++;
 }
 
+static void take_incomplete(void *context, int64_t time_ns, const char *path)
+{
+    (void)context;
+    (void)time_ns;
+    (void)path;
+    fuzz_expect(0, "the process that unwinds has died");
+}
+
 /* An address or a length: mostly among few pages, so that they meet. */
 static uint64_t take_address(struct fuzz_bytes *bytes)
 {
@@ -115,8 +123,8 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct told told = {.modules = 0};
-    struct rps_tracker_sink sink = {&told,      take_module, take_frame,
-                                    take_stack, take_task,   take_count};
+    struct rps_tracker_sink sink = {&told,     take_module, take_frame,     take_stack,
+                                    take_task, take_count,  take_incomplete};
     struct rps_sampling status = {.lost = 0};
     struct fuzz_bytes bytes = {data, size};
     struct rps_tracker *tracker;

@@ -229,14 +229,14 @@ class Build:
             file.write(CROSS.format(triplet=self.triplet, sysroot=self.sysroot,
                                     family=self.family, folder=self.folder.name))
         call(MESON, "setup", "--cross-file", cross, "-Dwerror=true", build, tap.root())
-        library = "src/region/librpistat-region.a"
-        call("ninja", "-C", build, "src/cli/rpistat", library)
+        library, known = "src/region/librpistat-region.a", "src/sim/libsim.a"
+        call("ninja", "-C", build, "src/cli/rpistat", library, known)
         os.mkdir(self.payload)
         for name, source, *libraries in (
                 ("loop", "loop.c"), ("competitor", "competitor.c"),
                 ("threads", "../cli/threads.c", "-lpthread"),
-                ("regions", "regions.c", os.path.join(build, library), "-linih", "-lm",
-                 "-lpthread"),
+                ("regions", "regions.c", os.path.join(build, known), os.path.join(build, library),
+                 "-linih", "-lm", "-lpthread"),
                 ("samples", "samples.c", os.path.join(build, library), "-linih", "-lm",
                  "-lpthread")):
             call(os.path.join(SCRIPTS, "cc-guest.sh"), "-a", self.arch, "-O2", "-static", "-I",

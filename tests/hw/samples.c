@@ -58,7 +58,7 @@ int main(int argc, char *argv[])
     }
     options.stacks = (enum rps_stacks)atoi(argv[2]);
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    check(rps_pmu_open("hardware", &pmu, &self, note, sizeof(note), &err), &err);
+    check(rps_pmu_open("hardware", NULL, &pmu, &self, note, sizeof(note), &err), &err);
     check(rps_plan_load(argv[1], &plan, &err), &err);
     check(rps_pmu_prepare(pmu, self, plan, 1, &fitting, &err), &err);
     check(rps_workload_fork(&workload, argv + 3, &mask, &err), &err);

@@ -16,7 +16,7 @@ install_missing 'cppcheck command -v cppcheck'
 cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 -Iinclude -Isrc \
     --suppress=memleak:src/show/cloud.c --suppress=arrayIndexThenCheck \
     --suppress=ctunullpointer:src/base/error.c \
-    --suppress=nullPointerRedundantCheck:src/measure/sim_script.c \
+    --suppress=nullPointerRedundantCheck:src/sim/sim_script.c \
     --suppress=zerodivcond:src/base/parse.c src
 echo "cppcheck: nothing found"
 

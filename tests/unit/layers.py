@@ -147,7 +147,7 @@ class Check:
             owner = self.table.owner(contract.group(1))
             if owner is None:
                 return "%s: %s is no room's contract" % (where, name)
-            if owner is not room and owner.name not in room.above:
+            if owner is not room and owner.name not in room.above and not matches(name, extra):
                 return "%s: %s is of room %s, which %s may not include" % (
                     where, name, owner.name, room.name)
             return None
@@ -214,6 +214,7 @@ RULES = (
 
 GOOD_TREE = {
     "src/layers.txt": "free stdio.h\nroom low:\n  header a\n  library lib.h\n  only x_*.c: odd.h\n"
+                      "  only z.c: rpistat/b.h\n"
                       "room high: low\n  header b\n  word h*.c: stdout\n",
     "include/rpistat/a.h": "#include <stdio.h>\n",
     "include/rpistat/b.h": '#include "rpistat/a.h"\n',
@@ -221,6 +222,7 @@ GOOD_TREE = {
                      "/* stdout */ __attribute__((format(stdout, 1, 2)))\n",
     "src/low/own.h": "",
     "src/low/x_1.c": "#include <odd.h>\n",
+    "src/low/z.c": '#include "rpistat/b.h"\n',
     "src/high/high.c": '#include "rpistat/a.h"\nstdout; "stderr";\n',
     "tests/unit/low/test_low.c": '#include <cmocka.h>\n#include "../../../src/low/own.h"\n',
 }

@@ -1,5 +1,7 @@
 #include "seen.h"
 
+#include "code/tracker_parts.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,14 +77,26 @@ static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stac
     seen->count_count++;
 }
 
+static void take_incomplete(void *context, int64_t time_ns, const char *path)
+{
+    struct seen *seen = context;
+
+    (void)time_ns;
+    snprintf(seen->incomplete, sizeof(seen->incomplete), "%s", path);
+    seen->incomplete_count++;
+}
+
 struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns)
 {
-    struct rps_tracker_sink sink = {ret,        take_module, take_frame,
-                                    take_stack, take_task,   take_count};
+    struct rps_tracker_sink sink = {ret,       take_module, take_frame,     take_stack,
+                                    take_task, take_count,  take_incomplete};
     struct rps_tracker *tracker;
 
     memset(ret, 0, sizeof(*ret));
-    return rps_tracker_new(&tracker, start_ns, &sink, NULL) == 0 ? tracker : NULL;
+    if (rps_tracker_new(&tracker, start_ns, &sink, NULL) < 0)
+        return NULL;
+    tracker->unwinder.wait_us = 60000000; /* whatever else runs here */
+    return tracker;
 }
 
 const struct rps_frame *seen_frame(const struct seen *seen, int depth)

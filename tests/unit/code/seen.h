@@ -18,6 +18,8 @@ struct seen {
         struct rps_task task;
         char name[64];
     } task[SEEN_MAX];
+    size_t incomplete_count;
+    char incomplete[128]; /* the last path that was told so */
     int64_t time_ns, last_stack, last_task; /* of the last sample */
     int32_t cpu;
 };

@@ -1,6 +1,7 @@
 /* A child process of naming that does as the module's path says: its limits, and what its parent
  * makes of nonsense. This program's rps_naming_read_elf stands in place of the library's.
  */
+#include "code/child.h"
 #include "code/naming_child.h"
 
 #include <setjmp.h>
@@ -126,7 +127,7 @@ static void test_limits(void **state)
     (void)state;
     assert_string_equal(found[0].function, "0 1");
     assert_string_equal(found[1].function, "5 1");
-    assert_true(bytes >= RPS_NAMING_MEMORY_BYTES);
+    assert_true(bytes >= RPS_CHILD_MEMORY_BYTES);
 }
 
 /* What was told before stays, whatever comes then. */

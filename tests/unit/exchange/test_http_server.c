@@ -27,16 +27,16 @@ static struct rps_http_server *server;
 static int port;
 static size_t answer_size;
 
-static void answer(void *context, const char *path, const char *after, struct rps_http_answer *ret)
+static void answer(void *context, const char *path, const char *after, struct rps_http_page *ret)
 {
     (void)context;
     (void)path;
     (void)after;
-    *ret = (struct rps_http_answer){200, "text/plain", calloc(1, answer_size + 1), answer_size};
+    *ret = (struct rps_http_page){200, "text/plain", calloc(1, answer_size + 1), answer_size};
 }
 
 /* Open the server; 0 where there is no libmicrohttpd. */
-static int open_server(struct rps_http_options *options)
+static int open_server(struct rps_http_server_options *options)
 {
     struct rps_error err;
     const char *url;
@@ -104,7 +104,7 @@ static size_t until_closed(int fd, int drip)
 /* Who sends nothing is closed, and who sends byte after byte and comes to no end. */
 static void test_slow(void **state)
 {
-    struct rps_http_options options = {.request_ns = SHORT_NS, .answer_ns = LONG_NS};
+    struct rps_http_server_options options = {.request_ns = SHORT_NS, .answer_ns = LONG_NS};
 
     (void)state;
     if (!open_server(&options))
@@ -118,7 +118,7 @@ static void test_slow(void **state)
 /* Who does not take the answer is closed. */
 static void test_not_taken(void **state)
 {
-    struct rps_http_options options = {.request_ns = LONG_NS, .answer_ns = SHORT_NS};
+    struct rps_http_server_options options = {.request_ns = LONG_NS, .answer_ns = SHORT_NS};
     int64_t until_ns = rps_clock_monotonic_ns() + 3 * SHORT_NS;
     int fd;
 
@@ -149,7 +149,7 @@ static const char *token_of(void)
  * them make room. */
 static void test_others(void **state)
 {
-    struct rps_http_options options = {.request_ns = LONG_NS, .answer_ns = LONG_NS};
+    struct rps_http_server_options options = {.request_ns = LONG_NS, .answer_ns = LONG_NS};
     int idle[4 * RPS_HTTP_CONNECTIONS];
     size_t count = sizeof(idle) / sizeof(idle[0]);
     char byte;
@@ -175,7 +175,7 @@ static void test_others(void **state)
 /* Who has shown the token stays, however many come that have not. */
 static void test_token_stays(void **state)
 {
-    struct rps_http_options options = {.request_ns = LONG_NS, .answer_ns = LONG_NS};
+    struct rps_http_server_options options = {.request_ns = LONG_NS, .answer_ns = LONG_NS};
     int owner, idle[4 * RPS_HTTP_CONNECTIONS];
     size_t count = sizeof(idle) / sizeof(idle[0]);
 

@@ -98,7 +98,7 @@ static void test_urls(void **state)
         {"http://:secret", NULL, NULL, NULL},
         {"", NULL, NULL, NULL},
     };
-    const struct rps_http_options options = {.timeout_ns = RPS_NS_PER_S};
+    const struct rps_http_client_options options = {.timeout_ns = RPS_NS_PER_S};
     struct rps_http_client *client = NULL;
 
     (void)state;

@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "run.h"
+#include "support/run.h"
 
 #include "measure/idle.h"
-#include "rpistat/mux.h"
+#include "measure/mux.h"
 #include "wide_pmu.h"
 
 #define TICK (10 * MS)
@@ -218,39 +218,12 @@ static void test_periods(void **state)
     expect_steps(unknown, sizeof(unknown) / sizeof(unknown[0]));
 }
 
-/* The simulated processor may stand for a CPU that is idle for a while. */
-static void test_simulated(void **state)
-{
-    static const struct test_options rotate = {0};
-    struct test_run run;
-
-    (void)state;
-    test_simulate(&run,
-                  "phase work 250ms instructions=10M\nidle 500ms\nphase work 250ms "
-                  "instructions=10M\nsleep 100ms\n",
-                  &rotate);
-    test_check_contiguous(&run);
-    assert_int_equal(run.count, 11);
-    for (size_t i = 0; i < run.count; i++) {
-        const struct rps_period *p = &run.period[i];
-        int64_t idle_ns = i == 2 || i == 7 ? 50 * MS : i > 2 && i < 7 ? 100 * MS : 0;
-
-        assert_int_equal(p->idle_ns, idle_ns);
-        assert_int_equal(p->enabled_ns, i == 10 ? 0 : 100 * MS);
-        assert_int_equal(p->running_ns, p->enabled_ns);
-        assert_int_equal(p->clock_running_ns, p->enabled_ns);
-        assert_int_equal(p->cycles, ((int64_t)p->enabled_ns - idle_ns) / 10 * 7);
-    }
-    test_run_free(&run);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),     cmocka_unit_test(test_looks),
         cmocka_unit_test(test_goes_back), cmocka_unit_test(test_pause),
         cmocka_unit_test(test_not_known), cmocka_unit_test(test_periods),
-        cmocka_unit_test(test_simulated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

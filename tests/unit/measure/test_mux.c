@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rpistat/mux.h"
+#include "measure/mux.h"
 #include "wide_pmu.h"
 
 /* A reading at so much of the workload's time, and what its period must have. */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "run.h"
+#include "support/run.h"
 
 #include "measure/affinity.h"
 #include "rpistat/workload.h"
@@ -140,7 +140,7 @@ static int record_task(const char *backend, const char *name, const char *argume
     void *self;
 
     memset(ret, 0, sizeof(*ret));
-    if (rps_pmu_open(backend, &pmu, &self, note, sizeof(note), why) < 0)
+    if (rps_pmu_open(backend, NULL, &pmu, &self, note, sizeof(note), why) < 0)
         return 0;
     if (rps_plan_load(options->plan ? options->plan : pmu->default_plan, &ret->plan, &err) < 0 ||
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)

@@ -252,7 +252,7 @@ static void open_on(struct recording *r, const struct rps_target *target,
     char note[256];
 
     memset(r, 0, sizeof(*r));
-    if (rps_pmu_open("software", &r->pmu, &r->pmu_self, note, sizeof(note), &err) < 0) {
+    if (rps_pmu_open("software", NULL, &r->pmu, &r->pmu_self, note, sizeof(note), &err) < 0) {
         print_message("skipped: %s\n", err.message);
         skip();
     }

@@ -18,7 +18,7 @@
 #define LOOP_TURNS        1000000
 #define LOOP_INSTRUCTIONS 4
 
-static struct rps_choice choice;
+static struct rps_region_choice choice;
 static struct rps_counters counters;
 
 static void open_counters(const char *sets)

@@ -393,38 +393,6 @@ static void finds_not(struct rps_reader *reader, const char *text, const char *s
     fixture_says(&err, text, says, NULL);
 }
 
-static void the_run_of_a_process_is_found(void **state)
-{
-    const char *path = fixture_path(state, "s");
-    struct rps_run run, second;
-    struct rps_writer *writer = fixture_writer(path, NULL, &run);
-    struct rps_reader *reader = reader_of(path);
-    struct rps_error err;
-    int64_t found = 0;
-    int is_recording = 0;
-
-    assert_int_equal(rps_reader_recorded_by(reader, getpid(), &found, &is_recording, &err), 1);
-    assert_int_equal(found, run.run_id);
-    assert_int_equal(is_recording, 1);
-    /* its heartbeat is not asked */
-    fixture_exec(path, "UPDATE heartbeat SET realtime_ns = 0");
-    assert_int_equal(rps_reader_recorded_by(reader, getpid(), &found, &is_recording, &err), 1);
-    assert_int_equal(is_recording, 1);
-    fixture_end(writer, &run);
-    assert_int_equal(rps_reader_recorded_by(reader, getpid(), &found, &is_recording, &err), 1);
-    assert_int_equal(is_recording, 0);
-    writer = fixture_writer(path, NULL, &second); /* the newest */
-    assert_int_equal(rps_reader_recorded_by(reader, getpid(), &found, &is_recording, &err), 1);
-    assert_int_equal(found, second.run_id);
-    assert_int_equal(is_recording, 1);
-    fixture_end(writer, &second);
-    assert_int_equal(rps_reader_recorded_by(reader, 0, &found, &is_recording, &err), 0);
-    fixture_exec(path,
-                 "UPDATE run SET boot_id = 'another'"); /* that number is of another process */
-    assert_int_equal(rps_reader_recorded_by(reader, getpid(), &found, &is_recording, &err), 0);
-    rps_reader_close(reader);
-}
-
 static void runs_are_found(void **state)
 {
     static const char *const labels[] = {"before", "after", "before", "2", "77"};
@@ -511,7 +479,6 @@ int main(void)
         TEST(sums_are_stored_at_the_end),
         TEST(periods_are_those_of_one_cpu),
         TEST(notes_come_back_in_order_of_time),
-        TEST(the_run_of_a_process_is_found),
         TEST(runs_are_found),
         TEST(a_run_that_is_not_there),
     };

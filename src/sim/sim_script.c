@@ -351,7 +351,7 @@ static int parse_statement(struct parser *p, int count, char **word)
     return parse_setting(p, word);
 }
 
-static int parse_line(struct parser *p, char *line)
+static int parse_script_line(struct parser *p, char *line)
 {
     char *word[WORD_MAX], *save = NULL;
     int count = 0;
@@ -390,7 +390,7 @@ static int check_script(struct parser *p)
 }
 
 /* The next line with its newline; 0 at the end, negative when it is no line of text. */
-static int next_line(struct parser *p, FILE *file, char line[SCRIPT_LINE_MAX + 1])
+static int next_script_line(struct parser *p, FILE *file, char line[SCRIPT_LINE_MAX + 1])
 {
     int length = 0, c;
 
@@ -413,7 +413,7 @@ static int parse_file(struct parser *p, FILE *file)
     int rc;
 
     p->line = 1;
-    while ((rc = next_line(p, file, line)) > 0 && (rc = parse_line(p, line)) == 0)
+    while ((rc = next_script_line(p, file, line)) > 0 && (rc = parse_script_line(p, line)) == 0)
         p->line++;
     if (rc == 0 && ferror(file))
         rc = rps_error_set(p->err, RPS_FAILED, "%s: cannot be read: %s", p->path, strerror(errno));

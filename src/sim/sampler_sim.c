@@ -77,7 +77,7 @@ static int is_in(const struct sim_stretches *list, int64_t time_ns)
 }
 
 /* Room for one more that waits, or NULL. */
-static struct sim_taken *make_room(struct sim_sampler *sampler)
+static struct sim_taken *make_room_for_sample(struct sim_sampler *sampler)
 {
     if (sampler->wait_count == sampler->wait_room) {
         size_t room = sampler->wait_room ? 2 * sampler->wait_room : 64;
@@ -91,7 +91,7 @@ static struct sim_taken *make_room(struct sim_sampler *sampler)
     return &sampler->wait[sampler->wait_count];
 }
 
-static void take(struct sim_sampler *sampler, size_t m, int64_t time_ns)
+static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)
 {
     const struct sim_script *script = sampler->script;
     const struct sim_stack *stack;
@@ -102,7 +102,7 @@ static void take(struct sim_sampler *sampler, size_t m, int64_t time_ns)
         return;
     i = script->noise_ppm > 0 ? draw_at_random(sampler, &script->code.mix[m], time_ns)
                               : draw_in_turn(sampler, m);
-    if (is_in(&script->lose, time_ns) || !(taken = make_room(sampler))) {
+    if (is_in(&script->lose, time_ns) || !(taken = make_room_for_sample(sampler))) {
         sampler->status.lost++;
         return;
     }
@@ -159,7 +159,7 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
         if (time_ns >= going->to_ns)
             break; /* the next stretch begins with it */
         if (going->phase->mix >= 0)
-            take(sampler, (size_t)going->phase->mix, time_ns);
+            take_sample(sampler, (size_t)going->phase->mix, time_ns);
         sampler->taken++;
     }
     sampler->passed += after - before;
@@ -198,8 +198,8 @@ static void tell_names(const struct sim_code *code, const struct rps_sample_sink
 
 /* Functions are called at the end of the one that calls: the return address is behind it. The
  * kernel was entered at the beginning of what the workload was at. */
-static void hand_over(const struct sim_sampler *sampler, const struct sim_taken *taken,
-                      const struct rps_sample_sink *sink)
+static void hand_over_taken(const struct sim_sampler *sampler, const struct sim_taken *taken,
+                            const struct rps_sample_sink *sink)
 {
     const struct sim_code *code = &sampler->script->code;
     const struct sim_stack *stack = &code->stack[taken->stack];
@@ -259,7 +259,7 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
         tell_names(&sampler->script->code, sink);
     sampler->told = 1;
     for (; done < sampler->wait_count && sampler->wait[done].time_ns < until_ns; done++)
-        hand_over(sampler, &sampler->wait[done], sink);
+        hand_over_taken(sampler, &sampler->wait[done], sink);
     sampler->wait_count -= done;
     if (done > 0)
         memmove(sampler->wait, sampler->wait + done, sampler->wait_count * sizeof(*sampler->wait));

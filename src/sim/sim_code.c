@@ -242,7 +242,7 @@ static int parse_stack(const struct sim_code *code, struct sim_stack *ret, char 
 }
 
 /* A new last stack; NULL without memory. */
-static struct sim_stack *add_stack(struct sim_code *code)
+static struct sim_stack *add_sim_stack(struct sim_code *code)
 {
     struct sim_stack *stack = grown(code->stack, code->stack_count, sizeof(*stack));
 
@@ -280,7 +280,7 @@ int rps_sim_code_add_mix(struct sim_code *code, char *text, struct rps_error *er
     mix += code->mix_count++;
     mix->first = code->stack_count;
     for (char *rest = text, *item; (item = cut(&rest, ','));) {
-        struct sim_stack *stack = add_stack(code);
+        struct sim_stack *stack = add_sim_stack(code);
         int is_rest, rc;
 
         if (!stack)

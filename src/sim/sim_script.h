@@ -1,6 +1,6 @@
 /*
  * The script of a simulated ARM1176: the workload's phases and the switches to misbehave. The
- * language is described in src/measure/README.md.
+ * language is described in src/sim/README.md.
  */
 #ifndef RPISTAT_SIM_SCRIPT_H
 #define RPISTAT_SIM_SCRIPT_H

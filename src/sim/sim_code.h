@@ -1,6 +1,6 @@
 /*
  * The code of a simulated workload: its functions and tasks, and where it is while a phase runs.
- * The language is described in src/measure/README.md.
+ * The language is described in src/sim/README.md.
  */
 #ifndef RPISTAT_SIM_CODE_H
 #define RPISTAT_SIM_CODE_H

@@ -1,5 +1,5 @@
 /* The loop and a sampler: what it is asked for, and when, on a simulated clock. */
-#include "run.h"
+#include "simulate.h"
 
 #include "rpistat/clock.h"
 

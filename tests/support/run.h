@@ -1,9 +1,6 @@
-/*
- * Running the measurement loop in a test: the simulated processor or real counters, with an array
- * as the sink.
- */
-#ifndef RPISTAT_TEST_MEASURE_RUN_H
-#define RPISTAT_TEST_MEASURE_RUN_H
+/* Running the measurement loop in a unit test, with an array as the sink. */
+#ifndef RPISTAT_TEST_RUN_H
+#define RPISTAT_TEST_RUN_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +35,7 @@ struct test_run {
     int64_t elapsed_ns;
 };
 
-static void test_keep_period(void *context, const struct rps_period *period)
+static inline void test_keep_period(void *context, const struct rps_period *period)
 {
     struct test_run *run = context;
 
@@ -49,7 +46,7 @@ static void test_keep_period(void *context, const struct rps_period *period)
     run->period[run->count++] = *period;
 }
 
-static void test_keep_mark(void *context, int64_t time_ns, const char *text)
+static inline void test_keep_mark(void *context, int64_t time_ns, const char *text)
 {
     struct test_run *run = context;
 
@@ -58,8 +55,8 @@ static void test_keep_mark(void *context, int64_t time_ns, const char *text)
     snprintf(run->mark, sizeof(run->mark), "%s", text);
 }
 
-static void test_keep_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
-                          const char *reason)
+static inline void test_keep_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                                 const char *reason)
 {
     struct test_run *run = context;
 
@@ -103,57 +100,6 @@ struct test_options {
     const struct rps_sampler *sampler;                  /* NULL: none */
     int paused;
 };
-
-/* Run a simulation script to its end. */
-static inline void test_simulate(struct test_run *ret, const char *script,
-                                 const struct test_options *options)
-{
-    struct rps_error err = {""};
-    struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
-    struct rps_target target = {.start_at_exec = !options->delay_ns && !options->paused};
-    const struct rps_pmu *pmu;
-    char path[64], choice[80], note[64];
-    void *self;
-
-    memset(ret, 0, sizeof(*ret));
-    ret->order = options->order;
-    test_file(path, script, strlen(script));
-    snprintf(choice, sizeof(choice), "sim:%s", path);
-    if (rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err) < 0)
-        fail_msg("%s", err.message);
-    unlink(path);
-    int groups = !!options->events[0] + !!options->events[1];
-    if ((groups > 0
-             ? rps_plan_from_events(options->events, groups, &ret->plan, &err)
-             : rps_plan_load(options->plan ? options->plan : "arm1176", &ret->plan, &err)) < 0 ||
-        rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)
-        fail_msg("%s", err.message);
-    target.first_set = rps_order_set(&ret->order, ret->plan->set_count, 0);
-    if (pmu->attach(self, ret->plan, &target, &err) < 0)
-        fail_msg("%s", err.message);
-    struct rps_event_loop event_loop = *pmu->event_loop(self);
-    event_loop.approach = options->approach;
-    event_loop.clocks = options->clocks;
-    if (options->adapt)
-        options->adapt(&event_loop);
-    struct rps_loop_options loop = {
-        .pmu = pmu,
-        .pmu_self = self,
-        .plan = ret->plan,
-        .order = ret->order,
-        .event_loop = &event_loop,
-        .sink = &sink,
-        .period_ns = options->period_ns ? options->period_ns : 100 * MS,
-        .duration_ns = options->duration_ns,
-        .delay_ns = options->delay_ns,
-        .sampler = options->sampler,
-        .paused = options->paused,
-        .counting = target.start_at_exec,
-    };
-    if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0)
-        fail_msg("%s", err.message);
-    pmu->close(self);
-}
 
 /* Total of a slot over all periods of its set. */
 static inline uint64_t test_total(const struct test_run *run, unsigned set, int slot)

@@ -1,5 +1,5 @@
 /* Samples of the simulated processor: how many, whose, when and where are exact. */
-#include "run.h"
+#include "simulate.h"
 
 #include "rpistat/sampler.h"
 
@@ -69,7 +69,7 @@ static int open_sampling(struct sampling *ret, const char *script,
     memset(ret, 0, sizeof(*ret));
     test_file(path, script, strlen(script));
     snprintf(choice, sizeof(choice), "sim:%s", path);
-    if (rps_pmu_open(choice, &ret->pmu, &ret->self, note, sizeof(note), err) < 0 ||
+    if (rps_pmu_open(choice, test_simulated, &ret->pmu, &ret->self, note, sizeof(note), err) < 0 ||
         rps_plan_load("arm1176", &ret->plan, err) < 0 ||
         rps_pmu_prepare(ret->pmu, ret->self, ret->plan, 0, &fitting, err) < 0 ||
         ret->pmu->attach(ret->self, ret->plan, &target, err) < 0)

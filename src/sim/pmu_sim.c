@@ -10,7 +10,7 @@
  * from a hash of seed, event and segment.
  */
 #include "rpistat/loop.h"
-#include "rpistat/pmu.h"
+#include "rpistat/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -489,6 +489,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
 
 const struct rps_pmu rps_pmu_sim = {
     .name = "sim",
+    .usage = "sim:SCRIPT",
     .summary = "a simulated ARM1176, driven by the script after the colon: sim:SCRIPT",
     .default_plan = "arm1176",
     .open = sim_open,

@@ -54,8 +54,8 @@ static size_t affordable(const struct rps_micro *micro)
     return bytes;
 }
 
-static _Noreturn void child_main(int go_fd, int result_fd, const struct rps_micro *micro,
-                                 uint64_t turns)
+static _Noreturn void run_in_child(int go_fd, int result_fd, const struct rps_micro *micro,
+                                   uint64_t turns)
 {
     struct rps_micro_result result = {0};
     size_t bytes = affordable(micro);
@@ -96,7 +96,7 @@ int rps_micro_launch(struct rps_micro_child *ret, const struct rps_micro *micro,
     if (child.pid == 0) {
         close(go[1]);
         close(result[0]);
-        child_main(go[0], result[1], micro, turns);
+        run_in_child(go[0], result[1], micro, turns);
     }
     close(go[0]);
     close(result[1]);

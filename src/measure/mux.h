@@ -2,8 +2,8 @@
  * The multiplexer: which event set is on, and 64-bit virtual counters over counters of any width.
  * Pure arithmetic: no clock, no counters, no files.
  */
-#ifndef RPISTAT_MUX_H
-#define RPISTAT_MUX_H
+#ifndef RPISTAT_MEASURE_MUX_H
+#define RPISTAT_MEASURE_MUX_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The loop, the multiplexer and fitting over the simulated ARM1176: every number is exact. */
-#include "run.h"
+#include "simulate.h"
 
 static const struct test_options rotate = {0};
 static const struct test_options merge = {.merge = 1};
@@ -821,7 +821,8 @@ static void test_bad_scripts(void **state)
 
         test_file(path, bad[i].script, strlen(bad[i].script));
         snprintf(choice, sizeof(choice), "sim:%s", path);
-        assert_int_equal(rps_pmu_open(choice, &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
+        assert_int_equal(
+            rps_pmu_open(choice, test_simulated, &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
         if (!strstr(err.message, bad[i].message))
             fail_msg("'%s' gives '%s'", bad[i].script, err.message);
         unlink(path);
@@ -836,11 +837,18 @@ static void test_choice(void **state)
     void *self;
 
     (void)state;
-    assert_int_equal(rps_pmu_open("bogus", &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
-    assert_non_null(strstr(err.message, "bogus"));
-    assert_int_equal(rps_pmu_open("sim", &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
-    assert_int_equal(rps_pmu_open("sim:/nonexistent.sim", &pmu, &self, note, sizeof(note), &err),
+    assert_int_equal(rps_pmu_open("bogus", test_simulated, &pmu, &self, note, sizeof(note), &err),
                      RPS_USAGE);
+    assert_string_equal(err.message, "--pmu bogus: no such counters; known are auto, hardware, "
+                                     "software and sim:SCRIPT");
+    assert_int_equal(rps_pmu_open("sim:x", NULL, &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
+    assert_string_equal(err.message, "--pmu sim:x: no such counters; known are auto, hardware and "
+                                     "software");
+    assert_int_equal(rps_pmu_open("sim", test_simulated, &pmu, &self, note, sizeof(note), &err),
+                     RPS_USAGE);
+    assert_int_equal(
+        rps_pmu_open("sim:/nonexistent.sim", test_simulated, &pmu, &self, note, sizeof(note), &err),
+        RPS_USAGE);
     assert_non_null(strstr(err.message, "/nonexistent.sim"));
 }
 
@@ -870,6 +878,31 @@ static void test_document(void **state)
     assert_string_equal(plan->name, rps_plan_for_cpu("/proc/cpuinfo"));
     rps_plan_free(plan);
     unlink(name);
+}
+
+/* The simulated processor may stand for a CPU that is idle for a while. */
+static void test_idle(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "phase work 250ms instructions=10M\nidle 500ms\nphase work 250ms "
+                  "instructions=10M\nsleep 100ms\n",
+                  &rotate);
+    test_check_contiguous(&run);
+    assert_int_equal(run.count, 11);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct rps_period *p = &run.period[i];
+        int64_t idle_ns = i == 2 || i == 7 ? 50 * MS : i > 2 && i < 7 ? 100 * MS : 0;
+
+        assert_int_equal(p->idle_ns, idle_ns);
+        assert_int_equal(p->enabled_ns, i == 10 ? 0 : 100 * MS);
+        assert_int_equal(p->running_ns, p->enabled_ns);
+        assert_int_equal(p->clock_running_ns, p->enabled_ns);
+        assert_int_equal(p->cycles, ((int64_t)p->enabled_ns - idle_ns) / 10 * 7);
+    }
+    test_run_free(&run);
 }
 
 /* --- clocks ----------------------------------------------------------------------------------- */
@@ -999,6 +1032,7 @@ int main(void)
         cmocka_unit_test(test_repeat),
         cmocka_unit_test(test_bad_scripts),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_idle),
         cmocka_unit_test(test_document),
         cmocka_unit_test(test_machine_sleeps),
         cmocka_unit_test(test_clock_is_set),

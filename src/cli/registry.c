@@ -1,0 +1,260 @@
+/*
+ * A file is a text of entries NAME=VALUE, each with its 0, as /proc/PID/environ is: no value needs
+ * to be escaped. It is written before it is locked, and says nothing without a lock: what a killed
+ * recorder leaves is replaced by the next one of its number.
+ *
+ * A lock ends with the first descriptor of the file that its process closes, so that the recorder
+ * opens its file only once.
+ */
+#include "registry.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEXT_SIZE     16384 /* of what is longer the rest is not read */
+#define ARGUMENTS_MAX 64
+#define FOLDERS       5
+#define FOLDER_SIZE   (RPS_REGISTRY_PATH_SIZE - 24)
+
+#define AT(member)   offsetof(struct rps_registered, member)
+#define SIZE(member) sizeof(((struct rps_registered *)0)->member)
+
+static const struct field {
+    const char *name;
+    size_t offset, size; /* size 0: a number */
+} fields[] = {
+    {"run", AT(run.run_id), 0},
+    {"uuid", AT(run.uuid), SIZE(run.uuid)},
+    {"label", AT(run.label), SIZE(run.label)},
+    {"target", AT(run.target), SIZE(run.target)},
+    {"start_ns", AT(run.start_realtime_ns), 0},
+    {"period_ns", AT(run.period_ns), 0},
+    {"elapsed_ns", AT(run.elapsed_ns), 0},
+    {"periods", AT(periods), 0},
+    {"store", AT(store), SIZE(store)},
+    {"store_bytes", AT(store_bytes), 0},
+    {"late_ns", AT(late_ns), 0},
+};
+
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+/* The folder of that number, 0 being the first, for files of that user; "": none. */
+static void set_folder(char ret[FOLDER_SIZE], int number, uid_t uid)
+{
+    const char *given = getenv(number == 0 ? "RUNTIME_DIRECTORY" : "XDG_RUNTIME_DIR");
+    unsigned long user = uid;
+    struct stat there;
+
+    ret[0] = '\0';
+    if (number == 1)
+        snprintf(ret, FOLDER_SIZE, "/run/rpistat");
+    else if (number == 3)
+        snprintf(ret, FOLDER_SIZE, "/run/user/%lu/rpistat", user);
+    else if (number == 4)
+        snprintf(ret, FOLDER_SIZE, "/tmp/rpistat-%lu", user);
+    else if (given && stat(given, &there) == 0 && there.st_uid == uid)
+        snprintf(ret, FOLDER_SIZE, "%s%s", given, number == 0 ? "" : "/rpistat");
+}
+
+/* -1 unless it is that user's own, and nobody else may write it. */
+static int open_folder(const char *path, uid_t uid)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat folder;
+
+    if (fd < 0 ||
+        (fstat(fd, &folder) == 0 && folder.st_uid == uid && (folder.st_mode & 022) == 0))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static int write_entries(int fd, const struct rps_registered *entry)
+{
+    const struct rps_run *run = &entry->run;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int is_written = 0;
+
+    if (!out)
+        return 0;
+    for (size_t i = 0; i < FIELDS; i++) {
+        const void *value = (const char *)entry + fields[i].offset;
+
+        if (fields[i].size > 0)
+            fprintf(out, "%s=%s%c", fields[i].name, (const char *)value, 0);
+        else
+            fprintf(out, "%s=%" PRId64 "%c", fields[i].name, *(const int64_t *)value, 0);
+    }
+    for (int t = 0; t < run->tag_count; t++)
+        fprintf(out, "tag=%s=%s%c", run->tag[t].key, run->tag[t].value, 0);
+    for (int a = 0; a < run->argc && a < ARGUMENTS_MAX; a++)
+        fprintf(out, "argument=%.*s%c", TEXT_SIZE, run->argv[a], 0);
+    if (fclose(out) == 0)
+        is_written = pwrite(fd, text, size, 0) == (ssize_t)size && ftruncate(fd, (off_t)size) == 0;
+    free(text);
+    return is_written;
+}
+
+/* Make our file in the folder, in place of one that a killed process of our number left. */
+static void make_file(struct rps_registry *registry, const char *folder,
+                      const struct rps_registered *entry)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int folder_fd = open_folder(folder, geteuid());
+    const char *name;
+
+    if (folder_fd < 0)
+        return;
+    snprintf(registry->path, sizeof(registry->path), "%s/%ld", folder, (long)getpid());
+    name = strrchr(registry->path, '/') + 1;
+    unlinkat(folder_fd, name, 0);
+    registry->fd = openat(folder_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (registry->fd >= 0 &&
+        (!write_entries(registry->fd, entry) || fcntl(registry->fd, F_SETLK, &lock) < 0))
+        rps_registry_close(registry);
+    close(folder_fd);
+}
+
+/* Has our file its name, and is it ours, still? */
+static int is_in_place(const struct rps_registry *registry)
+{
+    struct stat named, own;
+
+    return registry->fd >= 0 && lstat(registry->path, &named) == 0 &&
+           fstat(registry->fd, &own) == 0 && named.st_dev == own.st_dev &&
+           named.st_ino == own.st_ino && own.st_uid == geteuid();
+}
+
+void rps_registry_beat(void *context, const struct rps_writer_beat *beat)
+{
+    struct rps_registered entry = {
+        .run = *beat->run, /* shallow: only read */
+        .periods = (int64_t)beat->periods,
+        .store_bytes = (int64_t)beat->size_bytes,
+        .late_ns = beat->late_ns,
+    };
+    struct rps_registry *registry = context;
+    char *store = realpath(beat->file, NULL), folder[FOLDER_SIZE];
+
+    entry.run.run_id = beat->run_id;
+    entry.run.elapsed_ns = beat->end_ns;
+    snprintf(entry.store, sizeof(entry.store), "%s", store ? store : beat->file);
+    free(store);
+    if (is_in_place(registry)) {
+        write_entries(registry->fd, &entry);
+        return;
+    }
+    rps_registry_close(registry);
+    for (int number = 0; number < FOLDERS && registry->fd < 0; number++) {
+        set_folder(folder, number, geteuid());
+        mkdir(folder, number == 1 ? 0755 : 0700);
+        make_file(registry, folder, &entry);
+    }
+}
+
+void rps_registry_end(struct rps_registry *registry)
+{
+    if (registry->fd >= 0 && ftruncate(registry->fd, 0) < 0)
+        rps_registry_close(registry);
+}
+
+void rps_registry_close(struct rps_registry *registry)
+{
+    if (is_in_place(registry))
+        unlink(registry->path);
+    if (registry->fd >= 0)
+        close(registry->fd);
+    registry->fd = -1;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void read_field(struct rps_registered *ret, const char *name, const char *value)
+{
+    for (size_t i = 0; i < FIELDS; i++) {
+        void *member = (char *)ret + fields[i].offset;
+
+        if (strcmp(name, fields[i].name) == 0 && fields[i].size > 0)
+            snprintf(member, fields[i].size, "%s", value);
+        else if (strcmp(name, fields[i].name) == 0)
+            *(int64_t *)member = strtoll(value, NULL, 10);
+    }
+}
+
+/* From a text that ends with 0. 1, or 0 without memory. */
+static int read_entries(struct rps_registered *ret, char *text, size_t length)
+{
+    char *argv[ARGUMENTS_MAX];
+    int argc = 0, result = 0;
+
+    *ret = (struct rps_registered){.late_ns = INT64_MAX};
+    rps_run_init(&ret->run);
+    for (char *name = text, *next; name < text + length && result == 0; name = next) {
+        char *value = name + strcspn(name, "="), *rest;
+
+        next = name + strlen(name) + 1;
+        if (*value != '\0')
+            *value++ = '\0';
+        rest = strchr(value, '=');
+        if (strcmp(name, "argument") == 0 && argc < ARGUMENTS_MAX) {
+            argv[argc++] = value;
+        } else if (strcmp(name, "tag") == 0 && rest) {
+            *rest = '\0';
+            result = rps_run_add_tag(&ret->run, value, rest + 1);
+        } else {
+            read_field(ret, name, value);
+        }
+    }
+    if (result == 0)
+        result = rps_run_set_command(&ret->run, argc, argv);
+    if (result < 0)
+        rps_run_free(&ret->run);
+    return result == 0;
+}
+
+/* 1 when the open file is that user's, and locked by that process. */
+static int is_file_of(int fd, pid_t pid, uid_t uid)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat file;
+
+    return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == uid &&
+           fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK && lock.l_pid == pid;
+}
+
+int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
+{
+    char folder[FOLDER_SIZE], name[24], text[TEXT_SIZE + 1];
+    int found = 0;
+
+    snprintf(name, sizeof(name), "%ld", (long)pid);
+    for (int number = 0; number < FOLDERS && !found; number++) {
+        int folder_fd, fd;
+        ssize_t length;
+
+        set_folder(folder, number, uid);
+        folder_fd = open_folder(folder, uid);
+        if (folder_fd < 0)
+            continue;
+        fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        length = fd >= 0 && is_file_of(fd, pid, uid) ? read(fd, text, TEXT_SIZE) : -1;
+        if (length >= 0) {
+            text[length] = '\0';
+            found = read_entries(ret, text, (size_t)length);
+        }
+        if (fd >= 0)
+            close(fd);
+        close(folder_fd);
+    }
+    return found;
+}

@@ -1,0 +1,46 @@
+/* Limits of processes that read files which may be hostile. */
+#include "child.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+void rps_child_limit(__rlimit_resource_t resource, rlim_t value)
+{
+    struct rlimit limit;
+
+    if (getrlimit(resource, &limit) < 0)
+        _exit(1);
+    limit.rlim_cur = value < limit.rlim_max ? value : limit.rlim_max;
+    limit.rlim_max = limit.rlim_cur;
+    if (setrlimit(resource, &limit) < 0)
+        _exit(1);
+}
+
+/* Memory that the child has of its parent, and shares with it. */
+static rlim_t inherited_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+
+    if (!file || fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+        _exit(1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+void rps_child_begin(const char *name)
+{
+    static const int deadly[] = {SIGXCPU, SIGSEGV, SIGBUS,  SIGABRT,
+                                 SIGFPE,  SIGILL,  SIGPIPE, SIGPROF};
+
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); /* a terminal's: the parent decides what it means */
+    for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+        signal(deadly[i], SIG_DFL);
+    rps_child_limit(RLIMIT_CORE, 0);
+    rps_child_limit(RLIMIT_DATA, inherited_bytes() + RPS_CHILD_MEMORY_BYTES);
+}

@@ -1,0 +1,20 @@
+/* What processes have in common that read files which may be hostile. */
+#ifndef RPISTAT_CODE_CHILD_H
+#define RPISTAT_CODE_CHILD_H
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+/* Memory of such a process, beyond what it has of its parent, and CPU time for one task. */
+#define RPS_CHILD_MEMORY_BYTES (UINT64_C(256) << 20)
+#define RPS_CHILD_CPU_S        5
+
+/* In the child, right after the fork: it is called that, of 15 letters at most, so that nobody takes
+ * it for a recorder, ends with its parent and by what it does wrong, leaves no core, and has no more
+ * memory than that. What fails ends it. */
+void rps_child_begin(const char *name);
+
+/* Both limits of the resource become that, if they are higher. */
+void rps_child_limit(__rlimit_resource_t resource, rlim_t value);
+
+#endif

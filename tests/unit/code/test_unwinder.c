@@ -1,0 +1,366 @@
+/* The process that unwinds does as the file's path says: its limits, and what the tracker makes of
+ * its deaths. This program's reading of files and steps stand in place of the library's.
+ */
+#include "code/unwind.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "code/child.h"
+#include "code/tracker_parts.h"
+#include "seen.h"
+
+#define PID   100
+#define START 0x10000 /* of the map of each file, which is as long */
+
+/* Shared with the process. */
+static struct shared {
+    sem_t go_on;          /* that "late" waits for */
+    rlim_t core, data;    /* its limits */
+    int64_t timer_ns;     /* until its timer rings */
+    int ignores_requests; /* of a terminal, or of who stops a service */
+    pid_t pid;
+} * shared;
+
+struct rps_cfi {
+    char path[64];
+};
+
+static void eat(void)
+{
+    for (;;) {
+        char *memory = malloc((size_t)1 << 20);
+
+        if (!memory)
+            abort();
+        memset(memory, 1, (size_t)1 << 20);
+    }
+}
+
+static void look_around(void)
+{
+    struct itimerval timer;
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_CORE, &limit);
+    shared->core = limit.rlim_max;
+    getrlimit(RLIMIT_DATA, &limit);
+    shared->data = limit.rlim_max;
+    getitimer(ITIMER_PROF, &timer);
+    shared->timer_ns = timer.it_value.tv_sec * INT64_C(1000000000) + timer.it_value.tv_usec * 1000;
+    shared->ignores_requests = 1;
+    for (int i = 0; i < 4; i++) {
+        struct sigaction action;
+
+        sigaction((const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT}[i], NULL, &action);
+        shared->ignores_requests &= action.sa_handler == SIG_IGN;
+    }
+}
+
+struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const char *build_id)
+{
+    struct rps_cfi *cfi = calloc(1, sizeof(*cfi));
+
+    (void)kind;
+    (void)build_id;
+    assert_non_null(cfi);
+    snprintf(cfi->path, sizeof(cfi->path), "%s", path);
+    shared->pid = getpid();
+    if (strcmp(path, "/look") == 0)
+        look_around();
+    if (strcmp(path, "/die") == 0)
+        raise(SIGSEGV);
+    if (strcmp(path, "/eat") == 0)
+        eat();
+    while (strcmp(path, "/late") == 0 && sem_wait(&shared->go_on) < 0)
+        ;
+    while (strcmp(path, "/timer") == 0)
+        raise(SIGPROF); /* as the timer does: five seconds are too long for a test */
+    return cfi;
+}
+
+void rps_cfi_close(struct rps_cfi *cfi)
+{
+    free(cfi);
+}
+
+/* The stack is a list of addresses. */
+int rps_unwind_start(struct rps_unwind *ret, const struct rps_sample_registers *registers)
+{
+    *ret = (struct rps_unwind){.pc = registers->value[0], .is_exact = 1};
+    ret->stack = registers->stack;
+    ret->stack_bytes = registers->stack_bytes;
+    return 0;
+}
+
+/* Each file leads on to the next address; one that is lost at its end says so by 0, and one that
+ * ends there by 1. */
+enum rps_unwind_step rps_unwind_step(struct rps_unwind *unwind, struct rps_cfi *cfi,
+                                     uint64_t offset)
+{
+    (void)offset;
+    if (!cfi || unwind->stack_bytes < 8)
+        return RPS_UNWIND_LOST;
+    if (strcmp(cfi->path, "/die in steps") == 0)
+        abort();
+    memcpy(&unwind->pc, unwind->stack, 8);
+    unwind->stack += 8;
+    unwind->stack_bytes -= 8;
+    return unwind->pc == 0 ? RPS_UNWIND_LOST : unwind->pc == 1 ? RPS_UNWIND_END : RPS_UNWIND_CALLER;
+}
+
+/* --- the tracker ------------------------------------------------------------------------------ */
+
+static struct seen seen;
+static struct rps_tracker *tracker;
+
+static void map_file(int number, const char *path)
+{
+    struct rps_sample map = {.kind = RPS_SAMPLE_MAP,
+                             .pid = PID,
+                             .tid = PID,
+                             .map_address = (uint64_t)number * START,
+                             .map_length = START,
+                             .path = path};
+
+    rps_tracker_add(tracker, &map);
+}
+
+/* A sample whose frames are in these maps by number, the innermost first, and that ends. */
+static void add_sample(size_t count, const int *map)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_STACK, .pid = PID, .tid = PID, .time_ns = 7};
+    uint64_t pc = (uint64_t)map[0] * START, stack[16] = {0};
+
+    for (size_t i = 1; i < count; i++)
+        stack[i - 1] = (uint64_t)map[i] * START + i;
+    stack[count - 1] = 1;
+    sample.registers = (struct rps_sample_registers){&pc, 1, stack, count * 8};
+    rps_tracker_add(tracker, &sample);
+}
+
+static size_t depth(void)
+{
+    size_t depth = 0;
+
+    while (seen_frame(&seen, (int)depth))
+        depth++;
+    return depth;
+}
+
+static uint64_t complete(void)
+{
+    struct rps_sampling status = {.lost = 0};
+
+    rps_tracker_status(tracker, &status);
+    assert_int_equal(status.lost, 0);
+    return status.complete;
+}
+
+static int open_tracker(void **state)
+{
+    (void)state;
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || sem_init(&shared->go_on, 1, 0) < 0)
+        return -1;
+    tracker = seen_tracker(&seen, 0);
+    if (!tracker)
+        return -1;
+    map_file(1, "/sound");
+    map_file(2, "/other");
+    return 0;
+}
+
+static int close_tracker(void **state)
+{
+    (void)state;
+    rps_tracker_free(tracker);
+    munmap(shared, sizeof(*shared));
+    return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1; /* none is left */
+}
+
+/* The chain goes from file to file and back, in one process. */
+static void test_files(void **state)
+{
+    static const char *const path[] = {"/sound", "/sound", "/other", "/other", "/sound", "/other"};
+    pid_t pid;
+
+    (void)state;
+    add_sample(6, (const int[]){1, 1, 2, 2, 1, 2});
+    assert_int_equal(depth(), 6);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(seen_module(&seen, i)->path, path[i]);
+    assert_int_equal(complete(), 1);
+    pid = shared->pid;
+    assert_true(pid > 0 && pid != getpid());
+    add_sample(2, (const int[]){2, 1});
+    assert_int_equal(depth(), 2);
+    assert_int_equal(complete(), 2);
+    assert_int_equal(shared->pid, pid);
+    add_sample(3, (const int[]){1, 9, 1}); /* nothing is mapped at the second */
+    assert_int_equal(depth(), 1);
+    assert_int_equal(complete(), 2);
+    assert_true(rps_tracker_end(tracker) >= 0);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(seen.incomplete_count, 0);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    map_file(3, "/look");
+    add_sample(1, (const int[]){3});
+    assert_int_equal(complete(), 1);
+    assert_int_equal(shared->core, 0);
+    assert_true(shared->data >= RPS_CHILD_MEMORY_BYTES && shared->data != RLIM_INFINITY);
+    assert_in_range(shared->timer_ns, 1, (RPS_CHILD_CPU_S + 1) * INT64_C(1000000000));
+    assert_true(shared->ignores_requests);
+}
+
+/* A file that the process dies of is told once, and not read again; its frames are there, and so
+ * are those of others, before and after. */
+static void expect_death(const char *path)
+{
+    map_file(3, path);
+    add_sample(3, (const int[]){1, 3, 1});
+    assert_int_equal(depth(), 2);
+    assert_string_equal(seen_module(&seen, 1)->path, path);
+    assert_int_equal(complete(), 0);
+    assert_int_equal(seen.incomplete_count, 1);
+    assert_string_equal(seen.incomplete, path);
+
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    assert_int_equal(complete(), 1);
+    add_sample(2, (const int[]){3, 1});
+    assert_int_equal(depth(), 1);
+    assert_int_equal(complete(), 1);
+    assert_int_equal(seen.incomplete_count, 1);
+}
+
+static void test_death(void **state)
+{
+    (void)state;
+    expect_death("/die");
+}
+
+static void test_death_in_steps(void **state)
+{
+    (void)state;
+    expect_death("/die in steps");
+}
+
+static void test_death_by_timer(void **state)
+{
+    (void)state;
+    expect_death("/timer");
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* limits of memory are not for what a sanitizer reserves */
+#endif
+    expect_death("/eat");
+}
+
+/* Somebody else ends the process: no file is to blame. */
+static void test_killed(void **state)
+{
+    pid_t pid;
+
+    (void)state;
+    add_sample(2, (const int[]){1, 2});
+    pid = shared->pid;
+    kill(pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 1);
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    assert_int_equal(complete(), 2);
+    assert_int_not_equal(shared->pid, pid);
+    assert_int_equal(seen.incomplete_count, 0);
+}
+
+/* A process that reads a file which takes its time. */
+static void be_late(void)
+{
+    const struct timeval soon = {.tv_usec = 1}, long_after = {.tv_sec = 60};
+
+    add_sample(2, (const int[]){1, 2});
+    map_file(3, "/late");
+    setsockopt(tracker->unwinder.fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+    add_sample(2, (const int[]){3, 1});
+    setsockopt(tracker->unwinder.fd, SOL_SOCKET, SO_RCVTIMEO, &long_after, sizeof(long_after));
+    assert_int_equal(depth(), 1);
+}
+
+/* One that is late is not waited for: innermost frames alone come of it until it has answered. */
+static void test_late(void **state)
+{
+    pid_t pid;
+
+    (void)state;
+    be_late();
+    pid = shared->pid;
+    for (int i = 0; i < 20; i++) {
+        add_sample(2, (const int[]){1, 2});
+        assert_int_equal(depth(), 1);
+    }
+    sem_post(&shared->go_on);
+    do {
+        sched_yield();
+        add_sample(2, (const int[]){1, 2});
+    } while (depth() == 1);
+    add_sample(2, (const int[]){3, 1});
+    assert_int_equal(depth(), 2);
+    assert_int_equal(shared->pid, pid);
+    assert_int_equal(seen.incomplete_count, 0);
+}
+
+/* One that is late and dies then is told as any other. */
+static void test_late_death(void **state)
+{
+    (void)state;
+    be_late();
+    kill(shared->pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)shared->pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 1);
+    assert_string_equal(seen.incomplete, "/late");
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    assert_int_equal(seen.incomplete_count, 1);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_files),          CASE(test_limits),         CASE(test_death),
+        CASE(test_death_in_steps), CASE(test_death_by_timer), CASE(test_memory),
+        CASE(test_killed),         CASE(test_late),           CASE(test_late_death),
+    };
+
+    return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
+}

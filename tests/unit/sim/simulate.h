@@ -1,0 +1,62 @@
+/* Running the measurement loop over the simulated processor. */
+#ifndef RPISTAT_TEST_SIM_SIMULATE_H
+#define RPISTAT_TEST_SIM_SIMULATE_H
+
+#include "support/run.h"
+
+#include "rpistat/sim.h"
+
+static const struct rps_pmu *const test_simulated[] = {&rps_pmu_sim, NULL};
+
+/* Run a simulation script to its end. */
+static inline void test_simulate(struct test_run *ret, const char *script,
+                                 const struct test_options *options)
+{
+    struct rps_error err = {""};
+    struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
+    struct rps_target target = {.start_at_exec = !options->delay_ns && !options->paused};
+    const struct rps_pmu *pmu;
+    char path[64], choice[80], note[64];
+    void *self;
+
+    memset(ret, 0, sizeof(*ret));
+    ret->order = options->order;
+    test_file(path, script, strlen(script));
+    snprintf(choice, sizeof(choice), "sim:%s", path);
+    if (rps_pmu_open(choice, test_simulated, &pmu, &self, note, sizeof(note), &err) < 0)
+        fail_msg("%s", err.message);
+    unlink(path);
+    int groups = !!options->events[0] + !!options->events[1];
+    if ((groups > 0
+             ? rps_plan_from_events(options->events, groups, &ret->plan, &err)
+             : rps_plan_load(options->plan ? options->plan : "arm1176", &ret->plan, &err)) < 0 ||
+        rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)
+        fail_msg("%s", err.message);
+    target.first_set = rps_order_set(&ret->order, ret->plan->set_count, 0);
+    if (pmu->attach(self, ret->plan, &target, &err) < 0)
+        fail_msg("%s", err.message);
+    struct rps_event_loop event_loop = *pmu->event_loop(self);
+    event_loop.approach = options->approach;
+    event_loop.clocks = options->clocks;
+    if (options->adapt)
+        options->adapt(&event_loop);
+    struct rps_loop_options loop = {
+        .pmu = pmu,
+        .pmu_self = self,
+        .plan = ret->plan,
+        .order = ret->order,
+        .event_loop = &event_loop,
+        .sink = &sink,
+        .period_ns = options->period_ns ? options->period_ns : 100 * MS,
+        .duration_ns = options->duration_ns,
+        .delay_ns = options->delay_ns,
+        .sampler = options->sampler,
+        .paused = options->paused,
+        .counting = target.start_at_exec,
+    };
+    if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0)
+        fail_msg("%s", err.message);
+    pmu->close(self);
+}
+
+#endif
